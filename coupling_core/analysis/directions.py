@@ -113,8 +113,8 @@ def track_chance(result: DirectionsResult) -> Float[np.ndarray, " block"]:
     return 1.96 * result.jacobian_norm.astype(np.float64) / result.width
 
 
-@dataclass(frozen=True)
-class Matching:
+@dataclass(frozen=True, eq=False)
+class Matching(SameContent):
     """Which direction of one block goes with which of another.
 
     Args:

@@ -18,6 +18,7 @@ from coupling_core.analysis.coupling_effect import (
 )
 from coupling_core.analysis.effects import effect_maps
 from coupling_core.analysis.scores import score_pairs
+from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView, View
 from coupling_core.base.results import DepthResult, WhatIfResult
@@ -28,8 +29,8 @@ EVERY = EffectView()
 """Effects averaged over all tokens."""
 
 
-@dataclass(frozen=True)
-class EffectStudy:
+@dataclass(frozen=True, eq=False)
+class EffectStudy(SameContent):
     """Many prompts of one model; NaN where there is no number.
 
     Args:

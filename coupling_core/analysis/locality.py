@@ -1,8 +1,8 @@
 """How coupling falls off with the distance of two blocks."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -16,11 +16,14 @@ from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import View, viewed
 from coupling_core.base.results import DepthResult
 from coupling_core.base.results.base import require_result
-from coupling_core.base.showing import in_short
+from coupling_core.base.showing import Told, ends_told, in_short
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Locality(SameContent):
+class Locality(SameContent, Told):
     """The score of two blocks against how many blocks apart they are.
 
     Args:
@@ -38,6 +41,17 @@ class Locality(SameContent):
     pairs: Int[np.ndarray, " distance"]
 
     __repr__ = in_short
+
+    @property
+    def verdict(self) -> str:
+        """The means at the shortest and the longest distance."""
+        return ends_told(self.distance, self.mean, self.pairs, "|l - l'|")
+
+    def to_pandas(self) -> "DataFrame":
+        """A row a distance, with the fields above as columns."""
+        from pandas import DataFrame
+
+        return DataFrame(asdict(self))
 
 
 @known_keywords

@@ -15,7 +15,7 @@ from coupling_core.analysis.scores import MIN_PROMPTS, mean_interval
 from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import Measure
+from coupling_core.base.records import HOW, Measure
 from coupling_core.base.showing import Told
 from coupling_core.base.units import interval_told, with_difference
 
@@ -42,7 +42,8 @@ class ModelComparison(Told):
         n: prompts that both have.
         without: prompts that only one of them has, or that have no number.
         reason: why there is no interval; "" where there is one.
-        definition: of the score, where the table says which.
+        definition: of the score, where the table says which; and so its `role`, `token` and
+            `final_norm`.
     """
 
     a: str
@@ -60,6 +61,9 @@ class ModelComparison(Told):
     without: int
     reason: str = ""
     definition: str = ""
+    role: str = ""
+    token: int | None = None
+    final_norm: str = ""
 
     def __repr__(self) -> str:
         return f"ModelComparison({self})"
@@ -85,8 +89,7 @@ class ModelComparison(Told):
     def verdict(self) -> str:
         """The means of both, their difference, and how sure it is."""
         at = "" if np.isnan(self.k) else f" at K = {self.k:g}"
-        if self.definition not in ("", "paper"):
-            at += f" (definition {self.definition!r})"
+        at += self._how()
         few = "" if self.enough else f"; fewer than {MIN_PROMPTS} prompts can overstate coupling"
         a, b, _ = self._told()
         return (
@@ -94,6 +97,14 @@ class ModelComparison(Told):
             f"{self.difference_words} in the mean {self.measure} score{at}, over n = {self.n} "
             f"prompts that both have{self._left_out()}{few}."
         )
+
+    def _how(self) -> str:
+        """What is not as usual of the score, in brackets."""
+        usual = {"definition": "paper", "role": "A", "token": -1, "final_norm": "include"}
+        said = {name: getattr(self, name) for name in usual}
+        other = [n for n, value in said.items() if value not in (usual[n], None, "")]
+        told = ", ".join(f"{name.replace('_', ' ')} {said[name]!r}" for name in other)
+        return f" ({told})" if told else ""
 
     def _left_out(self) -> str:
         n = self.without
@@ -148,6 +159,8 @@ def compare_models(
     require_columns(table, "model", "prompt", "kind", "k", measure)
     kind = str(_the_one(table, "kind", kind))
     of_kind = table[table["kind"] == kind]
+    if k is None:
+        _require_shared_k(of_kind, a, b)
     chosen = _the_one(of_kind, "k", k)
     at = of_kind if chosen is None else of_kind[of_kind["k"] == chosen]
     for name in (a, b):
@@ -178,8 +191,19 @@ def compare_models(
         n=len(both),
         without=at[at["model"].isin((a, b))]["prompt"].nunique() - len(both),
         reason=reason,
-        definition=str(at["definition"].iloc[0]) if "definition" in at else "",
+        **{name: at[name].tolist()[0] for name in HOW if name in at},
     )
+
+
+def _require_shared_k(table: "DataFrame", a: str, b: str) -> None:
+    """Refuse models of which each has other K, with the K that both could have."""
+    first, second = (set(table[table["model"] == name]["k"].dropna()) for name in (a, b))
+    if first and second and not first & second:
+        most = f"{min(max(first), max(second)):g}"
+        raise InputError(
+            f"{a!r} and {b!r} have no K in common ({min(first):g} and {min(second):g}): measure "
+            f"both at one, as measure_many(..., k={most}) does"
+        )
 
 
 def _the_one(table: "DataFrame", column: str, wanted: Any) -> Any:

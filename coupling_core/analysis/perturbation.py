@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.results import PerturbationResult
@@ -18,8 +19,8 @@ MOST = 0.95
 """Part of the draws that lie between `low` and `high`."""
 
 
-@dataclass(frozen=True)
-class Spread:
+@dataclass(frozen=True, eq=False)
+class Spread(SameContent):
     """Over the draws; NaN where nothing was measured.
 
     Args:

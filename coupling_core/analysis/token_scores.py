@@ -1,13 +1,15 @@
 """Coupling between positions as scores: all pairs at one K, one pair at every K, by distance."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coupling_core.analysis.scores import corrected, nan_mean, require_k, score_cell, score_square
 from coupling_core.base.definitions import DEFINITIONS
+from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import ROLES, TOKEN_KINDS, View, require_view, resolve_token
@@ -20,11 +22,14 @@ from coupling_core.base.results import (
     TokensResult,
 )
 from coupling_core.base.results.base import require_result
-from coupling_core.base.showing import in_short
+from coupling_core.base.showing import Told, ends_told, in_short
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
 
 
-@dataclass(frozen=True, repr=False)
-class ByDistance:
+@dataclass(frozen=True, repr=False, eq=False)
+class ByDistance(SameContent, Told):
     """Scores by the distance |t - t'| of two tokens, without any Jacobian against itself.
 
     Args:
@@ -44,6 +49,17 @@ class ByDistance:
     count: Int[np.ndarray, " distance"]
 
     __repr__ = in_short
+
+    @property
+    def verdict(self) -> str:
+        """The means at the shortest and the longest distance."""
+        return ends_told(self.distance, self.mean, self.count, "|t - t'|")
+
+    def to_pandas(self) -> "DataFrame":
+        """A row a distance, with the fields above as columns."""
+        from pandas import DataFrame
+
+        return DataFrame(asdict(self))
 
 
 @known_keywords

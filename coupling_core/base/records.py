@@ -94,6 +94,19 @@ PROMPT_NUMBERS: tuple[PromptNumber, ...] = get_args(PromptNumber)
 MODEL_SUBSETS: tuple[ModelSubset, ...] = get_args(ModelSubset)
 
 
+class KBeyondWidth(InputError):
+    """That a K is more than the width of a model, which was not known before.
+
+    Args:
+        k: that was asked for.
+        width: d.
+    """
+
+    def __init__(self, k: int, width: int) -> None:
+        super().__init__(f"K must lie in 1..{width} (the model's width), and {k} came")
+        self.width = width
+
+
 @known_fields
 @dataclass(frozen=True, init=False)
 class Request:
@@ -302,7 +315,7 @@ class Request:
         """
         k = min(DEFAULT_K, width) if self.k is None else self.k
         if k > width:
-            raise InputError(f"K must lie in 1..{width} (the model's width), and {k} came")
+            raise KBeyondWidth(k, width)
         return k
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from coupling_core.base.choosing import nearest
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.read_only import ReadOnlyArrays
+from coupling_core.base.units import rounded
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
@@ -84,3 +85,15 @@ def _short(value: Any) -> str:
     told = repr(value)
     is_list = isinstance(value, Collection) and not isinstance(value, str)
     return f"{len(value)} of them" if is_list and len(told) > _LONG else told
+
+
+def ends_told(distance: Any, mean: Any, count: Any, name: str) -> str:
+    """The means at the shortest and at the longest of some distances, in a sentence."""
+    if not len(distance):
+        return "No pair has a score."
+    ends = dict.fromkeys((0, len(distance) - 1))
+    told = (
+        f"{rounded(mean[at])} at {name} = {distance[at]} ({count[at]} pair{'s' * (count[at] != 1)})"
+        for at in ends
+    )
+    return f"The mean is {' and '.join(told)}."

@@ -11,7 +11,7 @@ import numpy as np
 
 from coupling_core.analysis.exports import ENDINGS, written
 from coupling_core.analysis.exports.naming import facts
-from coupling_core.analysis.scores import MIN_PROMPTS, mean_interval
+from coupling_core.analysis.scores import MIN_PROMPTS, known_interval
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import AnyView, Request
 from coupling_core.base.results import Progress, Result
@@ -205,7 +205,7 @@ def _report(
     rows: Sequence[Row], failed: Failed, more: dict[str, Any], *, as_json: bool, out: Path | None
 ) -> None:
     over = {
-        name: mean_interval(np.array([row.mean[name] for row in rows])) for name in rows[0].mean
+        name: known_interval(np.array([row.mean[name] for row in rows])) for name in rows[0].mean
     }
     if len(rows) < MIN_PROMPTS:
         warn(f"{len(rows)} prompts are fewer than {MIN_PROMPTS}: this is no claim about the model")
@@ -226,7 +226,7 @@ def _report(
         ("", "mean", "median", "95 % interval"),
         [
             (
-                name,
+                name + f" (of {one.n})" * (one.n < len(rows)),
                 f"{one.mean:z.4f}",
                 f"{one.median:z.4f}",
                 "none of one prompt" if one.n < 2 else f"{one.low:z.4f} to {one.high:z.4f}",

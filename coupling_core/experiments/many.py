@@ -20,6 +20,7 @@ from coupling_core.base.records import (
     FinalNorm,
     Kind,
     Role,
+    View,
     usual_token,
 )
 from coupling_core.base.results import Result
@@ -116,6 +117,7 @@ def measure_many(
     """
     asked, listed = list(prompts_of(prompts)), models_of(models)
     ks = _every_k(k)
+    View(definition=definition, role=role)  # refuses what there is not
     if not asked or not listed or ks == ():
         raise InputError("nothing is to be measured: give a prompt, a model and a K at least")
     if ks and min(ks) < 1:
@@ -131,7 +133,9 @@ def measure_many(
         listed = list(map(partial(_sized, every_k=ks), listed))
     own = own_columns([prompt.about.fields for prompt in asked], (*COLUMNS, *HOW))
     place = None if device is None else str(device)
-    of = answers(listed, asked, said, kept, tokenizer=tokenizer, device=place, client=client)
+    of = answers(
+        listed, asked, said, kept, ks or (), tokenizer=tokenizer, device=place, client=client
+    )
     rows: list[Row] = []
     left_out: dict[str, Exception] = {}
     every, each = len(asked) * len(listed), "prompt" if len(listed) == 1 else "measurement"

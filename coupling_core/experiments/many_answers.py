@@ -1,12 +1,13 @@
 """Where the results of `measure_many` come from: this process, others here, or dask's workers."""
 
 import logging
+import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import Request, usual_token
+from coupling_core.base.records import KBeyondWidth, Request, usual_token
 from coupling_core.base.results import Result
 from coupling_core.experiments.many_asked import Asked, Model
 from coupling_core.experiments.many_on_dask import on_client
@@ -25,6 +26,7 @@ def answers(
     prompts: Sequence[Asked],
     said: Mapping[str, Any],
     store: Store | None,
+    every_k: Sequence[int],
     *,
     tokenizer: Any,
     device: str | None,
@@ -37,6 +39,7 @@ def answers(
         prompts: of each.
         said: the other fields of the requests.
         store: answers what it holds, and keeps the rest; None keeps nothing.
+        every_k: the K that are looked at; a module narrower than some is measured at the others.
         tokenizer: that of the modules of one's own.
         device: where to compute.
         client: a `Client` of `dask.distributed`, whose workers measure; None measures here.
@@ -49,7 +52,7 @@ def answers(
 
     def of(model: Model) -> Come:
         if model.module is not None:
-            return _of_module(model, prompts, said, store, tokenizer, device)
+            return _of_module(model, prompts, said, store, every_k, tokenizer, device)
         return _of_weights(model, prompts, said, store, device)
 
     return of
@@ -60,14 +63,30 @@ def _of_module(
     prompts: Sequence[Asked],
     said: Mapping[str, Any],
     store: Store | None,
+    every_k: Sequence[int],
     tokenizer: Any,
     device: str | None,
 ) -> Come:
     keeping = None if store is not None and _told_apart_by_none(model) else store
 
+    narrow: dict[str, int] = {}
+
     def of(prompt: Asked) -> Result:
+        try:
+            return at(prompt, narrow)
+        except KBeyondWidth as error:
+            fit = [k for k in every_k if k <= error.width]
+            if not fit or narrow:
+                raise
+            narrow["k"] = max(fit)
+            beyond = ", ".join(str(k) for k in every_k if k > error.width)
+            told = f"K = {beyond} is left out of {model.name or model.weights.title}"
+            warnings.warn(f"{told}, whose width is {error.width}", stacklevel=2)
+            return at(prompt, narrow)
+
+    def at(prompt: Asked, own: Mapping[str, int]) -> Result:
         return measure(
-            Request(prompt.text, **_at_usual_token(said, prompt)),
+            Request(prompt.text, **_at_usual_token({**said, **own}, prompt)),
             keeping,
             model=model.module,
             tokenizer=tokenizer if model.tokenizer is None else model.tokenizer,

@@ -76,7 +76,8 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
             )
         yield from (Asked(prompt.text, prompt) for prompt in read_file(path))
         return
-    records = prompts.to_dict("records") if hasattr(prompts, "to_dict") else prompts
+    is_frame = hasattr(prompts, "to_dict") and hasattr(prompts, "columns")  # a column has none
+    records = prompts.to_dict("records") if is_frame else prompts
     for number, record in enumerate(records, 1):
         about = dict(record) if isinstance(record, Mapping) else {"prompt": record}
         about = {name: None if _is_missing(value) else value for name, value in about.items()}

@@ -32,7 +32,7 @@ from coupling_core.store.disk import Store
 class _Unsaid(Enum):
     """That nobody said where results are kept, which differs from keeping none."""
 
-    STORE = "the store of the command line for a model that is named, else none"
+    STORE = "unless told otherwise, as `store` says"
 
     def __repr__(self) -> str:
         return self.value

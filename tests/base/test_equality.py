@@ -1,8 +1,10 @@
 """Everything public that has arrays is equal where its content is."""
 
 import dataclasses
+import importlib
 import inspect
 import pickle
+import pkgutil
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -10,7 +12,8 @@ import pandas as pd
 import pytest
 from cases import random_result, trajectory_result
 
-import coupling_core
+import coupling_core.analysis
+import coupling_core.base
 from coupling_core.analysis.locality import locality
 from coupling_core.analysis.projection import project_paths
 from coupling_core.base.equality import SameContent
@@ -23,6 +26,9 @@ class Record(SameContent):
     by_name: dict = field(default_factory=dict)
     table: pd.DataFrame = field(default_factory=pd.DataFrame)
     mean: float = 0.0
+
+
+ARRAYS = ("ndarray", "Float[", "Int[", "Bool[", "DataFrame")
 
 
 def record():
@@ -61,19 +67,23 @@ def test_there_is_no_hash():
 
 
 def with_arrays():
-    """Public dataclasses with a field that is an array or a table."""
-    for name in coupling_core.__all__:
-        it = getattr(coupling_core, name)
-        if inspect.isclass(it) and dataclasses.is_dataclass(it):
-            types = " ".join(str(item.type) for item in dataclasses.fields(it))
-            if any(kind in types for kind in ("ndarray", "Float[", "Int[", "Bool[", "DataFrame")):
-                yield it
+    """Dataclasses of what is found, with a field that is an array or a table."""
+    rooms = (coupling_core.analysis, coupling_core.base)
+    for room in rooms:
+        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            for it in vars(importlib.import_module(module.name)).values():
+                own = inspect.isclass(it) and it.__module__ == module.name and it.__name__[0] != "_"
+                if own and dataclasses.is_dataclass(it):
+                    types = " ".join(str(item.type) for item in dataclasses.fields(it))
+                    if any(kind in types for kind in ARRAYS):
+                        yield it
 
 
 def test_none_that_has_arrays_compares_them_as_truth_values():
     found = list(with_arrays())
     assert len(found) > 15
-    assert [it.__name__ for it in found if it.__dataclass_params__.eq] == []
+    asked = {"Definition", "Steer", "Ablate"}  # whose arrays are in types of functions, not fields
+    assert {it.__name__ for it in found if it.__dataclass_params__.eq} <= asked
 
 
 @pytest.mark.parametrize(

@@ -422,3 +422,37 @@ def test_numbers_of_a_csv_file_are_numbers(own, tmp_path):
     frame = asked(pd.read_csv(file, dtype={"code": str}), own, k=4, store=None)
     for column in ("rating", "year", "code", "name"):
         pd.testing.assert_series_equal(table[column], frame[column])
+
+
+def test_a_module_narrower_than_one_k_has_rows_for_the_others(own, recwarn):
+    width = measure((3, 1, 4), model=own).width
+    table = asked(TEXTS, {"a": own}, k=(4, width + 1), store=None)
+    assert list(table.k) == [4] * len(TEXTS)
+    told = [str(one.message) for one in recwarn if "left out" in str(one.message)]
+    assert told == [f"K = {width + 1} is left out of a, whose width is {width}"]
+
+
+def test_a_column_of_a_frame_is_a_list_of_prompts(own):
+    column = pd.Series(TEXTS)
+    listed = asked(TEXTS, own, k=4, store=None)
+    pd.testing.assert_frame_equal(asked(column, own, k=4, store=None), listed)
+
+
+def test_a_definition_that_there_is_not_is_no_fault_of_the_prompts(own):
+    with pytest.raises(InputError, match=r"^definition must be one of"):
+        asked(TEXTS, own, definition="papr")
+
+
+def test_models_without_a_k_in_common_are_told_the_one_that_both_could_have(own):
+    one = asked(TEXTS, {"a": own}, k=4, store=None)
+    other = asked(TEXTS, {"b": own}, k=8, store=None)
+    with pytest.raises(InputError, match=r"no K in common \(4 and 8\).*k=4\)"):
+        compare_models(pd.concat([one, other]), "a", "b")
+
+
+def test_a_comparison_names_what_is_not_as_usual(own):
+    how = {"role": "B", "token": 2, "final_norm": "exclude"}
+    table = asked(TEXTS, {"a": own, "b": own}, k=4, store=None, **how)
+    found = compare_models(table, "a", "b")
+    assert "(role 'B', token 2, final norm 'exclude')" in found.verdict
+    assert found.to_pandas().loc[0, list(how)].to_dict() == how

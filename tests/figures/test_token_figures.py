@@ -10,7 +10,7 @@ from coupling_core import InputError, Request, View, by_distance, measure, score
 from coupling_core.figures import export, render, style
 from coupling_core.figures import tokens as figures
 from coupling_core.figures.mosaic import GAP
-from coupling_core.figures.tokens.axes import LABEL, label
+from coupling_core.figures.tokens.axes import LABEL, label, window
 
 PROMPT = "The cat\nsat on 😀 <b>mat</b>"
 VIEW = View(k=5)
@@ -250,3 +250,17 @@ def test_a_file_has_its_legend_between_the_axis_and_the_notes(into):
     assert top_of_notes < legend.y * page.layout.height < page.layout.margin.b
     text = render(figures.grid(into, VIEW), ".html", into, VIEW).decode()
     assert "in blocks 1 and 3, output token 6 of" in text
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"), [([1, 2], (1, 2)), (range(2, 4), (2, 3)), (2, (2,))]
+)
+def test_tokens_shown_are_said_in_any_form(itself, shown, expected):
+    assert window(itself, shown) == expected
+    assert window(itself, [-1]) == (len(itself.tokens),)
+
+
+@pytest.mark.parametrize(("shown", "words"), [("1-2", "their numbers"), ([99], "out of range")])
+def test_tokens_that_are_none_are_refused(itself, shown, words):
+    with pytest.raises(InputError, match=words):
+        window(itself, shown)

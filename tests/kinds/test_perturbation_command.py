@@ -37,12 +37,22 @@ def test_a_line_a_size_and_the_radii_are_printed(run, folder, result):
     np.testing.assert_allclose(said["cosine"]["isotropic"], medians, rtol=1e-4)
 
 
-@pytest.mark.parametrize("figure", ["cosine", "depth", "radius"])
-@pytest.mark.parametrize("name", ["x.svg", "x.html", "x.csv", "x.npz"])
+FIGURES = ("cosine", "depth", "radius")
+
+
+@pytest.mark.parametrize(
+    ("name", "figure"),
+    [
+        *((f"x.{form}", figure) for form in ("svg", "html") for figure in FIGURES),
+        ("x.csv", ""),
+        ("x.npz", ""),
+    ],
+)
 def test_figures_and_numbers_are_written(run, folder, tmp_path, figure, name):
     out = tmp_path / name
+    drawn = ["--figure", figure] if name.endswith(("svg", "html")) else []
     status, _, error = run(
-        "perturbation", "--model", folder, "--prompt", PROMPT, "--figure", figure, "--out", out
+        "perturbation", "--model", folder, "--prompt", PROMPT, *drawn, "--out", out
     )
     assert status == 0, error
     assert out.stat().st_size > 1000
@@ -50,6 +60,14 @@ def test_figures_and_numbers_are_written(run, folder, tmp_path, figure, name):
         with out.open() as file:
             rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
         assert {row["way"] for row in rows} == set(WAYS)
+
+
+def test_a_figure_is_refused_beside_numbers(run, folder, tmp_path):
+    asked = ("perturbation", "--model", folder, "--prompt", PROMPT, "--figure", "depth")
+    status, _, error = run(*asked, "--out", tmp_path / "x.csv")
+    assert status == 2
+    assert "it says which figure --out draws" in error
+    assert not (tmp_path / "x.csv").exists()
 
 
 def test_many_prompts_are_averaged(run, folder, tmp_path):

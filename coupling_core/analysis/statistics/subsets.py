@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from coupling_core.analysis.statistics.means import ModelMeans
+from coupling_core.base.equality import SameContent
 from coupling_core.base.records import ModelSubset
 
 
-@dataclass(frozen=True)
-class Subset:
+@dataclass(frozen=True, eq=False)
+class Subset(SameContent):
     """Some of the models.
 
     Args:

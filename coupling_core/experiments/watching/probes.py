@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ class Look:
 
     step: int
     numbers: dict[str, float]
-    parts: tuple[OfPrompt, ...]
+    parts: tuple[OfPrompt, ...] = field(repr=False)
     seconds: float
 
 

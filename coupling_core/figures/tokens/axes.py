@@ -3,13 +3,18 @@
 Rows are the token of the Jacobian, the first at the top; columns are the token of the basis.
 """
 
+from collections.abc import Iterable
 from html import escape
+from operator import index
+from typing import SupportsIndex
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
 from coupling_core.analysis.token_scores import PositionScores
+from coupling_core.base.errors import InputError
+from coupling_core.base.records import resolve_token
 from coupling_core.base.results import TokenMeansResult, TokenResult, TokensResult
 from coupling_core.figures import cells, style
 from coupling_core.figures.token_labels import short
@@ -27,13 +32,22 @@ ITSELF = "a Jacobian with itself: always 1"
 
 Window = tuple[int, ...]
 """Numbers of the tokens shown, 1..n, in order."""
+Asked = Iterable[SupportsIndex] | SupportsIndex
+"""The same as people say them: a list, a range, one number; -1 is the last token."""
 
 
-def window(result: TokenResult, shown: Window | None) -> Window:
+def window(result: TokenResult, shown: Asked | None) -> Window:
     """The tokens shown: as told, or all, or the first that fit and have a Jacobian."""
     n = len(result.tokens)
     if shown is not None:
-        return shown
+        try:
+            numbers = [index(each) for each in (shown if isinstance(shown, Iterable) else [shown])]
+        except TypeError as error:
+            raise InputError(
+                f"the tokens shown are their numbers, such as [1, 2] or range(1, 9), and {shown!r} "
+                "came"
+            ) from error
+        return tuple(resolve_token(each, n) for each in numbers)
     first = 1 if n <= MOST_SHOWN else int(np.argmax(result.allowed)) + 1
     return tuple(range(first, min(n, first + MOST_SHOWN - 1) + 1))
 
