@@ -1,5 +1,6 @@
 """Figures of tokens: what is drawn, where, in which range, and in which words."""
 
+import inspect
 from dataclasses import replace
 
 import numpy as np
@@ -263,4 +264,4 @@ def test_tokens_shown_are_said_in_any_form(itself, shown, expected):
 @pytest.mark.parametrize(("shown", "words"), [("1-2", "their numbers"), ([99], "out of range")])
 def test_tokens_that_are_none_are_refused(itself, shown, words):
     with pytest.raises(InputError, match=words):
-        window(itself, shown)
+        inspect.unwrap(window)(itself, shown)
