@@ -42,8 +42,10 @@ class ModelComparison(Told):
         n: prompts that both have.
         without: prompts that only one of them has, or that have no number.
         reason: why there is no interval; "" where there is one.
-        definition: of the score, where the table says which; and so its `role`, `token` and
-            `final_norm`.
+        definition: of the score; "" where the table does not say which.
+        role: "A" or "B"; "" likewise.
+        token: the one measured; None likewise.
+        final_norm: whether it belongs to the last block; "" likewise.
     """
 
     a: str
