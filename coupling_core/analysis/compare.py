@@ -206,7 +206,8 @@ def compare(
             both; on a view or a K of trajectories, and on blocks between tokens.
     """
     if isinstance(a, TrajectoryResult) and isinstance(b, TrajectoryResult):
-        if (view, k, blocks, definition, corrected) != (None, None, None, None, True):
+        said = [view, k, blocks, definition]
+        if not corrected or any(each is not None for each in said):
             raise InputError("paths have no K, blocks or floor: compare(a, b) is all there is")
         return PathComparison(a, b)
     between = (TokensResult, TokenMeansResult)

@@ -28,8 +28,8 @@ UNITS = {"tokens": "KL, nats", "classes": "KL, nats", "states": "relative distan
 """Of a divergence, by what is compared."""
 
 
-@dataclass(frozen=True)
-class Steer:
+@dataclass(frozen=True, eq=False)
+class Steer(SameContent):
     """Directions to be added to a state: x_t + e norm(x_t) u.
 
     Args:
@@ -62,8 +62,8 @@ class Steer:
         return self.block if self.side == "u" else self.block - 1
 
 
-@dataclass(frozen=True)
-class Ablate:
+@dataclass(frozen=True, eq=False)
+class Ablate(SameContent):
     """Frames to be taken out of what blocks read: x^{l-1}_t - V V^T x^{l-1}_t.
 
     Args:

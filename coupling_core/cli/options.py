@@ -163,9 +163,9 @@ def one_prompt(prompt: str | None, image: Path | None) -> str:
     return str(prompt) if image is None else read_image(image)
 
 
-def token_of(token: int | None, prompt: str) -> int:
-    """The token that was chosen, or the usual one of a prompt where none was."""
-    return usual_token(Request.kind, prompt) if token is None else token
+def token_of(token: int | None, prompt: str | None, kind: str = Request.kind) -> int:
+    """The token that was chosen, or where none was the usual one of a prompt and a kind."""
+    return usual_token(kind, prompt) if token is None else token
 
 
 def numbers(text: str, read: Callable[[str], T], what: str, expected: str) -> tuple[T, ...]:

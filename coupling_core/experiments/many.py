@@ -199,9 +199,7 @@ def _sized(model: Model, every_k: Sequence[int]) -> Model:
     fit = [k for k in every_k if k <= width or not width]
     if not fit or fit == list(every_k):  # where none fits, the measurement says so
         return model
-    beyond = ", ".join(str(k) for k in every_k if k not in fit)
-    told = f"K = {beyond} is left out of {model.name or model.weights.title}"
-    warnings.warn(f"{told}, whose width is {width}", stacklevel=4)
+    warnings.warn(model.without(every_k, width), stacklevel=4)
     return replace(model, k=max(fit))
 
 

@@ -79,9 +79,7 @@ def _of_module(
             if not fit or narrow:
                 raise
             narrow["k"] = max(fit)
-            beyond = ", ".join(str(k) for k in every_k if k > error.width)
-            told = f"K = {beyond} is left out of {model.name or model.weights.title}"
-            warnings.warn(f"{told}, whose width is {error.width}", stacklevel=2)
+            warnings.warn(model.without(every_k, error.width), stacklevel=2)
             return at(prompt, narrow)
 
     def at(prompt: Asked, own: Mapping[str, int]) -> Result:

@@ -59,6 +59,12 @@ class Model:
     tokenizer: Any = None
     k: int | None = None
 
+    def without(self, every_k: Sequence[int], width: int) -> str:
+        """What is said of K beyond its width."""
+        beyond = ", ".join(str(k) for k in every_k if k > width)
+        name = self.name or self.weights.title
+        return f"K = {beyond} is left out of {name}, whose width is {width}"
+
 
 def prompts_of(prompts: Any) -> Iterator[Asked]:
     """Every prompt with what stands beside it.

@@ -42,9 +42,7 @@ def angles_table(result: DepthResult, block: int, basis: int, view: View) -> "Da
 
 def locality_table(result: DepthResult, view: View, *, corrected: bool = True) -> "DataFrame":
     """Twin of the locality curve: columns distance, mean, spread, chance, pairs."""
-    from pandas import DataFrame
-
-    return DataFrame(asdict(locality(result, view, corrected=corrected)))
+    return locality(result, view, corrected=corrected).to_pandas()
 
 
 def pair_spectra_table(found: Comparison, block: int, basis: int) -> "DataFrame":

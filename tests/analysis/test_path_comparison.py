@@ -78,7 +78,8 @@ def test_it_draws_both_under_names_that_tell_them_apart():
 
 def test_paths_have_no_k_and_are_compared_with_paths():
     one = grown([2.0, 2.0], [1.0, 2.0])
-    for asked in ({"k": 3}, {"corrected": False}, {"blocks": "1-2"}):
+    blocks = ({"blocks": "1-2"}, {"blocks": np.array([1, 2])})
+    for asked in ({"k": 3}, {"corrected": False}, {"definition": "page"}, *blocks):
         with pytest.raises(InputError, match="paths have no K, blocks"):
             compare(one, one, **asked)
     with pytest.raises(InputError, match="a trajectory is compared with another one"):

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, SupportsIndex, overload
 
@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float
 from coupling_core.base.arrays import require_array
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.drawing import Drawing
+from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import View, resolve_token
@@ -64,7 +65,7 @@ class PairScores(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ScoreMap(Drawn):
+class ScoreMap(SameContent, Drawn):
     """What scores have, of blocks or of tokens.
 
     Two are equal where they have the same numbers of the same pairs, to the last bit.
@@ -77,17 +78,8 @@ class ScoreMap(Drawn):
     dims: ClassVar[tuple[str, str]]
     """The names of their two dimensions: of the Jacobian, and of the basis."""
 
-    __hash__ = None  # type: ignore[assignment]  # as arrays: not known by what they are of
-
-    result: Result | None = field(default=None, repr=False)
-    view: View | None = field(default=None, repr=False)
-
-    def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
-            return NotImplemented
-        numbers = [item.name for item in fields(self) if item.name not in ("result", "view")]
-        each = ((getattr(self, name), getattr(other, name)) for name in numbers)
-        return all(np.array_equal(ours, theirs, equal_nan=True) for ours, theirs in each)
+    result: Result | None = field(default=None, repr=False, compare=False)
+    view: View | None = field(default=None, repr=False, compare=False)
 
     @abstractmethod
     def mean(self) -> Means:

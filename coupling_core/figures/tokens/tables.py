@@ -1,6 +1,5 @@
 """The same numbers as the figures of tokens, as tables."""
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from coupling_core.analysis.token_scores import (
@@ -19,10 +18,7 @@ def distance_table(
     result: TokensResult | TokenMeansResult, view: View, *, corrected: bool = True
 ) -> "DataFrame":
     """Twin of the curve: columns distance, mean, deviation, low, high, count."""
-    from pandas import DataFrame
-
-    found = by_distance(score_positions(result, view), above_chance=corrected)
-    return DataFrame(asdict(found))
+    return by_distance(score_positions(result, view), above_chance=corrected).to_pandas()
 
 
 def spectrum_table(result: TokensResult) -> "DataFrame":

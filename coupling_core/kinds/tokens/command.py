@@ -6,7 +6,7 @@ from typing import Annotated, cast
 import typer
 
 from coupling_core.analysis.token_scores import require_kept
-from coupling_core.base.records import DEFAULT_MODEL, Request, TokenKind, View, usual_token
+from coupling_core.base.records import DEFAULT_MODEL, Request, TokenKind, View
 from coupling_core.base.results import Result, TokenMeansResult, TokensResult
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.forewarning import forewarn
@@ -76,7 +76,7 @@ def command(
         kind=kind,
         block=block,
         other_block=other_block,
-        token=_fixed(kind, token),
+        token=options.token_of(token, prompt, kind),
         k=k,
         k_view=k_view,
         final_norm=final_norm,
@@ -121,11 +121,6 @@ def command(
 
 def _row(view: View, k: int | None, result: Result) -> dict[str, float]:
     return row(cast(TokensResult | TokenMeansResult, result), options.at_its_k(view, k, result))
-
-
-def _fixed(kind: TokenKind, token: int | None) -> int:
-    """The fixed token; by default the one that all others may be compared with."""
-    return usual_token(kind, None) if token is None else token
 
 
 def _require_pair(figure: FigureName) -> None:
