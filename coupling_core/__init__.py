@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     )
     from coupling_core.analysis.effects import EffectMaps, effect_maps
     from coupling_core.analysis.findings import Findings, Question, find
-    from coupling_core.analysis.graph import layer_graph
+    from coupling_core.analysis.graph import communities, graph_edges, layer_graph, modularity
     from coupling_core.analysis.locality import locality
     from coupling_core.analysis.model_comparison import ModelComparison, compare_models
     from coupling_core.analysis.path_comparison import PathComparison
@@ -166,6 +166,9 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "mean_interval",
     # the blocks as a graph, and two results side by side
     "layer_graph",
+    "graph_edges",
+    "communities",
+    "modularity",
     "locality",
     "compare",
     "Comparison",
@@ -261,7 +264,7 @@ _HOMES = {
     "analysis.directions": ("BetweenPrompts", "Shared", "between_prompts", "shared_of"),
     "analysis.effects": ("EffectMaps", "effect_maps"),
     "analysis.findings": ("Findings", "Question", "find"),
-    "analysis.graph": ("layer_graph",),
+    "analysis.graph": ("communities", "graph_edges", "layer_graph", "modularity"),
     "analysis.locality": ("locality",),
     "analysis.model_comparison": ("ModelComparison", "compare_models"),
     "analysis.path_comparison": ("PathComparison",),
@@ -360,7 +363,10 @@ if not TYPE_CHECKING:  # which would then know of no name that is missing
         if name == "sweeps":
             return import_module(f"{__name__}.{name}")
         if name not in _WHERE:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            from coupling_core.base.choosing import nearest
+
+            hint = nearest(name, __all__)
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
         return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
 
 

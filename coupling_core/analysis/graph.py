@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.analysis.scores import Scores, definition_name, score_pairs
+from coupling_core.analysis.scores import Scores, score_pairs
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import InputError
@@ -25,8 +25,9 @@ from coupling_core.base.results import DepthResult
 from coupling_core.base.results.base import require_result
 from coupling_core.base.units import ranges
 
-if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
+if TYPE_CHECKING:  # a tenth and half a second to import
     import networkx as nx
+    from pandas import DataFrame
 
 EDGE_COLUMNS = ("block", "basis", "distance", "weight", "forward", "backward")
 """Of a table of edges: `forward` is the score of the Jacobian of `block` in the basis of `basis`,
@@ -72,9 +73,12 @@ def layer_graph(
     Returns:
         a graph whose nodes are block numbers, with `block`, `relative_depth` (l / L), `community`
         (of networkx's Louvain method; from 1, in the order of their first blocks) and `strength`
-        (sum of its edges' weights); whose edges have `weight`, `distance` (|l - l'|) and the means
-        of the two directions `coupling`, `chance` and, where it exists, `corrected`; and whose own
-        attributes say what was measured, and count the `pairs` and those `pairs_without_score`.
+        (sum of its edges' weights); whose edges have `weight`, `distance` (|l - l'|), the means of
+        the two directions `coupling`, `chance` and, where it exists, `corrected`, and what `weight`
+        is the mean of: `forward`, the score of the Jacobian of the shallower block in the basis of
+        the deeper, and `backward`; and whose own attributes say what was measured, as those of
+        scores do, and count the `pairs` and those `pairs_without_score`. `graph_edges` has the
+        edges as a table.
 
     Raises:
         InputError: where K or a block is not in the result, one block of several is asked for, or
@@ -85,14 +89,16 @@ def layer_graph(
     view = viewed(view, result.default_k, k=k, blocks=chosen, definition=definition)
     if len(resolve_blocks(view.blocks, result.n_blocks)) < min(2, result.n_blocks):
         raise InputError("a graph is of pairs of blocks, and one block was asked for: name others")
-    found, about = score_pairs(result, view), _about(result, view)
+    found = score_pairs(result, view)
+    about = found.attributes() | {"token": result.token}
+    about["token_text"] = result.tokens[result.token - 1]
     return scores_graph(found, result.n_blocks, about, corrected=corrected, threshold=threshold)
 
 
 def scores_graph(
     found: Scores,
     n_blocks: int,
-    about: Mapping[str, str | int],
+    about: Mapping[str, str | float],
     *,
     corrected: bool = True,
     threshold: float = DEFAULT_THRESHOLD,
@@ -113,6 +119,7 @@ def scores_graph(
 
     require_threshold(threshold)
     weight = weights(found, corrected=corrected)
+    one_way = found.corrected if corrected else found.coupling
     graph = nx.Graph(**about, **_weighed(weight, corrected, threshold))
     graph.add_nodes_from(
         (block, {"block": block, "relative_depth": block / n_blocks}) for block in found.blocks
@@ -121,9 +128,9 @@ def scores_graph(
     means = {name: (both + both.T) / 2 for name, both in _scores(found).items()}
     for (i, j), scores in zip(pairs.tolist(), _at(means, pairs), strict=True):
         block, basis = found.blocks[i], found.blocks[j]
-        graph.add_edge(
-            block, basis, weight=float(weight[i, j]), distance=abs(basis - block), **scores
-        )
+        ways = {"forward": float(one_way[i, j]), "backward": float(one_way[j, i])}
+        of_pair = {"weight": float(weight[i, j]), "distance": abs(basis - block)}
+        graph.add_edge(block, basis, **of_pair, **ways, **scores)
     for number, members in enumerate(_louvain(graph), 1):
         nx.set_node_attributes(graph, dict.fromkeys(members, number), "community")
     strength = {block: float(total) for block, total in graph.degree(weight="weight")}
@@ -141,7 +148,8 @@ def require_threshold(threshold: float) -> None:
         )
 
 
-def communities(graph: "nx.Graph") -> list[tuple[int, ...]]:
+@known_keywords
+def communities(graph: "nx.Graph[int]") -> list[tuple[int, ...]]:
     """Groups of blocks that are coupled more among themselves than at random (Louvain).
 
     A block without an edge is a group of its own.
@@ -151,7 +159,11 @@ def communities(graph: "nx.Graph") -> list[tuple[int, ...]]:
 
     Returns:
         the groups in the order of their first blocks; the same every time.
+
+    Raises:
+        InputError: where another thing came.
     """
+    _require_graph(graph)
     found: dict[int, list[int]] = {}
     for block, number in graph.nodes(data="community"):
         found.setdefault(number, []).append(block)
@@ -178,13 +190,24 @@ def strongest_partners(found: Scores, *, corrected: bool = True) -> dict[int, in
     return partners
 
 
-def modularity(graph: "nx.Graph") -> float:
+@known_keywords
+def modularity(graph: "nx.Graph[int]") -> float:
     """How much heavier the edges within the communities are than at random, at most 1.
 
-    A graph of nothing but noise has communities too, and a modularity above 0. NaN without edges.
+    A graph of nothing but noise has communities too, and a modularity above 0.
+
+    Args:
+        graph: as `layer_graph` made it.
+
+    Returns:
+        a number without a unit; NaN without edges.
+
+    Raises:
+        InputError: where another thing came.
     """
     import networkx as nx
 
+    _require_graph(graph)
     positive = _positive(graph)
     if not positive:
         return float("nan")
@@ -222,34 +245,52 @@ def directed(graph: "nx.Graph", result: DepthResult, view: View) -> "nx.DiGraph"
     edges = [(at[block], at[basis]) for block, basis in both.edges]
     cells = np.array(edges, np.int64).reshape(-1, 2)
     for edge, scores in zip(both.edges, _at(_scores(found), cells), strict=True):
-        both.edges[edge].update(scores)
+        of_both = {name: both.edges[edge][name] for name in ("weight", "distance")}
+        both.edges[edge].clear()
+        both.edges[edge].update(of_both | scores)
     return both
 
 
-def edge_rows(
-    graph: "nx.Graph", found: Scores, *, corrected: bool = True
-) -> list[tuple[int, int, int, float, float, float]]:
-    """The edges with their numbers in the order of `EDGE_COLUMNS`, the heaviest first.
-
-    Args:
-        graph: as `layer_graph` made it.
-        found: the scores it was made of.
-        corrected: whether it is weighed by the chance-corrected score.
-    """
-    scores = found.corrected if corrected else found.coupling
-    at = {block: i for i, block in enumerate(found.blocks)}
+def edge_rows(graph: "nx.Graph") -> list[tuple[int, int, int, float, float, float]]:
+    """The edges of a layer graph in the order of `EDGE_COLUMNS`, the heaviest first."""
     rows = [
-        (
-            block,
-            basis,
-            edge["distance"],
-            edge["weight"],
-            float(scores[at[block], at[basis]]),
-            float(scores[at[basis], at[block]]),
-        )
+        (block, basis, *(edge[name] for name in EDGE_COLUMNS[2:]))
         for block, basis, edge in graph.edges(data=True)
     ]
     return sorted(rows, key=lambda row: -row[3])
+
+
+@known_keywords
+def graph_edges(graph: "nx.Graph[int]") -> "DataFrame":
+    """The edges of a layer graph as a table, the heaviest first.
+
+    Args:
+        graph: as `layer_graph` made it.
+
+    Returns:
+        a row an edge, with the columns `block` (the shallower), `basis` (the deeper), `distance`
+        (|l - l'|), `weight`, and the two scores that it is the mean of: `forward`, of the Jacobian
+        of `block` in the basis of `basis`, and `backward`, the other way round. Scores have no
+        unit. Its `attrs` are the graph's own.
+
+    Raises:
+        InputError: where another thing came.
+    """
+    from pandas import DataFrame
+
+    _require_graph(graph)
+    table = DataFrame(edge_rows(graph), columns=list(EDGE_COLUMNS))
+    table.attrs.update(graph.graph)
+    return table
+
+
+def _require_graph(graph: object) -> None:
+    """Refuse what `layer_graph` did not make."""
+    if "pairs_without_score" not in getattr(graph, "graph", {}):
+        raise InputError(
+            f"a {type(graph).__name__} came where a layer graph is needed, as layer_graph(result) "
+            "makes it"
+        )
 
 
 def to_graphml(graph: "nx.Graph") -> bytes:
@@ -298,20 +339,6 @@ def _at(
     return [
         {name: one for name, one in zip(scores, ones, strict=True) if one == one} for ones in picked
     ]
-
-
-def _about(result: DepthResult, view: View) -> dict[str, str | int]:
-    """What the graph is of, in types that every format of graphs can hold."""
-    return {
-        "model": result.model_name,
-        "prompt": result.prompt_text,
-        "token": result.token,
-        "token_text": result.tokens[result.token - 1],
-        "k": view.k,
-        "definition": definition_name(view),
-        "final_norm": result.final_norm_words,
-        "key": result.key,
-    }
 
 
 def _weighed(

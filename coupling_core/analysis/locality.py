@@ -74,6 +74,9 @@ def locality(
         definition: which score, in place of a view's.
         corrected: whether a weight is the chance-corrected score, or c; neither has a unit.
 
+    Returns:
+        a row a distance that any two of the blocks have; one block alone has none.
+
     Raises:
         InputError: where K or a block is not in the result.
     """

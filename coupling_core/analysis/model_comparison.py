@@ -6,13 +6,13 @@ intervals of few that are too short: of five, 83 % of them hold the mean where 9
 """
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from jaxtyping import Float
 
 from coupling_core.analysis.scores import MIN_PROMPTS, mean_interval
-from coupling_core.base.choosing import nearest
+from coupling_core.base.choosing import nearest, none_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import HOW, Measure
@@ -158,6 +158,8 @@ def compare_models(
         raise InputError(
             f"a and b are both {a!r}: expected two of the models that the table's column model has"
         )
+    if measure not in get_args(Measure):
+        raise InputError(none_of("measure", measure, get_args(Measure)))
     require_columns(table, "model", "prompt", "kind", "k", measure)
     kind = str(_the_one(table, "kind", kind))
     of_kind = table[table["kind"] == kind]
@@ -241,7 +243,8 @@ def _by_prompt(table: "DataFrame", model: str, measure: Measure) -> dict[str, fl
     if not found:
         raise InputError(
             f"the table has no {measure} of {model!r}, where every row is empty: it is a number of "
-            "another kind of measurement, or no pair has a score, as of a model of one block"
+            "another kind of measurement, or no pair has a score, as of a model of one "
+            "block, or of `preprint` at K = 1"
         )
     return found
 

@@ -14,7 +14,7 @@ from coupling_core.base.records import Fit, Part, PathView, view_by
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.results.base import require_result
 from coupling_core.base.showing import Drawn, in_short
-from coupling_core.base.units import percent
+from coupling_core.base.units import counted, percent
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
@@ -58,16 +58,26 @@ class ProjectedPaths(Projection, Drawn):
     view: PathView = field(repr=False)
 
     @property
+    def why_none(self) -> str:
+        """Why there are no components; "" where there are."""
+        if not np.isnan(self.explained).all():
+            return ""
+        return (
+            f"What is fitted, {self._fitted} of {counted(len(self.tokens), 'token')}, has no "
+            "variance and so no components: give a longer prompt, or fit them to all states."
+        )
+
+    @property
+    def _fitted(self) -> str:
+        return f"x^{self.states[-1]}" if self.view.fit == "last" else "all states"
+
+    @property
     def verdict(self) -> str:
         """How much of the variance two components show."""
-        fitted = f"x^{self.states[-1]}" if self.view.fit == "last" else "all states"
-        if np.isnan(self.explained).all():
-            return (
-                f"What is fitted, {fitted} of {len(self.tokens)} token, has no variance "
-                "and so no components: give a longer prompt, or fit them to all states."
-            )
+        if self.why_none:
+            return self.why_none
         return (
-            f"Two components, fitted on {fitted} of {len(self.tokens)} tokens, explain "
+            f"Two components, fitted on {self._fitted} of {len(self.tokens)} tokens, explain "
             f"{percent(np.nansum(self.explained[:2]), 1)} of its variance, and "
             f"{percent(np.nansum(self.drawn[:2]), 1)} of that of all states that are drawn."
         )

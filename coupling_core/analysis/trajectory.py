@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from coupling_core.base.arrays import require_array
+from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 
 WINDOW = 11
@@ -43,9 +44,10 @@ def line_shape(states: States) -> Float[np.ndarray, " token"]:
         states: x^0 .. x^L of every token, two states at least.
 
     Raises:
-        InputError: where a result came, which keeps its scores and not all states.
+        InputError: where a result came, which keeps its scores and not all states, or an array of
+            another shape.
     """
-    require_array(states, f"states (state token d); {_KEPT}line_shape")
+    _require_path(states, f"states (state token d); {_KEPT}line_shape", 3)
     directions = _directions(states)
     return _straightness(directions.sum(0), len(directions))
 
@@ -61,9 +63,10 @@ def windowed_line_shape(states: States) -> Float[np.ndarray, "state token"]:
         NaN where the window does not fit.
 
     Raises:
-        InputError: where a result came, which keeps its scores and not all states.
+        InputError: where a result came, which keeps its scores and not all states, or an array of
+            another shape.
     """
-    require_array(states, f"states (state token d); {_KEPT}windowed_line_shape")
+    _require_path(states, f"states (state token d); {_KEPT}windowed_line_shape", 3)
     half = WINDOW // 2
     directions = _directions(states)
     found = np.full(states.shape[:2], np.nan)
@@ -84,9 +87,9 @@ def growth_rates(norms: Float[np.ndarray, "state token"]) -> Float[np.ndarray, "
         a rate a block (block token), in units of one a block.
 
     Raises:
-        InputError: where a result came in place of its norms.
+        InputError: where a result came in place of its norms, or an array of another shape.
     """
-    require_array(norms, "result.norms of a trajectory")
+    _require_path(norms, "norms (state token), as result.norms of a trajectory", 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         rates = np.diff(np.log(np.asarray(norms, np.float64)), axis=0)
     return np.where(np.isfinite(rates), rates, np.nan)
@@ -106,9 +109,9 @@ def expodistance(norms: Float[np.ndarray, "state token"]) -> Float[np.ndarray, "
         a number a token, without a unit.
 
     Raises:
-        InputError: where a result came in place of its norms.
+        InputError: where a result came in place of its norms, or an array of another shape.
     """
-    require_array(norms, "result.norms of a trajectory")
+    _require_path(norms, "norms (state token), as result.norms of a trajectory", 2)
     rates = growth_rates(norms)
     mean = rates.mean(0)
     known = np.abs(mean) > RESOLVED_GROWTH
@@ -144,9 +147,9 @@ def equidistance(
         a number a token, without a unit.
 
     Raises:
-        InputError: where a result came in place of its steps.
+        InputError: where a result came in place of its steps, or an array of another shape.
     """
-    require_array(step_lengths, "result.step_lengths of a trajectory")
+    require_array(step_lengths, "steps (block token), as result.step_lengths of a trajectory", 2)
     mean = step_lengths.mean(0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(mean > 0, step_lengths.std(0) / mean, np.nan)
@@ -158,8 +161,20 @@ def mean(values: Float[np.ndarray, " token"]) -> float:
     return float(known.mean()) if known.size else float("nan")
 
 
+def _require_path(given: object, needed: str, dimensions: int) -> None:
+    """Refuse what is no array of at least two states.
+
+    Raises:
+        InputError: says what came.
+    """
+    require_array(given, needed, dimensions)
+    if (n := len(given)) < 2:  # type: ignore[arg-type]
+        raise InputError(f"{n} state came, and a path is of two at least: hand over {needed}")
+
+
 def _steps(states: States) -> Float[np.ndarray, "block token d"]:
-    return np.diff(np.asarray(states, np.float64), axis=0)
+    with np.errstate(invalid="ignore"):  # between infinite states
+        return np.diff(np.asarray(states, np.float64), axis=0)
 
 
 def _directions(states: States) -> Float[np.ndarray, "block token d"]:
@@ -173,5 +188,5 @@ def _straightness(
     sum_of_units: Float[np.ndarray, "token d"], n_steps: int
 ) -> Float[np.ndarray, " token"]:
     length = np.linalg.norm(sum_of_units, axis=-1)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         return n_steps / np.where(length < CLOSED * n_steps, 0.0, length)

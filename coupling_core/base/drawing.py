@@ -15,6 +15,20 @@ if TYPE_CHECKING:  # plotly is slow to import, and whoever draws has done so
     import plotly.graph_objects as go
 
 
+FigureName = Literal[
+    "scores", "mosaic", "spectrum", "k", "scaling", "inverse-scaling", "graph", "locality",
+    "grid", "distance",
+    "paths", "paths-3d", "line-shape", "line-shape-by-depth", "norms", "growth", "expodistance",
+    "steps", "equidistance", "entropy", "linearised",
+    "interchange", "replace", "blocks",
+    "eigenvalues", "maps", "products",
+    "cosine", "depth", "radius",
+    "readouts",
+    "",
+]  # fmt: skip
+"""The figures of all kinds of results; "" is the first of its kind. Not every kind has each."""
+
+
 class Drawing:
     """A plotly figure that knows how it is written, with its caption and where it comes from.
 

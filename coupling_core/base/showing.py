@@ -60,8 +60,8 @@ class Drawn(Told):
     """What has a figure too, which a notebook shows in place of the table."""
 
     @abstractmethod
-    def plot(self, figure: str = "") -> Drawing:
-        """The figure that the app's page draws of it."""
+    def plot(self, figure: Any = "") -> Drawing:
+        """The figure that the app's page draws of it; each has a closed list of its own."""
 
     def _shown(self) -> Any:
         return self.plot()

@@ -82,6 +82,11 @@ def ordinal_place(place: int) -> str:
     return f"{place}{ending} in line"
 
 
+def counted(n: int, noun: str) -> str:
+    """So many of what a noun calls one: 1 block, 12 blocks."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def ranges(numbers: Iterable[int]) -> str:
     """Ascending whole numbers with runs drawn together: 2-11, 30."""
     runs: list[list[int]] = []

@@ -177,7 +177,7 @@ def _row(result: DepthResult, view: View, corrected: bool, threshold: float) -> 
 def _summary(
     drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool, *, stored: bool
 ) -> dict[str, Any]:
-    rows = edge_rows(drawn, score_pairs(result, view), corrected=corrected)
+    rows = edge_rows(drawn)
     return (
         reports.about(result, stored=stored)
         | {"token": result.token}
@@ -210,7 +210,7 @@ def _show(drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool) -
         f"locality    {_locality(near)}",
         "",
     )
-    rows = edge_rows(drawn, score_pairs(result, view), corrected=corrected)[:SHOWN]
+    rows = edge_rows(drawn)[:SHOWN]
     texts = [(*map(str, row[:3]), *(f"{number:z.3f}" for number in row[3:])) for row in rows]
     print_table(EDGE_COLUMNS, texts, right=True)
 

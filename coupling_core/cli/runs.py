@@ -12,6 +12,7 @@ import typer
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import AnyView, View
+from coupling_core.base.units import size
 from coupling_core.base.writing import writing
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.stored import open_result
@@ -202,14 +203,14 @@ def _has(entry: Entry, words: Iterable[str]) -> bool:
 
 
 def _row(entry: Entry) -> tuple[str, ...]:
-    size = f"{entry.size / 1e6:.1f} MB"
+    bytes_ = size(entry.size)
     if entry.problem or entry.request is None:
-        return (entry.key, size, _day(entry.used), *[""] * 4, f"cannot be read: {entry.problem}")
+        return (entry.key, bytes_, _day(entry.used), *[""] * 4, f"cannot be read: {entry.problem}")
     prompt = "".join(entry.tokens)
     name = str(entry.identity.get("name", ""))
     return (
         entry.key,
-        size,
+        bytes_,
         entry.path.parent.name if entry.read_only else _day(entry.used),
         name if entry.request.untrained is None else f"{name}, untrained",
         entry.request.kind_words,

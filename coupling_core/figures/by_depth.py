@@ -84,9 +84,10 @@ def by_depth(
     values = curve.values(result)
     beside = np.empty(0) if twin is None else style.median(curve.values(twin))
     every = np.concatenate([values.ravel(), beside])
+    both = path_words.of_both(result, twin, "The dashed line is the median of")
     figure = style.new_figure(
-        path_words.by_depth_alt(result, name, values, token, curve.first),
-        path_words.by_depth_caption(result, name) + path_words.of_both(result, twin),
+        path_words.by_depth_alt(result, name, values, token, curve.first) + both,
+        path_words.by_depth_caption(result, name) + both,
         height=HEIGHT,
         xaxis={"title": {"text": curve.depth}},
         yaxis=style.axis(curve.title) | (style.log_axis(every) if curve.log else {}),

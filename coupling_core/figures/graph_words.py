@@ -9,6 +9,7 @@ from coupling_core.analysis.graph import communities_words
 from coupling_core.analysis.locality import Locality
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
+from coupling_core.base.units import counted
 from coupling_core.figures import style, words
 
 if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
@@ -19,12 +20,12 @@ def graph_alt(whose: str, view: View, drawn: "nx.Graph") -> str:
     """What the layer graph shows, with its main numbers."""
     facts = drawn.graph
     text = (
-        f"Graph of {drawn.number_of_nodes()} blocks of {whose}: "
-        f"{drawn.number_of_edges()} of {facts['pairs']} pairs reach the threshold "
+        f"Graph of {counted(drawn.number_of_nodes(), 'block')} of {whose}: "
+        f"{drawn.number_of_edges()} of {counted(facts['pairs'], 'pair')} reach the threshold "
         f"{facts['threshold']:g} of the {facts['weight_meaning']} ({style.score_terms(view)})."
     )
     if facts["pairs_without_score"]:
-        text += f" {facts['pairs_without_score']} pairs have no score."
+        text += f" Without a score: {counted(facts['pairs_without_score'], 'pair')}."
     if drawn.number_of_edges():
         block, basis, weight = max(drawn.edges(data="weight"), key=itemgetter(2))
         text += f" The strongest joins blocks {block} and {basis} with {weight:.3f}."
@@ -35,9 +36,10 @@ def graph_summary(drawn: "nx.Graph") -> str:
     """How many pairs are edges, and the communities."""
     facts = drawn.graph
     edges, pairs, missing = drawn.number_of_edges(), facts["pairs"], facts["pairs_without_score"]
-    text = f"{edges} of {pairs} pairs are edges, at {facts['threshold']:g} or more"
+    are = "is an edge" if edges == 1 else "are edges"
+    text = f"{edges} of {counted(pairs, 'pair')} {are}, at {facts['threshold']:g} or more"
     if missing:
-        text += f"; {missing} pairs have no score"
+        text += f"; {counted(missing, 'pair')} without a score"
     return f"{text}. {communities_words(drawn)}"
 
 
@@ -71,10 +73,9 @@ def locality_alt(result: DepthResult, view: View, found: Locality) -> str:
     if not known.any():
         return text + " No pair has a score."
     apart, mean = found.distance[known], found.mean[known]
-    return text + (
-        f" It is {mean[0]:.3f} at |l - l'| = {apart[0]} ({found.pairs[known][0]} pairs) and "
-        f"{mean[-1]:.3f} at {apart[-1]} ({found.pairs[known][-1]})."
-    )
+    pairs = found.pairs[known]
+    text += f" It is {mean[0]:.3f} at |l - l'| = {apart[0]} ({counted(int(pairs[0]), 'pair')})"
+    return text + (f" and {mean[-1]:.3f} at {apart[-1]} ({pairs[-1]})" * (len(apart) > 1)) + "."
 
 
 def locality_caption(corrected: bool) -> str:

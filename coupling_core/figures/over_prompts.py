@@ -94,8 +94,7 @@ def mean_graph(
         InputError: where the threshold is out of range.
     """
     found, view = mean_scores([part.scores for part in parts]), _view(parts)
-    about: dict[str, str | int]
-    about = {"model": parts[0].model, "prompts": len(parts), "k": view.k}
+    about: dict[str, str | float] = {"model": parts[0].model, "prompts": len(parts), "K": view.k}
     drawn = scores_graph(found, parts[0].n_blocks, about, corrected=corrected, threshold=threshold)
     return graph_of(
         drawn,

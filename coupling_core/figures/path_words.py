@@ -130,10 +130,19 @@ def by_depth_caption(result: TrajectoryResult, name: str) -> str:
     return _BY_DEPTH[name]
 
 
-def of_both(result: TrajectoryResult, beside: TrajectoryResult | None) -> str:
-    """Whose two medians they are, where another prompt is drawn beside; else nothing."""
-    if beside is None or beside.tokens == result.tokens:
+def of_both(result: TrajectoryResult, beside: TrajectoryResult | None, mark: str) -> str:
+    """Whose the other numbers are, where a second result is drawn beside; else nothing.
+
+    Args:
+        result: that is drawn.
+        beside: it.
+        mark: what tells the second one in the figure.
+    """
+    if beside is None:
         return ""
+    if beside.tokens == result.tokens:
+        own, other = which(result, beside), which(beside, result)
+        return f" {mark} {other}; all else is of {own}."
     told = (f"the {len(of.tokens)} tokens of “{short_prompt(of)}”" for of in (result, beside))
     return f" Medians over {' and over '.join(told)}."
 

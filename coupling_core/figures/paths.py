@@ -77,6 +77,11 @@ def draw(
     figure.add_trace(bar.update(marker_colorbar_len=220))
     if dimensions == 2:
         figure.add_trace(_picks(result, found, chosen))
+    if found.why_none:
+        text = style.two_lines(*found.why_none.split(": ", 1))
+        figure.add_annotation(
+            text=text, x=0.5, y=0.6, xref="paper", yref="paper", showarrow=False, font_size=14
+        )
     return figure
 
 

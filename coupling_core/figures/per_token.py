@@ -75,9 +75,10 @@ def per_token(
     values = number.values(result)
     beside = values[:0] if twin is None else number.values(twin)
     every = np.concatenate([values, beside])
+    both = path_words.of_both(result, twin, "Hollow dots and their mean are of")
     figure = style.new_figure(
-        path_words.per_token_alt(result, name, values, token),
-        path_words.per_token_caption(result, name),
+        path_words.per_token_alt(result, name, values, token) + both,
+        path_words.per_token_caption(result, name) + both,
         height=HEIGHT,
         xaxis=_texts(result),
         yaxis=style.axis(number.title) | (style.log_axis(every) if number.log else {}),

@@ -12,7 +12,7 @@ from coupling_core.analysis.scores import (
 )
 from coupling_core.base.records import AnyView, View
 from coupling_core.base.results import DepthResult, Result
-from coupling_core.base.units import rounded
+from coupling_core.base.units import counted, rounded
 from coupling_core.figures import style
 
 
@@ -35,7 +35,7 @@ def provenance(result: Result, view: AnyView, whose: str = "") -> str:
     versions = made.get("versions", {})
     parts = [
         whose or subject(result),
-        f"prompt of {n} tokens: “{prompt}”",
+        f"prompt of {counted(n, 'token')}: “{prompt}”",
         *([f"K = {view.k}", definition_name(view)] if isinstance(view, View) else []),
         result.final_norm_words,
         _precision(result),
@@ -66,7 +66,7 @@ def scores_alt(whose: str, view: View, found: Scores, is_corrected: bool) -> str
     off = np.where(np.eye(n, dtype=bool), np.nan, values)
     text = (
         f"Heatmap of the {style.score_name(is_corrected).lower()} ({style.score_terms(view)}) for "
-        f"{n} by {n} blocks of {whose}: row l is the Jacobian, column l' the basis. "
+        f"{n} by {counted(n, 'block')} of {whose}: row l is the Jacobian, column l' the basis. "
         f"{found.verdict}"
     )
     if not np.isnan(off).all():

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.graph import EDGE_COLUMNS, edge_rows, scores_graph
+from coupling_core.analysis.graph import graph_edges, scores_graph
 from coupling_core.analysis.over_prompts import OfPrompt, mean_scores
 from explorer.asking import listing
 from explorer.pages import depth_list
@@ -92,5 +92,4 @@ def _edges(parts: list[OfPrompt], state: GraphState) -> pd.DataFrame:
     drawn = scores_graph(
         found, parts[0].n_blocks, {}, corrected=not state.raw, threshold=state.threshold
     )
-    rows = edge_rows(drawn, found, corrected=not state.raw)
-    return pd.DataFrame(rows, columns=list(EDGE_COLUMNS))
+    return graph_edges(drawn)

@@ -47,3 +47,12 @@ def test_a_column_that_is_none_is_told(columns, by, told):
 def test_an_empty_table_is_told():
     with pytest.raises(InputError, match="no row"):
         means_by(table().iloc[:0], "topic")
+
+
+def test_measurements_that_have_a_row_already_are_told():
+    once = table(key=list("abcd"), corrected=0.5)
+    twice = pd.concat([once, once.head(1)])
+    with pytest.warns(UserWarning, match="1 of the rows is of measurements that have a row"):
+        means_by(twice, "topic")
+    means_by(table(key="", corrected=0.5), "topic")
+    means_by(twice.drop_duplicates(), "topic")

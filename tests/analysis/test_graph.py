@@ -11,8 +11,10 @@ from cases import VIEW, planted, random_result
 
 from coupling_core import InputError, View, score_pairs
 from coupling_core.analysis.graph import (
+    EDGE_COLUMNS,
     communities,
     directed,
+    graph_edges,
     groups,
     layer_graph,
     modularity,
@@ -240,3 +242,37 @@ def test_a_threshold_that_is_no_number_is_refused(threshold):
     unchecked = inspect.unwrap(require_threshold)  # without the types that tests check
     with pytest.raises(InputError, match=r"threshold must lie in 0\.\.1, and ('x'|None) came"):
         unchecked(threshold)
+
+
+@pytest.mark.parametrize("corrected", [True, False])
+def test_the_table_of_edges_has_both_ways_of_each(corrected):
+    result = random_result(n_blocks=5)
+    view = View(k=5, definition="page", role="B")
+    graph = layer_graph(result, view, corrected=corrected, threshold=0.0)
+    table, found = graph_edges(graph), score_pairs(result, view)
+    scores = found.corrected if corrected else found.coupling
+    assert list(table) == list(EDGE_COLUMNS)
+    assert len(table) == graph.number_of_edges() > 0
+    for row in table.itertuples():
+        assert row.forward == scores[row.block - 1, row.basis - 1]
+        assert row.backward == scores[row.basis - 1, row.block - 1]
+        assert row.weight == (row.forward + row.backward) / 2
+    assert (table.block < table.basis).all()
+    assert table.weight.is_monotonic_decreasing
+    assert (table.attrs["role"], table.attrs["definition"], table.attrs["K"]) == ("B", "page", 5)
+    listed = nx.to_pandas_edgelist(graph).set_index(["source", "target"])
+    assert set(listed["forward"]) == set(table["forward"])
+
+
+@pytest.mark.parametrize("of", [graph_edges, communities, modularity])
+def test_what_is_no_layer_graph_is_refused(of):
+    with pytest.raises(InputError, match="a Graph came where a layer graph is needed"):
+        of(nx.Graph())
+
+
+def test_the_directed_graph_has_the_scores_of_each_direction_alone():
+    result, view = random_result(n_blocks=4), View(k=5)
+    both = directed(layer_graph(result, view, threshold=0.0), result, view)
+    assert {name for *_, edge in both.edges(data=True) for name in edge} == {
+        "weight", "distance", "coupling", "chance", "corrected"
+    }  # fmt: skip

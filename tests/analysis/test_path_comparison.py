@@ -94,3 +94,12 @@ def test_a_scale_has_room_for_both():
     )
     marks = compare(narrow, wide).plot("norms").figure.layout.yaxis.tickvals
     assert sum(7 <= mark <= 300 for mark in marks) <= 6
+
+
+@pytest.mark.parametrize("figure", ["line-shape", "norms"])
+def test_a_figure_of_two_says_whose_each_is(figure):
+    a, b = grown([2.0, 2.0], [1.0, 2.0]), grown([2.0, 3.0], [4.0, 5.0])
+    other = replace(b, request=replace(b.request, model="o"), identity={"name": "other"})
+    drawn = compare(a, other).plot(figure)
+    assert " of other; all else is of random." in drawn.caption
+    assert "other" in repr(drawn)

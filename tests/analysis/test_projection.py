@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from cases import haar
+from cases import haar, trajectory_result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coupling_core.analysis.projection import SMALL, project
+from coupling_core.analysis.projection import SMALL, project, project_paths
 from coupling_core.base.records import FITS
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -87,3 +87,10 @@ def test_few_tokens_have_few_components_on_the_last_state(n_tokens, known):
 
 def test_states_that_are_all_the_same_have_no_component():
     assert np.isnan(project(np.ones((3, 4, 5)), "all").explained).all()
+
+
+def test_a_figure_without_components_says_why():
+    one = trajectory_result(n_tokens=2)
+    drawn = project_paths(one, first=False).plot().figure
+    assert "no variance" in drawn.layout.annotations[0].text
+    assert not project_paths(one, fit="all").plot().figure.layout.annotations

@@ -1,11 +1,15 @@
 """Numbers of paths with known answers, and what must not change them."""
 
+import inspect
+import warnings
+
 import numpy as np
 import pytest
 from cases import haar
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coupling_core import InputError
 from coupling_core.analysis import trajectory as of
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -169,3 +173,24 @@ def test_the_order_of_the_tokens_does_not_matter(seed):
     for name, expected in every_number(states).items():
         found = every_number(states[:, ::-1])[name]
         np.testing.assert_allclose(found[..., ::-1], expected, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("number", "shape"),
+    [
+        (of.line_shape, (5, 8)), (of.line_shape, (1, 3, 8)), (of.windowed_line_shape, (5,)),
+        (of.growth_rates, (5,)), (of.expodistance, (5,)), (of.expodistance, (1, 3)),
+        (of.expodistance, (5, 3, 8)), (of.equidistance, (5, 3, 8)), (of.equidistance, (5,)),
+    ],
+)  # fmt: skip
+def test_an_array_of_another_shape_is_refused(number, shape):
+    with pytest.raises(InputError, match=r"hand over (states|norms|steps) \("):
+        inspect.unwrap(number)(np.ones(shape))
+
+
+def test_numbers_that_are_none_warn_of_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(of.line_shape(np.full((5, 2, 3), np.nan))).all()
+        assert np.isnan(of.line_shape(np.full((5, 2, 3), np.inf))).all()
+        assert np.isnan(of.expodistance(np.full((5, 2), np.inf))).all()

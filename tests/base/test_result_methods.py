@@ -1,6 +1,7 @@
 """What results do of themselves: scores, tables, named arrays, figures, a repr, equality by key."""
 
 import copy
+import inspect
 import os
 import pickle
 import re
@@ -35,7 +36,7 @@ from coupling_core import (
     score_positions,
 )
 from coupling_core.analysis import exports
-from coupling_core.base.drawing import options_of
+from coupling_core.base.drawing import FigureName, options_of
 from coupling_core.base.kinds import kinds
 from coupling_core.base.results import Result
 from coupling_core.base.results.scores import MEASURES
@@ -378,7 +379,7 @@ def test_a_figure_that_is_none_is_refused_with_those_that_are(depth, between, wh
     results |= {"spectra": spectrum_result(), "directions": directions_result()}
     results |= {"noise": perturbation_result()}
     with pytest.raises(InputError, match=told):
-        results[which].plot(name)
+        inspect.unwrap(Result.plot)(results[which], name)
 
 
 def of(views):
@@ -557,3 +558,13 @@ def test_of_one_input_the_first_token_is_fixed_where_nobody_says(tmp_path):
     asked = {"model": tiny.model("llama"), "kind": "fixed-input", "block": 1, "store": None}
     assert measure(IDS, **asked).token == 1
     assert measure(IDS, **asked, token=2).token == 2
+
+
+def test_the_names_of_figures_are_a_type():
+    of_kinds = [
+        *get_args(depth_views.FigureName), *get_args(depth_views.GraphFigure),
+        *get_args(token_views.FigureName), *get_args(path_views.FigureName),
+        *get_args(edit_views.FigureName), *get_args(spectrum_views.FigureName),
+        *get_args(perturbation_views.FigureName), "readouts", "",
+    ]  # fmt: skip
+    assert set(get_args(FigureName)) == set(of_kinds)

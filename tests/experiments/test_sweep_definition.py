@@ -150,9 +150,11 @@ def test_a_model_that_is_out_of_reach_leaves_the_others(lay_out):
         ("k = [4, 8]", "k = [0]", "k"),
         ("k = [4, 8]", "k = []", "k"),
         ("k = [4, 8]", "k = [4, 7]\nkinds = ['self']", "K = 4 is not kept of 'self'"),
-        ("k = [4, 8]", "kinds = ['sideways']", "kinds 1: expected one of depth, self"),
+        ("k = [4, 8]", "k = -3", "k: expected greater"),
+        ("k = [4, 8]", "kinds = ['dept']", "'dept' came (did you mean 'depth'"),
+        ("k = [4, 8]", "kinds = ['sideways']", "kinds 1: it must be one of depth, self"),
         ("k = [4, 8]", "kind = ['depth']", "key 'kind' is unknown (did you mean 'kinds'?)"),
-        ("k = [4, 8]", "definition = 'mine'", "definition: expected one of paper, released"),
+        ("k = [4, 8]", "definition = 'mine'", "definition: it must be one of paper, released"),
         ("k = [4, 8]", "timeout = 0", "timeout"),
         ("steps = [512, 0]", "steps = [513]", "nearest are 256 and 512"),
         ("steps = [512, 0]", 'revisions = ["step0"]', "a suite has steps"),
@@ -235,5 +237,10 @@ def test_a_sweep_of_which_every_model_is_too_narrow_is_refused_before_it_begins(
 
 def test_other_complaints_are_counted_once_a_value():
     said = {"name": "n", "models": [{"model": "a/b"}], "prompts": [{"text": "The cat"}]}
-    with pytest.raises(InputError, match=r"k 1: expected a valid integer, and 'eight' came$"):
+    with pytest.raises(InputError, match=r"k: expected a valid integer, and 'eight' came$"):
         read(said | {"k": "eight"})
+
+
+def test_a_text_that_comes_twice_is_told(lay_out, caplog):
+    make(read(lay_out()))
+    assert "1 of the prompts come more than once, the first 'The cat sat on the mat'" in caplog.text

@@ -84,3 +84,15 @@ def test_whole_numbers_keep_all_their_digits(tmp_path):
     again = read_table(tmp_path / "t.csv")
     assert set(again["parameters"]) == {134515008.0}
     assert set(again["loss"]) == {2.12346}
+
+
+def test_columns_of_the_prompts_own_come_back_as_they_were(tmp_path):
+    n = len(TABLE)
+    own = {"topic": ["=sum", *[""] * (n - 1)], "year": [1999] * n, "id": ["007"] * n}
+    write_table(tmp_path / "t.csv", TABLE.assign(**own, share=[0.5] + [np.nan] * (n - 1)))
+    again = read_table(tmp_path / "t.csv")
+    assert again["year"].tolist() == own["year"]
+    assert again["id"].tolist() == own["id"]
+    assert again["topic"].fillna("").tolist() == own["topic"]
+    assert again["share"].tolist()[0] == 0.5
+    assert again["share"].isna().sum() == n - 1

@@ -230,3 +230,17 @@ def test_the_picture_is_that_of_the_mean_map():
     watch = CouplingCallback(PROBES, every=1, share=1.0)
     watch.after(0, fresh(), tiny.tokenizer())
     assert picture(watch.looks[0], View(8), "two probes").startswith(b"\x89PNG")
+
+
+def test_looks_are_a_table_and_a_figure():
+    watch = CouplingCallback([(1, 2, 3), (4, 5)], every=1, share=1.0, k=4)
+    with pytest.raises(InputError, match="nothing is measured yet"):
+        watch.plot()
+    assert watch.to_pandas().empty
+    for step in (0, 1, 2):
+        watch.after(step, fresh())
+    table = watch.to_pandas()
+    assert table.step.tolist() == [0, 1, 2]
+    for figure in ("corrected", "alignment", "locality"):
+        (line,) = [one for one in watch.plot(figure).figure.data if len(one.customdata or ())]
+        np.testing.assert_allclose(line.y, table[figure])

@@ -198,7 +198,7 @@ def test_the_words_have_the_numbers(result):
     meta = figures.graph(missing, replace(VIEW, blocks=(1, 2, 3, 4))).layout.meta
     assert "token 4 of 4, “down”" in meta["alt"]
     assert "3 of 6 pairs reach the threshold 0.1" in meta["alt"]
-    assert "3 pairs have no score" in meta["alt"]
+    assert "Without a score: 3 pairs." in meta["alt"]
     assert "strongest joins blocks 1 and 2 with 0.750" in meta["alt"]
     assert "1 community of blocks (1-3), 1 block alone" in meta["alt"]
     legend = figures.graph(result, VIEW).layout.legend.title.text

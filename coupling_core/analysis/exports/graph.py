@@ -9,9 +9,8 @@ from coupling_core.analysis.exports.forms import ENDINGS as FORMS
 from coupling_core.analysis.exports.forms import written
 from coupling_core.analysis.exports.naming import signed
 from coupling_core.analysis.graph import (
-    EDGE_COLUMNS,
     directed,
-    edge_rows,
+    graph_edges,
     layer_graph,
     to_graphml,
     weights,
@@ -54,7 +53,7 @@ def graph_file(
     drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
     if ending == ".graphml":
         return to_graphml(directed(drawn, result, view))
-    table = partial(_signed_edges, drawn, result, view, corrected=corrected)
+    table = partial(_signed_edges, drawn, result, view)
     named = partial(graph_arrays, drawn, result, view, corrected=corrected)
     content = written(ending, table, named, AXES, score_pairs(result, view).attributes())
     if content is None:
@@ -66,23 +65,11 @@ def edges_table(
     result: DepthResult, view: View, *, corrected: bool = True, threshold: float = DEFAULT_THRESHOLD
 ) -> "DataFrame":
     """Twin of the layer graph: a row an edge, the heaviest first, with `EDGE_COLUMNS`."""
-    drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
-    return _edges(drawn, result, view, corrected=corrected)
+    return graph_edges(layer_graph(result, view, corrected=corrected, threshold=threshold))
 
 
-def _edges(drawn: "nx.Graph", result: DepthResult, view: View, *, corrected: bool) -> "DataFrame":
-    from pandas import DataFrame
-
-    found = score_pairs(result, view)
-    table = DataFrame(edge_rows(drawn, found, corrected=corrected), columns=list(EDGE_COLUMNS))
-    table.attrs.update(found.attributes())
-    return table
-
-
-def _signed_edges(
-    drawn: "nx.Graph", result: DepthResult, view: View, *, corrected: bool
-) -> "DataFrame":
-    return signed(_edges(drawn, result, view, corrected=corrected), result, view)
+def _signed_edges(drawn: "nx.Graph", result: DepthResult, view: View) -> "DataFrame":
+    return signed(graph_edges(drawn), result, view)
 
 
 def graph_arrays(

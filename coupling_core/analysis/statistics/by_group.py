@@ -1,5 +1,6 @@
 """Means of a table of many prompts by what they are of, such as their category."""
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -38,12 +39,16 @@ def means_by(
 
     Raises:
         InputError: where no table came, or one that lacks a column or has no row.
+
+    Warns:
+        UserWarning: where rows come more than once, as of two tables that were joined.
     """
     named = [by] if isinstance(by, str) else list(by)
     require_columns(table, *APART, *named, measure)
     if table.empty:
         raise InputError("the table has no row, so that there is nothing to average")
     apart = (*APART, *(name for name in HOW if name in table))
+    _warn_of_repeated(table, apart)
     several = [name for name in apart if table[name].nunique(dropna=False) > 1]
     columns = list(dict.fromkeys([*several, *named]))
     places = pd.DataFrame(
@@ -58,3 +63,17 @@ def means_by(
         means = {name: getattr(found, name) for name in ("mean", "median", "low", "high")}
         rows.append(named_as | counted | means)
     return pd.DataFrame(rows)
+
+
+def _warn_of_repeated(table: pd.DataFrame, apart: Sequence[str]) -> None:
+    """Say of a measurement that has several rows: an interval over them is too narrow."""
+    if "key" not in table:
+        return
+    n = int(table[table["key"].astype(bool)].duplicated([*apart, "key"]).sum())
+    if n:
+        warnings.warn(
+            f"{n} of the rows {'is' if n == 1 else 'are'} of measurements that have a row already, "
+            "so that intervals are narrower than they should be: table.drop_duplicates() leaves "
+            "each once",
+            stacklevel=4,
+        )

@@ -14,7 +14,7 @@ from weakref import ref
 import numpy as np
 from jaxtyping import AbstractArray, Int
 
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, FigureName
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, AnyView, Certificate, Request
@@ -227,7 +227,7 @@ class Result(Drawn):
         """What it says in its default view, with the names of the dimensions."""
         return self.part("views").dataset(self, self.default_view())
 
-    def plot(self, figure: str = "", **options: Any) -> Drawing:
+    def plot(self, figure: FigureName = "", **options: Any) -> Drawing:
         """A figure of it in its default view.
 
         The figures of each kind, the main one of its page first, with their options:

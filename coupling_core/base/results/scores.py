@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 
 from coupling_core.base.arrays import require_array
 from coupling_core.base.blocks import Blocks, blocks_of
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, FigureName
 from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
@@ -129,7 +129,7 @@ class ScoreMap(SameContent, Drawn):
         arrays = {name: (self.dims, np.array(getattr(self, name))) for name in MEASURES}
         return xarray.Dataset(arrays, coords=self._coordinates(), attrs=self.attributes())
 
-    def plot(self, figure: str = "", **options: Any) -> Drawing:
+    def plot(self, figure: FigureName = "", **options: Any) -> Drawing:
         """The map of the scores, as the app's page draws it, or another figure of the same view.
 
         Args:

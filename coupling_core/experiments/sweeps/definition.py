@@ -39,7 +39,7 @@ from pydantic import (
 )
 
 from coupling_core.analysis.scores import k_of
-from coupling_core.base.choosing import unknown
+from coupling_core.base.choosing import none_of, unknown
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of, kinds
@@ -66,14 +66,14 @@ def _listed(value: object) -> object:
 
 def _known(definition: str) -> str:
     if definition not in DEFINITIONS:
-        raise ValueError(f"expected one of {', '.join(DEFINITIONS)}")
+        raise ValueError(none_of("it", definition, DEFINITIONS))
     return definition
 
 
 def _measured(kind: str) -> str:
     offered = [name for name, one in kinds().items() if one.in_sweeps]
     if kind not in offered:
-        raise ValueError(f"expected one of {', '.join(offered)}")
+        raise ValueError(none_of("it", kind, offered))
     return kind
 
 
@@ -284,7 +284,7 @@ def parse(found: dict[str, Any], path: Path) -> Sweep:
     try:
         return Sweep.model_validate(_tuples(found))
     except ValidationError as error:
-        raise InputError(f"the sweep {path}: {_told(error)}") from error
+        raise InputError(f"the sweep {path}: {_told(error, found)}") from error
 
 
 def _beside(table: Any, folder: Path) -> Any:
@@ -321,7 +321,7 @@ def _tuples(value: Any) -> Any:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-def _told(error: ValidationError) -> str:
+def _told(error: ValidationError, given: Mapping[str, Any]) -> str:
     """The first complaint, with the place it is about.
 
     A key that is unknown comes before all others: it is often why another is missing.
@@ -330,6 +330,9 @@ def _told(error: ValidationError) -> str:
     first = min(found, key=lambda one: one["type"] != _UNKNOWN)
     others = {one["loc"][:1] for one in found} - {first["loc"][:1]}  # a value has one a type
     parts = list(first["loc"])
+    is_listed = isinstance(given.get(str(parts[0])), list | tuple) if parts else True
+    if not is_listed and parts[1:2] == [0]:
+        del parts[1]  # one value, of which the model made a list
     what = first["msg"].removeprefix("Value error, ")
     if first["type"] == "missing":
         what = "it is missing"

@@ -3,19 +3,20 @@
 import hashlib
 import json
 import logging
+import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.images import is_image
+from coupling_core.base.images import is_image, shown
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, Request, usual_token
 from coupling_core.experiments.sweeps.definition import Models, Sweep
 from coupling_core.sources.catalogue import CatalogueModel, catalogue
-from coupling_core.sources.prompts import Origin, Prompt, load
+from coupling_core.sources.prompts import Origin, Prompt, Sample, load
 from coupling_core.sources.resolved import resolve
 from coupling_core.sources.suites import find_suite, require_steps
 from coupling_core.store.disk import Store
@@ -219,6 +220,7 @@ def make(sweep: Sweep) -> Plan:
         ComputeError: where prompts are out of reach.
     """
     samples = [load(source) for source in sweep.prompts]
+    _tell_repeated(samples)
     prompts: dict[str, Prompt] = {}  # a text that two sources have is one prompt
     for sample in samples:
         for prompt in sample.prompts:
@@ -285,6 +287,20 @@ def _require_some_fit(found: Sequence[Weights], sweep: Sweep) -> None:
     if all(each.width and not sweep.every_k(each.width) for each in found):
         raise InputError(
             f"no model of the sweep can be measured at its K: {found[0].title}: {found[0].problem}"
+        )
+
+
+def _tell_repeated(samples: Iterable[Sample]) -> None:
+    """Say which texts come more than once: of each there is one measurement."""
+    times = Counter(prompt.text for sample in samples for prompt in sample.prompts)
+    again = [shown(text) for text, n in times.items() if n > 1]
+    if again:
+        first = textwrap.shorten(again[0], 60, placeholder=" …")
+        _log.warning(
+            "%d of the prompts come more than once, the first %r: each is measured, and has its "
+            "rows, once",
+            len(again),
+            first,
         )
 
 

@@ -22,7 +22,7 @@ from coupling_core.base.writing import write_whole, writing
 from coupling_core.experiments.sweeps.plan import Plan, Weights, published
 from coupling_core.sources.catalogue import CatalogueModel
 from coupling_core.sources.file_hashes import hash_of
-from coupling_core.sources.prompts import Prompt
+from coupling_core.sources.prompts import Prompt, own_cells, own_columns, read_back
 from coupling_core.sources.suites import find_suite
 from coupling_core.store.disk import Store
 
@@ -58,12 +58,14 @@ def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, dict[str, str]]:
         store: where its results are.
 
     Returns:
-        the table, and why a stored result has no row, by its key.
+        the table, whose last columns are the prompts' own, and why a stored result has no row, by
+        its key.
     """
     rows: list[Row] = []
     left_out: dict[str, str] = {}
     models = published()
     known = [of_weights(each, models.get(each.request.model)) for each in plan.weights]
+    own = own_columns([prompt.fields for prompt in plan.prompts], COLUMNS)
     for item, key in zip(plan.items(), plan.stored(store), strict=True):
         if not key:
             continue
@@ -71,13 +73,15 @@ def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, dict[str, str]]:
             result = store.get(key)
             if result.is_doubtful:
                 raise ComputeError("float32 was too coarse for some of its numbers")
-            shared = known[item.weights] | of_prompt(plan.prompts[item.prompt], result)
+            prompt = plan.prompts[item.prompt]
+            shared = known[item.weights] | of_prompt(prompt, result)
+            shared |= own_cells(prompt.fields, own)
             at = plan.sweep.every_k(result.width), plan.sweep.definition, plan.sweep.role
             rows += [shared | found for found in numbers(result, *at)]
         except (InputError, ComputeError) as error:  # evicted since, damaged, or without this floor
             left_out[key] = str(error)
     still = set(plan.stored(store)) if left_out else set()
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    table = pd.DataFrame(rows, columns=[*COLUMNS, *own.values()])
     return table, {key: why for key, why in left_out.items() if key in still}
 
 
@@ -146,6 +150,8 @@ def read_table(path: Path) -> pd.DataFrame:
         )
     for name in _TEXTS:
         table[name] = table[name].map(as_read, na_action="ignore")
+    for name in [str(name) for name in table if name not in COLUMNS]:  # the prompts' own
+        table[name] = read_back(list(map(as_read, table[name].astype(str))))
     try:
         table = table.astype(dict.fromkeys(_NUMERIC, float))
     except ValueError as error:

@@ -11,16 +11,18 @@ watch.after(step, model, tokenizer)
 import logging
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from transformers import TrainerCallback
 
+from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import View
 from coupling_core.base.units import duration
 from coupling_core.experiments.watching.budget import Budget
-from coupling_core.experiments.watching.probes import Look, Probes
+from coupling_core.experiments.watching.probes import NUMBERS, Look, Probes
 from coupling_core.experiments.watching.reports import (
     Report,
     picture,
@@ -30,6 +32,11 @@ from coupling_core.experiments.watching.reports import (
 from coupling_core.experiments.watching.run import Run
 from coupling_core.sources.suites import DEFAULT_K
 from coupling_core.store.disk import Store
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
+
+WatchedFigure = Literal["corrected", "alignment", "locality"]
 
 _log = logging.getLogger(__name__)
 
@@ -89,7 +96,8 @@ class CouplingCallback(TrainerCallback):
         self.left_out: list[int] = []
         self._every, self._share, self._tokenizer = every, share, tokenizer
         shelf = store if isinstance(store, Store) else Store(store)
-        self._run = Run(name, title or name, shelf) if name else None
+        self._title = title or name or "the model that trains"
+        self._run = Run(name, self._title, shelf) if name else None
         self._reports: list[Report] = [report] if report else []
         self._budget: Budget | None = None
         self._failed = False
@@ -98,6 +106,37 @@ class CouplingCallback(TrainerCallback):
         n, looks = len(self._probes.prompts), len(self.looks)
         left_out = f", {len(self.left_out)} steps left out" * bool(self.left_out)
         return f"CouplingCallback({n} prompts, every {self._every} steps, {looks} looks{left_out})"
+
+    def to_pandas(self) -> "DataFrame":
+        """What was measured so far, a row a look.
+
+        Returns:
+            columns `step`, means over the prompts `corrected`, `alignment`, `chance` (scores and
+            their chance floor) and `locality` (how much more neighbouring blocks are coupled than
+            all others), all without a unit, and `seconds`, that the look took.
+        """
+        from pandas import DataFrame
+
+        rows = [{"step": at.step, **at.numbers, "seconds": at.seconds} for at in self.looks]
+        return DataFrame(rows, columns=["step", *NUMBERS, "seconds"])
+
+    def plot(self, figure: WatchedFigure = "corrected") -> Drawing:
+        """One of its numbers by step.
+
+        Args:
+            figure: "corrected", "alignment" or "locality".
+
+        Raises:
+            InputError: on another name, and where nothing is measured yet.
+        """
+        from coupling_core import figures  # plotly
+
+        name: WatchedFigure = known_figure(figure, get_args(WatchedFigure))
+        if not self.looks:
+            raise InputError("nothing is measured yet: after(...) or a trainer takes the looks")
+        view = self._probes.view
+        drawn = figures.by_step({self._title: [at.by_step for at in self.looks]}, name, view)
+        return Drawing(drawn, partial(figures.render, drawn, view=view))
 
     def after(self, step: int, model: Any, tokenizer: Any = None, *, last: bool = False) -> None:
         """Measure, if it is time to; for a loop of one's own, after each step of the optimiser.

@@ -1,9 +1,10 @@
 """A fixed set of prompts, measured with a model that is in the middle of its training."""
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,13 @@ class Look:
     numbers: dict[str, float]
     parts: tuple[OfPrompt, ...] = field(repr=False)
     seconds: float
+
+    @property
+    def by_step(self) -> StepNumbers:
+        """The same as the numbers of a step of a training run; what is not measured is NaN."""
+        names = [item.name for item in fields(StepNumbers) if item.name != "step"]
+        known = {name: self.numbers.get(name, math.nan) for name in names}
+        return StepNumbers(self.step, **known)
 
 
 @contextmanager

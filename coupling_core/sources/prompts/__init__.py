@@ -14,7 +14,7 @@
 """
 
 from coupling_core.sources.prompts.benchmarks import BENCHMARKS
-from coupling_core.sources.prompts.columns import own_cells, own_columns
+from coupling_core.sources.prompts.columns import own_cells, own_columns, read_back
 from coupling_core.sources.prompts.files import read_content, read_file
 from coupling_core.sources.prompts.prompt import Prompt, repeated
 from coupling_core.sources.prompts.sampling import Origin, Sample, load
@@ -29,6 +29,7 @@ __all__ = [
     "load",
     "own_cells",
     "own_columns",
+    "read_back",
     "read_content",
     "read_file",
     "repeated",

@@ -40,6 +40,11 @@ def own_cells(fields: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str
     return {column: math.nan if value is None else value for column, value in found.items()}
 
 
+def read_back(cells: Sequence[str]) -> list[Any]:
+    """A column of a table of ours as it was before it was written; NaN where a cell is empty."""
+    return [math.nan if cell is None else cell for cell in typed(cells)]
+
+
 def typed(cells: Sequence[str]) -> list[Any]:
     """A column of a CSV file as a frame would have it: numbers where every cell is one.
 
