@@ -46,6 +46,9 @@ from explorer.session.state import State
 TEXT = st.text(min_size=1).filter(str.strip)
 KEYS = st.just("") | st.from_regex(r"[0-9a-f]{32}-k[1-9]\d?-v[1-9]\d?", fullmatch=True)
 LESSONS = st.just("") | st.text("abc", max_size=9).map(lambda title: packed(Lesson(title=title)))
+SUITES = sorted(name for name, suite in suites().items() if not suite.is_watched)
+"""Those of every machine, whatever was trained on this one."""
+
 VALUES = {
     "model": TEXT,
     "revision": TEXT | st.just(""),
@@ -81,11 +84,11 @@ VALUES = {
     "node_color": st.sampled_from(NODE_COLORS),
     "a": KEYS,
     "b": KEYS,
-    "suites": st.lists(st.sampled_from(sorted(suites())), min_size=1, max_size=3).map(",".join),
+    "suites": st.lists(st.sampled_from(SUITES), min_size=1, max_size=3).map(",".join),
     "step": st.integers(0),
     "suite_k": st.integers(1),
     "by_step": st.sampled_from(("coupling", "locality", "paths", "spectra")),
-    "over": st.sampled_from(("", *sorted(suites()))),
+    "over": st.sampled_from(("", *SUITES)),
     "over_prompt": TEXT | st.just(""),
     "sweep": st.just("") | st.from_regex(r"[a-z0-9]{1,20}-[0-9a-f]{8}", fullmatch=True),
     "sweep_k": st.integers(0, 10**5).map(float) | st.sampled_from([0.1, 0.25, 0.5]),
