@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from coupling_core.analysis.effects import EffectMaps, effect_maps
     from coupling_core.analysis.findings import Findings, Question, find
     from coupling_core.analysis.graph import communities, graph_edges, layer_graph, modularity
-    from coupling_core.analysis.locality import locality
+    from coupling_core.analysis.locality import Locality, locality
     from coupling_core.analysis.model_comparison import ModelComparison, compare_models
     from coupling_core.analysis.path_comparison import PathComparison
     from coupling_core.analysis.perturbation import perturbation_radius
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     )
     from coupling_core.analysis.statistics.by_group import means_by
     from coupling_core.analysis.token_comparison import TokenComparison
-    from coupling_core.analysis.token_scores import by_distance, score_positions
+    from coupling_core.analysis.token_scores import ByDistance, by_distance, score_positions
     from coupling_core.analysis.trajectory import (
         equidistance,
         expodistance,
@@ -232,7 +232,9 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "find_suite",
     "measure_steps",
     "collect",
+    "ByDistance",
     "Course",
+    "Locality",
     "StepNumbers",
     "numbers",
     # coupling while a model trains: watched, and pushed
@@ -265,7 +267,7 @@ _HOMES = {
     "analysis.effects": ("EffectMaps", "effect_maps"),
     "analysis.findings": ("Findings", "Question", "find"),
     "analysis.graph": ("communities", "graph_edges", "layer_graph", "modularity"),
-    "analysis.locality": ("locality",),
+    "analysis.locality": ("Locality", "locality"),
     "analysis.model_comparison": ("ModelComparison", "compare_models"),
     "analysis.path_comparison": ("PathComparison",),
     "analysis.token_comparison": ("TokenComparison",),
@@ -287,7 +289,7 @@ _HOMES = {
         "spectrum_numbers",
     ),
     "analysis.statistics.by_group": ("means_by",),
-    "analysis.token_scores": ("by_distance", "score_positions"),
+    "analysis.token_scores": ("ByDistance", "by_distance", "score_positions"),
     "analysis.trajectory": (
         "equidistance",
         "expodistance",

@@ -45,6 +45,8 @@ StepCurve = Literal[
     "effective-rank",
 ]
 """The numbers that are drawn by step."""
+SPECTRAL: tuple[StepCurve, ...] = ("departure", "u-dot-v", "effective-rank")
+"""Those of them that are of spectra."""
 OF_SPECTRA = ("departure", "u_dot_v", "effective_rank")
 """The fields of `StepNumbers` that spectra give."""
 NAMED = 8

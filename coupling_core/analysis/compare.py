@@ -25,7 +25,14 @@ from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import TOKEN_KINDS, View, resolve_block, resolve_blocks, viewed
+from coupling_core.base.records import (
+    TOKEN_KINDS,
+    Role,
+    View,
+    resolve_block,
+    resolve_blocks,
+    viewed,
+)
 from coupling_core.base.results import (
     DepthResult,
     Result,
@@ -34,7 +41,7 @@ from coupling_core.base.results import (
     TrajectoryResult,
 )
 from coupling_core.base.results.at_token import AtToken
-from coupling_core.base.units import percent, rounded, with_difference
+from coupling_core.base.units import counted, percent, rounded, with_difference
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -144,6 +151,7 @@ class Options(TypedDict, total=False):
     k: int | None
     blocks: Blocks
     definition: DefinitionName | None
+    role: Role | None
     corrected: bool
 
 
@@ -152,6 +160,7 @@ class TokenOptions(TypedDict, total=False):
 
     k: int | None
     definition: DefinitionName | None
+    role: Role | None
     corrected: bool
 
 
@@ -183,6 +192,7 @@ def compare(
     k: int | None = None,
     blocks: Blocks = None,
     definition: DefinitionName | None = None,
+    role: Role | None = None,
     corrected: bool = True,
 ) -> Comparison | TokenComparison | PathComparison:
     """Bring two results together at one view; they may be of any models, prompts and tokens.
@@ -198,6 +208,7 @@ def compare(
         k: the K, in place of a view; None is the smaller `default_k` of the two.
         blocks: numbers of A, in place of a view's: "9-16", a range, a list.
         definition: which score, in place of a view's; None is the paper's.
+        role: "A" or "B", in place of a view's; None is "A".
         corrected: compare the chance-corrected score, else c.
 
     Raises:
@@ -206,7 +217,7 @@ def compare(
             both; on a view or a K of trajectories, and on blocks between tokens.
     """
     if isinstance(a, TrajectoryResult) and isinstance(b, TrajectoryResult):
-        said = [view, k, blocks, definition]
+        said = [view, k, blocks, definition, role]
         if not corrected or any(each is not None for each in said):
             raise InputError("paths have no K, blocks or floor: compare(a, b) is all there is")
         return PathComparison(a, b)
@@ -214,12 +225,13 @@ def compare(
     if isinstance(a, between) and isinstance(b, between):
         if blocks is not None:
             raise InputError("between tokens the blocks are those of the results: leave them out")
-        view = viewed(view, min(a.default_k, b.default_k), k=k, definition=definition)
+        least = min(a.default_k, b.default_k)
+        view = viewed(view, least, k=k, definition=definition, role=role)
         return compare_tokens(a, b, view, corrected=corrected)
     a, b = depth_wise("A", a), depth_wise("B", b)
     chosen = blocks_of(blocks, a.n_blocks)
     least = min(a.default_k, b.default_k)
-    view = viewed(view, least, k=k, blocks=chosen, definition=definition)
+    view = viewed(view, least, k=k, blocks=chosen, definition=definition, role=role)
     _require_k(a, b, view.k)
     pairs = match_blocks(a.n_blocks, b.n_blocks)
     wanted = resolve_blocks(view.blocks, a.n_blocks)
@@ -227,7 +239,7 @@ def compare(
     if len(pairs) < 2:
         raise InputError(
             f"a comparison needs two blocks that have a partner in the other result, and there is "
-            f"{len(pairs)}: A has {a.n_blocks} blocks"
+            f"{len(pairs)}: A has {counted(a.n_blocks, 'block')}"
             + (f", of which {len(wanted)} were asked for" if view.blocks else "")
             + f", and B has {b.n_blocks}"
         )

@@ -20,7 +20,7 @@ from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import DEFAULT_THRESHOLD, View, resolve_blocks, viewed
+from coupling_core.base.records import DEFAULT_THRESHOLD, Role, View, resolve_blocks, viewed
 from coupling_core.base.results import DepthResult
 from coupling_core.base.results.base import require_result
 from coupling_core.base.units import ranges
@@ -56,6 +56,7 @@ def layer_graph(
     k: int | None = None,
     blocks: Blocks = None,
     definition: DefinitionName | None = None,
+    role: Role | None = None,
     corrected: bool = True,
     threshold: float = DEFAULT_THRESHOLD,
 ) -> "nx.Graph[int]":
@@ -67,6 +68,7 @@ def layer_graph(
         k: the K, in place of a view; None is `default_k`.
         blocks: those wanted, in place of a view's: "9-16", a range, a list.
         definition: which score, in place of a view's; None is the paper's.
+        role: "A" or "B", in place of a view's; None is "A".
         corrected: weigh by the chance-corrected score, else by c.
         threshold: smallest weight of an edge, 0..1.
 
@@ -86,7 +88,7 @@ def layer_graph(
     """
     require_result(result, DepthResult, "depth")
     chosen = blocks_of(blocks, result.n_blocks)
-    view = viewed(view, result.default_k, k=k, blocks=chosen, definition=definition)
+    view = viewed(view, result.default_k, k=k, blocks=chosen, definition=definition, role=role)
     if len(resolve_blocks(view.blocks, result.n_blocks)) < min(2, result.n_blocks):
         raise InputError("a graph is of pairs of blocks, and one block was asked for: name others")
     found = score_pairs(result, view)
@@ -122,12 +124,13 @@ def scores_graph(
     one_way = found.corrected if corrected else found.coupling
     graph = nx.Graph(**about, **_weighed(weight, corrected, threshold))
     graph.add_nodes_from(
-        (block, {"block": block, "relative_depth": block / n_blocks}) for block in found.blocks
+        (block, {"block": block, "relative_depth": block / n_blocks})
+        for block in sorted(found.blocks)
     )
     pairs = np.argwhere(np.triu(weight >= threshold))
     means = {name: (both + both.T) / 2 for name, both in _scores(found).items()}
     for (i, j), scores in zip(pairs.tolist(), _at(means, pairs), strict=True):
-        block, basis = found.blocks[i], found.blocks[j]
+        (block, i), (basis, j) = sorted(((found.blocks[i], i), (found.blocks[j], j)))
         ways = {"forward": float(one_way[i, j]), "backward": float(one_way[j, i])}
         of_pair = {"weight": float(weight[i, j]), "distance": abs(basis - block)}
         graph.add_edge(block, basis, **of_pair, **ways, **scores)
@@ -155,7 +158,7 @@ def communities(graph: "nx.Graph[int]") -> list[tuple[int, ...]]:
     A block without an edge is a group of its own.
 
     Args:
-        graph: as `layer_graph` made it.
+        graph: as `layer_graph` made it, or changed since: its edges as they are count.
 
     Returns:
         the groups in the order of their first blocks; the same every time.
@@ -164,10 +167,7 @@ def communities(graph: "nx.Graph[int]") -> list[tuple[int, ...]]:
         InputError: where another thing came.
     """
     _require_graph(graph)
-    found: dict[int, list[int]] = {}
-    for block, number in graph.nodes(data="community"):
-        found.setdefault(number, []).append(block)
-    return [tuple(found[number]) for number in sorted(found)]
+    return _louvain(graph)
 
 
 def groups(graph: "nx.Graph") -> list[tuple[int, ...]]:

@@ -1,8 +1,8 @@
 """How coupling falls off with the distance of two blocks."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -11,19 +11,20 @@ from coupling_core.analysis.graph import weights
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
+from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.equality import SameContent
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import View, viewed
+from coupling_core.base.records import Role, View, viewed
 from coupling_core.base.results import DepthResult
 from coupling_core.base.results.base import require_result
-from coupling_core.base.showing import Told, ends_told, in_short
+from coupling_core.base.showing import Drawn, arrays_of, ends_told, in_short
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Locality(SameContent, Told):
+class Locality(SameContent, Drawn):
     """The score of two blocks against how many blocks apart they are.
 
     Args:
@@ -32,6 +33,9 @@ class Locality(SameContent, Told):
         spread: their standard deviation (of all the pairs there are, so 0 for a single one).
         chance: mean of their chance floors, 0 for chance-corrected weights.
         pairs: how many have a weight.
+        result: what it is of.
+        view: how that is looked at.
+        corrected: whether a weight is the chance-corrected score, or c.
     """
 
     distance: Int[np.ndarray, " distance"]
@@ -39,6 +43,9 @@ class Locality(SameContent, Told):
     spread: Float[np.ndarray, " distance"]
     chance: Float[np.ndarray, " distance"]
     pairs: Int[np.ndarray, " distance"]
+    result: DepthResult = field(repr=False, compare=False)
+    view: View = field(repr=False, compare=False)
+    corrected: bool = True
 
     __repr__ = in_short
 
@@ -48,10 +55,26 @@ class Locality(SameContent, Told):
         return ends_told(self.distance, self.mean, self.pairs, "|l - l'|")
 
     def to_pandas(self) -> "DataFrame":
-        """A row a distance, with the fields above as columns."""
+        """A row a distance, with the arrays above as columns; its `attrs` say of what."""
         from pandas import DataFrame
 
-        return DataFrame(asdict(self))
+        table = DataFrame(arrays_of(self))
+        table.attrs.update(score_pairs(self.result, self.view).attributes())
+        return table
+
+    def plot(self, figure: Literal["locality"] = "locality") -> Drawing:
+        """The curve of the page Layer graph.
+
+        Args:
+            figure: "locality", the only one.
+
+        Raises:
+            InputError: on another name.
+        """
+        name = known_figure(figure, ("locality",))
+        views = self.result.part("views")
+        drawn: Drawing = views.plot(self.result, self.view, name, corrected=self.corrected)
+        return drawn
 
 
 @known_keywords
@@ -62,6 +85,7 @@ def locality(
     k: int | None = None,
     blocks: Blocks = None,
     definition: DefinitionName | None = None,
+    role: Role | None = None,
     corrected: bool = True,
 ) -> Locality:
     """Mean weight against |l - l'| over all pairs that have one, whatever the threshold.
@@ -72,6 +96,7 @@ def locality(
         k: the K, in place of a view.
         blocks: those wanted, in place of a view's: "9-16", a range, a list.
         definition: which score, in place of a view's.
+        role: "A" or "B", in place of a view's.
         corrected: whether a weight is the chance-corrected score, or c; neither has a unit.
 
     Returns:
@@ -82,7 +107,7 @@ def locality(
     """
     require_result(result, DepthResult, "depth")
     chosen = blocks_of(blocks, result.n_blocks)
-    view = viewed(view, result.default_k, k=k, blocks=chosen, definition=definition)
+    view = viewed(view, result.default_k, k=k, blocks=chosen, definition=definition, role=role)
     found = score_pairs(result, view)
     weight = weights(found, corrected=corrected)
     floor = np.zeros_like(weight) if corrected else (found.chance + found.chance.T) / 2
@@ -97,6 +122,9 @@ def locality(
         np.array([_or_nan(np.std, weight[pairs]) for pairs in at], np.float64),
         np.array([_or_nan(np.mean, floor[pairs]) for pairs in at], np.float64),
         np.array([pairs.sum() for pairs in at], np.int64),
+        result,
+        view,
+        corrected,
     )
 
 

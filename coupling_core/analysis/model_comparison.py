@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 
 from coupling_core.analysis.scores import MIN_PROMPTS, mean_interval
-from coupling_core.base.choosing import nearest, none_of
+from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import HOW, Measure
@@ -30,7 +30,7 @@ class ModelComparison(Told):
     Args:
         a: the one model, as the table names it.
         b: the other.
-        measure: which score of the table; it has no unit.
+        measure: which number of the table; scores have no unit.
         kind: what was compared.
         k: at which K; NaN where the kind has none.
         a_mean: of `a`, over the prompts that both have.
@@ -50,7 +50,7 @@ class ModelComparison(Told):
 
     a: str
     b: str
-    measure: Measure
+    measure: str
     kind: str
     k: float
     a_mean: float
@@ -94,9 +94,10 @@ class ModelComparison(Told):
         at += self._how()
         few = "" if self.enough else f"; fewer than {MIN_PROMPTS} prompts can overstate coupling"
         a, b, _ = self._told()
+        score = " score" * (self.measure in get_args(Measure))
         return (
             f"{self.a} {a}, {self.b} {b}: "
-            f"{self.difference_words} in the mean {self.measure} score{at}, over n = {self.n} "
+            f"{self.difference_words} in the mean {self.measure}{score}{at}, over n = {self.n} "
             f"prompts that both have{self._left_out()}{few}."
         )
 
@@ -130,7 +131,7 @@ def compare_models(
     *,
     k: int | None = None,
     kind: str | None = None,
-    measure: Measure = "corrected",
+    measure: str = "corrected",
 ) -> ModelComparison:
     """Compare two models of a table over the prompts that both have.
 
@@ -140,14 +141,19 @@ def compare_models(
         b: the other.
         k: at which K; None where the table has one.
         kind: which kind of measurement; None where the table has one.
-        measure: the column compared, a score without a unit.
+        measure: the column compared: `corrected`, `coupling` or `alignment`, or a number that
+            another kind of measurement has, such as `line_shape`.
 
     Raises:
         InputError: where the table lacks a column, one of the models, or a prompt of both, or has
             several K or kinds and none is chosen; where the two are one; where their rows differ in
             definition, role, token or final norm.
     """
-    from coupling_core.analysis.statistics.means import require_alike, require_columns
+    from coupling_core.analysis.statistics.means import (
+        require_alike,
+        require_columns,
+        require_measure,
+    )
 
     if isinstance(table, str):
         raise InputError(
@@ -158,9 +164,8 @@ def compare_models(
         raise InputError(
             f"a and b are both {a!r}: expected two of the models that the table's column model has"
         )
-    if measure not in get_args(Measure):
-        raise InputError(none_of("measure", measure, get_args(Measure)))
-    require_columns(table, "model", "prompt", "kind", "k", measure)
+    require_columns(table, "model", "prompt", "kind", "k")
+    require_measure(table, measure)
     kind = str(_the_one(table, "kind", kind))
     of_kind = table[table["kind"] == kind]
     if k is None:
@@ -225,13 +230,18 @@ def _the_one(table: "DataFrame", column: str, wanted: Any) -> Any:
     return wanted if wanted is not None else next(iter(held), None)
 
 
-def _by_prompt(table: "DataFrame", model: str, measure: Measure) -> dict[str, float]:
+def _by_prompt(table: "DataFrame", model: str, measure: str) -> dict[str, float]:
     """A model's finite numbers by their prompt."""
     rows = table[table["model"] == model]
     if rows.empty:
         held = ", ".join(map(repr, table["model"].unique()))
         meant = nearest(model, list(table["model"].unique()))
         raise InputError(f"the table has no model {model!r}{meant}: it has {held}")
+    if rows["prompt"].isna().any():
+        raise InputError(
+            f"rows of {model!r} have no prompt. pandas takes prompts such as NA or null for none: "
+            "read the file with keep_default_na=False"
+        )
     if (again := rows["prompt"].duplicated()).any():
         raise InputError(
             f"the table has several rows of {model!r} with one prompt, such as "

@@ -12,7 +12,7 @@ from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.showing import Drawn
-from coupling_core.base.units import rounded
+from coupling_core.base.units import counted, rounded
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
@@ -90,14 +90,15 @@ class PathComparison(Drawn):
         """The means of both, and at how many tokens they differ which way."""
         rows = self.to_pandas().set_index("number")
         told = {name: _words(rows.loc[name]) for name in rows.index}
-        sides, n = told_sides(self.a, self.b), f"{len(self.a.tokens)} tokens"
+        sides, n = told_sides(self.a, self.b), counted(len(self.a.tokens), "token")
         n += "" if self.same_tokens else f" of A and {len(self.b.tokens)} of B"
+        apart = "" if self.same_tokens else " The tokens are others, and not compared one by one."
         return (
             f"A is {sides[0]}; B is {sides[1]}. On average over {n}, the line-shape "
             f"score, 1 of a straight path, is {told['line_shape']}; the norm's growth a "
             f"block, as a logarithm, {told['growth']}; the expodistance, "
             f"0 of even growth, {told['expodistance']}; the equidistance, 0 of "
-            f"steps of one length, {told['equidistance']}."
+            f"steps of one length, {told['equidistance']}.{apart}"
         )
 
     def __repr__(self) -> str:

@@ -1,14 +1,15 @@
 """Coupling between positions as scores: all pairs at one K, one pair at every K, by distance."""
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coupling_core.analysis.scores import corrected, nan_mean, require_k, score_cell, score_square
 from coupling_core.base.definitions import DEFINITIONS
+from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
@@ -22,14 +23,14 @@ from coupling_core.base.results import (
     TokensResult,
 )
 from coupling_core.base.results.base import require_result
-from coupling_core.base.showing import Told, ends_told, in_short
+from coupling_core.base.showing import Drawn, arrays_of, ends_told, in_short
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class ByDistance(SameContent, Told):
+class ByDistance(SameContent, Drawn):
     """Scores by the distance |t - t'| of two tokens, without any Jacobian against itself.
 
     Args:
@@ -39,6 +40,8 @@ class ByDistance(SameContent, Told):
         low: the smallest of them.
         high: the largest.
         count: how many there are.
+        scores: of which they are gathered.
+        above_chance: whether they are the chance-corrected ones.
     """
 
     distance: Int[np.ndarray, " distance"]
@@ -47,6 +50,8 @@ class ByDistance(SameContent, Told):
     low: Float[np.ndarray, " distance"]
     high: Float[np.ndarray, " distance"]
     count: Int[np.ndarray, " distance"]
+    scores: PositionScores = field(repr=False, compare=False)
+    above_chance: bool = True
 
     __repr__ = in_short
 
@@ -56,10 +61,24 @@ class ByDistance(SameContent, Told):
         return ends_told(self.distance, self.mean, self.count, "|t - t'|")
 
     def to_pandas(self) -> "DataFrame":
-        """A row a distance, with the fields above as columns."""
+        """A row a distance, with the arrays above as columns; its `attrs` say of what."""
         from pandas import DataFrame
 
-        return DataFrame(asdict(self))
+        table = DataFrame(arrays_of(self))
+        table.attrs.update(self.scores.attributes())
+        return table
+
+    def plot(self, figure: Literal["distance"] = "distance") -> Drawing:
+        """The curve of the page Tokens.
+
+        Args:
+            figure: "distance", the only one.
+
+        Raises:
+            InputError: on another name, and where the scores have let go of their result.
+        """
+        name: Literal["distance"] = known_figure(figure, ("distance",))
+        return self.scores.plot(name, corrected=self.above_chance)
 
 
 @known_keywords
@@ -210,7 +229,7 @@ def by_distance(found: PositionScores, *, above_chance: bool = True) -> ByDistan
         np.array([of(group) for group in groups], float) for of in (np.mean, np.std, np.min, np.max)
     )
     count = np.array([group.size for group in groups], int)
-    return ByDistance(present, mean, deviation, low, high, count)
+    return ByDistance(present, mean, deviation, low, high, count, found, above_chance)
 
 
 def _require_no_blocks(view: View) -> None:

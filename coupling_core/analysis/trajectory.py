@@ -99,8 +99,8 @@ def growth_rates(norms: Float[np.ndarray, "state token"]) -> Float[np.ndarray, "
 def expodistance(norms: Float[np.ndarray, "state token"]) -> Float[np.ndarray, " token"]:
     """Expodistance Var_l(alpha^l) / Avg_l(alpha^l)^2 (Eq. 13), the variance that of a population.
 
-    0 is a norm that grows by the same factor in every block. `why_no_expodistance` says why a
-    token has none (NaN).
+    0 is a norm that grows by the same factor in every block. NaN where a state has norm 0, or where
+    the norm neither grows nor shrinks.
 
     Args:
         norms: Euclidean norms of x^0 .. x^L (state token).

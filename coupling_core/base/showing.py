@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from coupling_core.base.choosing import nearest
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.read_only import ReadOnlyArrays
-from coupling_core.base.units import rounded
+from coupling_core.base.units import counted, rounded
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
@@ -67,6 +67,12 @@ class Drawn(Told):
         return self.plot()
 
 
+def arrays_of(record: Any) -> dict[str, Any]:
+    """The arrays of a dataclass by their names, in the order of its fields."""
+    values = {item.name: getattr(record, item.name) for item in fields(record)}
+    return {name: value for name, value in values.items() if hasattr(value, "__array__")}
+
+
 def in_short(record: Any) -> str:
     """A dataclass in one line, for its `__repr__`: of long arrays and tables, the shape alone."""
     shown = [item.name for item in fields(record) if item.repr]
@@ -93,7 +99,7 @@ def ends_told(distance: Any, mean: Any, count: Any, name: str) -> str:
         return "No pair has a score."
     ends = dict.fromkeys((0, len(distance) - 1))
     told = (
-        f"{rounded(mean[at])} at {name} = {distance[at]} ({count[at]} pair{'s' * (count[at] != 1)})"
+        f"{rounded(mean[at])} at {name} = {distance[at]} ({counted(int(count[at]), 'pair')})"
         for at in ends
     )
     return f"The mean is {' and '.join(told)}."

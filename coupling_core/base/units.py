@@ -46,13 +46,17 @@ def with_difference(a: float, b: float, difference: float, digits: int = 3) -> t
         b: the second.
         difference: a - b.
         digits: the decimals that all three have, or more where with these the difference of the
-            rounded numbers is not the rounded difference.
+            rounded numbers is not the rounded difference, or has one digit that says something.
     """
+    agreeing = []
     for more in range(digits, digits + _MORE_DIGITS):
         told = rounded(a, more), rounded(b, more), rounded(difference, more)
         if rounded(float(told[0]) - float(told[1]), more) == told[2]:
-            return told
-    return rounded(a, digits), rounded(b, digits), rounded(difference, digits)
+            agreeing.append(told)
+            if not abs(float(told[2])) < 9.5 * 10**-more:
+                return told
+    first = rounded(a, digits), rounded(b, digits), rounded(difference, digits)
+    return next(iter(agreeing), first)
 
 
 def told_apart(*values: float, digits: int = 3) -> tuple[str, ...]:

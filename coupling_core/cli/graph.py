@@ -31,6 +31,7 @@ from coupling_core.base.records import (
     parse_blocks,
 )
 from coupling_core.base.results import DepthResult, Result
+from coupling_core.base.showing import arrays_of
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import table_of_means
 from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table
@@ -191,7 +192,7 @@ def _summary(
             "edges": [dict(zip(EDGE_COLUMNS, row, strict=True)) for row in rows],
             "communities": communities(drawn),
             "modularity": modularity(drawn),
-            "locality": vars(locality(result, view, corrected=corrected)),
+            "locality": arrays_of(locality(result, view, corrected=corrected)),
         }
     )
 

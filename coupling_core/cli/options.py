@@ -163,7 +163,7 @@ def one_prompt(prompt: str | None, image: Path | None) -> str:
     return str(prompt) if image is None else read_image(image)
 
 
-def token_of(token: int | None, prompt: str | None, kind: str = Request.kind) -> int:
+def token_of(token: int | None, prompt: Any, kind: str = Request.kind) -> int:
     """The token that was chosen, or where none was the usual one of a prompt and a kind."""
     return usual_token(kind, prompt) if token is None else token
 

@@ -31,6 +31,9 @@ class Strict(TyperCommand):
             told = "it says which figure --out draws, and no --out came"
             raise typer.BadParameter(told, ctx=ctx, param=figure)
         if figure and str(ctx.params.get("out")).endswith((*ENDINGS, SUFFIX, "-")):
-            told = f"it says which figure --out draws, and {ctx.params['out']} gets the numbers"
+            told = (
+                f"it says which figure --out draws, and {ctx.params['out']} gets the numbers "
+                "of the command's own table; --json has those of every figure"
+            )
             raise typer.BadParameter(told, ctx=ctx, param=figure)
         return rest

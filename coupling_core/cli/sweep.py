@@ -91,7 +91,7 @@ def run(
         return
     journal = sweeps.Journal.of(shelf, plan.id)
     if sweeps.nothing_to_do(plan, shelf):
-        state = sweeps.run(plan, shelf, None)
+        state = sweeps.run(plan, shelf, progress=False)
     else:
         from coupling_core.experiments.sweeps import clusters
 
@@ -218,6 +218,8 @@ def report(
     else:
         print_lines(
             f"sweep       {plan.sweep.title or plan.sweep.name} ({plan.id})",
+            f"score       {plan.sweep.definition}, role {plan.sweep.role}, final norm "
+            f"{plan.sweep.final_norm}d",
             *(f"shows       {line}" for line in found.shows if line),
             *(f"but         {line}" for line in found.does_not_show if line),
             "",
@@ -233,7 +235,12 @@ def _show_means(found: "Findings") -> None:
     print_table(
         ("model", found.measure, "95 % interval", "prompts"),
         [
-            (name, f"{mean:z.4f}", f"{low:z.4f} to {high:z.4f}" if low == low else "", str(n))
+            (
+                name,
+                f"{mean:z.4f}" if mean == mean else "",
+                f"{low:z.4f} to {high:z.4f}" if low == low else "",
+                str(n),
+            )
             for name, mean, low, high, n in each
         ],
     )

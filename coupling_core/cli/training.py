@@ -9,19 +9,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from coupling_core.analysis.by_step import Course, StepCurve, StepNumbers, doubt, numbers
+from coupling_core.analysis.by_step import (
+    SPECTRAL,
+    Course,
+    StepCurve,
+    StepNumbers,
+    doubt,
+    numbers,
+)
 from coupling_core.analysis.exports import ENDINGS, written
 from coupling_core.analysis.exports.training import steps_arrays, steps_axes, steps_frame
 from coupling_core.analysis.scores import definition_name
+from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import Result
 from coupling_core.cli import files, options
 from coupling_core.cli.checkpoints import fill, parse_steps
-from coupling_core.cli.terminal import print_json, print_lines, print_table, warn
+from coupling_core.cli.terminal import print_json, print_lines, print_table, say, warn
 from coupling_core.measuring.borrowing import Borrower
 from coupling_core.measuring.measure import measure
 from coupling_core.measuring.stored_steps import collect
-from coupling_core.sources.suites import DEFAULT_K, DEFAULT_SUITE, find_suite
+from coupling_core.sources.suites import DEFAULT_K, DEFAULT_SUITE, Suite, find_suite
 from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:  # half a second to import
@@ -47,12 +55,16 @@ OF_SPECTRA = {
     "effective_rank": ("eff. rank", ".2f"),
 }
 """The same of the spectra, where they are asked for."""
-SPECTRAL: tuple[StepCurve, ...] = ("departure", "u-dot-v", "effective-rank")
-"""Figures that ask for them."""
 
 
 def training(
-    prompt: options.Text,
+    prompt: Annotated[
+        str | None,
+        typer.Option(
+            help="The text to measure.",
+            show_default="the first that a watched run was measured with",
+        ),
+    ] = None,
     names: Annotated[
         list[str] | None,
         typer.Option(
@@ -85,10 +97,11 @@ def training(
     Many prompts at many checkpoints are many measurements: a sweep of the suite does them.
     """
     view, spectra = View(k, definition, p, role), spectra or figure in SPECTRAL
-    request = Request(
-        prompt, token=options.token_of(token, prompt), k=k, final_norm=final_norm, dtype=dtype
-    )
     suites = [find_suite(name) for name in dict.fromkeys(names or [DEFAULT_SUITE])]
+    said = _probe(suites) if prompt is None else prompt
+    request = Request(
+        said, token=options.token_of(token, said), k=k, final_norm=final_norm, dtype=dtype
+    )
     wanted = [parse_steps(suite, steps) for suite in suites]
     files.require_writable(out, FORMATS, as_json=as_json)
     for suite in suites:
@@ -116,6 +129,24 @@ def training(
         print_json(_summary(courses, view, computed))
     else:
         _show(courses, view, computed, out)
+
+
+def _probe(suites: Sequence[Suite]) -> Any:
+    """The first prompt that training runs were watched with, and a word on the others.
+
+    Raises:
+        InputError: where they were watched with none, or with others.
+    """
+    probes = [suite.probes() for suite in suites]
+    if not all(probes) or len({of[0] for of in probes}) > 1:
+        raise InputError("a prompt is needed: give --prompt, of a run that was watched with none")
+    first, *others = probes[0]
+    if others:
+        say(
+            f"watched with {len(others) + 1} prompts, of which this is the first; the others: "
+            + ", ".join(map(repr, others))
+        )
+    return first
 
 
 def _content(ending: str, courses: Sequence[Course], view: View, figure: StepCurve) -> bytes:

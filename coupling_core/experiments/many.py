@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.kinds import KindOfResult, kind_of
+from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import (
     DEFAULT_K,
     DEFAULT_MODEL,
@@ -23,7 +23,6 @@ from coupling_core.base.records import (
     View,
     usual_token,
 )
-from coupling_core.base.results import Result
 from coupling_core.experiments.many_answers import answers
 from coupling_core.experiments.many_asked import Model, Models, Prompts, models_of, prompts_of
 from coupling_core.experiments.many_progress import telling
@@ -32,6 +31,7 @@ from coupling_core.experiments.sweeps.table import (
     COLUMNS,
     MEASURED,
     Row,
+    how,
     numbers,
     of_prompt,
     of_weights,
@@ -131,7 +131,7 @@ def measure_many(
     said |= {"k": max(ks)} if has.has_k and ks else {}
     if ks and max(ks) > DEFAULT_K:
         listed = list(map(partial(_sized, every_k=ks), listed))
-    own = own_columns([prompt.about.fields for prompt in asked], (*COLUMNS, *HOW))
+    own = own_columns([prompt.about.fields for prompt in asked], COLUMNS)
     place = None if device is None else str(device)
     of = answers(
         listed, asked, said, kept, ks or (), tokenizer=tokenizer, device=place, client=client
@@ -154,7 +154,7 @@ def measure_many(
                         shared = facts | of_prompt(prompt.about, result)
                         shared |= own_cells(prompt.about.fields, own)
                         at_ks = numbers(result, ks or (result.default_k,), definition, role)
-                        shared |= _how(result, has, definition, role)
+                        shared |= how(result, definition, role)
                         found[number] = [shared | of_k for of_k in at_ks]
                     except (InputError, ComputeError) as error:
                         failed[number] = error
@@ -183,14 +183,6 @@ def _every_k(k: Any) -> tuple[int, ...] | None:
     return tuple(sorted(map(index, listed)))
 
 
-def _how(result: Result, kind: KindOfResult, definition: str, role: str) -> Row:
-    """What was looked at, and how: of rows in which these differ no mean makes sense."""
-    how: Row = {"definition": definition, "role": role} if kind.has_k else {}
-    if kind.token:
-        how["token"] = result.request.token
-    return how | {"final_norm": result.request.final_norm}
-
-
 def _sized(model: Model, every_k: Sequence[int]) -> Model:
     """A model that is asked for no K beyond its width, with a word on those that are."""
     if model.module is not None:  # who has a module knows its width
@@ -208,13 +200,12 @@ def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception
 
     if not rows:
         first = next(iter(left_out.values()))
-        raise type(first)(f"every prompt failed, the first with: {first}")
+        kind = InputError if isinstance(first, InputError) else ComputeError
+        raise kind(f"every prompt failed, the first with: {first}") from first
     for which, why in left_out.items():
         warnings.warn(f"left out: {which}: {why}", stacklevel=4)
     found = set().union(*rows)
-    of_kind = [name for name in COLUMNS if name in found or name not in MEASURED]
-    place = of_kind.index("k") + 1
-    of_kind[place:place] = [name for name in HOW if name in found]
+    of_kind = [name for name in COLUMNS if name in found or name not in (*MEASURED, *HOW)]
     table = DataFrame(rows, columns=[*of_kind, *own])
     table = table.drop(columns=[name for name in PERFORMANCES if table[name].isna().all()])
     table.attrs["left_out"] = {which: str(why) for which, why in left_out.items()}

@@ -12,7 +12,7 @@ from coupling_core.analysis.scaling import Line
 from coupling_core.analysis.sides import short_prompt
 from coupling_core.base.records import Part, PathView
 from coupling_core.base.results import DepthResult, TrajectoryResult
-from coupling_core.base.units import percent
+from coupling_core.base.units import counted, percent
 from coupling_core.figures.words import subject
 
 SHOWN = 24
@@ -71,8 +71,8 @@ def _fitted(found: ProjectedPaths, view: PathView) -> str:
 def paths_alt(result: TrajectoryResult, view: PathView, found: ProjectedPaths, token: int) -> str:
     """What the paths look like, in numbers."""
     text = (
-        f"Paths of {len(found.tokens)} tokens through {PARTS[view.part]} in principal components, "
-        f"{subject(result)}; token {token}, {result.tokens[token - 1]!r}, in ink."
+        f"Paths of {counted(len(found.tokens), 'token')} through {PARTS[view.part]} in principal "
+        f"components, {subject(result)}; token {token}, {result.tokens[token - 1]!r}, in ink."
     )
     share = np.nansum(found.explained[:2])
     if not share:  # a single state has no variance
@@ -101,7 +101,8 @@ def paths_caption(
         text += f" Of this long prompt the states of {len(result.kept)} tokens are stored."
     if n_drawn < len(found.tokens):
         text += f" {n_drawn} of them are drawn."
-    return text + " The first token is left out." * left_out
+    text += " The first token is left out." * left_out
+    return text + f" {found.why_none}" * bool(found.why_none)
 
 
 _BY_DEPTH = {
@@ -143,7 +144,9 @@ def of_both(result: TrajectoryResult, beside: TrajectoryResult | None, mark: str
     if beside.tokens == result.tokens:
         own, other = which(result, beside), which(beside, result)
         return f" {mark} {other}; all else is of {own}."
-    told = (f"the {len(of.tokens)} tokens of “{short_prompt(of)}”" for of in (result, beside))
+    told = (
+        f"the {counted(len(of.tokens), 'token')} of “{short_prompt(of)}”" for of in (result, beside)
+    )
     return f" Medians over {' and over '.join(told)}."
 
 

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 from coupling_core.base.choosing import unknown
 from coupling_core.base.errors import InputError
@@ -58,6 +60,8 @@ _CAUTIONS = {
 }
 """What is wrong with suites of the hub, as it was found there in 2026."""
 
+LOSSES = "losses.csv"
+"""The file of a run's losses, in the folder of its repository."""
 _STEP = re.compile(r"step(\d+)")
 
 
@@ -118,12 +122,20 @@ class Suite:
 
     def losses(self) -> Mapping[int, float]:
         """Held-out loss in nats a token, by step; empty where none was recorded."""
-        path = hub.cache.repository(self.repo) / "losses.csv"
-        if not path.is_file():
-            return {}
-        with path.open(newline="") as file:
-            rows = csv.DictReader(file)
-            return {int(row["step"]): float(row["held_out"]) for row in rows if row["held_out"]}
+        return find_losses(hub.cache.repository(self.repo) / LOSSES)
+
+    def probes(self) -> tuple[Any, ...]:
+        """Prompts that a watched run was measured with: texts, or token ids; none of others."""
+        return hub.cache.probes(self.repo)
+
+
+def find_losses(path: Path) -> Mapping[int, float]:
+    """Held-out loss in nats a token, by step, of a run's file; empty where there is none."""
+    if not path.is_file():
+        return {}
+    with path.open(newline="") as file:
+        rows = csv.DictReader(file)
+        return {int(row["step"]): float(row["held_out"]) for row in rows if row["held_out"]}
 
 
 _WIDTHS = {

@@ -408,3 +408,8 @@ def _read(path: Path) -> Result:
     if result.key != path.stem:
         raise InputError(f"{path} holds the result {result.key}: the file was renamed or replaced")
     return result
+
+
+def as_store(store: Store | str | os.PathLike[str] | None) -> Store:
+    """A store, from its folder where that came; that of the command line where nothing did."""
+    return store if isinstance(store, Store) else Store(store)

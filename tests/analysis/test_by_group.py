@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from coupling_core import InputError, mean_interval, means_by
+from coupling_core import InputError, compare_models, mean_interval, means_by
 
 
 def table(**columns):
@@ -56,3 +56,38 @@ def test_measurements_that_have_a_row_already_are_told():
         means_by(twice, "topic")
     means_by(table(key="", corrected=0.5), "topic")
     means_by(twice.drop_duplicates(), "topic")
+
+
+def test_any_column_of_numbers_has_means_and_a_pair_of_models_is_compared_by_it():
+    paths = table(kind="trajectory", k=np.nan, line_shape=[1.0, 2.0, 3.0, 4.0])
+    paths = paths.drop(columns="corrected").assign(model=list("aabb"), prompt=list("xyxy"))
+    assert list(means_by(paths, "model", measure="line_shape")["mean"]) == [1.5, 3.5]
+    found = compare_models(paths, "a", "b", measure="line_shape")
+    assert found.difference == -2.0
+    assert "in the mean line_shape, over n = 2" in found.verdict
+    for told in (lambda: means_by(paths, "model"), lambda: compare_models(paths, "a", "b")):
+        with pytest.raises(InputError, match=r"no column of numbers .*of line_shape$"):
+            told()
+
+
+def test_what_makes_no_groups_is_told():
+    with pytest.raises(InputError, match="the column topic makes no groups"):
+        means_by(table(topic=[[1], [2], [1], [2]]), "topic")
+    with pytest.raises(InputError, match=r"lacks the columns topik .did you mean 'topic'"):
+        means_by(table(), "topik")
+
+
+def test_the_remedy_for_rows_that_come_twice_is_one():
+    twice = table(key="k", corrected=0.5, model=list("aabb"), topic=list("abab"))
+    with pytest.warns(UserWarning, match="2 of the rows") as told:
+        means_by(twice, "model")
+    remedy = str(told[0].message).split("table")[1].split(" leaves")[0]
+    once = eval(f"table{remedy}", {"table": twice})
+    assert len(once) == 2
+    means_by(once, "model")
+
+
+def test_prompts_that_pandas_lost_are_told():
+    lost = table(model=list("aabb"), prompt=["x", None, "x", "y"])
+    with pytest.raises(InputError, match="keep_default_na=False"):
+        compare_models(lost, "a", "b")

@@ -288,3 +288,9 @@ def test_a_definition_is_said_as_for_scores_and_told_where_it_is_not_the_papers(
     assert "at K = 3, the mean" in compare(a, b, k=3).verdict
     with pytest.raises(InputError, match="definition='alignment' came beside a view"):
         compare(a, b, View(k=3), definition="alignment")
+
+
+def test_a_role_is_said_beside_k():
+    a, b = random_result(), random_result(seed=1)
+    said, viewed = compare(a, b, k=3, role="B"), compare(a, b, View(k=3, role="B"))
+    assert said.mean() == viewed.mean() != compare(a, b, k=3).mean()

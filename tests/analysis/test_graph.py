@@ -276,3 +276,36 @@ def test_the_directed_graph_has_the_scores_of_each_direction_alone():
     assert {name for *_, edge in both.edges(data=True) for name in edge} == {
         "weight", "distance", "coupling", "chance", "corrected"
     }  # fmt: skip
+
+
+def test_communities_are_those_of_the_edges_as_they_are():
+    graph = layer_graph(planted(), VIEW, threshold=0.05)
+    assert communities(graph) == [(1, 2, 3), (4, 5)]
+    fewer = graph.copy()
+    fewer.remove_node(2)
+    fewer.remove_edges_from([edge for edge in fewer.edges if 4 in edge])
+    assert (4,) in communities(fewer)
+    assert modularity(fewer) == pytest.approx(
+        nx.community.modularity(fewer, communities(fewer), weight="weight")
+    )
+
+
+def test_the_order_in_which_blocks_are_named_changes_nothing():
+    result = random_result(n_blocks=5)
+    mixed, sorted_ = (
+        layer_graph(result, k=5, blocks=blocks, threshold=0) for blocks in ([5, 2, 3], [2, 3, 5])
+    )
+    assert graph_edges(mixed).equals(graph_edges(sorted_))
+    assert list(mixed) == [2, 3, 5]
+    assert (graph_edges(mixed).block < graph_edges(mixed).basis).all()
+    assert communities(mixed) == communities(sorted_)
+
+
+def test_a_role_is_said_as_for_scores():
+    result = random_result()
+    for of in (layer_graph, locality):
+        by_view, by_role = of(result, View(k=3, role="B")), of(result, k=3, role="B")
+        assert by_view.__dict__.keys() == by_role.__dict__.keys()
+    at = locality(result, k=3, role="B")
+    assert at == locality(result, View(k=3, role="B"))
+    assert at != locality(result, k=3)

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+import tiny
 from cases import directions_result, planted, random_result, trajectory_result, what_if_result
 from sweep_table import sweep_of, zoo
 from training import REQUEST, SUITE
@@ -84,6 +85,12 @@ def swept():
     return cc.find(sweep_of(zoo(), prompts=4), cc.Question(k=8))
 
 
+@cache
+def between_tokens():
+    model = tiny.model("llama")
+    return cc.measure((3, 1, 4, 1, 5), model=model, kind="self", k=4, store=None)
+
+
 DRAWN = {
     "Comparison": lambda: cc.compare(random_result(), random_result(seed=1), k=3),
     "Crossing": lambda: cc.cross(directions_result(), directions_result(), k=2),
@@ -95,6 +102,8 @@ DRAWN = {
     "Findings": swept,
     "Scores": lambda: random_result().scores(k=3),
     "Steering": steering,
+    "Locality": lambda: cc.locality(random_result(), k=3),
+    "ByDistance": lambda: cc.by_distance(between_tokens().scores(k=3)),
 }
 """What has a figure."""
 TOLD = {
@@ -133,7 +142,8 @@ def test_another_figure_is_refused_with_those_that_help_lists(name):
         inspect.unwrap(type(found).plot)(found, "mapp")
     named = str(refused.value).removeprefix("figure must be one of ").split(", and 'mapp'")[0]
     told = type(found).plot.__doc__
-    drawn = [repr(found.plot(figure)) for figure in named.split(", ")]
+    whole = replace(found, spectra={}) if isinstance(found, cc.Course) else found
+    drawn = [repr(whole.plot(figure)) for figure in named.split(", ")]
     assert all(f'"{figure}"' in told for figure in named.split(", "))
     assert drawn[0] == repr(found.plot())
 

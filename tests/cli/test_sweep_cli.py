@@ -284,7 +284,8 @@ def test_a_report_says_what_the_findings_do(run, lay, tmp_path):
     assert (status, err) == (0, "")
     lines = out.splitlines()
     told = [line for line in found.shows if line]
-    assert lines[1 : 1 + len(told)] == [f"shows       {line}" for line in told]
+    assert lines[1] == "score       paper, role A, final norm included"
+    assert lines[2 : 2 + len(told)] == [f"shows       {line}" for line in told]
     assert [line for line in lines if line.startswith("but ")] == [
         f"but         {line}" for line in found.does_not_show
     ]

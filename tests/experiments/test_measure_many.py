@@ -33,7 +33,6 @@ TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
 
 
 OF_DEPTH = [name for name in COLUMNS if name not in (*OF_ONE_KIND, "loss", "score")]
-OF_DEPTH[OF_DEPTH.index("k") + 1 : OF_DEPTH.index("k") + 1] = HOW
 """Columns of a table of blocks at one token, of models whose performance is not known."""
 
 
@@ -340,7 +339,7 @@ def test_only_prompts_of_both_count():
         (planted(ks=(4, 8)), {}, "the table has several k: 4, 8"),
         (planted(), {"k": 5}, "no k = 5: it has 8"),
         (planted(), {"a": "c"}, "no model 'c': it has 'a', 'b'"),
-        (planted(), {"measure": "alignment"}, "lacks the columns alignment"),
+        (planted(), {"measure": "alignment"}, "'alignment' is no column of numbers"),
         (pd.concat([planted(), planted()]), {}, "several rows of 'a' with one prompt"),
         (planted(1).iloc[:0], {}, "no model 'a'"),
     ],
@@ -456,3 +455,9 @@ def test_a_comparison_names_what_is_not_as_usual(own):
     found = compare_models(table, "a", "b")
     assert "(role 'B', token 2, final norm 'exclude')" in found.verdict
     assert found.to_pandas().loc[0, list(how)].to_dict() == how
+
+
+def test_where_every_k_is_beyond_the_width_that_is_the_error():
+    model = tiny.model("llama", 0)
+    with pytest.raises(InputError, match=r"every prompt failed, .*width"):
+        measure_many([(1, 2, 3)], model, k=(1000, 2000), store=None, progress=False)

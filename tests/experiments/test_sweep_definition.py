@@ -1,5 +1,6 @@
 """What a sweep's file may say, and what it comes to."""
 
+import inspect
 import tomllib
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 import tiny
 
 from coupling_core import InputError, Request, Store
-from coupling_core.experiments.sweeps import make, read
+from coupling_core.experiments.sweeps import make, read, run
 from coupling_core.experiments.sweeps.definition import parse
 
 SWEEP = """
@@ -184,7 +185,7 @@ def test_what_no_sweep_can_be_is_refused_with_its_place(lay_out, before, after, 
 
 def test_prompts_that_are_no_tables_are_refused(lay_out):
     text = SWEEP.split("[[prompts]]")[0].replace('name = "few"', 'name = "few"\nprompts = ["x"]')
-    with pytest.raises(InputError, match=r"prompts: expected tables, \[\[prompts\]\]"):
+    with pytest.raises(InputError, match=r"prompts: expected tables \[\[prompts\]\]"):
         read(lay_out(text))
 
 
@@ -243,4 +244,30 @@ def test_other_complaints_are_counted_once_a_value():
 
 def test_a_text_that_comes_twice_is_told(lay_out, caplog):
     make(read(lay_out()))
-    assert "1 of the prompts come more than once, the first 'The cat sat on the mat'" in caplog.text
+    assert (
+        "1 of the prompts comes more than once, the first 'The cat sat on the mat'" in caplog.text
+    )
+
+
+def test_what_reads_a_sweep_takes_its_file(lay_out):
+    path = lay_out()
+    assert make(path).id == make(str(path)).id == make(read(path)).id
+    with pytest.raises(InputError, match="a PosixPath came where a plan is needed"):
+        inspect.unwrap(run)(path)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"models": ["smollm2-135m"]}, "models 1: expected a table, such as { model = 'smollm2"),
+        ({"prompts": []}, "prompts: expected one at least"),
+        ({"prompts": ["x"]}, 'or dicts such as {"text": "The cat sat"}'),
+        ({"token": 0}, "token: expected 1..n, or -1 and less from the end, and 0 came"),
+        ({"models": 3, "prompts": 3}, r"and 1 more (prompts)"),
+    ],
+)
+def test_what_python_said_is_told_in_its_words(said, told):
+    usual = {"name": "n", "models": [{"model": "a/b"}], "prompts": [{"text": "The cat"}]}
+    with pytest.raises(InputError) as refused:
+        read(usual | said)
+    assert told in str(refused.value)

@@ -1,5 +1,7 @@
 """Watching coupling while a model trains: what is told, and that the training does not notice."""
 
+import json
+
 import numpy as np
 import pytest
 import tiny
@@ -244,3 +246,57 @@ def test_looks_are_a_table_and_a_figure():
     for figure in ("corrected", "alignment", "locality"):
         (line,) = [one for one in watch.plot(figure).figure.data if len(one.customdata or ())]
         np.testing.assert_allclose(line.y, table[figure])
+
+
+def kept(name, steps, *, seed=0, losses=(), every=5):
+    """What is found of a run of this name after it was watched at these steps."""
+    torch.manual_seed(seed)
+    model = tiny.model("gpt_neox", seed).requires_grad_(True)
+    watch = CouplingCallback([(1, 2, 3), (4, 5)], every=every, share=1.0, k=4, name=name)
+    for step in steps:
+        watch.after(step, model)
+        if step in losses:
+            watch.note_loss(step, 100.0 + step)
+    found = collect(find_suite(name), Request((1, 2, 3)), Store())
+    return {one.step: one.loss for one in numbers(found, View(4))}
+
+
+def test_a_new_run_has_no_loss_of_an_earlier_one_of_its_name(caplog):
+    assert kept("clash", (0, 5, 10), losses=(0, 5, 10)) == {0: 100.0, 5: 105.0, 10: 110.0}
+    assert not caplog.records
+    again = kept("clash", (0, 5), seed=3)
+    assert list(again) == [0, 5]
+    assert np.isnan(list(again.values())).all()
+    assert "is there already: what it has of steps 0, 5, 10 is replaced" in caplog.text
+
+
+def test_a_training_that_goes_on_keeps_its_beginning():
+    kept("on", (0, 5, 10, 15), losses=(5, 15))
+    found = kept("on", (10, 15, 20), losses=(20,))
+    assert list(found) == [0, 5, 10, 15, 20]
+    np.testing.assert_array_equal(list(found.values()), [np.nan, 105.0, np.nan, np.nan, 120.0])
+    assert list(kept("on", (1, 5), losses=())) == [5]
+
+
+def test_a_loss_without_a_place_is_told_once(caplog):
+    watch = CouplingCallback([(1, 2, 3)], every=5, share=1.0, k=4, name="between")
+    watch.after(0, fresh())
+    for step in (0, 3, 4):
+        watch.note_loss(step, 2.0)
+    assert [record.getMessage()[:36] for record in caplog.records] == [
+        "the held-out loss of step 3 has no p"
+    ]
+
+
+def test_a_watched_run_says_with_what_it_was_measured(run):
+    kept("said", (0, 5))
+    assert find_suite("said").probes() == ((1, 2, 3), (4, 5))
+    status, out, told = run("training", "--suite", "said", "--json")
+    assert not status, told
+    assert [step["step"] for step in json.loads(out)["suites"][0]["steps"]] == [0, 5]
+    status, _, told = run("training", "--suite", "said", "--prompt", "another")
+    assert status == 1
+    assert "it was watched with (1, 2, 3) and (4, 5)" in told
+    status, _, told = run("training", "--suite", "mini-64")
+    assert status
+    assert "give --prompt" in told

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Int
 
 from coupling_core.analysis.scores import known_interval
-from coupling_core.analysis.statistics.means import require_columns
+from coupling_core.analysis.statistics.means import require_columns, require_measure
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import HOW, Measure
+from coupling_core.base.records import HOW
 
 APART = ("model", "kind", "k")
 """Columns whose values are never brought together in one mean."""
@@ -18,7 +19,7 @@ APART = ("model", "kind", "k")
 
 @known_keywords
 def means_by(
-    table: pd.DataFrame, by: str | Sequence[str], *, measure: Measure = "corrected"
+    table: pd.DataFrame, by: str | Sequence[str], *, measure: str = "corrected"
 ) -> pd.DataFrame:
     """Mean over the prompts of each group of a table, with its 95 % interval by Student's t.
 
@@ -29,7 +30,8 @@ def means_by(
         table: of `measure_many` or of a sweep: a row for each model, prompt and K.
         by: the columns whose values make the groups, such as `category`, or one of the prompts'
             own.
-        measure: the column that is averaged, a score without a unit.
+        measure: the column that is averaged: `corrected`, `coupling` or `alignment`, or a number
+            that another kind of measurement has, such as `line_shape`.
 
     Returns:
         a row a group, in the order in which the groups come: those of the columns above that have
@@ -38,22 +40,22 @@ def means_by(
         prompt).
 
     Raises:
-        InputError: where no table came, or one that lacks a column or has no row.
+        InputError: where no table came, or one that lacks a column or has no row; where a column
+            makes no groups, or the measure has no numbers.
 
     Warns:
         UserWarning: where rows come more than once, as of two tables that were joined.
     """
     named = [by] if isinstance(by, str) else list(by)
-    require_columns(table, *APART, *named, measure)
+    require_columns(table, *APART, *named)
+    require_measure(table, measure)
     if table.empty:
         raise InputError("the table has no row, so that there is nothing to average")
     apart = (*APART, *(name for name in HOW if name in table))
     _warn_of_repeated(table, apart)
     several = [name for name in apart if table[name].nunique(dropna=False) > 1]
     columns = list(dict.fromkeys([*several, *named]))
-    places = pd.DataFrame(
-        {name: pd.factorize(table[name], use_na_sentinel=False)[0] for name in columns}
-    )
+    places = pd.DataFrame({name: _numbered(table[name]) for name in columns})
     rows = []
     for _, of in places.groupby(columns):  # in the order in which their values come
         values = table[measure].to_numpy(np.float64)[of.index]
@@ -69,11 +71,23 @@ def _warn_of_repeated(table: pd.DataFrame, apart: Sequence[str]) -> None:
     """Say of a measurement that has several rows: an interval over them is too narrow."""
     if "key" not in table:
         return
-    n = int(table[table["key"].astype(bool)].duplicated([*apart, "key"]).sum())
+    of = [*(name for name in apart if table[name].nunique() > 1), "key"]
+    n = int(table[table["key"].astype(bool)].duplicated(of).sum())
+    told = str(of).replace("'", '"')
     if n:
         warnings.warn(
             f"{n} of the rows {'is' if n == 1 else 'are'} of measurements that have a row already, "
-            "so that intervals are narrower than they should be: table.drop_duplicates() leaves "
-            "each once",
+            f"so that intervals are narrower than they should be: table.drop_duplicates({told}) "
+            "leaves each once",
             stacklevel=4,
         )
+
+
+def _numbered(column: pd.Series) -> Int[np.ndarray, " row"]:
+    """The number of each row's group, in the order in which the groups come."""
+    try:
+        return pd.factorize(column, use_na_sentinel=False)[0]
+    except TypeError as error:
+        raise InputError(
+            f"the column {column.name} makes no groups ({error}): expected texts or numbers"
+        ) from error

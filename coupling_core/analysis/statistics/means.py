@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from coupling_core.analysis.scores import k_of, known_interval
+from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import HOW, PERFORMANCES, Measure
 
@@ -112,10 +113,27 @@ def require_columns(table: pd.DataFrame, *names: str) -> None:
         )
     missing = [name for name in names if name not in table]
     if missing:
+        meant = nearest(missing[0], list(map(str, table))) if len(missing) == 1 else ""
         raise InputError(
-            f"the table lacks the columns {', '.join(missing)}: expected that of a sweep, a row "
-            f"for each model, prompt and K; it has {', '.join(map(str, table)) or 'none'}"
+            f"the table lacks the columns {', '.join(missing)}{meant}: expected that of a sweep, a "
+            f"row for each model, prompt and K; it has {', '.join(map(str, table)) or 'none'}"
         )
+
+
+def require_measure(table: pd.DataFrame, measure: str) -> None:
+    """Refuse a column that has no numbers to be averaged.
+
+    Raises:
+        InputError: naming those that have.
+    """
+    if measure in table and pd.api.types.is_numeric_dtype(table[measure]):
+        return
+    others = {*COLUMNS, *HOW, *PERFORMANCES, "tokens", "difficulty"} - {"chance"}
+    numbers = [str(name) for name in table.select_dtypes("number") if name not in others]
+    raise InputError(
+        f"{measure!r} is no column of numbers of this table{nearest(measure, numbers)}: choose "
+        f"one with measure=..., of {', '.join(numbers) or 'which it has none'}"
+    )
 
 
 def require_alike(table: pd.DataFrame) -> None:

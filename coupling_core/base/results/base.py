@@ -19,6 +19,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, AnyView, Certificate, Request
 from coupling_core.base.showing import Drawn, Told
+from coupling_core.base.units import counted
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
     import xarray
@@ -349,7 +350,7 @@ class Result(Drawn):
         return hash(self.key) if self.key else id(self)
 
     def __repr__(self) -> str:
-        told = [self.model_name, f"{self.n_blocks} blocks", *self._what()]
+        told = [self.model_name, counted(self.n_blocks, "block"), *self._what()]
         told += [f"K <= {self.k_max}"] if self.k_max else []
         if not self.complete:
             told.append("not complete")

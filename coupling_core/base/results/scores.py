@@ -18,7 +18,7 @@ from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import View, resolve_token
 from coupling_core.base.results.base import Result
 from coupling_core.base.showing import Drawn
-from coupling_core.base.units import ranges, rounded
+from coupling_core.base.units import counted, ranges, rounded
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
     import xarray
@@ -307,7 +307,7 @@ class Scores(ScoreMap):
         return [self.blocks.index(block) for block in chosen]
 
     def __repr__(self) -> str:
-        return f"Scores({len(self.blocks)} blocks: {ranges(self.blocks)}, {_told(self)})"
+        return f"Scores({counted(len(self.blocks), 'block')}: {ranges(self.blocks)}, {_told(self)})"
 
     def _coordinates(self) -> Mapping[str, Any]:
         row, column = self.dims
@@ -354,11 +354,23 @@ class PositionScores(ScoreMap):
         over, why = self._pairs_told()
         told = f"The mean chance-corrected score over {over}{self._at_k}{of} is {rounded(mean)}."
         told += why
-        if self.result is None or self.result.request.block is not None:
+        if self.result is None:
             return told
+        if self.result.request.block is not None:
+            return told + self._one_block_told()
         return told + (
             " Each pair of tokens has the mean over all pairs of blocks; between different tokens "
             "that counts a block with itself, which is above chance in an untrained network too."
+        )
+
+    def _one_block_told(self) -> str:
+        """What is to be said of a block beside itself; "" of two."""
+        of: Any = self.result
+        if of.blocks[0] != of.blocks[1]:
+            return ""
+        return (
+            " They are of one block at different tokens, which is above chance in an untrained "
+            "network too."
         )
 
     def _pairs_told(self) -> tuple[str, str]:
@@ -413,7 +425,7 @@ class PositionScores(ScoreMap):
         return self._pair(row - 1, column - 1)
 
     def __repr__(self) -> str:
-        return f"PositionScores({len(self.coupling)} tokens, {_told(self)})"
+        return f"PositionScores({counted(len(self.coupling), 'token')}, {_told(self)})"
 
     def _against_itself(self) -> Bool[np.ndarray, "position position"]:
         return self.itself

@@ -15,6 +15,7 @@ from coupling_core.base.read_only import ReadOnlyArrays
 from coupling_core.base.records import ROLES, Certificate, Role, View, resolve_token
 from coupling_core.base.results.base import Result, Sizes, usual_k_of, within
 from coupling_core.base.results.scores import PositionScores
+from coupling_core.base.units import counted
 
 FAINT = 1e-4
 """Below this part of the largest Jacobian's norm, or the identity's, J between tokens is faint."""
@@ -169,7 +170,7 @@ class TokenResult(Result):
         return range(1, self.n_blocks + 1)
 
     def _what(self) -> tuple[str, ...]:
-        token = self.token_told(self.token) if self.token else f"{len(self.tokens)} tokens"
+        token = self.token_told(self.token) if self.token else counted(len(self.tokens), "token")
         return (self.request.kind, self._blocks_told(), token)
 
     def _blocks_told(self) -> str:
@@ -221,7 +222,8 @@ class TokensResult(PositionCoupling, TokenResult):
     def measured(self) -> str:
         """What of the prompt was compared."""
         block, other = self.blocks
-        return f"in blocks {block} and {other}, {self.fixed_words}"
+        where = f"block {block}" if block == other else f"blocks {block} and {other}"
+        return f"in {where}, {self.fixed_words}"
 
     @classmethod
     def typed(cls, header: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.base.results.base import Result, Sizes, within
+from coupling_core.base.units import counted
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -78,7 +79,8 @@ class TrajectoryResult(Result):
     @property
     def measured(self) -> str:
         """That all tokens were measured."""
-        return f"along the paths of {len(self.tokens)} tokens"
+        n = len(self.tokens)
+        return f"along the {'path' if n == 1 else 'paths'} of {counted(n, 'token')}"
 
     def consistency(self) -> Mapping[str, bool]:
         """Contradictions that a forged file could have, and whether this result is free of each."""
@@ -88,4 +90,4 @@ class TrajectoryResult(Result):
         }
 
     def _what(self) -> tuple[str, ...]:
-        return (f"{len(self.tokens)} tokens",)
+        return (counted(len(self.tokens), "token"),)

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from coupling_core.base.edits import parse_edit
 from coupling_core.base.errors import InputError
 from coupling_core.base.results.base import Result, Sizes
+from coupling_core.base.units import counted
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -68,7 +69,7 @@ class WhatIfResult(Result):
     def measured(self) -> str:
         """That edits were measured, and over what."""
         n = len(self.tokens)
-        return f"under {len(self.edits)} edits of its depth, over {n} tokens"
+        return f"under {len(self.edits)} edits of its depth, over {counted(n, 'token')}"
 
     @property
     def unit(self) -> str:
@@ -93,7 +94,7 @@ class WhatIfResult(Result):
         }
 
     def _what(self) -> tuple[str, ...]:
-        return (f"{len(self.edits)} edits", f"{len(self.tokens)} tokens")
+        return (f"{len(self.edits)} edits", counted(len(self.tokens), "token"))
 
 
 def _is_edit(text: str) -> bool:

@@ -70,6 +70,12 @@ def _known(definition: str) -> str:
     return definition
 
 
+def _counted(token: int) -> int:
+    if not token:
+        raise ValueError("expected 1..n, or -1 and less from the end, and 0 came")
+    return token
+
+
 def _measured(kind: str) -> str:
     offered = [name for name, one in kinds().items() if one.in_sweeps]
     if kind not in offered:
@@ -202,7 +208,7 @@ class Sweep(_Table):
     kinds: Annotated[tuple[_Measured, ...], Field(min_length=1)] = ("depth",)
     k: Annotated[tuple[HowMany, ...], Field(min_length=1), BeforeValidator(_listed)] = (DEFAULT_K,)
     k_view: PositiveInt = 4
-    token: int = -1
+    token: Annotated[int, AfterValidator(_counted)] = -1
     final_norm: FinalNorm = "include"
     definition: Annotated[DefinitionName, AfterValidator(_known)] = "paper"
     role: Role = "A"
@@ -275,7 +281,10 @@ def parse(found: dict[str, Any], path: Path) -> Sweep:
     tables = found.get("prompts")
     if isinstance(tables, list):
         if not all(isinstance(table, dict) for table in tables):
-            raise InputError(f"the sweep {path}: prompts: expected tables, [[prompts]]")
+            raise InputError(
+                f"the sweep {path}: prompts: expected tables [[prompts]], or dicts such as "
+                '{"text": "The cat sat"}'
+            )
         sources = [PromptSource.parse(table, path.parent) for table in tables]
         found = found | {"prompts": tuple(sources)}
     models = found.get("models")
@@ -338,6 +347,10 @@ def _told(error: ValidationError, given: Mapping[str, Any]) -> str:
         what = "it is missing"
     elif what.startswith(_EXPECTED):
         what = f"expected {what.removeprefix(_EXPECTED)}, and {first['input']!r} came"
+    if first["type"] in ("model_type", "dataclass_type", "model_attributes_type"):
+        what = f"expected a table, such as {{ model = {first['input']!r} }}"
+    if first["type"] == "too_short":
+        what = "expected one at least, and none came"
     if first["type"] == "string_pattern_mismatch":
         what = f"letters, digits, _, . and -, at most 64, and {first['input']!r} came"
     if first["type"] == _UNKNOWN:
@@ -345,6 +358,7 @@ def _told(error: ValidationError, given: Mapping[str, Any]) -> str:
         what = unknown("key", str(key), _TABLES[str(parts[0]) if parts else ""].model_fields)
     named = [part for part in parts if isinstance(part, int) or part.isidentifier()]
     place = " ".join(str(part + 1) if isinstance(part, int) else part for part in named)
-    more = f"; and {len(others)} more" * bool(others)
+    named_too = ", ".join(str(one[0]) for one in sorted(others) if one)
+    more = f"; and {len(others)} more ({named_too})" * bool(others)
     where = place or ("" if first["type"] == _UNKNOWN else "as a whole")
     return f"{where}: {what}{more}" if where else what + more

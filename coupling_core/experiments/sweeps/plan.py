@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import os
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.images import is_image, shown
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, Request, usual_token
-from coupling_core.experiments.sweeps.definition import Models, Sweep
+from coupling_core.experiments.sweeps.definition import Models, Sweep, read
 from coupling_core.sources.catalogue import CatalogueModel, catalogue
 from coupling_core.sources.prompts import Origin, Prompt, Sample, load
 from coupling_core.sources.resolved import resolve
@@ -211,14 +212,18 @@ def published() -> dict[str, CatalogueModel]:
     return {model.id: model for model in catalogue()}
 
 
-def make(sweep: Sweep) -> Plan:
+def make(sweep: Sweep | str | os.PathLike[str] | Mapping[str, Any]) -> Plan:
     """Find a sweep's models and load its prompts.
+
+    Args:
+        sweep: what is asked for; or a file or a dict, as `read` takes it.
 
     Raises:
         InputError: where a suite or a data set is unknown, a file is not what it should be, or
             every model is narrower than every K.
         ComputeError: where prompts are out of reach.
     """
+    sweep = sweep if isinstance(sweep, Sweep) else read(sweep)
     samples = [load(source) for source in sweep.prompts]
     _tell_repeated(samples)
     prompts: dict[str, Prompt] = {}  # a text that two sources have is one prompt
@@ -297,9 +302,9 @@ def _tell_repeated(samples: Iterable[Sample]) -> None:
     if again:
         first = textwrap.shorten(again[0], 60, placeholder=" …")
         _log.warning(
-            "%d of the prompts come more than once, the first %r: each is measured, and has its "
-            "rows, once",
-            len(again),
+            "%s more than once, the first %r: each is measured, and has its rows, once, with what "
+            "stands beside it where it comes first",
+            "1 of the prompts comes" if len(again) == 1 else f"{len(again)} of the prompts come",
             first,
         )
 

@@ -1,19 +1,22 @@
 """A sweep on the workers of a dask cluster: what the store lacks is measured, and nothing else."""
 
+import os
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from coupling_core.base.errors import ComputeError
+from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.keywords import known_keywords
+from coupling_core.experiments.many_progress import telling
 from coupling_core.experiments.sweeps.journal import Failure, Journal, State
 from coupling_core.experiments.sweeps.plan import Item, Plan
 from coupling_core.experiments.sweeps.turns import Turns
 from coupling_core.experiments.sweeps.worker import Outcome, work
-from coupling_core.store.disk import Store
+from coupling_core.store.disk import Store, as_store
 from coupling_core.store.request_key import make_key
 
 if TYPE_CHECKING:  # a status or a table needs no cluster
@@ -47,20 +50,24 @@ class _Sent:
 @known_keywords
 def run(
     plan: Plan,
-    store: Store | None = None,
+    store: Store | str | os.PathLike[str] | None = None,
     client: "Client | None" = None,
-    report: Report = lambda _: None,
+    report: Report | None = None,
+    *,
+    progress: bool = True,
 ) -> State:
     """Measure what the store lacks of a sweep.
 
     Args:
         plan: the sweep.
-        store: where results go; on a disk that all workers share. None is that of the command
-            line.
+        store: where results go, a `Store` or its folder, on a disk that all workers share. None is
+            that of the command line.
         client: of the cluster; None starts workers on this machine where there is something to
             do, one a GPU or one on the processor. They are processes of their own: a script that
             runs a sweep does so below `if __name__ == "__main__":`.
-        report: told how far it is, about once a second and at the end.
+        report: told how far it is, about once a second and at the end, in place of a bar.
+        progress: whether a terminal or a notebook shows a bar, where no report is given; where
+            neither is, a line on stderr now and then.
 
     Returns:
         how it ended; what failed is in its journal.
@@ -70,7 +77,11 @@ def run(
         ComputeError: where the store cannot be written, or the cluster is lost; what was measured
             until then is stored.
     """
-    store = Store() if store is None else store
+    _require_plan(plan)
+    store = as_store(store)
+    if report is None:
+        with _bar(plan, shown=progress) as report:
+            return run(plan, store, client, report)
     try:
         if client or nothing_to_do(plan, store):
             return _Run(plan, store, client, report).to_its_end()
@@ -82,6 +93,29 @@ def run(
         done = len(plan) - len(plan.missing(store))
         stopped = f"stopped: {done} of {len(plan)} stored, the same call goes on"
         raise KeyboardInterrupt(stopped) from None
+
+
+def _require_plan(plan: object) -> None:
+    if not isinstance(plan, Plan):
+        raise InputError(
+            f"a {type(plan).__name__} came where a plan is needed: sweeps.make(sweep) makes it of "
+            "a sweep's file, a dict or what read(...) gives"
+        )
+
+
+@contextmanager
+def _bar(plan: Plan, *, shown: bool) -> Iterator[Report]:
+    """What shows how far it is."""
+    before = 0
+    with telling(len(plan), shown=shown, of="measurement") as advance:
+
+        def report(state: State) -> None:
+            nonlocal before
+            ended = state.stored + state.done + state.failed
+            advance(", ".join(state.working[:2]), done=ended - before)
+            before = ended
+
+        yield report
 
 
 def nothing_to_do(plan: Plan, store: Store) -> bool:

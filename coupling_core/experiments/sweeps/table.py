@@ -4,6 +4,7 @@ A row is made from a stored result and from what is published of its model; a nu
 known is left empty. Rows are in the order of the sweep, so that two runs give the same table.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from io import StringIO
 from pathlib import Path
@@ -16,7 +17,7 @@ from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.reading import opened
-from coupling_core.base.records import PERFORMANCES, Role, View
+from coupling_core.base.records import HOW, PERFORMANCES, Role, View
 from coupling_core.base.results import Result
 from coupling_core.base.writing import write_whole, writing
 from coupling_core.experiments.sweeps.plan import Plan, Weights, published
@@ -24,7 +25,7 @@ from coupling_core.sources.catalogue import CatalogueModel
 from coupling_core.sources.file_hashes import hash_of
 from coupling_core.sources.prompts import Prompt, own_cells, own_columns, read_back
 from coupling_core.sources.suites import find_suite
-from coupling_core.store.disk import Store
+from coupling_core.store.disk import Store, as_store
 
 OF_ONE_KIND = (
     "line_shape", "expodistance",
@@ -42,7 +43,7 @@ MEASURED = ("coupling", "chance", "corrected", "alignment", *OF_ONE_KIND)
 COLUMNS = (
     "model", "id", "revision", "family", "step", "trained", "parameters", "layers", "width",
     "training_tokens", "loss", "score", "prompt", "source", "category", "difficulty", "tokens",
-    "kind", "k", *MEASURED, "certified", "key",
+    "kind", "k", *HOW, *MEASURED, "certified", "key",
 )  # fmt: skip
 
 _DIGITS = "%.6g"
@@ -50,17 +51,20 @@ _DIGITS = "%.6g"
 Row = dict[str, object]
 
 
-def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, dict[str, str]]:
+def make_table(
+    plan: Plan, store: Store | str | os.PathLike[str]
+) -> tuple[pd.DataFrame, dict[str, str]]:
     """Read what is stored of a sweep.
 
     Args:
         plan: the sweep.
-        store: where its results are.
+        store: where its results are, a `Store` or its folder.
 
     Returns:
         the table, whose last columns are the prompts' own, and why a stored result has no row, by
         its key.
     """
+    store = as_store(store)
     rows: list[Row] = []
     left_out: dict[str, str] = {}
     models = published()
@@ -76,8 +80,10 @@ def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, dict[str, str]]:
             prompt = plan.prompts[item.prompt]
             shared = known[item.weights] | of_prompt(prompt, result)
             shared |= own_cells(prompt.fields, own)
-            at = plan.sweep.every_k(result.width), plan.sweep.definition, plan.sweep.role
-            rows += [shared | found for found in numbers(result, *at)]
+            scored = plan.sweep.definition, plan.sweep.role
+            shared |= how(result, *scored)
+            at_ks = numbers(result, plan.sweep.every_k(result.width), *scored)
+            rows += [shared | found for found in at_ks]
         except (InputError, ComputeError) as error:  # evicted since, damaged, or without this floor
             left_out[key] = str(error)
     still = set(plan.stored(store)) if left_out else set()
@@ -85,13 +91,18 @@ def make_table(plan: Plan, store: Store) -> tuple[pd.DataFrame, dict[str, str]]:
     return table, {key: why for key, why in left_out.items() if key in still}
 
 
-def write_table(path: Path, table: pd.DataFrame) -> None:
+def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
     """Write a table as CSV; see `table_csv`.
+
+    Args:
+        path: where to; a file of that name is replaced.
+        table: of a sweep or of `measure_many`.
 
     Raises:
         InputError: where it cannot be written.
         ComputeError: where the disk is full.
     """
+    path = Path(path)
     with writing(path):
         write_whole(path, table_csv(table))
 
@@ -123,13 +134,17 @@ def write_sealed(path: Path, table: pd.DataFrame) -> None:
         write_whole(_seal(path), hash_of(path).encode())
 
 
-def read_table(path: Path) -> pd.DataFrame:
+def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     """Read a table back.
+
+    Args:
+        path: of a file that `write_table` wrote, or a sweep.
 
     Raises:
         InputError: where there is none, it is not as it was written, lacks a column, or a number is
             none that can be.
     """
+    path = Path(path)
     try:
         _require_sealed(path)
         with opened(path) as file:
@@ -141,7 +156,7 @@ def read_table(path: Path) -> pd.DataFrame:
             )
     except (OSError, ValueError) as error:
         raise InputError(f"the table {path} cannot be read: {error}") from error
-    may_lack = (*OF_ONE_KIND, *PERFORMANCES)
+    may_lack = (*OF_ONE_KIND, *PERFORMANCES, *HOW)
     table = table.assign(**{name: np.nan for name in may_lack if name not in table})
     if lacking := [name for name in COLUMNS if name not in table]:
         raise InputError(
@@ -152,6 +167,8 @@ def read_table(path: Path) -> pd.DataFrame:
         table[name] = table[name].map(as_read, na_action="ignore")
     for name in [str(name) for name in table if name not in COLUMNS]:  # the prompts' own
         table[name] = read_back(list(map(as_read, table[name].astype(str))))
+    for name in {*HOW} & {*_TEXTS}:
+        table[name] = table[name].replace("", np.nan)
     try:
         table = table.astype(dict.fromkeys(_NUMERIC, float))
     except ValueError as error:
@@ -181,7 +198,8 @@ def _require_sealed(path: Path) -> None:
         )
 
 
-_TEXTS = ("model", "id", "revision", "family", "prompt", "source", "category", "kind", "key")
+_TEXTS = ("model", "id", "revision", "family", "prompt", "source", "category", "kind", "key",
+          "definition", "role", "final_norm")  # fmt: skip
 _NUMERIC = tuple(name for name in COLUMNS if name not in (*_TEXTS, "trained", "certified"))
 
 
@@ -236,6 +254,13 @@ def _counted(result: Result) -> Row:
     """What was counted as the model was measured goes before what is published."""
     counted = result.provenance.get("parameters")
     return {"parameters": float(counted)} if counted else {}
+
+
+def how(result: Result, definition: DefinitionName, role: Role) -> Row:
+    """What was looked at, and how: of rows in which these differ no mean makes sense."""
+    kind, asked = kind_of(result.request.kind), result.request
+    told: Row = {"definition": definition, "role": role} if kind.has_k else {}
+    return told | ({"token": asked.token} if kind.token else {}) | {"final_norm": asked.final_norm}
 
 
 def numbers(

@@ -57,6 +57,8 @@ class CouplingCallback(TrainerCallback):
         tokenizer: of the model; a trainer hands over its own.
         name: keeps the results as a training run of this name, which the page Training shows while
             it goes on and afterwards, and `coupling training --suite NAME` prints. "" keeps none.
+            Where a run of that name is there, this one goes on with it from its own first step on:
+            what that had of this step and later ones is replaced, which is logged.
         title: what that run is, in words; its name by default.
         store: where the results lie; the store of the command line by default.
         report: told of every look, with the map as PNG, beside what the trainer reports to.
@@ -97,10 +99,11 @@ class CouplingCallback(TrainerCallback):
         self._every, self._share, self._tokenizer = every, share, tokenizer
         shelf = store if isinstance(store, Store) else Store(store)
         self._title = title or name or "the model that trains"
-        self._run = Run(name, self._title, shelf) if name else None
+        asked = self._probes.prompts
+        self._run = Run(name, self._title, shelf, asked) if name else None
         self._reports: list[Report] = [report] if report else []
         self._budget: Budget | None = None
-        self._failed = False
+        self._failed = self._told_lost = False
 
     def __repr__(self) -> str:
         n, looks = len(self._probes.prompts), len(self.looks)
@@ -150,7 +153,7 @@ class CouplingCallback(TrainerCallback):
         if self._budget is None:
             self._budget = Budget(self._share)
             if self._run is not None:
-                self._run.begin()
+                self._run.begin(step)
         seen = bool(self.looks) and self.looks[-1].step == step
         due = last or step % self._every == 0
         if seen or not due or self._failed:
@@ -194,9 +197,22 @@ class CouplingCallback(TrainerCallback):
         self.left_out.append(step)
 
     def note_loss(self, step: int, loss: float) -> None:
-        """Keep a held-out loss (nats a token) with the run, for its curve; for one's own loop."""
-        if self._run is not None:
-            self._run.note_loss(step, loss)
+        """Keep a held-out loss (nats a token) with the run, for its curve; for one's own loop.
+
+        The curve has a place for each step that is measured; that another one's loss has none is
+        logged once.
+        """
+        if self._run is None:
+            return
+        self._run.note_loss(step, loss)
+        if not (self._run.has(step) or self._told_lost):
+            self._told_lost = True
+            _log.warning(
+                "the held-out loss of step %d has no place in the run's curve, since that step is "
+                "not measured: evaluate at steps that are, every %d",
+                step,
+                self._every,
+            )
 
     # ---- what a Trainer calls; only the first of several processes looks
 

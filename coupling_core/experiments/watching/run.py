@@ -7,11 +7,13 @@ the weights of each step had been measured; the page Training needs no more.
 
 import csv
 import json
+import logging
 import re
 from dataclasses import dataclass, field, replace
 from hashlib import sha1
+from typing import Any
 
-from coupling_core.analysis.by_step import path_request
+from coupling_core.analysis.by_step import path_request, steps_told
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
 from coupling_core.base.results import DepthResult, Result, TrajectoryResult
@@ -19,9 +21,10 @@ from coupling_core.base.writing import replacing, write_whole
 from coupling_core.sources import hub
 from coupling_core.sources.hub.cache import OWNER, WATCHED
 from coupling_core.sources.resolved import resolve
-from coupling_core.sources.suites import DEFAULT_K, revision, suites
+from coupling_core.sources.suites import DEFAULT_K, LOSSES, find_losses, revision, step_of, suites
 from coupling_core.store.disk import Store
 
+_log = logging.getLogger(__name__)
 _NAME = re.compile("[a-z0-9][a-z0-9.-]{0,63}")
 
 
@@ -46,6 +49,7 @@ class Run:
         name: of the suite that it becomes: small letters, digits, dots and hyphens.
         title: what it is, in words.
         store: where the results lie.
+        prompts: texts or token ids that are measured at each step.
 
     Raises:
         InputError: where the name cannot be one, or is that of a suite of another kind.
@@ -54,6 +58,7 @@ class Run:
     name: str
     title: str
     store: Store
+    prompts: tuple[Any, ...] = ()
     _losses: dict[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -67,14 +72,37 @@ class Run:
         """What `--model` takes."""
         return f"{OWNER}/{self.name}"
 
-    def begin(self) -> None:
-        """Make its folder; results of an earlier run of this name are no longer found."""
+    def begin(self, step: int) -> None:
+        """Make its folder, or go on in the one that a run of this name has.
+
+        What that has of this step and of later ones is no longer found, so that a training which
+        goes on where it was stopped keeps its beginning. One whose first step is 0 or 1 begins
+        anew, and keeps nothing.
+
+        Args:
+            step: the first that is measured now.
+        """
         folder = hub.cache.trained_here(self.repo)
-        for old in (folder / "refs").glob("step*"):
-            old.unlink(missing_ok=True)
+        first = 0 if step <= 1 else step
+        refs = {step_of(ref.name): ref for ref in (folder / "refs").glob("step*")}
+        gone = {
+            number: ref for number, ref in refs.items() if number is not None and number >= first
+        }
+        if gone:
+            _log.warning(
+                "the run %s is there already: what it has of %s is replaced by this training's; "
+                "another name would keep it",
+                self.name,
+                steps_told(sorted(gone)),
+            )
+        for ref in gone.values():
+            ref.unlink(missing_ok=True)
         (folder / "refs").mkdir(parents=True, exist_ok=True)
-        self._losses = {}
-        write_whole(folder / WATCHED, json.dumps({"title": self.title}).encode())
+        known = find_losses(folder / LOSSES)
+        self._losses = {number: loss for number, loss in known.items() if number < first}
+        self._write_losses()
+        told = {"title": self.title, "prompts": self.prompts}
+        write_whole(folder / WATCHED, json.dumps(told).encode())
 
     def keep(self, step: int, depth: DepthResult, paths: TrajectoryResult) -> None:
         """Put the results of a prompt at a step into the store.
@@ -96,9 +124,16 @@ class Run:
         self.store.put(replace(kept, key=self.store.key(asked, identity)))
 
     def note_loss(self, step: int, loss: float) -> None:
-        """Note a held-out loss, in nats a token."""
+        """Note a held-out loss, in nats a token, which a step that was measured shows."""
         self._losses[step] = loss
-        path = hub.cache.trained_here(self.repo) / "losses.csv"
+        self._write_losses()
+
+    def has(self, step: int) -> bool:
+        """Whether results of a step are kept."""
+        return (hub.cache.trained_here(self.repo) / "refs" / revision(step)).is_file()
+
+    def _write_losses(self) -> None:
+        path = hub.cache.trained_here(self.repo) / LOSSES
         with replacing(path) as new, new.open("w", newline="") as file:
             table = csv.writer(file, lineterminator="\n")
             table.writerow(("step", "train", "held_out"))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from coupling_core.analysis.by_step import Course, StepCurve, doubt, numbers, steps_told
+from coupling_core.analysis.by_step import SPECTRAL, Course, StepCurve, doubt, numbers, steps_told
 from coupling_core.analysis.compare import Comparison, nearly_whole
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure, options_of
@@ -110,6 +110,11 @@ def course(run: Course, view: View, figure: str = "corrected") -> Drawing:
     if not measured:
         raise InputError(
             f"nothing of {run.suite.name} is measured for this prompt: measure_steps(...) does it"
+        )
+    if name in SPECTRAL and run.spectra is None:
+        raise InputError(
+            f"the figure {name} is of spectra: measure_steps(..., spectra=True) measures them, and "
+            "collect(..., spectra=True) reads what is stored"
         )
     runs, source = {run.suite.title: numbers(run, view)}, figures.training_source([run], view)
     drawn = figures.by_step(runs, name, view, source=source)

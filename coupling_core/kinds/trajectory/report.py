@@ -8,6 +8,7 @@ import numpy as np
 from coupling_core.analysis import trajectory
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
+from coupling_core.base.units import counted
 from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.kinds.trajectory.export import arrays, row
@@ -40,7 +41,8 @@ def show(
     n, kept = len(result.tokens), len(result.kept)
     print_lines(
         *reports.head(result),
-        f"paths       {n} tokens through {result.n_blocks} blocks, {result.final_norm_words}",
+        f"paths       {counted(n, 'token')} through {counted(result.n_blocks, 'block')}, "
+        f"{result.final_norm_words}",
         f"mean        line-shape score {mean['line_shape']:.4f}, expodistance "
         f"{mean['expodistance']:.4g}, equidistance {mean['equidistance']:.4g}",
         f"explained   {shares or 'nothing'}, by components of {_fitted(view, n)}",

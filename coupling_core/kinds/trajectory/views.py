@@ -13,6 +13,7 @@ from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
+from coupling_core.base.units import counted
 from coupling_core.kinds.trajectory.export import arrays
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def verdict(result: TrajectoryResult, view: PathView) -> str:
     mean, n = trajectory.mean(result.line_shape), len(result.tokens)
     grows = np.exp(trajectory.mean(result.growth.mean(0)))
     return (
-        f"The line-shape score is {mean:.2f} on average over {n} tokens; that of a straight path "
-        f"is 1. From block to block the norm becomes {grows:.3g} times as large on average. "
-        f"{words.provenance(result, view)}"
+        f"The line-shape score is {mean:.2f} on average over {counted(n, 'token')}; that of a "
+        f"straight path is 1. From block to block the norm becomes {grows:.3g} times as large on "
+        f"average. {words.provenance(result, view)}"
     )

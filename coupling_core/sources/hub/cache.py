@@ -13,6 +13,7 @@ import re
 import tempfile
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import Any
 
 from coupling_core.base.errors import ComputeError
 from coupling_core.base.folders import SHIPPED, user_cache
@@ -27,6 +28,9 @@ there."""
 
 WATCHED = "watched.json"
 """Of a training run whose results were kept while it trained: what it is called."""
+
+NAMED = 3
+"""Up to so many prompts of such a run are named."""
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _TOKENIZER = ("tokenizer", "vocab", "spiece", "sentencepiece", "tekken")
@@ -70,8 +74,19 @@ def is_watched(repo: str) -> bool:
 def whence(repo: str) -> str:
     """How weights of an own suite that are not on this disk come there; a clause in words."""
     if is_watched(repo):
-        return "its weights were not kept while it trained"
+        with_ = " and ".join(map(repr, probes(repo)[:NAMED]))
+        of = f"; it was watched with {with_}" * bool(with_)
+        return f"its weights were not kept while it trained{of}"
     return f"`coupling suite train {repo.partition('/')[2]}` makes its weights"
+
+
+def probes(repo: str) -> tuple[Any, ...]:
+    """Prompts that a training run was watched with: texts, or token ids; none of another run."""
+    try:
+        said = json.loads((repository(repo) / WATCHED).read_text())
+        return tuple(tuple(one) if isinstance(one, list) else one for one in said["prompts"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ()
 
 
 def watched() -> list[Path]:

@@ -14,6 +14,9 @@ from coupling_core.sources.prompts.prompt import OWN, Prompt
 IMAGES = (".png", ".jpg", ".jpeg", ".webp")
 """What the images of a folder end in."""
 
+TABLES = (".parquet", ".xlsx", ".xls", ".feather", ".arrow", ".npz", ".nc", ".pkl", ".gz", ".zip")
+"""Endings of what people keep tables in, and what is no text."""
+
 STDIN = Path("-")
 """What standard input is called; it has one prompt a line."""
 
@@ -38,6 +41,11 @@ def read_file(path: Path) -> list[Prompt]:
         return _some(path, found)
     if path.is_dir():
         return _from_folder(path)
+    if path.suffix.lower() in TABLES:
+        raise InputError(
+            f"{path} is no text: prompts come from .txt (one a line), .jsonl and .csv, or in "
+            "Python from a frame, measure_many(pandas.read_parquet(...))"
+        )
     return read_content(path, read_text(path))
 
 

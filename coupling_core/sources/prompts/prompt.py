@@ -10,6 +10,7 @@ from coupling_core.base.images import shown
 
 OWN = ("prompt", "category", "difficulty")
 """What a record says that a prompt has fields of its own for."""
+_RENAME = ": give a column of your own another name"
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,9 @@ class Prompt:
         if not text.strip():
             raise ValueError("prompt is empty")
         if not isinstance(category, str | None):
-            raise ValueError(f"category is a text, and {_shown(category)} came")
+            raise ValueError(f"category is a text, and {_shown(category)} came{_RENAME}")
         if not _is_finite_or_none(difficulty):
-            raise ValueError(f"difficulty is a number, and {_shown(difficulty)} came")
+            raise ValueError(f"difficulty is a number, and {_shown(difficulty)} came{_RENAME}")
         _require_unicode(text)
         _require_unicode(category or "")
         kept = {name: value for name, value in fields.items() if name not in OWN}
@@ -100,7 +101,8 @@ def repeated(prompts: Iterable[str]) -> str:
     again = [words for words, n in Counter(prompts).items() if n > 1]
     if not again:
         return ""
+    n = "1 of the prompts comes" if len(again) == 1 else f"{len(again)} of the prompts come"
     return (
-        f"{len(again)} of the prompts come more than once, the first {again[0]!r}: each has its "
+        f"{n} more than once, the first {again[0]!r}: each has its "
         "rows, and a mean with its interval counts them as prompts of their own"
     )
