@@ -27,7 +27,7 @@ from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import Request, View, require_view, viewed
 from coupling_core.base.results import DepthResult, SpectrumResult, TrajectoryResult
 from coupling_core.base.showing import Drawn
-from coupling_core.sources.suites import DEFAULT_K, Suite
+from coupling_core.sources.suites import Suite
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -110,9 +110,12 @@ class Course(Drawn):
 
     @property
     def default_k(self) -> int:
-        """The K at which it is looked at where nobody says another: that of its request, or 8."""
+        """The K at which it is looked at where nobody says another.
+
+        It is that of its request, else that with which the run was watched, else 8.
+        """
         most = (result.k_max for result in self.depth.values())
-        return min([self.request.k or DEFAULT_K, *most])
+        return min([self.request.k or self.suite.usual_k, *most])
 
     def to_pandas(self, view: View | None = None, *, k: int | None = None) -> "DataFrame":
         """Its numbers by step, as `numbers` has them.

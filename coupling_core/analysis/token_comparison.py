@@ -55,10 +55,7 @@ class TokenComparison(TwoMaps):
         if not self._of_all_blocks:
             return super().mean()
         a, b = (
-            weighted_mean(
-                np.where(self.counted, values, np.nan),
-                weights(of, self.view) if self.corrected else np.ones(values.shape),
-            )
+            weighted_mean(np.where(self.counted, values, np.nan), weights(of, self.view))
             for of, values in ((self.a, self.a_values), (self.b, self.b_values))
         )
         others = self.counted & ~np.eye(len(self.counted), dtype=bool)

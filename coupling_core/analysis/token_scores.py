@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
-from coupling_core.analysis.scores import corrected, nan_mean, require_k, score_cell, score_square
+from coupling_core.analysis.scores import corrected, require_k, score_cell, score_square
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.equality import SameContent
@@ -106,9 +106,7 @@ def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> 
     coupling, floor = score_square(result, view)
     above = corrected(coupling, floor)
     itself = np.eye(len(above), dtype=bool) & (result.blocks[0] == result.blocks[1])
-    others = above[~itself & ~np.isnan(above)]
-    mean = float(others.mean()) if others.size else float("nan")
-    means = _means(coupling, floor, itself, mean)
+    means = _means(coupling, floor, above, (~itself).astype(np.float64))
     of = result if isinstance(result, Result) else None
     return PositionScores(coupling, floor, above, itself, means, result=of, view=view)
 
@@ -126,16 +124,15 @@ def _mean_scores(result: TokenMeansResult, view: View) -> PositionScores:
     raw, floor, above = (
         getattr(result, name)[at].astype(np.float64) for name in ("coupling", "chance", "corrected")
     )
-    mean = weighted_mean(above, weights(result, view))
     itself = np.zeros(raw.shape, bool)
-    means = _means(raw, floor, itself, mean)
+    means = _means(raw, floor, above, weights(result, view))
     return PositionScores(raw, floor, above, itself, means, result=result, view=view)
 
 
 def weights(
     result: TokensResult | TokenMeansResult, view: View
 ) -> Float[np.ndarray, "position position"]:
-    """What each pair of tokens weighs in the mean of the chance-corrected scores.
+    """What each pair of tokens weighs in a mean over pairs of tokens.
 
     Every pair of Jacobians weighs the same, so that a pair of tokens weighs as many of them as its
     score is the mean of: 1 where two blocks are compared.
@@ -146,28 +143,26 @@ def weights(
     return np.ones((n, n))
 
 
-def weighted_mean(
-    values: Float[np.ndarray, "position position"], weight: Float[np.ndarray, "position position"]
-) -> float:
+def weighted_mean(values: Float[np.ndarray, "*pair"], weight: Float[np.ndarray, "*pair"]) -> float:
     """The mean of the values that exist; NaN where none does."""
-    weight = np.where(np.isnan(values), 0, weight)
-    total = weight.sum()
-    return float((np.where(weight, values, 0) * weight).sum() / total) if total else float("nan")
+    counts = ~np.isnan(values) & (weight > 0)
+    known, weighs = values[counts], weight[counts]
+    if not known.size:
+        return float("nan")
+    if (weighs == weighs[0]).all():
+        return float(known.mean())
+    return float((known * weighs).sum() / weighs.sum())
 
 
 def _means(
     coupling: Float[np.ndarray, "position position"],
     chance: Float[np.ndarray, "position position"],
-    itself: Bool[np.ndarray, "position position"],
-    corrected_mean: float,
+    above: Float[np.ndarray, "position position"],
+    weight: Float[np.ndarray, "position position"],
 ) -> Means:
-    """The means of a view; of raw scores and floors every pair of tokens weighs the same."""
-    counted = ~(np.isnan(coupling) | itself)
-    raw, floor = (
-        float(nan_mean(np.where(counted, values, np.nan).reshape(1, -1), 1)[0])
-        for values in (coupling, chance)
-    )
-    return Means(corrected_mean, raw, floor)
+    """The means of a view: of raw scores, floors and corrected scores over the same pairs."""
+    weight = np.where(np.isnan(coupling), 0, weight)
+    return Means(*(weighted_mean(values, weight) for values in (above, coupling, chance)))
 
 
 def require_kept(view: View, definitions: Collection[str] = DEFINITIONS) -> None:

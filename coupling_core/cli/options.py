@@ -61,7 +61,10 @@ K = Annotated[
     int | None,
     typer.Option(help=COUNTED, show_default=f"{DEFAULT_K}, or the width where that is less"),
 ]
-SuiteK = Annotated[int, typer.Option("--k", help=COUNTED)]
+SuiteK = Annotated[
+    int | None,
+    typer.Option("--k", help=COUNTED, show_default="8, or that with which a run was watched"),
+]
 StoredK = Annotated[
     int | None,
     typer.Option("--k", help=COUNTED, show_default=f"{DEFAULT_K}, or all that are stored"),

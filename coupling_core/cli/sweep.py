@@ -12,7 +12,7 @@ import typer
 from coupling_core.analysis.exports.naming import file_part
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import Measure, Method, ModelSubset, Performance
-from coupling_core.base.units import duration
+from coupling_core.base.units import counted, duration
 from coupling_core.cli import files, options
 from coupling_core.cli.signals import stopping
 from coupling_core.cli.terminal import (
@@ -390,8 +390,8 @@ def _teller(bar: CountingBar) -> "Report":
         at = ", ".join(state.working[:2]) or "waiting for workers"
         bar(
             ended,
-            f"{state.workers} workers{failed}: {at}",
-            f"{ended} of {state.total}{failed}; {state.workers} workers: {at}",
+            f"{counted(state.workers, 'worker')}{failed}: {at}",
+            f"{ended} of {state.total}{failed}; {counted(state.workers, 'worker')}: {at}",
         )
 
     return report

@@ -29,7 +29,7 @@ from coupling_core.cli.terminal import print_json, print_lines, print_table, say
 from coupling_core.measuring.borrowing import Borrower
 from coupling_core.measuring.measure import measure
 from coupling_core.measuring.stored_steps import collect
-from coupling_core.sources.suites import DEFAULT_K, DEFAULT_SUITE, Suite, find_suite
+from coupling_core.sources.suites import DEFAULT_SUITE, Suite, find_suite
 from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:  # half a second to import
@@ -74,7 +74,7 @@ def training(
     ] = None,
     steps: Annotated[str, typer.Option(help="Such as 0,16,512; or all.")] = "all",
     token: options.Token = None,
-    k: options.SuiteK = DEFAULT_K,
+    k: options.SuiteK = None,
     definition: options.ScoreDefinition = "paper",
     p: options.Order = 1.0,
     role: options.MatrixRole = "A",
@@ -96,8 +96,9 @@ def training(
 
     Many prompts at many checkpoints are many measurements: a sweep of the suite does them.
     """
-    view, spectra = View(k, definition, p, role), spectra or figure in SPECTRAL
     suites = [find_suite(name) for name in dict.fromkeys(names or [DEFAULT_SUITE])]
+    k = suites[0].usual_k if k is None else k
+    view, spectra = View(k, definition, p, role), spectra or figure in SPECTRAL
     said = _probe(suites) if prompt is None else prompt
     request = Request(
         said, token=options.token_of(token, said), k=k, final_norm=final_norm, dtype=dtype

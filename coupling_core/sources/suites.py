@@ -128,6 +128,11 @@ class Suite:
         """Prompts that a watched run was measured with: texts, or token ids; none of others."""
         return hub.cache.probes(self.repo)
 
+    @property
+    def usual_k(self) -> int:
+        """The K at which it is looked at where nobody says another: that it was watched with."""
+        return hub.cache.watched_k(self.repo) or DEFAULT_K
+
 
 def find_losses(path: Path) -> Mapping[int, float]:
     """Held-out loss in nats a token, by step, of a run's file; empty where there is none."""

@@ -96,7 +96,7 @@ def test_a_new_sweep_can_be_run_and_says_of_each_key_that_it_knows_what_it_is(ru
     assert status == 0
     assert f"coupling sweep run '{path}'" in out.replace("\n", "")
     plan = make(read(path))
-    assert repr(plan) == "Plan(my-first, 2 models, 2 prompts, depth, K = 8, 50, 4 measurements)"
+    assert repr(plan) == "Plan(my-first, 2 models, 2 prompts, depth, K = 10, 50, 4 measurements)"
     assert [weights.request.untrained for weights in plan.weights] == [None, 0]
     # What stands in comments too, but for what only a hub model has.
     whole = re.sub(r"(?m)^# (?!revisions)(?=\S+ = |\[\[)", "", path.read_text())

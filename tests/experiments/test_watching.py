@@ -241,9 +241,14 @@ def test_looks_are_a_table_and_a_figure():
     assert watch.to_pandas().empty
     for step in (0, 1, 2):
         watch.after(step, fresh())
+    watch.note_loss(1, 3.5)
     table = watch.to_pandas()
+    np.testing.assert_array_equal(table.loss, [np.nan, 3.5, np.nan])
+    assert len(watch.plot("loss").figure.data)
+    found = [measure(p, model=fresh(), store=None).scores(k=4).mean() for p in [(1, 2, 3), (4, 5)]]
+    assert table.coupling[0] == pytest.approx(np.mean([one.coupling for one in found]), abs=1e-5)
     assert table.step.tolist() == [0, 1, 2]
-    for figure in ("corrected", "alignment", "locality"):
+    for figure in ("corrected", "coupling", "alignment", "locality"):
         (line,) = [one for one in watch.plot(figure).figure.data if len(one.customdata or ())]
         np.testing.assert_allclose(line.y, table[figure])
 
@@ -300,3 +305,22 @@ def test_a_watched_run_says_with_what_it_was_measured(run):
     status, _, told = run("training", "--suite", "mini-64")
     assert status
     assert "give --prompt" in told
+
+
+def test_a_run_is_looked_at_with_the_k_that_it_was_watched_with(run):
+    kept("narrow", (0, 5))
+    assert find_suite("narrow").usual_k == 4
+    assert find_suite("mini-64").usual_k == 8
+    found = collect(find_suite("narrow"), Request((1, 2, 3), k=None), Store())
+    assert found.default_k == 4
+    _, out, _ = run("training", "--suite", "narrow", "--json")
+    assert json.loads(out)["k"] == 4
+
+
+def test_a_model_of_one_block_is_refused_at_the_first_look():
+    model = fresh()
+    del model.gpt_neox.layers[1:]
+    model.config.num_hidden_layers = 1
+    watch = CouplingCallback([(1, 2, 3)], every=5, share=1.0, k=4)
+    with pytest.raises(InputError, match="one block"):
+        watch.after(0, model)

@@ -354,3 +354,26 @@ def test_what_may_be_rounding_is_measured_again_if_nobody_looked(folder, store, 
         store.put(stored)
         is_believed = mode == "self" or stored is faint
         assert (find_stored(resolve(request), store) is not None) == is_believed
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("definition", ["paper", "alignment", "preprint"])
+def test_the_mean_of_every_score_counts_each_pair_of_jacobians_once(model, mode, definition):
+    """By brute force, over the comparison of each two blocks without a Jacobian against itself."""
+    fixed = {} if mode == "self" else {"token": FIXED}
+    how = {"model": model, "kind": mode, "k": 3, "store": None} | fixed
+    raw, floor, above = [], [], []
+    for block in range(1, L + 1):
+        for other in range(1, L + 1):
+            one = measure(IDS, block=block, other_block=other, **how).scores(
+                k=3, definition=definition
+            )
+            counted = ~(one.itself | np.isnan(one.coupling))
+            raw += one.coupling[counted].tolist()
+            floor += one.chance[counted].tolist()
+            above += one.corrected[counted].tolist()
+    mean = measure(IDS, **how).scores(k=3, definition=definition).mean()
+    np.testing.assert_allclose(mean.coupling, np.mean(raw), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(mean.corrected, np.mean(above), rtol=1e-3, atol=2e-5)
+    if definition != "preprint":  # whose floors are sampled, each time with other bases
+        np.testing.assert_allclose(mean.chance, np.mean(floor), rtol=1e-4, atol=1e-6)

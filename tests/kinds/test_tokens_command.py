@@ -128,13 +128,13 @@ def test_figures_stand_alone(tokens, tmp_path, figure):
     assert status == 0, err
     text = (tmp_path / "r.html").read_text()
     assert "plotly" in text
-    assert "in blocks 1 and 1, each token with itself" in text
+    assert "in block 1, each token with itself" in text
 
 
 def test_the_table_names_tokens_reasons_and_distances(tokens):
     status, out, err = tokens("--kind", "fixed-output", "--block", 1, "--token", 4)
     assert status == 0, err
-    assert "compared    fixed-output, in blocks 1 and 1, output token 4 of" in out
+    assert "compared    fixed-output, in block 1, output token 4 of" in out
     assert "forbidden by causality" in out
     assert "␣cat" in out
     assert "By distance of the two tokens" in out
@@ -147,7 +147,7 @@ def test_runs_show_and_list_know_the_kind(tokens, run):
     key = printed(tokens("--block", 1, "--json"))["key"]
     status, out, err = run("runs", "show", key, "--k", 5)
     assert status == 0, err
-    assert "in blocks 1 and 1, each token with itself" in out
+    assert "in block 1, each token with itself" in out
     assert "self, blocks 1 and 1" in run("runs", "ls")[1]
 
 

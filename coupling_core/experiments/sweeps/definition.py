@@ -1,7 +1,7 @@
 """What a sweep is asked to measure, read from its TOML file.
 
     name = "mini"
-    k = [8, 50]
+    k = [10, 50]
 
     [[models]]
     model = "smollm2-135m"
@@ -345,6 +345,8 @@ def _told(error: ValidationError, given: Mapping[str, Any]) -> str:
     what = first["msg"].removeprefix("Value error, ")
     if first["type"] == "missing":
         what = "it is missing"
+    elif first["type"] == "tuple_type":
+        what = f"expected a list, and {first['input']!r} came"
     elif what.startswith(_EXPECTED):
         what = f"expected {what.removeprefix(_EXPECTED)}, and {first['input']!r} came"
     if first["type"] in ("model_type", "dataclass_type", "model_attributes_type"):

@@ -9,20 +9,23 @@ watch.after(step, model, tokenizer)
 """
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from transformers import TrainerCallback
 
+from coupling_core.analysis.by_step import StepNumbers
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import View
 from coupling_core.base.units import duration
 from coupling_core.experiments.watching.budget import Budget
-from coupling_core.experiments.watching.probes import NUMBERS, Look, Probes
+from coupling_core.experiments.watching.probes import Look, Probes
 from coupling_core.experiments.watching.reports import (
     Report,
     picture,
@@ -36,7 +39,7 @@ from coupling_core.store.disk import Store
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
-WatchedFigure = Literal["corrected", "alignment", "locality"]
+WatchedFigure = Literal["corrected", "coupling", "alignment", "locality", "loss"]
 
 _log = logging.getLogger(__name__)
 
@@ -100,9 +103,10 @@ class CouplingCallback(TrainerCallback):
         shelf = store if isinstance(store, Store) else Store(store)
         self._title = title or name or "the model that trains"
         asked = self._probes.prompts
-        self._run = Run(name, self._title, shelf, asked) if name else None
+        self._run = Run(name, self._title, shelf, asked, k) if name else None
         self._reports: list[Report] = [report] if report else []
         self._budget: Budget | None = None
+        self._losses: dict[int, float] = {}
         self._failed = self._told_lost = False
 
     def __repr__(self) -> str:
@@ -114,20 +118,27 @@ class CouplingCallback(TrainerCallback):
         """What was measured so far, a row a look.
 
         Returns:
-            columns `step`, means over the prompts `corrected`, `alignment`, `chance` (scores and
-            their chance floor) and `locality` (how much more neighbouring blocks are coupled than
-            all others), all without a unit, and `seconds`, that the look took.
+            columns `step`; `loss`, held-out in nats a token where it was noted; means over the
+            prompts `coupling` (c), `chance` (its floor), `corrected`, `alignment` and `locality`
+            (how much more neighbouring blocks are coupled than all others), all without a unit;
+            and `seconds`, that the look took.
         """
         from pandas import DataFrame
 
-        rows = [{"step": at.step, **at.numbers, "seconds": at.seconds} for at in self.looks]
-        return DataFrame(rows, columns=["step", *NUMBERS, "seconds"])
+        columns = ["step", "loss", "coupling", "chance", "corrected", "alignment", "locality"]
+        table = DataFrame(list(map(vars, self._by_step)), columns=columns)
+        return table.assign(seconds=[at.seconds for at in self.looks])
+
+    @property
+    def _by_step(self) -> list[StepNumbers]:
+        losses = self._losses
+        return [replace(at.by_step, loss=losses.get(at.step, math.nan)) for at in self.looks]
 
     def plot(self, figure: WatchedFigure = "corrected") -> Drawing:
         """One of its numbers by step.
 
         Args:
-            figure: "corrected", "alignment" or "locality".
+            figure: "corrected", "coupling", "alignment", "locality" or "loss".
 
         Raises:
             InputError: on another name, and where nothing is measured yet.
@@ -138,7 +149,7 @@ class CouplingCallback(TrainerCallback):
         if not self.looks:
             raise InputError("nothing is measured yet: after(...) or a trainer takes the looks")
         view = self._probes.view
-        drawn = figures.by_step({self._title: [at.by_step for at in self.looks]}, name, view)
+        drawn = figures.by_step({self._title: self._by_step}, name, view)
         return Drawing(drawn, partial(figures.render, drawn, view=view))
 
     def after(self, step: int, model: Any, tokenizer: Any = None, *, last: bool = False) -> None:
@@ -171,6 +182,8 @@ class CouplingCallback(TrainerCallback):
             _log.warning("coupling is not watched any longer: %s", error)
             return
         first = not self.looks
+        if first and look.parts[0].n_blocks == 1:
+            raise InputError("the model has one block, and coupling is of pairs of blocks")
         self.looks.append(look)
         told = f"{len(self._probes.prompts)} probes at step {step}"
         png = picture(look, self._probes.view, told) if self._reports else b""
@@ -202,6 +215,7 @@ class CouplingCallback(TrainerCallback):
         The curve has a place for each step that is measured; that another one's loss has none is
         logged once.
         """
+        self._losses[step] = loss
         if self._run is None:
             return
         self._run.note_loss(step, loss)

@@ -41,7 +41,8 @@ class Look:
     def by_step(self) -> StepNumbers:
         """The same as the numbers of a step of a training run; what is not measured is NaN."""
         names = [item.name for item in fields(StepNumbers) if item.name != "step"]
-        known = {name: self.numbers.get(name, math.nan) for name in names}
+        raw = known_interval(np.array([part.mean(corrected=False) for part in self.parts])).mean
+        known = {name: self.numbers.get(name, math.nan) for name in names} | {"coupling": raw}
         return StepNumbers(self.step, **known)
 
 

@@ -50,6 +50,7 @@ class Run:
         title: what it is, in words.
         store: where the results lie.
         prompts: texts or token ids that are measured at each step.
+        k: at which it is watched.
 
     Raises:
         InputError: where the name cannot be one, or is that of a suite of another kind.
@@ -59,6 +60,7 @@ class Run:
     title: str
     store: Store
     prompts: tuple[Any, ...] = ()
+    k: int = DEFAULT_K
     _losses: dict[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -101,7 +103,7 @@ class Run:
         known = find_losses(folder / LOSSES)
         self._losses = {number: loss for number, loss in known.items() if number < first}
         self._write_losses()
-        told = {"title": self.title, "prompts": self.prompts}
+        told = {"title": self.title, "prompts": self.prompts, "k": self.k}
         write_whole(folder / WATCHED, json.dumps(told).encode())
 
     def keep(self, step: int, depth: DepthResult, paths: TrajectoryResult) -> None:

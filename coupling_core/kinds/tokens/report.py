@@ -1,15 +1,21 @@
 """What is said of a comparison of tokens."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from coupling_core.analysis.scores import definition_name, nan_mean
-from coupling_core.analysis.token_scores import PositionScores, by_distance, score_positions
+from coupling_core.analysis.scores import definition_name
+from coupling_core.analysis.token_scores import (
+    PositionScores,
+    by_distance,
+    score_positions,
+    weighted_mean,
+    weights,
+)
 from coupling_core.base.records import View
 from coupling_core.base.results import TokenMeansResult, TokensResult
+from coupling_core.base.showing import arrays_of
 from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.sources.tokens import visible
@@ -37,7 +43,7 @@ def summary(result: Compared, view: View, *, stored: bool) -> dict[str, Any]:
         "coupling": found.coupling,
         "chance": found.chance,
         "corrected": found.corrected,
-        "by_distance": asdict(by_distance(found)),
+        "by_distance": arrays_of(by_distance(found)),
         "rank": result.rank,
         "certified": [[c and c.certified for c in row] for row in result.certificates],
     }
@@ -63,7 +69,7 @@ def show(result: Compared, view: View, *, stored: bool, out: Path | None = None)
         *_reasons(result, view),
         "",
     )
-    _show_tokens(result, found, raw, floor)
+    _show_tokens(result, found, raw, floor, weights(result, view))
     print_lines("", "By distance of the two tokens, chance-corrected:")
     _show_distances(found)
     print_lines("", *reports.foot(result, _failed(result), stored=stored, out=out))
@@ -88,10 +94,22 @@ def _reasons(result: Compared, view: View) -> list[str]:
 
 
 def _show_tokens(
-    result: Compared, found: PositionScores, raw: np.ndarray, floor: np.ndarray
+    result: Compared,
+    found: PositionScores,
+    raw: np.ndarray,
+    floor: np.ndarray,
+    weight: np.ndarray,
 ) -> None:
     above = np.where(found.itself, np.nan, found.corrected)
-    columns = (nan_mean(raw, 1), nan_mean(floor, 1), nan_mean(above, 1), nan_mean(above, 0))
+    columns = [
+        list(map(weighted_mean, values, weighs))
+        for values, weighs in (
+            (raw, weight),
+            (floor, weight),
+            (above, weight),
+            (above.T, weight.T),
+        )
+    ]
     rows = [
         (str(i + 1), _short(text), *(_number(values[i]) for values in columns))
         for i, text in enumerate(result.tokens)

@@ -82,11 +82,23 @@ def whence(repo: str) -> str:
 
 def probes(repo: str) -> tuple[Any, ...]:
     """Prompts that a training run was watched with: texts, or token ids; none of another run."""
+    listed = _watched_with(repo, "prompts")
+    found = listed if isinstance(listed, list) else []
+    return tuple(tuple(one) if isinstance(one, list) else one for one in found)
+
+
+def watched_k(repo: str) -> int:
+    """The K that a training run was watched at; 0 of another run."""
+    found = _watched_with(repo, "k")
+    return found if isinstance(found, int) else 0
+
+
+def _watched_with(repo: str, what: str) -> Any:
+    """What is said of how a training run was watched; None where nothing is."""
     try:
-        said = json.loads((repository(repo) / WATCHED).read_text())
-        return tuple(tuple(one) if isinstance(one, list) else one for one in said["prompts"])
+        return json.loads((repository(repo) / WATCHED).read_text())[what]
     except (OSError, ValueError, KeyError, TypeError):
-        return ()
+        return None
 
 
 def watched() -> list[Path]:
