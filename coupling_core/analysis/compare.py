@@ -44,6 +44,7 @@ from coupling_core.base.results.at_token import AtToken
 from coupling_core.base.units import counted, percent, rounded, with_difference
 
 if TYPE_CHECKING:  # half a second to import
+    import xarray
     from pandas import DataFrame
 
 MOST_OF_WIDTH = 0.5
@@ -105,6 +106,24 @@ class Comparison(TwoMaps):
         table.attrs.update(self.attributes())
         return table
 
+    def to_xarray(self) -> "xarray.Dataset":
+        """The maps of A, of B and of their difference over their blocks.
+
+        Returns:
+            variables `a`, `b` and `difference` over `block` and `basis`, which are A's numbers;
+            beside them B's, `b_block` and `b_basis`. Its `attrs` say whose A and B are.
+        """
+        import xarray
+
+        ours, theirs = (list(of.blocks) for of in (self.a_scores, self.b_scores))
+        maps = {"a": self.a_values, "b": self.b_values, "difference": self.difference}
+        along = {"b_block": ("block", theirs), "b_basis": ("basis", theirs)}
+        return xarray.Dataset(
+            {name: (("block", "basis"), np.array(values)) for name, values in maps.items()},
+            coords={"block": ours, "basis": ours, **along},
+            attrs=self.attributes(),
+        )
+
     def plot(self, figure: str = "comparison") -> Drawing:
         """The maps of A, of B and of A - B, as `coupling compare` draws them.
 
@@ -122,7 +141,8 @@ class Comparison(TwoMaps):
         """The means of both, their difference, and how alike the two maps are."""
         a, b = told_sides(self.a, self.b)
         means = self._means_told("pairs l ≠ l'")
-        return f"A is {a}; B is {b}. {means}{self._nearly_whole()}"
+        alike = f" {differences_told(self.a, self.b)}" * (a == b)
+        return f"A is {a}; B is {b}.{alike} {means}{self._nearly_whole()}"
 
     def _nearly_whole(self) -> str:
         """What is to be said of a K that is most of a width; nothing where it is not."""
@@ -152,6 +172,7 @@ class Options(TypedDict, total=False):
     blocks: Blocks
     definition: DefinitionName | None
     role: Role | None
+    p: float | None
     corrected: bool
 
 
@@ -161,6 +182,7 @@ class TokenOptions(TypedDict, total=False):
     k: int | None
     definition: DefinitionName | None
     role: Role | None
+    p: float | None
     corrected: bool
 
 
@@ -193,6 +215,7 @@ def compare(
     blocks: Blocks = None,
     definition: DefinitionName | None = None,
     role: Role | None = None,
+    p: float | None = None,
     corrected: bool = True,
 ) -> Comparison | TokenComparison | PathComparison:
     """Bring two results together at one view; they may be of any models, prompts and tokens.
@@ -209,6 +232,7 @@ def compare(
         blocks: numbers of A, in place of a view's: "9-16", a range, a list.
         definition: which score, in place of a view's; None is the paper's.
         role: "A" or "B", in place of a view's; None is "A".
+        p: the order of the norm of the paper's score, in place of a view's; None is 1.
         corrected: compare the chance-corrected score, else c.
 
     Raises:
@@ -217,7 +241,7 @@ def compare(
             both; on a view or a K of trajectories, and on blocks between tokens.
     """
     if isinstance(a, TrajectoryResult) and isinstance(b, TrajectoryResult):
-        said = [view, k, blocks, definition, role]
+        said = [view, k, blocks, definition, role, p]
         if not corrected or any(each is not None for each in said):
             raise InputError("paths have no K, blocks or floor: compare(a, b) is all there is")
         return PathComparison(a, b)
@@ -226,12 +250,12 @@ def compare(
         if blocks is not None:
             raise InputError("between tokens the blocks are those of the results: leave them out")
         least = min(a.default_k, b.default_k)
-        view = viewed(view, least, k=k, definition=definition, role=role)
+        view = viewed(view, least, k=k, definition=definition, role=role, p=p)
         return compare_tokens(a, b, view, corrected=corrected)
     a, b = depth_wise("A", a), depth_wise("B", b)
     chosen = blocks_of(blocks, a.n_blocks)
     least = min(a.default_k, b.default_k)
-    view = viewed(view, least, k=k, blocks=chosen, definition=definition, role=role)
+    view = viewed(view, least, k=k, blocks=chosen, definition=definition, role=role, p=p)
     _require_k(a, b, view.k)
     pairs = match_blocks(a.n_blocks, b.n_blocks)
     wanted = resolve_blocks(view.blocks, a.n_blocks)
@@ -354,6 +378,13 @@ def differences(a: AtToken, b: AtToken) -> list[str]:
             "(l - 1) / (L - 1)"
         )
     return told or _digests(a, b)
+
+
+def differences_told(a: AtToken, b: AtToken) -> str:
+    """The same as a sentence."""
+    if a.key and a.key == b.key:
+        return "A and B are the same result."
+    return f"They differ in {', '.join(differences(a, b))}."
 
 
 def _digests(a: AtToken, b: AtToken) -> list[str]:

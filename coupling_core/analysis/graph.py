@@ -57,6 +57,7 @@ def layer_graph(
     blocks: Blocks = None,
     definition: DefinitionName | None = None,
     role: Role | None = None,
+    p: float | None = None,
     corrected: bool = True,
     threshold: float = DEFAULT_THRESHOLD,
 ) -> "nx.Graph[int]":
@@ -69,6 +70,7 @@ def layer_graph(
         blocks: those wanted, in place of a view's: "9-16", a range, a list.
         definition: which score, in place of a view's; None is the paper's.
         role: "A" or "B", in place of a view's; None is "A".
+        p: the order of the norm of the paper's score, in place of a view's; None is 1.
         corrected: weigh by the chance-corrected score, else by c.
         threshold: smallest weight of an edge, 0..1.
 
@@ -88,7 +90,7 @@ def layer_graph(
     """
     require_result(result, DepthResult, "depth")
     chosen = blocks_of(blocks, result.n_blocks)
-    view = viewed(view, result.default_k, k=k, blocks=chosen, definition=definition, role=role)
+    view = viewed(view, result.default_k, k=k, blocks=chosen, definition=definition, role=role, p=p)
     if len(resolve_blocks(view.blocks, result.n_blocks)) < min(2, result.n_blocks):
         raise InputError("a graph is of pairs of blocks, and one block was asked for: name others")
     found = score_pairs(result, view)
@@ -224,7 +226,20 @@ def communities_words(graph: "nx.Graph") -> str:
     noun = "community" if len(found) == 1 else "communities"
     text = f"{len(found)} {noun} of blocks ({named})"
     text += f", {alone} {'block' if alone == 1 else 'blocks'} alone" * (alone > 0)
-    return f"{text}; modularity {modularity(graph):.2f}."
+    return f"{text}; modularity {modularity(graph):.2f}.{_all_by_chance(graph)}"
+
+
+def _all_by_chance(graph: "nx.Graph") -> str:
+    """That the threshold of a graph of raw scores leaves nothing out, where it does not."""
+    floors = [edge["chance"] for *_, edge in graph.edges(data=True)]
+    if "score c" not in graph.graph["weight_meaning"] or len(floors) < graph.graph["pairs"]:
+        return ""
+    if min(floors) < graph.graph["threshold"]:
+        return ""
+    return (
+        f" Every pair is an edge, for chance alone gives {np.mean(floors):.2f}: a higher threshold "
+        "tells more."
+    )
 
 
 def directed(graph: "nx.Graph", result: DepthResult, view: View) -> "nx.DiGraph":

@@ -13,6 +13,7 @@ from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.equality import SameContent
+from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Role, View, viewed
 from coupling_core.base.results import DepthResult
@@ -86,6 +87,7 @@ def locality(
     blocks: Blocks = None,
     definition: DefinitionName | None = None,
     role: Role | None = None,
+    p: float | None = None,
     corrected: bool = True,
 ) -> Locality:
     """Mean weight against |l - l'| over all pairs that have one, whatever the threshold.
@@ -97,6 +99,7 @@ def locality(
         blocks: those wanted, in place of a view's: "9-16", a range, a list.
         definition: which score, in place of a view's.
         role: "A" or "B", in place of a view's.
+        p: the order of the norm of the paper's score, in place of a view's.
         corrected: whether a weight is the chance-corrected score, or c; neither has a unit.
 
     Returns:
@@ -107,7 +110,9 @@ def locality(
     """
     require_result(result, DepthResult, "depth")
     chosen = blocks_of(blocks, result.n_blocks)
-    view = viewed(view, result.default_k, k=k, blocks=chosen, definition=definition, role=role)
+    view = viewed(view, result.default_k, k=k, blocks=chosen, definition=definition, role=role, p=p)
+    if chosen is not None and len(chosen) < 2:
+        raise InputError("distances are of pairs of blocks, and one was asked for: name others")
     found = score_pairs(result, view)
     weight = weights(found, corrected=corrected)
     floor = np.zeros_like(weight) if corrected else (found.chance + found.chance.T) / 2

@@ -13,6 +13,7 @@ from jaxtyping import Float
 
 from coupling_core.analysis.scores import MIN_PROMPTS, mean_interval
 from coupling_core.base.choosing import nearest
+from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import HOW, Measure
@@ -98,7 +99,7 @@ class ModelComparison(Told):
         return (
             f"{self.a} {a}, {self.b} {b}: "
             f"{self.difference_words} in the mean {self.measure}{score}{at}, over n = {self.n} "
-            f"prompts that both have{self._left_out()}{few}."
+            f"prompts that both have{self._left_out()}{few}{self._sampled()}."
         )
 
     def _how(self) -> str:
@@ -108,6 +109,12 @@ class ModelComparison(Told):
         other = [n for n, value in said.items() if value not in (usual[n], None, "")]
         told = ", ".join(f"{name.replace('_', ' ')} {said[name]!r}" for name in other)
         return f" ({told})" if told else ""
+
+    def _sampled(self) -> str:
+        """That the floors are not exact, where they are not."""
+        if self.measure != "corrected" or self.definition not in sampled_definitions():
+            return ""
+        return "; the floors are means over 8 random bases, an error that the interval leaves out"
 
     def _left_out(self) -> str:
         n = self.without
@@ -165,6 +172,7 @@ def compare_models(
             f"a and b are both {a!r}: expected two of the models that the table's column model has"
         )
     require_columns(table, "model", "prompt", "kind", "k")
+    table, a, b = table.assign(model=table["model"].map(str)), str(a), str(b)  # a file's 0 is "0"
     require_measure(table, measure)
     kind = str(_the_one(table, "kind", kind))
     of_kind = table[table["kind"] == kind]

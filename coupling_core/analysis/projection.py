@@ -64,7 +64,8 @@ class ProjectedPaths(Projection, Drawn):
             return ""
         return (
             f"What is fitted, {self._fitted} of {counted(len(self.tokens), 'token')}, has no "
-            "variance and so no components: give a longer prompt, or fit them to all states."
+            "variance and so no components: give a longer prompt, take the first token in "
+            "(first=True), or fit them to all states."
         )
 
     @property
@@ -77,8 +78,8 @@ class ProjectedPaths(Projection, Drawn):
         if self.why_none:
             return self.why_none
         return (
-            f"Two components, fitted on {self._fitted} of {len(self.tokens)} tokens, explain "
-            f"{percent(np.nansum(self.explained[:2]), 1)} of its variance, and "
+            f"Two components, fitted on {self._fitted} of {counted(len(self.tokens), 'token')}, "
+            f"explain {percent(np.nansum(self.explained[:2]), 1)} of its variance, and "
             f"{percent(np.nansum(self.drawn[:2]), 1)} of that of all states that are drawn."
         )
 

@@ -125,11 +125,25 @@ def correlation(a: Float[np.ndarray, " pair"], b: Float[np.ndarray, " pair"]) ->
 
 
 def told_sides(a: Result, b: Result) -> tuple[str, str]:
-    """Who A and B are: their models, and their prompts where these alone tell them apart."""
-    if a.model_name != b.model_name or a.prompt_text == b.prompt_text:
-        return a.model_name, b.model_name
+    """Who A and B are: their models, and what else tells them apart.
 
-    return f"{a.model_name}, {short_prompt(a)!r}", f"{b.model_name}, {short_prompt(b)!r}"
+    That is the prompt and the measured token of one model's two results, and the final norm of any.
+    """
+    of_one = a.model_name == b.model_name
+    parts = [
+        (repr(short_prompt(a)), repr(short_prompt(b))) if of_one else ("", ""),
+        (token_told(a), token_told(b)) if of_one and a.prompt_text == b.prompt_text else ("", ""),
+        (a.final_norm_words, b.final_norm_words),
+    ]
+    apart = [part for part in parts if part[0] != part[1]]
+    ours, theirs = zip((a.model_name, b.model_name), *apart, strict=True)
+    return ", ".join(ours), ", ".join(theirs)
+
+
+def token_told(of: Result) -> str:
+    """Which token was measured, where one was."""
+    token = getattr(of, "token", None)
+    return f"token {token}" if token else ""
 
 
 def short_prompt(of: Result, most: int = SHOWN) -> str:

@@ -23,6 +23,7 @@ def require_array(given: object, needed: str, dimensions: int | None = None) -> 
     found = np.ndim(given) if is_array else None  # type: ignore[arg-type]
     if not is_array or dimensions not in (None, found):
         shape = "" if found is None else f" of {found} dimensions"
+        numbers = f"{dimensions} are" if is_array else "numbers are"
         raise InputError(
-            f"a {type(given).__name__}{shape} came where numbers are needed: hand over {needed}"
+            f"a {type(given).__name__}{shape} came where {numbers} needed: hand over {needed}"
         )

@@ -15,18 +15,28 @@ if TYPE_CHECKING:  # plotly is slow to import, and whoever draws has done so
     import plotly.graph_objects as go
 
 
-FigureName = Literal[
-    "scores", "mosaic", "spectrum", "k", "scaling", "inverse-scaling", "graph", "locality",
-    "grid", "distance",
-    "paths", "paths-3d", "line-shape", "line-shape-by-depth", "norms", "growth", "expodistance",
+DepthFigure = Literal[
+    "", "scores", "mosaic", "spectrum", "k", "scaling", "inverse-scaling", "graph", "locality"
+]
+TokensFigure = Literal["", "grid", "mosaic", "distance", "spectrum"]
+PathFigure = Literal[
+    "", "paths", "paths-3d", "line-shape", "line-shape-by-depth", "norms", "growth", "expodistance",
     "steps", "equidistance", "entropy", "linearised",
-    "interchange", "replace", "blocks",
-    "eigenvalues", "maps", "products",
-    "cosine", "depth", "radius",
-    "readouts",
-    "",
 ]  # fmt: skip
-"""The figures of all kinds of results; "" is the first of its kind. Not every kind has each."""
+EditFigure = Literal["", "interchange", "replace", "blocks"]
+SpectrumFigure = Literal["", "eigenvalues", "maps", "products"]
+NoiseFigure = Literal["", "cosine", "depth", "radius"]
+ReadoutFigure = Literal["", "readouts"]
+FigureName = (
+    DepthFigure
+    | TokensFigure
+    | PathFigure
+    | EditFigure
+    | SpectrumFigure
+    | NoiseFigure
+    | ReadoutFigure
+)
+"""The figures of each kind of results, and of all; "" is the first of its kind."""
 
 
 class Drawing:

@@ -95,9 +95,10 @@ def _short(value: Any) -> str:
 
 def ends_told(distance: Any, mean: Any, count: Any, name: str) -> str:
     """The means at the shortest and at the longest of some distances, in a sentence."""
-    if not len(distance):
+    known = [at for at, value in enumerate(mean) if value == value]
+    if not known:
         return "No pair has a score."
-    ends = dict.fromkeys((0, len(distance) - 1))
+    ends = dict.fromkeys((known[0], known[-1]))
     told = (
         f"{rounded(mean[at])} at {name} = {distance[at]} ({counted(int(count[at]), 'pair')})"
         for at in ends

@@ -159,6 +159,12 @@ def measure_many(
                     except (InputError, ComputeError) as error:
                         failed[number] = error
                     advance(f"{facts['model']}: {prompt.about.words[:40]}")
+            if has.has_k and {row["layers"] for of_one in found.values() for row in of_one} == {1}:
+                warnings.warn(
+                    f"{facts['model']} has one block, and coupling is of pairs of blocks: it has "
+                    "no score",
+                    stacklevel=3,
+                )
             rows += [row for number in sorted(found) for row in found[number]]
             for number in sorted(failed):
                 left_out[f"{facts['model']}: {asked[number].about.words}"] = failed[number]

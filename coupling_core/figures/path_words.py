@@ -27,11 +27,14 @@ PARTS: dict[Part, str] = {
 def which(result: TrajectoryResult, beside: TrajectoryResult | None = None) -> str:
     """Trained or untrained, as a word.
 
-    Its name where what is drawn beside it is no twin of it; its prompt where it is the same model.
+    Its name where what is drawn beside it is no twin of it; its prompt where it is the same model,
+    and of the same prompt too its final norm, which alone tells paths apart then.
     """
     asked = result.request
     if beside is not None:
         other = beside.request
+        if result.model_name == beside.model_name and result.tokens == beside.tokens:
+            return result.final_norm_words
         if result.model_name == beside.model_name:
             return f"“{escape(short_prompt(result, SHOWN), quote=False)}”"
         is_twin = (asked.untrained is None) != (other.untrained is None)

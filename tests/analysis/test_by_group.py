@@ -91,3 +91,22 @@ def test_prompts_that_pandas_lost_are_told():
     lost = table(model=list("aabb"), prompt=["x", None, "x", "y"])
     with pytest.raises(InputError, match="keep_default_na=False"):
         compare_models(lost, "a", "b")
+
+
+@pytest.mark.parametrize("name", ["n", "without", "mean", "median", "low", "high"])
+def test_a_group_named_like_a_number_keeps_its_values(name):
+    found = means_by(table(**{name: list("xyxy")}), name)
+    assert found[f"prompt_{name}"].tolist() == ["x", "y"]
+    assert found["n"].tolist() == [2, 1]
+
+
+def test_names_that_a_file_made_numbers_are_found():
+    read = table(model=[0, 0, 1, 1], prompt=list("xyxy"), corrected=[0.1, 0.2, 0.3, 0.5])
+    assert compare_models(read, "0", "1").difference == pytest.approx(-0.25)
+
+
+def test_sampled_floors_are_told():
+    of = table(model=list("aabb"), prompt=list("xyxy"), corrected=[0.1, 0.2, 0.3, 0.5])
+    for definition, told in (("preprint", True), ("released", True), ("paper", False)):
+        found = compare_models(of.assign(definition=definition), "a", "b")
+        assert ("8 random bases" in found.verdict) == told

@@ -294,3 +294,32 @@ def test_a_role_is_said_beside_k():
     a, b = random_result(), random_result(seed=1)
     said, viewed = compare(a, b, k=3, role="B"), compare(a, b, View(k=3, role="B"))
     assert said.mean() == viewed.mean() != compare(a, b, k=3).mean()
+
+
+def test_the_maps_are_named_arrays():
+    found = compare(random_result(n_blocks=3), random_result(n_blocks=5, seed=1), k=3)
+    arrays = found.to_xarray()
+    assert arrays["difference"].dims == ("block", "basis")
+    assert arrays["b_block"].values.tolist() == [1, 3, 5]
+    row = found.to_pandas().iloc[0]
+    at = arrays.sel(block=row.block, basis=row.basis)
+    assert (float(at.a), float(at.b), float(at.difference)) == (row.a, row.b, row.difference)
+    assert arrays.attrs == found.attributes()
+
+
+def test_two_of_one_name_say_in_what_they_differ():
+    a = random_result()
+    assert "A and B are the same result." in compare(a, a, k=3).verdict
+    assert "They differ in " in compare(a, random_result(n_blocks=4, seed=1), k=3).verdict
+
+
+def test_two_tokens_of_one_prompt_are_told_apart():
+    a = random_result()
+    b = replace(a, token=2)
+    assert f"A is random, token {a.token}; B is random, token 2." in compare(a, b, k=3).verdict
+
+
+def test_the_order_of_a_norm_is_said_as_for_scores():
+    a, b = random_result(), random_result(seed=1)
+    assert compare(a, b, k=3, p=2).mean() == compare(a, b, View(k=3, p=2)).mean()
+    assert compare(a, b, k=3, p=2).mean() != compare(a, b, k=3).mean()

@@ -13,6 +13,7 @@ from coupling_core import InputError, View, score_pairs
 from coupling_core.analysis.graph import (
     EDGE_COLUMNS,
     communities,
+    communities_words,
     directed,
     graph_edges,
     groups,
@@ -309,3 +310,17 @@ def test_a_role_is_said_as_for_scores():
     at = locality(result, k=3, role="B")
     assert at == locality(result, View(k=3, role="B"))
     assert at != locality(result, k=3)
+
+
+def test_a_threshold_below_chance_is_told_of_raw_scores():
+    result = random_result()
+    raw = layer_graph(result, k=8, corrected=False, threshold=0)
+    assert "Every pair is an edge, for chance alone gives" in communities_words(raw)
+    for graph in (layer_graph(result, k=8, threshold=0), layer_graph(result, k=8, threshold=0.9)):
+        assert "chance" not in communities_words(graph)
+
+
+def test_distances_without_a_score_have_a_sentence():
+    assert locality(random_result(), k=1, definition="preprint").verdict == "No pair has a score."
+    with pytest.raises(InputError, match="distances are of pairs of blocks"):
+        locality(random_result(), k=1, blocks=[2])

@@ -103,3 +103,13 @@ def test_a_figure_of_two_says_whose_each_is(figure):
     drawn = compare(a, other).plot(figure)
     assert " of other; all else is of random." in drawn.caption
     assert "other" in repr(drawn)
+
+
+def test_two_that_differ_in_the_final_norm_alone_say_so():
+    a = trajectory_result()
+    b = replace(a, request=replace(a.request, final_norm="exclude"))
+    assert a.final_norm_words != b.final_norm_words
+    found = compare(a, b)
+    for told in (found.verdict, repr(found), found.plot("line-shape").caption, repr(found.plot())):
+        assert a.final_norm_words in told
+        assert b.final_norm_words in told

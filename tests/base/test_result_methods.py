@@ -506,7 +506,7 @@ def test_every_kind_of_result_is_short_and_equal_by_key():
         (lambda scores: scores[2], r"scores\[2, 1\] is one with block 1"),
         (
             lambda scores: scores[2:4],
-            r"scores\['2-4'\] has block 4, and scores\[range\(2, 4\)\]",
+            r"scores\['2-4'\] goes to block 4, and scores\[range\(2, 4\)\]",
         ),
         (list, r"scores\.blocks, or pair by pair, scores\.to_pandas\(\)\.itertuples"),
         (lambda scores: scores.strongest(0), "a whole number from 1 on, and 0 came"),
@@ -567,4 +567,17 @@ def test_the_names_of_figures_are_a_type():
         *get_args(edit_views.FigureName), *get_args(spectrum_views.FigureName),
         *get_args(perturbation_views.FigureName), "readouts", "",
     ]  # fmt: skip
-    assert set(get_args(FigureName)) == set(of_kinds)
+    assert {name for kind in get_args(FigureName) for name in get_args(kind)} == set(of_kinds)
+
+
+@pytest.mark.parametrize(
+    "asked", [slice(0, 3), slice(-3, None), slice(None, None, 2), slice(2, 4), slice(None)]
+)
+def test_what_is_offered_in_place_of_a_slice_works(depth, asked):
+    scores = depth.scores(k=3)
+    with pytest.raises(InputError, match="a slice does not say") as refused:
+        inspect.unwrap(type(scores).__getitem__)(scores, asked)
+    offered = re.findall(r"scores\[(.+?)\](?= )", str(refused.value))
+    chosen = [scores[eval(each)].blocks for each in offered]
+    assert len(chosen) == 2
+    assert chosen[1] == chosen[0][: len(chosen[1])]

@@ -109,6 +109,8 @@ WRONG = {
     'measure("a").scores(definition="nonsense")': "incompatible type \"Literal['nonsense']\"",
     'measure("a").scores(role="C")': "incompatible type \"Literal['C']\"",
     'measure("a").plot("mosiac")': "incompatible type \"Literal['mosiac']\"",
+    'measure("a").plot("paths")': "incompatible type \"Literal['paths']\"",
+    'measure("a", kind="self").scores().plot("graph")': "incompatible type \"Literal['graph']\"",
     'measure("a").scores().plot("mosiac")': "incompatible type \"Literal['mosiac']\"",
     'View(definition="nonsense")': "incompatible type \"Literal['nonsense']\"",
 }

@@ -461,3 +461,11 @@ def test_where_every_k_is_beyond_the_width_that_is_the_error():
     model = tiny.model("llama", 0)
     with pytest.raises(InputError, match=r"every prompt failed, .*width"):
         measure_many([(1, 2, 3)], model, k=(1000, 2000), store=None, progress=False)
+
+
+def test_a_model_of_one_block_has_no_score_and_that_is_told():
+    model = tiny.model("llama", 0)
+    del model.model.layers[1:]
+    model.config.num_hidden_layers = 1
+    with pytest.warns(UserWarning, match="one block, and coupling is of pairs of blocks"):
+        measure_many([(1, 2, 3)], {"one": model}, k=4, store=None, progress=False)

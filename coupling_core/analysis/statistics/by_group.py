@@ -35,9 +35,9 @@ def means_by(
 
     Returns:
         a row a group, in the order in which the groups come: those of the columns above that have
-        several values, the columns of `by`, `n` (prompts that have a number), `without` (those
-        that have none), `mean`, `median`, `low` and `high` (ends of the interval; NaN of one
-        prompt).
+        several values, the columns of `by` (with `prompt_` before one that is named as one of the
+        numbers), `n` (prompts that have a number), `without` (those that have none), `mean`,
+        `median`, `low` and `high` (ends of the interval; NaN of one prompt).
 
     Raises:
         InputError: where no table came, or one that lacks a column or has no row; where a column
@@ -60,10 +60,14 @@ def means_by(
     for _, of in places.groupby(columns):  # in the order in which their values come
         values = table[measure].to_numpy(np.float64)[of.index]
         found = known_interval(values)
-        named_as = {name: table[name].iloc[of.index[0]] for name in columns}
         counted = {"n": found.n, "without": len(values) - found.n}
         means = {name: getattr(found, name) for name in ("mean", "median", "low", "high")}
-        rows.append(named_as | counted | means)
+        numbers = counted | means
+        named_as = {
+            f"prompt_{name}" if name in numbers else name: table[name].iloc[of.index[0]]
+            for name in columns
+        }
+        rows.append(named_as | numbers)
     return pd.DataFrame(rows)
 
 

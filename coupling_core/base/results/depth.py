@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import UNNAMED_SAMPLED, DefinitionName
+from coupling_core.base.drawing import DepthFigure, Drawing
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import ROLES, Role, View, resolve_block
 from coupling_core.base.results.at_token import AtToken
@@ -62,6 +63,13 @@ class DepthResult(AtToken):
     next_tokens: tuple[tuple[str, float], ...] = ()
 
     finite = ("singular_values", "jacobian_norm")
+
+    if TYPE_CHECKING:  # which figures this kind has
+
+        def plot(  # type: ignore[override]
+            self, figure: DepthFigure = "", **options: Any
+        ) -> Drawing:
+            """A figure of it in its default view."""
 
     @classmethod
     def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from coupling_core.base.drawing import Drawing, ReadoutFigure
 from coupling_core.base.records import resolve_block
 from coupling_core.base.results.at_token import AtToken
 from coupling_core.base.results.base import Sizes, within
@@ -63,6 +64,13 @@ class DirectionsResult(AtToken):
     floor: Float[np.ndarray, "readout block"]
     missing: Mapping[str, str]
     vocabulary: Mapping[str, str]
+
+    if TYPE_CHECKING:  # which figures this kind has
+
+        def plot(  # type: ignore[override]
+            self, figure: ReadoutFigure = "", **options: Any
+        ) -> Drawing:
+            """A figure of it in its default view."""
 
     @classmethod
     def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float
 
+from coupling_core.base.drawing import Drawing, NoiseFigure
 from coupling_core.base.results.at_token import AtToken
 from coupling_core.base.results.base import Sizes
 
@@ -42,6 +43,13 @@ class PerturbationResult(AtToken):
 
     finite: ClassVar[tuple[str, ...]] = ("noise_sizes", "rounding")
     infinite: ClassVar[tuple[str, ...]] = ("error",)
+
+    if TYPE_CHECKING:  # which figures this kind has
+
+        def plot(  # type: ignore[override]
+            self, figure: NoiseFigure = "", **options: Any
+        ) -> Drawing:
+            """A figure of it in its default view."""
 
     @classmethod
     def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 
 from coupling_core.base.arrays import require_array
 from coupling_core.base.blocks import Blocks, blocks_of
-from coupling_core.base.drawing import Drawing, FigureName
+from coupling_core.base.drawing import DepthFigure, Drawing, FigureName, TokensFigure
 from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
@@ -201,6 +201,13 @@ class Scores(ScoreMap):
     corrected: Float[np.ndarray, "block block"]
     blocks: tuple[int, ...]
 
+    if TYPE_CHECKING:  # which figures this kind has
+
+        def plot(  # type: ignore[override]
+            self, figure: DepthFigure = "", **options: Any
+        ) -> Drawing:
+            """A figure of it in its default view."""
+
     def mean(self) -> Means:
         """Means over l != l'; a Jacobian against itself is 1 by construction."""
         floor = np.where(np.isnan(self.coupling), np.nan, self.chance)
@@ -273,12 +280,7 @@ class Scores(ScoreMap):
                 f"{other}, and scores[[{block}, {other}]] the map of two blocks"
             )
         if isinstance(blocks, slice):
-            first = self.blocks[0] if blocks.start is None else blocks.start
-            last = self.blocks[-1] if blocks.stop is None else blocks.stop
-            raise InputError(
-                f"a slice does not say whether its last block is one of them: scores['{first}-"
-                f"{last}'] has block {last}, and scores[range({first}, {last})] has not"
-            )
+            raise InputError(_instead_of_slice(blocks, self.blocks))
         chosen = self._numbers(blocks)
         at = np.array(self._at(chosen))
         some = {name: getattr(self, name)[np.ix_(at, at)] for name in MEASURES}
@@ -339,6 +341,13 @@ class PositionScores(ScoreMap):
     corrected: Float[np.ndarray, "position position"]
     itself: Bool[np.ndarray, "position position"]
     means: Means
+
+    if TYPE_CHECKING:  # which figures this kind has
+
+        def plot(  # type: ignore[override]
+            self, figure: TokensFigure = "", **options: Any
+        ) -> Drawing:
+            """A figure of it in its default view."""
 
     def mean(self) -> Means:
         """Means over all pairs of tokens, without any Jacobian against itself."""
@@ -484,3 +493,18 @@ def _told(scores: ScoreMap) -> str:
     seen, mean = scores.view, scores.mean()
     how = f"K = {seen.k}, {seen.definition}, {seen.role}, " if seen else ""
     return f"{how}mean corrected {rounded(mean.corrected)}, coupling {rounded(mean.coupling)}"
+
+
+def _instead_of_slice(asked: slice, known: tuple[int, ...]) -> str:
+    """What is said to a slice of blocks, with what does as it is meant."""
+    n, step = known[-1], asked.step if asked.step and asked.step > 0 else 1
+    first, last = (
+        max(1, end + n + 1 if end < 0 else min(end, n))
+        for end in (asked.start or known[0], n if asked.stop is None else asked.stop)
+    )
+    every = f":{step}" * (step > 1)
+    beyond = f", {step}" * (step > 1)
+    return (
+        f"a slice does not say whether its last block is one of them: scores['{first}-{last}"
+        f"{every}'] goes to block {last}, and scores[range({first}, {last}{beyond})] ends before it"
+    )

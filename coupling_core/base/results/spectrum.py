@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
+from coupling_core.base.drawing import Drawing, SpectrumFigure
 from coupling_core.base.results.at_token import AtToken
 from coupling_core.base.results.base import Sizes
 
@@ -54,6 +55,13 @@ class SpectrumResult(AtToken):
     shuffled_values: Float[np.ndarray, "order d"]
 
     infinite = ("condition", "exponents", "asymmetry")
+
+    if TYPE_CHECKING:  # which figures this kind has
+
+        def plot(  # type: ignore[override]
+            self, figure: SpectrumFigure = "", **options: Any
+        ) -> Drawing:
+            """A figure of it in its default view."""
 
     @classmethod
     def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:

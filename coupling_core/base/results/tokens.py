@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import UNNAMED_SAMPLED, DefinitionName
+from coupling_core.base.drawing import Drawing, TokensFigure
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.read_only import ReadOnlyArrays
@@ -93,6 +94,13 @@ class TokenResult(Result):
     singular_values: Float[np.ndarray, "side position k"]
 
     finite = ("singular_values", "jacobian_norm")
+
+    if TYPE_CHECKING:  # which figures this kind has
+
+        def plot(  # type: ignore[override]
+            self, figure: TokensFigure = "", **options: Any
+        ) -> Drawing:
+            """A figure of it in its default view."""
 
     @property
     def allowed(self) -> Bool[np.ndarray, " position"]:

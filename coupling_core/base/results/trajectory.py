@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from coupling_core.base.drawing import Drawing, PathFigure
 from coupling_core.base.results.base import Result, Sizes, within
 from coupling_core.base.units import counted
 
@@ -46,6 +47,13 @@ class TrajectoryResult(Result):
 
     finite = ("norms", "step_lengths", "states")
     infinite = ("line_shape", "windowed_line_shape")  # of unit steps that sum to nothing
+
+    if TYPE_CHECKING:  # which figures this kind has
+
+        def plot(  # type: ignore[override]
+            self, figure: PathFigure = "", **options: Any
+        ) -> Drawing:
+            """A figure of it in its default view."""
 
     @classmethod
     def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
+from coupling_core.base.drawing import Drawing, EditFigure
 from coupling_core.base.edits import parse_edit
 from coupling_core.base.errors import InputError
 from coupling_core.base.results.base import Result, Sizes
@@ -48,6 +49,13 @@ class WhatIfResult(Result):
     exchange_predicted: Float[np.ndarray, "neighbour token"]
     exchange_cosine: Float[np.ndarray, "neighbour token"]
     no_prediction: Mapping[str, str]
+
+    if TYPE_CHECKING:  # which figures this kind has
+
+        def plot(  # type: ignore[override]
+            self, figure: EditFigure = "", **options: Any
+        ) -> Drawing:
+            """A figure of it in its default view."""
 
     @classmethod
     def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
