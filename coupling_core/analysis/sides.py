@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -40,10 +41,13 @@ class Summary:
 class TwoMaps(Drawn):
     """Two maps of scores over the same pairs, of blocks or of tokens.
 
-    Whoever extends it has these: `view` (K, definition and role of both), `corrected` (whether the
-    chance-corrected score is compared, else c), and the scores of A and of B.
+    Whoever extends it has these: the results A and B, `view` (K, definition and role of both),
+    `corrected` (whether the chance-corrected score is compared, else c), and the scores of A and
+    of B.
     """
 
+    a: Any
+    b: Any
     view: View
     corrected: bool
     a_scores: Scores | PositionScores
@@ -109,12 +113,21 @@ class TwoMaps(Drawn):
         same = (self.view.definition, self.view.role) == (usual.definition, usual.role)
         return "" if same else f" ({definition_name(self.view)})"
 
+    def _average(self, values: Float[np.ndarray, "row column"], of: Any) -> float:
+        """Mean of a side's numbers over the pairs counted.
+
+        Args:
+            values: of each pair.
+            of: the side's result, which may say what a pair weighs.
+        """
+        return float(values[self.counted].mean())
+
     def _floors(self) -> str:
         """What chance gives of raw scores, which mean nothing without it."""
         if self.corrected:
             return ""
-        both = (self.a_scores, self.b_scores)
-        a, b = (rounded(float(of.chance[self.counted].mean())) for of in both)
+        both = ((self.a, self.a_scores), (self.b, self.b_scores))
+        a, b = (rounded(self._average(scores.chance, of)) for of, scores in both)
         return f" Chance gives {a} in A and {b} in B."
 
 

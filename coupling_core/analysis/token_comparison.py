@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 
 from coupling_core.analysis.sides import Summary, TwoMaps, correlation
 from coupling_core.analysis.token_scores import score_positions, weighted_mean, weights
@@ -54,13 +54,13 @@ class TokenComparison(TwoMaps):
         """
         if not self._of_all_blocks:
             return super().mean()
-        a, b = (
-            weighted_mean(np.where(self.counted, values, np.nan), weights(of, self.view))
-            for of, values in ((self.a, self.a_values), (self.b, self.b_values))
-        )
+        a, b = self._average(self.a_values, self.a), self._average(self.b_values, self.b)
         others = self.counted & ~np.eye(len(self.counted), dtype=bool)
         alike = correlation(self.a_values[others], self.b_values[others])
         return Summary(a, b, a - b, alike, int(self.counted.sum()))
+
+    def _average(self, values: Float[np.ndarray, "row column"], of: Compared) -> float:
+        return weighted_mean(np.where(self.counted, values, np.nan), weights(of, self.view))
 
     @property
     def _of_all_blocks(self) -> bool:

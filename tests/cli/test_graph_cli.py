@@ -306,7 +306,9 @@ def test_two_results_between_tokens_are_compared_pair_by_pair(run, tmp_path, blo
         at = row["token"] - 1, row["other_token"] - 1
         assert row["difference"] == pytest.approx(expected[at])
         assert (row["text"], row["other_text"]) == (a.tokens[at[0]], a.tokens[at[1]])
-    assert found.mean().difference == pytest.approx(np.mean([row["difference"] for row in rows]))
+    assert (found.mean().a, found.mean().b) == pytest.approx(
+        [of.scores(k=5).mean().coupling for of in (a, b)]
+    )
     a_mean, b_mean, apart = with_difference(*astuple(found.mean())[:3])
     assert f"{a_mean} in A and {b_mean} in B; A - B is {apart}" in found.verdict
     _, out, _ = run("compare", *keys, "--k", 5, "--raw", "--out", "t.csv")
@@ -314,7 +316,7 @@ def test_two_results_between_tokens_are_compared_pair_by_pair(run, tmp_path, blo
     written = list(csv.DictReader((tmp_path / "t.csv").open()))
     assert len(written) == len(rows)
     assert (written[0]["B model"], written[0]["K"]) == ("tiny-llama, untrained (seed 0)", "5")
-    floors = [of.scores(k=5).chance[found.counted].mean() for of in (a, b)]
+    floors = [of.scores(k=5).mean().chance for of in (a, b)]
     assert f"Chance gives {floors[0]:.3f} in A and {floors[1]:.3f} in B." in found.verdict
     assert run("compare", *keys, "--k", 5, "--out", "t.html")[0] == 0
     assert "tiny-llama, untrained (seed 0)" in (tmp_path / "t.html").read_text()
