@@ -144,7 +144,7 @@ class Course(Drawn):
         return table
 
     def plot(
-        self, figure: str = "corrected", view: View | None = None, *, k: int | None = None
+        self, figure: StepCurve = "corrected", view: View | None = None, *, k: int | None = None
     ) -> Drawing:
         """One of its numbers by step, as the page Training draws it.
 

@@ -11,7 +11,7 @@ of the deeper model stands for at most one of the shallower.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 from jaxtyping import Bool
@@ -124,7 +124,7 @@ class Comparison(TwoMaps):
             attrs=self.attributes(),
         )
 
-    def plot(self, figure: str = "comparison") -> Drawing:
+    def plot(self, figure: Literal["comparison", "difference"] = "comparison") -> Drawing:
         """The maps of A, of B and of A - B, as `coupling compare` draws them.
 
         Args:
@@ -382,7 +382,7 @@ def differences(a: AtToken, b: AtToken) -> list[str]:
 
 def differences_told(a: AtToken, b: AtToken) -> str:
     """The same as a sentence."""
-    if a.key and a.key == b.key:
+    if a is b or (a.key and a.key == b.key):
         return "A and B are the same result."
     return f"They differ in {', '.join(differences(a, b))}."
 

@@ -208,8 +208,15 @@ def compare_models(
         n=len(both),
         without=at[at["model"].isin((a, b))]["prompt"].nunique() - len(both),
         reason=reason,
-        **{name: at[name].tolist()[0] for name in HOW if name in at},
+        **_how(at),
     )
+
+
+def _how(table: "DataFrame") -> dict[str, Any]:
+    """How the scores of rows that are alike in it came about, as far as they say so."""
+    said = {name: table[name].tolist()[0] for name in HOW if name in table}
+    known = {name: value for name, value in said.items() if value == value}
+    return known | ({"token": int(known["token"])} if "token" in known else {})
 
 
 def _require_shared_k(table: "DataFrame", a: str, b: str) -> None:
@@ -248,7 +255,7 @@ def _by_prompt(table: "DataFrame", model: str, measure: str) -> dict[str, float]
     if rows["prompt"].isna().any():
         raise InputError(
             f"rows of {model!r} have no prompt. pandas takes prompts such as NA or null for none: "
-            "read the file with keep_default_na=False"
+            "coupling_core.sweeps.read_table reads such a file as it was"
         )
     if (again := rows["prompt"].duplicated()).any():
         raise InputError(

@@ -1,7 +1,7 @@
 """Two results of paths side by side: how straight and how even the paths of each are."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
@@ -18,9 +18,12 @@ if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
 
 
-BY_TOKEN = ("line-shape", "expodistance", "equidistance")
-BY_DEPTH = ("line-shape-by-depth", "norms", "growth", "steps", "entropy")
-"""Figures that two results have together."""
+OfTokens = Literal["line-shape", "expodistance", "equidistance"]
+OfDepth = Literal["line-shape-by-depth", "norms", "growth", "steps", "entropy"]
+BothFigure = Literal[""] | OfTokens | OfDepth
+"""Figures that two results have together; "" is the first that they can have."""
+BY_TOKEN: tuple[str, ...] = get_args(OfTokens)
+BY_DEPTH: tuple[str, ...] = get_args(OfDepth)
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,7 +67,7 @@ class PathComparison(Drawn):
             table.attrs |= {f"{side}_{name}": it for name, it in of.attributes().items()}
         return table
 
-    def plot(self, figure: str = "") -> Drawing:
+    def plot(self, figure: BothFigure = "") -> Drawing:
         """A number of both, as the page Trajectories draws a model and its twin.
 
         Args:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -19,6 +19,9 @@ from coupling_core.base.units import counted, percent
 if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
 
+RESOLVED = 1e-6
+"""Smallest standard deviation along a component, in units of the states' norm, that float32 states
+tell from none."""
 COMPONENTS = 3
 SMALL = 64
 """Up to so many samples or entries a full SVD is the quickest; above, ARPACK is, and as exact."""
@@ -62,10 +65,14 @@ class ProjectedPaths(Projection, Drawn):
         """Why there are no components; "" where there are."""
         if not np.isnan(self.explained).all():
             return ""
+        remedies = ["give a longer prompt"]
+        if self.view.leaves_out_first(len(self.result.tokens)):
+            remedies.append("take the first token in (first=True)")
+        if self.view.fit == "last":
+            remedies.append("fit them to all states")
         return (
             f"What is fitted, {self._fitted} of {counted(len(self.tokens), 'token')}, has no "
-            "variance and so no components: give a longer prompt, take the first token in "
-            "(first=True), or fit them to all states."
+            f"variance and so no components: {', or '.join(remedies)}."
         )
 
     @property
@@ -99,7 +106,7 @@ class ProjectedPaths(Projection, Drawn):
         table.insert(2, "state", np.tile(self.states, len(self.tokens)))
         return table
 
-    def plot(self, figure: str = "paths") -> Drawing:
+    def plot(self, figure: Literal["paths", "paths-3d"] = "paths") -> Drawing:
         """The paths, as the page Trajectories draws them, with the last token on top.
 
         Args:
@@ -215,14 +222,16 @@ def _fit(
     n, d = samples.shape
     count = min(COMPONENTS, n - 1, d)
     mean = samples.mean(0)
-    if count < 1 or np.allclose(samples, mean, rtol=0, atol=1e-12 * np.abs(samples).max()):
+    least = RESOLVED * np.sqrt((samples**2).sum(1).mean())
+    if count < 1 or np.linalg.norm(samples - mean, axis=1).max() <= least:
         return mean, np.empty((0, d)), np.empty(0)
     from sklearn.decomposition import PCA  # takes more than a second to import
 
     solver = "full" if min(n, d) <= SMALL else "arpack"
     pca = PCA(count, svd_solver=solver, random_state=0).fit(samples)
     # Its own gauge is that of all singular vectors here: the largest entry of each is positive.
-    return pca.mean_, pca.components_, pca.explained_variance_ratio_
+    there = np.sqrt(pca.explained_variance_) > least
+    return pca.mean_, pca.components_[there], pca.explained_variance_ratio_[there]
 
 
 def _padded(values: Float[np.ndarray, " known"]) -> Float[np.ndarray, " c"]:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.analysis.scores import definition_name
+from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.records import View
 from coupling_core.base.results import PositionScores, Result, Scores
 from coupling_core.base.showing import Drawn
@@ -98,7 +99,7 @@ class TwoMaps(Drawn):
         a, b, apart = with_difference(of.a, of.b, of.difference)
         return (
             f"Over {of.pairs} {pairs} at K = {self.view.k}{self._definition()}, the mean {score} "
-            f"is {a} in A and {b} in B; A - B is {apart}.{self._floors()}"
+            f"is {a} in A and {b} in B; A - B is {apart}.{self._floors()}{self._sampled()}"
             + f" {self._maps} with r = {rounded(of.correlation, 2)}."
             * (of.pairs > FEW)
         )
@@ -112,6 +113,12 @@ class TwoMaps(Drawn):
         usual = View(self.view.k)
         same = (self.view.definition, self.view.role) == (usual.definition, usual.role)
         return "" if same else f" ({definition_name(self.view)})"
+
+    def _sampled(self) -> str:
+        """That the floors are not exact, where they are not."""
+        if not self.corrected or self.view.definition not in sampled_definitions():
+            return ""
+        return " Its floors are means over 8 random bases, and have an error of their own."
 
     def _average(self, values: Float[np.ndarray, "row column"], of: Any) -> float:
         """Mean of a side's numbers over the pairs counted.

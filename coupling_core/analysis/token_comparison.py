@@ -1,7 +1,7 @@
 """Two results between the tokens of one prompt side by side: A, B and A - B of every pair."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -99,7 +99,7 @@ class TokenComparison(TwoMaps):
         table.attrs.update(self.attributes())
         return table
 
-    def plot(self, figure: str = "difference") -> Drawing:
+    def plot(self, figure: Literal["difference"] = "difference") -> Drawing:
         """The map of A - B, with the tokens' texts on its axes.
 
         Args:

@@ -7,9 +7,10 @@ rotated or scaled together. What a path leaves undefined is NaN, never a number.
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.arrays import require_array
+from coupling_core.base.arrays import as_float64, require_array
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
+from coupling_core.base.token_ids import Array
 
 WINDOW = 11
 """States in a window of the line-shape score by depth (preprint, Figure 25)."""
@@ -25,7 +26,7 @@ _KEPT = "what a trajectory has found of its own is result."
 
 def norms(states: States) -> Float[np.ndarray, "state token"]:
     """Euclidean norm of every state."""
-    return np.linalg.norm(np.asarray(states, np.float64), axis=-1)
+    return np.linalg.norm(as_float64(states), axis=-1)
 
 
 def step_lengths(states: States) -> Float[np.ndarray, "block token"]:
@@ -34,7 +35,7 @@ def step_lengths(states: States) -> Float[np.ndarray, "block token"]:
 
 
 @known_keywords
-def line_shape(states: States) -> Float[np.ndarray, " token"]:
+def line_shape(states: States | Array) -> Float[np.ndarray, " token"]:
     """Line-shape score L / norm(sum_l (x^l - x^{l-1}) / norm(x^l - x^{l-1})) (Eq. 10 and 11).
 
     1 is a straight line. A path that comes back to where it began, measured in unit steps, has an
@@ -53,7 +54,7 @@ def line_shape(states: States) -> Float[np.ndarray, " token"]:
 
 
 @known_keywords
-def windowed_line_shape(states: States) -> Float[np.ndarray, "state token"]:
+def windowed_line_shape(states: States | Array) -> Float[np.ndarray, "state token"]:
     """Line-shape score of the `WINDOW` states centred at each state (preprint, Figure 25).
 
     Args:
@@ -69,15 +70,18 @@ def windowed_line_shape(states: States) -> Float[np.ndarray, "state token"]:
     _require_path(states, f"states (state token d); {_KEPT}windowed_line_shape", 3)
     half = WINDOW // 2
     directions = _directions(states)
-    found = np.full(states.shape[:2], np.nan)
-    for centre in range(half, len(states) - half):
+    n_states = len(directions) + 1
+    found = np.full((n_states, directions.shape[1]), np.nan)
+    for centre in range(half, n_states - half):
         inside = directions[centre - half : centre + half]
         found[centre] = _straightness(inside.sum(0), len(inside))
     return found
 
 
 @known_keywords
-def growth_rates(norms: Float[np.ndarray, "state token"]) -> Float[np.ndarray, "block token"]:
+def growth_rates(
+    norms: Float[np.ndarray, "state token"] | Array,
+) -> Float[np.ndarray, "block token"]:
     """alpha^l = ln(norm(x^l) / norm(x^{l-1})) (Eq. 12); NaN next to a state of norm 0.
 
     Args:
@@ -91,12 +95,12 @@ def growth_rates(norms: Float[np.ndarray, "state token"]) -> Float[np.ndarray, "
     """
     _require_path(norms, "norms (state token), as result.norms of a trajectory", 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        rates = np.diff(np.log(np.asarray(norms, np.float64)), axis=0)
+        rates = np.diff(np.log(as_float64(norms)), axis=0)
     return np.where(np.isfinite(rates), rates, np.nan)
 
 
 @known_keywords
-def expodistance(norms: Float[np.ndarray, "state token"]) -> Float[np.ndarray, " token"]:
+def expodistance(norms: Float[np.ndarray, "state token"] | Array) -> Float[np.ndarray, " token"]:
     """Expodistance Var_l(alpha^l) / Avg_l(alpha^l)^2 (Eq. 13), the variance that of a population.
 
     0 is a norm that grows by the same factor in every block. NaN where a state has norm 0, or where
@@ -134,7 +138,7 @@ def why_no_expodistance(norms: Float[np.ndarray, "state token"]) -> tuple[str, .
 
 @known_keywords
 def equidistance(
-    step_lengths: Float[np.ndarray, "block token"],
+    step_lengths: Float[np.ndarray, "block token"] | Array,
 ) -> Float[np.ndarray, " token"]:
     """Coefficient of variation over l of norm(x^l - x^{l-1}); 0 is steps of one length.
 
@@ -150,9 +154,10 @@ def equidistance(
         InputError: where a result came in place of its steps, or an array of another shape.
     """
     require_array(step_lengths, "steps (block token), as result.step_lengths of a trajectory", 2)
-    mean = step_lengths.mean(0)
+    lengths = as_float64(step_lengths)
+    mean = lengths.mean(0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(mean > 0, step_lengths.std(0) / mean, np.nan)
+        return np.where(mean > 0, lengths.std(0) / mean, np.nan)
 
 
 def mean(values: Float[np.ndarray, " token"]) -> float:
@@ -172,12 +177,12 @@ def _require_path(given: object, needed: str, dimensions: int) -> None:
         raise InputError(f"{n} state came, and a path is of two at least: hand over {needed}")
 
 
-def _steps(states: States) -> Float[np.ndarray, "block token d"]:
+def _steps(states: States | Array) -> Float[np.ndarray, "block token d"]:
     with np.errstate(invalid="ignore"):  # between infinite states
-        return np.diff(np.asarray(states, np.float64), axis=0)
+        return np.diff(as_float64(states), axis=0)
 
 
-def _directions(states: States) -> Float[np.ndarray, "block token d"]:
+def _directions(states: States | Array) -> Float[np.ndarray, "block token d"]:
     """Unit steps; NaN where a step has length 0."""
     steps = _steps(states)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,10 +1,19 @@
 """Arrays as arguments: what is said of a result that came in the place of one."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from coupling_core.base.errors import InputError
+
+
+def as_float64(given: Any) -> Float[np.ndarray, "..."]:
+    """Numbers as an array, from one of NumPy, a list, or a tensor of any precision and device."""
+    if hasattr(given, "detach"):  # of torch: one in bfloat16 or with a gradient is no array yet
+        given = given.detach().cpu().double().numpy()
+    return np.asarray(given, np.float64)
 
 
 def require_array(given: object, needed: str, dimensions: int | None = None) -> None:

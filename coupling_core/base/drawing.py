@@ -113,6 +113,8 @@ def options_of(make: Maker) -> Mapping[str, Parameter]:
     return signature(make).parameters
 
 
+_OF_PATHS = ("fit", "part", "first")
+"""What is chosen of paths before they are drawn."""
 _OF_SCORES = ("k", "definition", "p", "role", "blocks")
 """What is chosen of scores before they are drawn."""
 
@@ -134,6 +136,8 @@ def drawn_with(make: Maker, figure: str, options: Mapping[str, Any]) -> "go.Figu
             has = f"it has {', '.join(known)}" if known else "it has none"
             of_scores = name in _OF_SCORES and "corrected" in known
             other = f"; scores({name}=...) of the result has a plot() too" * of_scores
+            if name in _OF_PATHS and figure.startswith("paths"):
+                other = f"; project_paths(result, {name}=...) has a plot() too"
             raise InputError(
                 f"the figure {figure} has no option {name!r}{nearest(name, known)}: {has}{other}"
             )

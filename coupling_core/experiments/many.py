@@ -129,7 +129,7 @@ def measure_many(
     said: dict[str, Any] = {"kind": kind, "final_norm": final_norm}
     said |= {"token": token} if has.token and token is not None else {}
     said |= {"k": max(ks)} if has.has_k and ks else {}
-    if ks and max(ks) > DEFAULT_K:
+    if ks and (len(ks) > 1 or max(ks) > DEFAULT_K):
         listed = list(map(partial(_sized, every_k=ks), listed))
     own = own_columns([prompt.about.fields for prompt in asked], COLUMNS)
     place = None if device is None else str(device)

@@ -101,7 +101,7 @@ def by_depth(
     figure.add_trace(_line(depth, style.median(values), "median", f"median {whose}"))
     if twin is not None:
         at = np.linspace(depth[0], depth[-1], len(beside))  # the same depth, were L another
-        line = _line(at, beside, "twin", f"median of {path_words.which(twin, result)}")
+        line = _line(at, beside, "twin", f"median of {path_words.which(twin, result, second=True)}")
         figure.add_trace(line.update(line={"color": style.SECOND, "dash": "dash"}))
     if has_same:
         figure.add_trace(selected_line(result, depth, values[:, token - 1], token))

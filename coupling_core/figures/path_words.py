@@ -24,17 +24,25 @@ PARTS: dict[Part, str] = {
 }
 
 
-def which(result: TrajectoryResult, beside: TrajectoryResult | None = None) -> str:
+def which(
+    result: TrajectoryResult, beside: TrajectoryResult | None = None, *, second: bool = False
+) -> str:
     """Trained or untrained, as a word.
 
     Its name where what is drawn beside it is no twin of it; its prompt where it is the same model,
-    and of the same prompt too its final norm, which alone tells paths apart then.
+    and of the same prompt too its final norm. Where that is the same, they are A and B.
+
+    Args:
+        result: whose word is wanted.
+        beside: the other one.
+        second: whether this is the one that is drawn beside, B.
     """
     asked = result.request
     if beside is not None:
         other = beside.request
         if result.model_name == beside.model_name and result.tokens == beside.tokens:
-            return result.final_norm_words
+            norms = result.final_norm_words, beside.final_norm_words
+            return norms[0] if norms[0] != norms[1] else "AB"[second]
         if result.model_name == beside.model_name:
             return f"“{escape(short_prompt(result, SHOWN), quote=False)}”"
         is_twin = (asked.untrained is None) != (other.untrained is None)
@@ -145,7 +153,7 @@ def of_both(result: TrajectoryResult, beside: TrajectoryResult | None, mark: str
     if beside is None:
         return ""
     if beside.tokens == result.tokens:
-        own, other = which(result, beside), which(beside, result)
+        own, other = which(result, beside), which(beside, result, second=True)
         return f" {mark} {other}; all else is of {own}."
     told = (
         f"the {counted(len(of.tokens), 'token')} of “{short_prompt(of)}”" for of in (result, beside)

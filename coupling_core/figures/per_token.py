@@ -125,7 +125,7 @@ def _dots(
         customdata=numbers,
         text=[label(text) for text in result.tokens],
         uid=name,
-        name=f"{path_words.which(result, beside)}, {mean}",
+        name=f"{path_words.which(result, beside, second=hollow)}, {mean}",
         showlegend=True,
         hovertemplate="token %{x}, “%{text}”: %{y:.4g}<extra></extra>",
     )

@@ -89,7 +89,7 @@ def test_the_remedy_for_rows_that_come_twice_is_one():
 
 def test_prompts_that_pandas_lost_are_told():
     lost = table(model=list("aabb"), prompt=["x", None, "x", "y"])
-    with pytest.raises(InputError, match="keep_default_na=False"):
+    with pytest.raises(InputError, match=r"sweeps\.read_table"):
         compare_models(lost, "a", "b")
 
 
@@ -110,3 +110,12 @@ def test_sampled_floors_are_told():
     for definition, told in (("preprint", True), ("released", True), ("paper", False)):
         found = compare_models(of.assign(definition=definition), "a", "b")
         assert ("8 random bases" in found.verdict) == told
+
+
+def test_means_say_of_what_they_are():
+    of = table(definition="page", role="B", token=[1, 1, 2, 2])
+    found = means_by(of, "topic", measure="corrected")
+    assert found.attrs == {
+        "model": "m", "kind": "depth", "k": 8, "definition": "page", "role": "B",
+        "measure": "corrected",
+    }  # fmt: skip

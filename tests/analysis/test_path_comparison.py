@@ -1,5 +1,7 @@
 """Two results of paths side by side."""
 
+import inspect
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -60,7 +62,7 @@ def test_other_tokens_are_compared_by_means_and_by_depth():
     with pytest.raises(InputError, match="A and B have other tokens, and 'expodistance' has"):
         found.plot("expodistance")
     with pytest.raises(InputError, match="figure"):
-        found.plot("paths")
+        inspect.unwrap(type(found).plot)(found, "paths")
 
 
 def test_it_draws_both_under_names_that_tell_them_apart():
@@ -113,3 +115,13 @@ def test_two_that_differ_in_the_final_norm_alone_say_so():
     for told in (found.verdict, repr(found), found.plot("line-shape").caption, repr(found.plot())):
         assert a.final_norm_words in told
         assert b.final_norm_words in told
+
+
+@pytest.mark.parametrize("figure", ["line-shape", "norms"])
+def test_two_of_one_name_are_drawn_as_a_and_b(figure):
+    a, b = trajectory_result(), trajectory_result(seed=1)
+    drawn = compare(a, b).plot(figure)
+    assert " of B; all else is of A." in drawn.caption
+    names = " ".join(trace.name or "" for trace in drawn.figure.data)
+    assert re.search(r"\bA\b", names)
+    assert re.search(r"\bB\b", names)

@@ -94,3 +94,23 @@ def test_a_figure_without_components_says_why():
     drawn = project_paths(one, first=False).plot().figure
     assert "no variance" in drawn.layout.annotations[0].text
     assert not project_paths(one, fit="all").plot().figure.layout.annotations
+
+
+@pytest.mark.parametrize("fit", FITS)
+def test_the_rounding_of_float32_is_no_component(fit):
+    rng = np.random.default_rng(0)
+    same = np.tile(rng.standard_normal(64), (5, 4, 1)) * 3
+    noise = rng.standard_normal(same.shape) * 1e-7
+    assert np.isnan(project((same + noise).astype(np.float32), fit).explained).all()
+    along = same + np.arange(4)[:, None] * rng.standard_normal(64) * 1e-2  # one direction alone
+    found = project((along + noise).astype(np.float32), fit)
+    assert np.isfinite(found.explained).tolist() == [True, False, False]
+    assert np.isnan(found.coordinates[..., 1:]).all()
+
+
+def test_a_remedy_is_none_that_was_taken():
+    one = trajectory_result(n_tokens=2)
+    assert "first=True" in project_paths(one).why_none
+    alone = project_paths(trajectory_result(n_tokens=1), first=True).why_none
+    assert "first=True" not in alone
+    assert "fit them to all states" in alone

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
 from cases import haar
 from hypothesis import given
 from hypothesis import strategies as st
@@ -194,3 +195,13 @@ def test_numbers_that_are_none_warn_of_nothing():
         assert np.isnan(of.line_shape(np.full((5, 2, 3), np.nan))).all()
         assert np.isnan(of.line_shape(np.full((5, 2, 3), np.inf))).all()
         assert np.isnan(of.expodistance(np.full((5, 2), np.inf))).all()
+
+
+def test_tensors_of_any_precision_are_taken():
+    states = paths(3)
+    tensor = torch.tensor(states).to(torch.bfloat16).requires_grad_(True)
+    of_array = of.line_shape(tensor.detach().double().numpy())
+    np.testing.assert_array_equal(of.line_shape(tensor), of_array)
+    norms = tensor.norm(dim=-1)
+    np.testing.assert_allclose(of.expodistance(norms), of.expodistance(norms.detach().double()))
+    assert of.equidistance(norms).shape == of_array.shape

@@ -469,3 +469,33 @@ def test_a_model_of_one_block_has_no_score_and_that_is_told():
     model.config.num_hidden_layers = 1
     with pytest.warns(UserWarning, match="one block, and coupling is of pairs of blocks"):
         measure_many([(1, 2, 3)], {"one": model}, k=4, store=None, progress=False)
+
+
+def test_a_named_model_narrower_than_one_k_has_rows_for_the_others(where):
+    with pytest.warns(UserWarning, match="K = 50 is left out of llama, whose width is 32"):
+        table = measure_many(["The cat sat"], [str(where)], k=(4, 50), progress=False)
+    assert table["k"].tolist() == [4]
+
+
+def test_a_category_that_is_a_number_is_taken_as_from_a_file():
+    frame = pd.DataFrame({"prompt": [[1, 2, 3], [4, 5]], "category": [1, 2]})
+    table = measure_many(frame, tiny.model("llama"), k=4, store=None, progress=False)
+    assert table["category"].tolist() == ["1", "2"]
+
+
+def test_a_table_comes_back_from_csv_as_it_was(tmp_path):
+    prompts = [{"prompt": "NA"}, {"prompt": "The cat"}]
+    table = asked(
+        prompts,
+        {"0": tiny.model("llama"), "1": tiny.model("llama", 1)},
+        k=(1, 4),
+        definition="preprint",
+    )
+    table.to_csv(tmp_path / "t.csv", index=False)
+    again = read_table(tmp_path / "t.csv")
+    found, expected = (compare_models(of, "0", "1", k=4) for of in (again, table))
+    assert (found.verdict, found.token) == (expected.verdict, -1)
+    assert set(again["prompt"]) == {"NA", "The cat"}
+    lost = pd.read_csv(tmp_path / "t.csv", keep_default_na=False)
+    with pytest.raises(InputError, match=r"has texts in it: coupling_core\.sweeps\.read_table"):
+        compare_models(lost, "0", "1", k=4)

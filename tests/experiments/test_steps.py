@@ -1,5 +1,6 @@
 """A prompt over the steps of a training run from Python: measured, collected, tabulated, drawn."""
 
+import inspect
 import warnings
 from dataclasses import replace
 
@@ -150,7 +151,7 @@ def test_a_course_is_drawn(store, tmp_path):
     losses = course.plot("loss").figure
     assert list(next(t for t in losses.data if t.name == SUITE.title).y) == [6.0, 4.5]
     with pytest.raises(InputError, match=r"figure must be one of corrected, .*and 'map' came"):
-        course.plot("map")
+        inspect.unwrap(type(course).plot)(course, "map")
     with pytest.raises(InputError, match=r"nothing of tiny is measured .* measure_steps"):
         replace(course, depth={}, paths={}).plot()
 

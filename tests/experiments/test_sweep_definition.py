@@ -271,3 +271,11 @@ def test_what_python_said_is_told_in_its_words(said, told):
     with pytest.raises(InputError) as refused:
         read(usual | said)
     assert told in str(refused.value)
+
+
+def test_a_k_that_a_narrow_model_lacks_is_left_out_whatever_it_is(tmp_path, caplog):
+    folder = tiny.folder(tmp_path / "model")
+    said = {"name": "n", "models": [{"model": str(folder)}], "prompts": [{"text": "The cat"}]}
+    plan = make(said | {"k": [4, 50]})
+    assert "K = 50 is left out of model, whose width is 32" in caplog.text
+    assert {item.request.k for item in plan.items()} == {4}

@@ -239,9 +239,11 @@ def test_looks_are_a_table_and_a_figure():
     with pytest.raises(InputError, match="nothing is measured yet"):
         watch.plot()
     assert watch.to_pandas().empty
+    assert "is measured yet" in watch.verdict
     for step in (0, 1, 2):
         watch.after(step, fresh())
     watch.note_loss(1, 3.5)
+    assert "over 2 prompts at K = 4 is " in watch.verdict
     table = watch.to_pandas()
     np.testing.assert_array_equal(table.loss, [np.nan, 3.5, np.nan])
     assert len(watch.plot("loss").figure.data)

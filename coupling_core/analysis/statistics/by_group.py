@@ -37,7 +37,8 @@ def means_by(
         a row a group, in the order in which the groups come: those of the columns above that have
         several values, the columns of `by` (with `prompt_` before one that is named as one of the
         numbers), `n` (prompts that have a number), `without` (those that have none), `mean`,
-        `median`, `low` and `high` (ends of the interval; NaN of one prompt).
+        `median`, `low` and `high` (ends of the interval; NaN of one prompt). Its `attrs` say the
+        measure, and of the columns above those that have one value.
 
     Raises:
         InputError: where no table came, or one that lacks a column or has no row; where a column
@@ -68,7 +69,11 @@ def means_by(
             for name in columns
         }
         rows.append(named_as | numbers)
-    return pd.DataFrame(rows)
+    groups = pd.DataFrame(rows)
+    alike = {name: table[name].iloc[0] for name in apart if name not in several}
+    groups.attrs |= {name: one for name, one in alike.items() if not pd.isna(one)}
+    groups.attrs["measure"] = measure
+    return groups
 
 
 def _warn_of_repeated(table: pd.DataFrame, apart: Sequence[str]) -> None:

@@ -130,8 +130,10 @@ def require_measure(table: pd.DataFrame, measure: str) -> None:
         return
     others = {*COLUMNS, *HOW, *PERFORMANCES, "tokens", "difficulty"} - {"chance"}
     numbers = [str(name) for name in table.select_dtypes("number") if name not in others]
+    is_text = ", which has texts in it: coupling_core.sweeps.read_table reads such a file as it was"
+    held = is_text if measure in table else nearest(measure, numbers)
     raise InputError(
-        f"{measure!r} is no column of numbers of this table{nearest(measure, numbers)}: choose "
+        f"{measure!r} is no column of numbers of this table{held}: choose "
         f"one with measure=..., of {', '.join(numbers) or 'which it has none'}"
     )
 

@@ -476,7 +476,7 @@ def _two(given: Any, what: str) -> tuple[int, int]:
         InputError: on anything else.
     """
     try:
-        row, column = (index(each) for each in given)
+        row, column = (index(each) for each in given if not isinstance(each, bool))
     except (TypeError, ValueError) as error:
         raise InputError(
             f"a pair is two {what}, such as scores[3, 2], and {given!r} came"

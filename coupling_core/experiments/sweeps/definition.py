@@ -239,7 +239,7 @@ class Sweep(_Table):
     @property
     def needs_widths(self) -> bool:
         """Whether a K depends on the width, or may be more than that of a narrow model."""
-        return any(k < 1 or k > DEFAULT_K for k in self.k)
+        return len(self.k) > 1 or any(k < 1 or k > DEFAULT_K for k in self.k)
 
 
 _TABLES: Mapping[str, type[_Table]] = {"": Sweep, "models": Models, "slurm": Slurm}

@@ -2,6 +2,7 @@
 
 import os
 import time
+import warnings
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -81,7 +82,15 @@ def run(
     store = as_store(store)
     if report is None:
         with _bar(plan, shown=progress) as report:
-            return run(plan, store, client, report)
+            state = run(plan, store, client, report)
+        if failures := Journal.of(store, plan.id).failures():
+            first = failures[0]
+            warnings.warn(
+                f"{state.failed} of {len(plan)} failed, the first {first.model}, {first.kind}, "
+                f"{first.prompt!r}: {first.error}",
+                stacklevel=3,
+            )
+        return state
     try:
         if client or nothing_to_do(plan, store):
             return _Run(plan, store, client, report).to_its_end()

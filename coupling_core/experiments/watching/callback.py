@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -23,7 +24,7 @@ from coupling_core.analysis.by_step import StepNumbers
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import View
-from coupling_core.base.units import duration
+from coupling_core.base.units import counted, duration, rounded
 from coupling_core.experiments.watching.budget import Budget
 from coupling_core.experiments.watching.probes import Look, Probes
 from coupling_core.experiments.watching.reports import (
@@ -112,7 +113,8 @@ class CouplingCallback(TrainerCallback):
     def __repr__(self) -> str:
         n, looks = len(self._probes.prompts), len(self.looks)
         left_out = f", {len(self.left_out)} steps left out" * bool(self.left_out)
-        return f"CouplingCallback({n} prompts, every {self._every} steps, {looks} looks{left_out})"
+        told = f"{counted(n, 'prompt')}, every {self._every} steps, {looks} looks{left_out}"
+        return f"CouplingCallback({told})"
 
     def to_pandas(self) -> "DataFrame":
         """What was measured so far, a row a look.
@@ -128,6 +130,20 @@ class CouplingCallback(TrainerCallback):
         columns = ["step", "loss", "coupling", "chance", "corrected", "alignment", "locality"]
         table = DataFrame(list(map(vars, self._by_step)), columns=columns)
         return table.assign(seconds=[at.seconds for at in self.looks])
+
+    @property
+    def verdict(self) -> str:
+        """Where the mean chance-corrected score began, ended and was highest."""
+        known = [one for one in self._by_step if not math.isnan(one.corrected)]
+        prompts = counted(len(self._probes.prompts), "prompt")
+        if not known:
+            return f"No score of {prompts} is measured yet."
+        first, last, top = known[0], known[-1], max(known, key=attrgetter("corrected"))
+        return (
+            f"The mean chance-corrected score over {prompts} at K = {self._probes.view.k} is "
+            f"{rounded(first.corrected)} at step {first.step} and {rounded(last.corrected)} at "
+            f"step {last.step}; the highest is {rounded(top.corrected)}, at step {top.step}."
+        )
 
     @property
     def _by_step(self) -> list[StepNumbers]:
