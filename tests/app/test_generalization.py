@@ -288,7 +288,9 @@ def test_a_damaged_table_is_told(
     open_page: Open, planted: Journal, content: bytes | None, told: str
 ) -> None:
     whole = planted.table.read_bytes()
-    planted.table.write_bytes(whole.replace(b",depth,4,", b",depth,x,") if content is None else content)
+    planted.table.write_bytes(
+        whole.replace(b",depth,4,", b",depth,x,") if content is None else content
+    )
     app = open_page("Generalization")
     assert told in app.error[0].value.replace("\\", "")
     assert not app.exception

@@ -484,7 +484,7 @@ def test_enough_prompts_are_not_warned_about(depth, tmp_path):
     status, out, err = depth("--prompts", path, "--json")
     assert status == 0
     assert "fewer than" not in err
-    assert err.count("warning:") == err.count("come more than once") == 1
+    assert err.count("warning:") == err.count("comes more than once") == 1
     assert json.loads(out)["enough"] is True
 
 

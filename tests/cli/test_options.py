@@ -12,8 +12,6 @@ from coupling_core.cli.commands import app
 EXCEPTIONS = {
     ("--figure", "choices and default"): "each command draws figures of its own",
     ("--out", "help"): "each command says which endings it writes",
-    ("--k", "default"): "a stored result may hold fewer, a sweep names its own, and the narrowest "
-    "training run is 64 wide, where 50 triplets are most of them",
     (
         "--token",
         "help",

@@ -199,7 +199,7 @@ except cc.InputError as error:
 
 
 def test_a_prompt_that_comes_twice_is_told(four):
-    with pytest.warns(UserWarning, match="1 of the prompts come more than once"):
+    with pytest.warns(UserWarning, match="1 of the prompts comes more than once"):
         table = cc.measure_many([IDS, IDS], four, k=(4, 8), store=None, progress=False)
     assert len(table) == 4
     assert table.attrs["k"] == [4, 8]
