@@ -29,6 +29,7 @@ from coupling_core.cli.terminal import print_json, print_lines, print_table, say
 from coupling_core.measuring.borrowing import Borrower
 from coupling_core.measuring.measure import measure
 from coupling_core.measuring.stored_steps import collect
+from coupling_core.sources import hub
 from coupling_core.sources.suites import DEFAULT_SUITE, Suite, find_suite
 from coupling_core.store.disk import Store
 
@@ -145,7 +146,7 @@ def _probe(suites: Sequence[Suite]) -> Any:
     if others:
         say(
             f"watched with {len(others) + 1} prompts, of which this is the first; the others: "
-            + ", ".join(map(repr, others))
+            + ", ".join(map(hub.cache.probe_told, others))
         )
     return first
 

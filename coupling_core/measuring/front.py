@@ -26,7 +26,7 @@ from coupling_core.base.results.base import Origin, seen_at
 from coupling_core.measuring import measure as requests
 from coupling_core.measuring.asked import Options, Prompt, is_named, request_for, require_unsaid
 from coupling_core.measuring.watched import Watching, watched
-from coupling_core.store.disk import Store
+from coupling_core.store.disk import Store, as_store
 
 
 class _Unsaid(Enum):
@@ -282,4 +282,4 @@ def shelf(store: Shelf | Literal[_Unsaid.STORE]) -> Store | None:
     """A store, from its folder where that came; the command line's where nothing is said."""
     if store is UNSAID:
         return Store()
-    return store if store is None or isinstance(store, Store) else Store(store)
+    return None if store is None else as_store(store)

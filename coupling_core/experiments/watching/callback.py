@@ -35,7 +35,7 @@ from coupling_core.experiments.watching.reports import (
 )
 from coupling_core.experiments.watching.run import Run
 from coupling_core.sources.suites import DEFAULT_K
-from coupling_core.store.disk import Store
+from coupling_core.store.disk import Store, as_store
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -101,7 +101,7 @@ class CouplingCallback(TrainerCallback):
         self.looks: list[Look] = []
         self.left_out: list[int] = []
         self._every, self._share, self._tokenizer = every, share, tokenizer
-        shelf = store if isinstance(store, Store) else Store(store)
+        shelf = as_store(store)
         self._title = title or name or "the model that trains"
         asked = self._probes.prompts
         self._run = Run(name, self._title, shelf, asked, k) if name else None

@@ -17,6 +17,7 @@ from typing import Any
 
 from coupling_core.base.errors import ComputeError
 from coupling_core.base.folders import SHIPPED, user_cache
+from coupling_core.base.images import shown
 
 CONFIG = "config.json"
 SINGLE = "model.safetensors"
@@ -74,7 +75,7 @@ def is_watched(repo: str) -> bool:
 def whence(repo: str) -> str:
     """How weights of an own suite that are not on this disk come there; a clause in words."""
     if is_watched(repo):
-        with_ = " and ".join(map(repr, probes(repo)[:NAMED]))
+        with_ = " and ".join(map(probe_told, probes(repo)[:NAMED]))
         of = f"; it was watched with {with_}" * bool(with_)
         return f"its weights were not kept while it trained{of}"
     return f"`coupling suite train {repo.partition('/')[2]}` makes its weights"
@@ -85,6 +86,11 @@ def probes(repo: str) -> tuple[Any, ...]:
     listed = _watched_with(repo, "prompts")
     found = listed if isinstance(listed, list) else []
     return tuple(tuple(one) if isinstance(one, list) else one for one in found)
+
+
+def probe_told(prompt: Any) -> str:
+    """A prompt of a watched run in a message; an image in words, and not its content."""
+    return repr(shown(prompt) if isinstance(prompt, str) else prompt)
 
 
 def watched_k(repo: str) -> int:
