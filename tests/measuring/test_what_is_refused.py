@@ -78,9 +78,9 @@ WORDS = {
     "jacobian module": "a LlamaForCausalLM as the prompt. jacobian takes the model first",
     "jacobian ids": "a tuple came as the model and 'smollm2-135m' as the prompt",
     "jacobian unknown": "model 'smollm3' is unknown",
-    "growth_rates": "a TrajectoryResult came where numbers are needed: hand over result.norms",
-    "expodistance": "hand over result.norms of a trajectory",
-    "equidistance": "hand over result.step_lengths of a trajectory",
+    "growth_rates": "a TrajectoryResult came where numbers are needed: hand over norms (state token)",
+    "expodistance": "as result.norms of a trajectory",
+    "equidistance": "as result.step_lengths of a trajectory",
     "line_shape": "what a trajectory has found of its own is result.line_shape",
     "windowed_line_shape": "found of its own is result.windowed_line_shape",
     "effective_rank": "hand over result.product_values of a spectrum",
@@ -88,7 +88,7 @@ WORDS = {
     "corrected": "scores.corrected is what comes of them",
     "mean_off_diagonal": "hand over scores.corrected or scores.coupling",
     "mean_interval": "hand over one number a prompt, such as the column table.corrected",
-    "mean_interval table": "a DataFrame of 2 dimensions came where numbers are needed",
+    "mean_interval table": "a DataFrame of 2 dimensions came where 1 are needed",
     "no names of tokens": "a function, does not say what a token is called: expected convert_ids",
 }
 WORDS |= {name: f"came where one of kind {kind} is needed" for name, kind in NEEDED.items()}
