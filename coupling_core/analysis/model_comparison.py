@@ -5,8 +5,8 @@ prompt; interval and test are Student's of paired differences. Drawing prompts a
 intervals of few that are too short: of five, 83 % of them hold the mean where 95 % should.
 """
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
@@ -14,18 +14,24 @@ from jaxtyping import Float
 from coupling_core.analysis.scores import MIN_PROMPTS, mean_interval
 from coupling_core.base.choosing import nearest
 from coupling_core.base.definitions import sampled_definitions
+from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
+from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import HOW, Measure
-from coupling_core.base.showing import Told
+from coupling_core.base.showing import Drawn
 from coupling_core.base.units import interval_told, with_difference
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
 
+_EACH = {"each": True}
+"""Marks what has a value for each prompt."""
+
+
 @dataclass(frozen=True, repr=False)
-class ModelComparison(Told):
+class ModelComparison(Drawn):
     """How much more coupled one model is than another, over the prompts that both have.
 
     Args:
@@ -47,6 +53,9 @@ class ModelComparison(Told):
         role: "A" or "B"; "" likewise.
         token: the one measured; None likewise.
         final_norm: whether it belongs to the last block; "" likewise.
+        prompts: those that both have.
+        of_a: the number of `a` for each of them.
+        of_b: that of `b`.
     """
 
     a: str
@@ -67,6 +76,9 @@ class ModelComparison(Told):
     role: str = ""
     token: int | None = None
     final_norm: str = ""
+    prompts: tuple[str, ...] = field(default=(), metadata=_EACH)
+    of_a: tuple[float, ...] = field(default=(), metadata=_EACH)
+    of_b: tuple[float, ...] = field(default=(), metadata=_EACH)
 
     def __repr__(self) -> str:
         return f"ModelComparison({self})"
@@ -89,16 +101,20 @@ class ModelComparison(Told):
         return f"a difference of {self._told()[2]} ({sure})"
 
     @property
+    def number(self) -> str:
+        """What was compared, in words."""
+        return self.measure + " score" * (self.measure in get_args(Measure))
+
+    @property
     def verdict(self) -> str:
         """The means of both, their difference, and how sure it is."""
         at = "" if np.isnan(self.k) else f" at K = {self.k:g}"
         at += self._how()
         few = "" if self.enough else f"; fewer than {MIN_PROMPTS} prompts can overstate coupling"
         a, b, _ = self._told()
-        score = " score" * (self.measure in get_args(Measure))
         return (
             f"{self.a} {a}, {self.b} {b}: "
-            f"{self.difference_words} in the mean {self.measure}{score}{at}, over n = {self.n} "
+            f"{self.difference_words} in the mean {self.number}{at}, over n = {self.n} "
             f"prompts that both have{self._left_out()}{few}{self._sampled()}."
         )
 
@@ -121,10 +137,31 @@ class ModelComparison(Told):
         return f" ({n} without a number in both {'is' if n == 1 else 'are'} left out)" * bool(n)
 
     def to_pandas(self) -> "DataFrame":
-        """One row, whose columns are its arguments."""
+        """One row, whose columns are its arguments, but for what each prompt has."""
         from pandas import DataFrame
 
-        return DataFrame([asdict(self)])
+        names = [item.name for item in fields(self) if not item.metadata]
+        return DataFrame([{name: getattr(self, name) for name in names}])
+
+    def by_prompt(self) -> "DataFrame":
+        """A row a prompt that both have: `prompt`, the numbers `a` and `b`, and `difference`."""
+        from pandas import DataFrame
+
+        table = DataFrame({"prompt": self.prompts, "a": self.of_a, "b": self.of_b})
+        return table.assign(difference=table["a"] - table["b"])
+
+    def plot(self, figure: Literal["differences"] = "differences") -> Drawing:
+        """The difference at each prompt, with its mean and interval.
+
+        Args:
+            figure: "differences", the only one.
+
+        Raises:
+            InputError: on another name.
+        """
+        known_figure(figure, ("differences",))
+        drawn: Drawing = kind_of("depth").part("views").differences(self)
+        return drawn
 
     def __str__(self) -> str:
         return self.verdict
@@ -208,6 +245,9 @@ def compare_models(
         n=len(both),
         without=at[at["model"].isin((a, b))]["prompt"].nunique() - len(both),
         reason=reason,
+        prompts=tuple(map(str, both)),
+        of_a=tuple(x.tolist()),
+        of_b=tuple(y.tolist()),
         **_how(at),
     )
 

@@ -28,7 +28,7 @@ def require_array(given: object, needed: str, dimensions: int | None = None) -> 
         InputError: says what came.
     """
     is_array = isinstance(given, Sequence) and not isinstance(given, str)
-    is_array = is_array or np.isscalar(given) or hasattr(given, "__array__")
+    is_array = is_array or np.isscalar(given) or hasattr(given, "shape")
     found = np.ndim(given) if is_array else None  # type: ignore[arg-type]
     if not is_array or dimensions not in (None, found):
         shape = "" if found is None else f" of {found} dimensions"

@@ -20,6 +20,8 @@ class Pace:
         done: of them, before it begins.
         clock: seconds, of any beginning.
         of: what they are called.
+        starts_slowly: whether the first that is computed also waits for what the others find, such
+            as workers: how long the rest takes is told from those after it.
     """
 
     def __init__(
@@ -28,9 +30,12 @@ class Pace:
         done: int = 0,
         clock: Callable[[], float] = time.monotonic,
         of: str = "prompt",
+        *,
+        starts_slowly: bool = False,
     ) -> None:
         self.total, self.done, self.computed = total, done, 0
         self._clock, self._of = clock, of
+        self._starts_slowly = starts_slowly
         self._last = self._told = clock()
         self._began: float | None = None
 
@@ -48,7 +53,9 @@ class Pace:
         now = self._clock()
         if computed is None:
             computed = self._began is not None or now - self._last > READ
-        if computed:
+        if computed and self._starts_slowly:
+            self._starts_slowly, self._began, computed = False, now, False
+        elif computed:
             self._began = self._began or self._last
         self.computed += computed
         self._last, self.done = now, self.done + 1

@@ -44,6 +44,8 @@ File = Annotated[
 ]
 BEGINNING = Path(__file__).with_name("sweep_to_begin_with.toml")
 """What a new sweep's file says."""
+TABLES = (".csv", ".parquet")
+"""Endings of a table of scores."""
 TOLD = 5
 """Failures that are told one by one."""
 
@@ -76,13 +78,13 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only tell what would be measured.")
     ] = False,
-    out: Annotated[Path | None, options.written_as((".csv",))] = None,
+    out: Annotated[Path | None, options.written_as(TABLES)] = None,
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:
     """Measure what the store lacks of a sweep; if stopped, run it again to go on."""
     _require_one_place(workers, scheduler, slurm, jobs)
-    files.require_writable(out, (".csv",), as_json=as_json)
+    files.require_writable(out, TABLES, as_json=as_json)
     from coupling_core.experiments import sweeps
 
     plan, shelf = sweeps.make(sweeps.read(file)), Store(store)
@@ -173,7 +175,7 @@ def status(file: File, as_json: options.Json = False, store: options.StoreFolder
 @app.command()
 def report(
     file: File,
-    out: Annotated[Path | None, options.written_as((".html", ".csv"))] = None,
+    out: Annotated[Path | None, options.written_as((".html", *TABLES))] = None,
     k: Annotated[
         float | None,
         typer.Option(help="Singular triplets counted.", show_default="the sweep's smallest"),
@@ -187,16 +189,18 @@ def report(
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:
-    """Write what a sweep says of coupling and performance, with figures; or its scores as CSV.
+    """Write what a sweep says of coupling and performance, with figures; or its table of scores.
 
-    It is NAME.html in this folder, by the sweep's name, where --out is not given.
+    It is NAME.html in this folder, by the sweep's name, where --out is not given. The table has
+    every K that the sweep has, or the one that is asked for.
     """
     from coupling_core.experiments import sweeps
 
     sweep = sweeps.read(file)
     out = out or Path(f"{sweep.name}.html")
-    files.require_writable(out, (".html", ".csv"), as_json=as_json)
+    files.require_writable(out, (".html", *TABLES), as_json=as_json)
     from coupling_core.analysis.findings import Question, find, first_question
+    from coupling_core.analysis.statistics import at_k
     from coupling_core.experiments.sweeps.report import report as make_report
 
     plan, shelf = sweeps.make(sweep), Store(store)
@@ -204,8 +208,9 @@ def report(
     missing = len(plan) - table["key"].nunique()
     if missing:
         warn(f"{missing} of {len(plan)} measurements are missing: `coupling sweep run {file}`")
-    if files.ending(out) == ".csv":
-        _write_table(out, table)
+    if files.ending(out) in TABLES:
+        only = None if k is None else int(k) if k.is_integer() else k
+        _write_table(out, table if only is None else at_k(table, only))
     first = first_question(table, plan.sweep.k)
     question = Question(
         first.k if k is None else k, measure, against or first.against, subset, method

@@ -9,18 +9,21 @@ from coupling_core.base.pace import Pace
 
 
 @contextmanager
-def telling(total: int, *, shown: bool, of: str = "prompt") -> Iterator[Callable[..., None]]:
+def telling(
+    total: int, *, shown: bool, of: str = "prompt", starts_slowly: bool = False
+) -> Iterator[Callable[..., None]]:
     """Tell on stderr how far it is.
 
     Args:
         total: how many there are to do.
         shown: False tells nothing.
         of: what one of them is called.
+        starts_slowly: as `Pace` has it.
 
     Yields:
         what is called with what is being measured, and whether one more is done (1 by default).
     """
-    pace, ended = Pace(total, of=of), 0
+    pace, ended = Pace(total, of=of, starts_slowly=starts_slowly), 0
     bar = Bar(stays=True) if shown and is_watched() else None
 
     def advance(what: str, done: int = 1) -> None:

@@ -12,6 +12,7 @@
                            (layouts, graph_words: their places and sentences)
     compare, token_comparison    two results side by side
     over_prompts           means over many prompts, and where each prompt stands
+    model_comparison       how far two models are apart at each prompt
     tables                 the same numbers as tables
 
     paths                  tokens' paths through depth in their principal components
@@ -94,6 +95,7 @@ from coupling_core.figures.generalization_tables import (
 from coupling_core.figures.graph import graph
 from coupling_core.figures.linearised import linearised
 from coupling_core.figures.locality import locality
+from coupling_core.figures.model_comparison import prompt_differences
 from coupling_core.figures.mosaic import mosaic
 from coupling_core.figures.over_prompts import (
     by_depth_over_prompts,
@@ -162,6 +164,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     # of many prompts
     "mean_map",
     "mean_graph",
+    "prompt_differences",
     "prompt_strip",
     "by_depth_over_prompts",
     # of edits

@@ -125,6 +125,7 @@ def prompt_strip(
     other: str = "",
     other_chance: float | None = None,
     name: str = "prompts",
+    zero: str = "chance",
 ) -> go.Figure:
     """Where each prompt stands: a dot a prompt, in the order of their numbers.
 
@@ -141,6 +142,7 @@ def prompt_strip(
         other: what to call that one.
         other_chance: what its number is by chance, where that is another one.
         name: what to call the dots.
+        zero: what `chance` is.
 
     Returns:
         a figure with the shapes "interval" and "mean" and a trace called `name`, whose customdata
@@ -153,7 +155,7 @@ def prompt_strip(
     drawn = np.concatenate([values, also[np.isfinite(also)]])
     figure = style.new_figure(
         _strip_alt(order, values, over, title) + f" Beside them: {other}." * bool(beside),
-        _strip_caption(len(order), len(numbers) - len(order), over, chance)
+        _strip_caption(len(order), len(numbers) - len(order), over, chance, zero)
         + f" The other dotted line is chance of the {other} model: {rounded(other_chance or 0)}."
         * (other_chance is not None),
         {**origin, "on_page": "A click on a dot shows its prompt below."},
@@ -172,7 +174,7 @@ def prompt_strip(
         },
         showlegend=bool(beside),
     )
-    if over.n > 1:
+    if np.isfinite(over.low):
         box = {"x0": over.low, "x1": over.high, "y0": 0, "y1": 1, "yref": "paper"}
         figure.add_shape(
             type="rect", name="interval", fillcolor=style.ACCENTED_BAND, line_width=0, **box
@@ -338,10 +340,10 @@ def _strip_alt(
     )
 
 
-def _strip_caption(n: int, without: int, over: Interval, chance: float | None) -> str:
+def _strip_caption(n: int, without: int, over: Interval, chance: float | None, zero: str) -> str:
     told = "A dot is a prompt. The red line is the mean over the prompts"
-    told += ", the band its 95\u00a0% interval." if over.n > 1 else "."
+    told += ", the band its 95\u00a0% interval." if np.isfinite(over.low) else "."
     if chance is not None:
         value = "0" if chance == 0 else f"{rounded(chance)}, the mean of the prompts' floors"
-        told += f" The dotted line is chance: {value}."
+        told += f" The dotted line is {zero}: {value}."
     return told + f" {counted(without)} without a number." * bool(without)

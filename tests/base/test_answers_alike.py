@@ -99,6 +99,7 @@ DRAWN = {
     "ProjectedPaths": lambda: cc.project_paths(trajectory_result()),
     "CouplingEffect": lambda: cc.coupling_effect(*pair_of_kinds(), k=3),
     "Course": course,
+    "ModelComparison": compared_models,
     "Findings": swept,
     "Scores": lambda: random_result().scores(k=3),
     "Steering": steering,
@@ -107,7 +108,6 @@ DRAWN = {
 }
 """What has a figure."""
 TOLD = {
-    "ModelComparison": compared_models,
     "Ablation": ablation,
     "Readings": readings,
     "BetweenPrompts": lambda: cc.between_prompts(
@@ -173,6 +173,11 @@ def test_two_models_in_one_row():
     (row,) = found.to_pandas().to_dict("records")
     assert (row["a"], row["b"], row["n"]) == ("one", "other", 2)
     assert row["difference"] == pytest.approx(0.25)
+    assert found.by_prompt().values.tolist() == [["a", 0.3, 0.1, 0.3 - 0.1], ["b", 0.5, 0.2, 0.3]]
+    (dots,) = found.plot().figure.data
+    assert dots.x.tolist() == pytest.approx([0.2, 0.3])
+    shapes = [shape.name for shape in found.plot().figure.layout.shapes]
+    assert shapes == ["mean", "chance"]  # and no interval: two prompts are too few
 
 
 def test_shared_directions_name_their_blocks():

@@ -41,6 +41,17 @@ def test_the_time_in_which_a_model_loads_is_not_each_prompts():
     assert pace.words() == "prompt 2 of 3, about 3 minutes"
 
 
+def test_what_the_first_waits_for_is_not_each_ones():
+    clock = Clock()
+    pace = Pace(4, clock=clock, of="measurement", starts_slowly=True)
+    clock.now += 1000
+    pace.step()
+    assert pace.words() == "measurement 2 of 4"
+    clock.now += 60
+    pace.step()
+    assert pace.words() == "measurement 3 of 4, about 2 minutes"
+
+
 def test_whoever_knows_that_an_answer_was_stored_is_believed():
     clock = Clock()
     pace = Pace(10, clock=clock)

@@ -318,6 +318,9 @@ def test_a_report_as_json_and_csv(run, lay, tmp_path):
         "needed."
     ]
     assert len(read_table(tmp_path / "r.csv")) == 16
+    for name in ("one.csv", "one.parquet"):
+        run("sweep", "report", path, "--out", name, "--k", 8)
+        assert set(read_table(tmp_path / name)["k"]) == {8}
 
 
 @pytest.mark.parametrize(

@@ -262,6 +262,8 @@ def test_what_reads_a_sweep_takes_its_file(lay_out):
         ({"models": ["smollm2-135m"]}, "models 1: expected a table, such as { model = 'smollm2"),
         ({"prompts": []}, "prompts: expected one at least"),
         ({"prompts": ["x"]}, 'or dicts such as {"text": "The cat sat"}'),
+        ({"prompts": [{"text": "The cat"}, {"txt": "x"}]}, "prompts 2: key 'txt' is unknown (did you mean 'text'"),
+        ({"prompts": [{"text": 3}]}, "prompts 1: text is a text in quotes, and 3 came"),
         ({"token": 0}, "token: expected 1..n, or -1 and less from the end, and 0 came"),
         ({"models": 3, "prompts": 3}, r"and 1 more (prompts)"),
     ],

@@ -86,6 +86,35 @@ def test_whole_numbers_keep_all_their_digits(tmp_path):
     assert set(again["loss"]) == {2.12346}
 
 
+def test_a_parquet_file_has_every_digit(tmp_path):
+    table = TABLE.assign(certified=[True] * (len(TABLE) - 1) + [None], topic="=sum")
+    path = tmp_path / "t.parquet"
+    write_table(path, table)
+    again = read_table(path)
+    assert again["corrected"].tolist() == table["corrected"].tolist()
+    assert again["topic"].tolist() == table["topic"].tolist()
+    write_table(tmp_path / "t.csv", table)
+    of_text = read_table(tmp_path / "t.csv")
+    assert again["certified"].tolist()[0] is of_text["certified"].tolist()[0] is True
+    assert again["certified"].isna().tolist() == of_text["certified"].isna().tolist()
+    with pytest.raises(InputError, match=r"cannot be written as Parquet: .*topic"):
+        write_table(path, TABLE.assign(topic=[1, *["one"] * (len(TABLE) - 1)]))
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_counts_come_back_as_whole_numbers(tmp_path, name):
+    write_table(tmp_path / name, TABLE.assign(token=-1.0))
+    again = read_table(tmp_path / name)
+    for column in ("layers", "width", "tokens", "k", "token"):
+        assert all(type(one) is int for one in again[column].tolist())
+
+
+def test_what_is_no_parquet_is_refused(tmp_path):
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    with pytest.raises(InputError, match=r"t\.parquet cannot be read"):
+        read_table(tmp_path / "t.parquet")
+
+
 def test_columns_of_the_prompts_own_come_back_as_they_were(tmp_path):
     n = len(TABLE)
     own = {"topic": ["=sum", *[""] * (n - 1)], "year": [1999] * n, "id": ["007"] * n}

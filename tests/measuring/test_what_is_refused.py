@@ -78,7 +78,7 @@ WORDS = {
     "jacobian module": "a LlamaForCausalLM as the prompt. jacobian takes the model first",
     "jacobian ids": "a tuple came as the model and 'smollm2-135m' as the prompt",
     "jacobian unknown": "model 'smollm3' is unknown",
-    "growth_rates": "a TrajectoryResult came where numbers are needed: hand over norms (state token)",
+    "growth_rates": "a TrajectoryResult came where numbers are needed: hand over norms",
     "expodistance": "as result.norms of a trajectory",
     "equidistance": "as result.step_lengths of a trajectory",
     "line_shape": "what a trajectory has found of its own is result.line_shape",

@@ -89,6 +89,16 @@ class ScoreMap(SameContent, Drawn):
     def to_pandas(self) -> "DataFrame":
         """A row a pair, with its scores in the columns coupling, chance and corrected."""
 
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse to be made one array, since there are three.
+
+        Raises:
+            InputError: always; it names them.
+        """
+        raise InputError(
+            f"a {type(self).__name__} has three arrays: take its .corrected, .coupling or .chance"
+        )
+
     def strongest(self, n: int = 10) -> "DataFrame":
         """The pairs with the highest chance-corrected scores.
 

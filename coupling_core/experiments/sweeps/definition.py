@@ -285,7 +285,7 @@ def parse(found: dict[str, Any], path: Path) -> Sweep:
                 f"the sweep {path}: prompts: expected tables [[prompts]], or dicts such as "
                 '{"text": "The cat sat"}'
             )
-        sources = [PromptSource.parse(table, path.parent) for table in tables]
+        sources = [_source(table, path, number) for number, table in enumerate(tables, 1)]
         found = found | {"prompts": tuple(sources)}
     models = found.get("models")
     if isinstance(models, list):
@@ -294,6 +294,14 @@ def parse(found: dict[str, Any], path: Path) -> Sweep:
         return Sweep.model_validate(_tuples(found))
     except ValidationError as error:
         raise InputError(f"the sweep {path}: {_told(error, found)}") from error
+
+
+def _source(table: dict[str, Any], path: Path, number: int) -> PromptSource:
+    try:
+        return PromptSource.parse(table, path.parent)
+    except InputError as error:
+        told = str(error).removeprefix("prompts: ")
+        raise InputError(f"the sweep {path}: prompts {number}: {told}") from error
 
 
 def _beside(table: Any, folder: Path) -> Any:

@@ -116,7 +116,7 @@ def _require_plan(plan: object) -> None:
 def _bar(plan: Plan, *, shown: bool) -> Iterator[Report]:
     """What shows how far it is."""
     before = 0
-    with telling(len(plan), shown=shown, of="measurement") as advance:
+    with telling(len(plan), shown=shown, of="measurement", starts_slowly=True) as advance:
 
         def report(state: State) -> None:
             nonlocal before

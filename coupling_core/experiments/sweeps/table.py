@@ -8,13 +8,15 @@ import os
 from collections.abc import Iterable, Iterator
 from io import StringIO
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pandas as pd
 
-from coupling_core.analysis.exports.forms import as_read, inert
+from coupling_core.analysis.exports.forms import as_read, inert, to_parquet
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.extras import needed
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.reading import opened
 from coupling_core.base.records import HOW, PERFORMANCES, Role, View
@@ -92,19 +94,27 @@ def make_table(
 
 
 def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
-    """Write a table as CSV; see `table_csv`.
+    """Write a table as CSV, see `table_csv`; or with all digits as Parquet, where its name says so.
 
     Args:
         path: where to; a file of that name is replaced.
         table: of a sweep or of `measure_many`.
 
     Raises:
-        InputError: where it cannot be written.
+        InputError: where it cannot be written, or a column of a Parquet file has texts and numbers.
         ComputeError: where the disk is full.
     """
     path = Path(path)
+    content = _parquet(path, table) if path.suffix == ".parquet" else table_csv(table)
     with writing(path):
-        write_whole(path, table_csv(table))
+        write_whole(path, content)
+
+
+def _parquet(path: Path, table: pd.DataFrame) -> bytes:
+    try:
+        return to_parquet(table)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the table {path} cannot be written as Parquet: {error}") from error
 
 
 def table_csv(table: pd.DataFrame) -> bytes:
@@ -138,7 +148,7 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     """Read a table back.
 
     Args:
-        path: of a file that `write_table` wrote, or a sweep.
+        path: of a file that `write_table` wrote, or a sweep: CSV, or Parquet by its name.
 
     Raises:
         InputError: where there is none, it is not as it was written, lacks a column, or a number is
@@ -148,12 +158,7 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     try:
         _require_sealed(path)
         with opened(path) as file:
-            table = pd.read_csv(
-                file,
-                dtype=dict.fromkeys(_TEXTS, str),
-                keep_default_na=False,
-                na_values={name: [""] for name in _NUMERIC},
-            )
+            table = _from_parquet(file) if path.suffix == ".parquet" else _from_csv(file)
     except (OSError, ValueError) as error:
         raise InputError(f"the table {path} cannot be read: {error}") from error
     may_lack = (*OF_ONE_KIND, *PERFORMANCES, *HOW)
@@ -163,10 +168,6 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
             f"the table {path} has no column {lacking[0]!r}: expected one as `coupling sweep run` "
             "writes it"
         )
-    for name in _TEXTS:
-        table[name] = table[name].map(as_read, na_action="ignore")
-    for name in [str(name) for name in table if name not in COLUMNS]:  # the prompts' own
-        table[name] = read_back(list(map(as_read, table[name].astype(str))))
     for name in {*HOW} & {*_TEXTS}:
         table[name] = table[name].replace("", np.nan)
     try:
@@ -181,7 +182,34 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     flags = table["trained"].astype(str)
     if not flags.isin(("True", "False")).all():
         raise InputError(f"the table {path}: in the column trained True or False is expected")
-    return table.assign(trained=flags == "True")
+    certified = table["certified"].map(str).map({"True": True, "False": False})
+    return _counted_whole(table.assign(trained=flags == "True", certified=certified))
+
+
+def _from_csv(file: BinaryIO) -> pd.DataFrame:
+    table = pd.read_csv(
+        file,
+        dtype=dict.fromkeys(_TEXTS, str),
+        keep_default_na=False,
+        na_values={name: [""] for name in _NUMERIC},
+    )
+    for name in [name for name in _TEXTS if name in table]:
+        table[name] = table[name].map(as_read, na_action="ignore")
+    for name in [str(name) for name in table if name not in COLUMNS]:  # the prompts' own
+        table[name] = read_back(list(map(as_read, table[name].astype(str))))
+    return table
+
+
+def _from_parquet(file: BinaryIO) -> pd.DataFrame:
+    with needed("files"):
+        import pyarrow  # noqa: F401
+    return pd.read_parquet(file, engine="pyarrow")
+
+
+def _counted_whole(table: pd.DataFrame) -> pd.DataFrame:
+    """Counts as whole numbers, where every row has one."""
+    known = [name for name in _COUNTS if table[name].notna().all()]
+    return table.astype({name: int for name in known if (table[name] % 1 == 0).all()})
 
 
 def _seal(path: Path) -> Path:
@@ -200,6 +228,7 @@ def _require_sealed(path: Path) -> None:
 
 _TEXTS = ("model", "id", "revision", "family", "prompt", "source", "category", "kind", "key",
           "definition", "role", "final_norm")  # fmt: skip
+_COUNTS = ("parameters", "layers", "width", "tokens", "k", "token")
 _NUMERIC = tuple(name for name in COLUMNS if name not in (*_TEXTS, "trained", "certified"))
 
 
@@ -245,7 +274,7 @@ def of_prompt(prompt: Prompt, result: Result) -> Row:
         "difficulty": np.nan if prompt.difficulty is None else prompt.difficulty,
         "tokens": len(result.tokens),
         "kind": result.request.kind,
-        "certified": all(svd.certified for svd in svds) if svds else "",
+        "certified": all(svd.certified for svd in svds) if svds else None,
         "key": result.key,
     } | _counted(result)
 

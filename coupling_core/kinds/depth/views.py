@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import xarray
 
     from coupling_core.analysis.findings import Findings  # which imports pandas and scipy
+    from coupling_core.analysis.model_comparison import ModelComparison
 
 FigureName = Literal["mosaic", "scores", "spectrum", "k", "scaling", "inverse-scaling"]
 """The figures of `coupling depth`."""
@@ -95,6 +96,14 @@ def compared(found: Comparison, figure: str = "comparison") -> Drawing:
     makers = {"comparison": figures.comparison, "difference": figures.difference}
     drawn = makers[known_figure(figure, tuple(makers))](found)
     return Drawing(drawn, partial(figures.render, drawn, result=found.a, view=found.view))
+
+
+def differences(found: "ModelComparison") -> Drawing:
+    """How far two models are apart at each prompt."""
+    from coupling_core import figures
+
+    drawn = figures.prompt_differences(found)
+    return Drawing(drawn, partial(figures.render, drawn))
 
 
 def course(run: Course, view: View, figure: str = "corrected") -> Drawing:

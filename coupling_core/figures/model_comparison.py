@@ -1,0 +1,34 @@
+"""Two models over the same prompts: how far apart they are at each."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from coupling_core.analysis.model_comparison import ModelComparison
+from coupling_core.analysis.scores import Interval
+from coupling_core.figures.over_prompts import prompt_strip
+
+
+def prompt_differences(found: ModelComparison) -> go.Figure:
+    """The difference of two models at each prompt: a dot a prompt, from the lowest up.
+
+    Args:
+        found: the comparison.
+
+    Returns:
+        a figure as `prompt_strip` gives it, with the shape "chance" where there is no difference.
+    """
+    table = found.by_prompt()
+    places = range(1, len(table) + 1)
+    over = Interval(
+        found.difference, float(np.median(table.difference)), found.low, found.high, found.n
+    )
+    return prompt_strip(
+        dict(zip(places, table.difference.astype(float), strict=True)),
+        dict(zip(places, map(str, table.prompt), strict=True)),
+        over,
+        f"{found.a} minus {found.b}: {found.number}",
+        origin={"title": f"{found.a} and {found.b}", "source": found.verdict},
+        chance=0,
+        zero="no difference",
+        name="prompts of both",
+    )
