@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         score_by_k,
         score_pairs,
     )
+    from coupling_core.analysis.sides import Summary
     from coupling_core.analysis.spectra import (
         SpectrumNumbers,
         effective_rank,
@@ -74,7 +75,7 @@ if TYPE_CHECKING:
         line_shape,
         windowed_line_shape,
     )
-    from coupling_core.base.definitions import DEFINITIONS
+    from coupling_core.base.definitions import DEFINITIONS, DefinitionName
     from coupling_core.base.drawing import Drawing
     from coupling_core.base.edits import Edit
     from coupling_core.base.errors import Cancelled, ComputeError, CouplingError, InputError
@@ -151,6 +152,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "Recheck",
     # how it is looked at
     "DEFINITIONS",
+    "DefinitionName",
     "View",
     "Scores",
     "Means",
@@ -173,6 +175,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "compare",
     "Comparison",
     "PathComparison",
+    "Summary",
     "summarise",
     # tokens: the Jacobians of two blocks, compared across the positions of a prompt
     "read",
@@ -297,7 +300,8 @@ _HOMES = {
         "line_shape",
         "windowed_line_shape",
     ),
-    "base.definitions": ("DEFINITIONS",),
+    "analysis.sides": ("Summary",),
+    "base.definitions": ("DEFINITIONS", "DefinitionName"),
     "base.drawing": ("Drawing",),
     "base.edits": ("Edit",),
     "base.errors": ("Cancelled", "ComputeError", "CouplingError", "InputError"),

@@ -5,6 +5,7 @@ prompt; interval and test are Student's of paired differences. Drawing prompts a
 intervals of few that are too short: of five, 83 % of them hold the mean where 95 % should.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -18,7 +19,7 @@ from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import HOW, Measure
+from coupling_core.base.records import HOW, PERFORMANCES, Measure
 from coupling_core.base.showing import Drawn
 from coupling_core.base.units import interval_told, with_difference
 
@@ -26,6 +27,14 @@ if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
 
+_OF_ROWS = {
+    *("model", "id", "revision", "family", "step", "trained", "prompt", "source", "kind", "k"),
+    *("parameters", "layers", "width", "training_tokens", "certified", "key"),
+    *("coupling", "chance", "corrected", "alignment", "a", "b", "difference"),
+    *HOW,
+    *PERFORMANCES,
+}
+"""Columns of a table that do not stand beside its prompts, or have their place in ours."""
 _EACH = {"each": True}
 """Marks what has a value for each prompt."""
 
@@ -56,6 +65,8 @@ class ModelComparison(Drawn):
         prompts: those that both have.
         of_a: the number of `a` for each of them.
         of_b: that of `b`.
+        own: further columns of the table that say the same of a prompt in every row, such as its
+            `category`, by name.
     """
 
     a: str
@@ -79,6 +90,7 @@ class ModelComparison(Drawn):
     prompts: tuple[str, ...] = field(default=(), metadata=_EACH)
     of_a: tuple[float, ...] = field(default=(), metadata=_EACH)
     of_b: tuple[float, ...] = field(default=(), metadata=_EACH)
+    own: Mapping[str, tuple[Any, ...]] = field(default_factory=dict, hash=False, metadata=_EACH)
 
     def __repr__(self) -> str:
         return f"ModelComparison({self})"
@@ -115,7 +127,7 @@ class ModelComparison(Drawn):
         return (
             f"{self.a} {a}, {self.b} {b}: "
             f"{self.difference_words} in the mean {self.number}{at}, over n = {self.n} "
-            f"prompts that both have{self._left_out()}{few}{self._sampled()}."
+            f"prompt{'s' * (self.n != 1)} that both have{self._left_out()}{few}{self._sampled()}."
         )
 
     def _how(self) -> str:
@@ -140,15 +152,29 @@ class ModelComparison(Drawn):
         """One row, whose columns are its arguments, but for what each prompt has."""
         from pandas import DataFrame
 
+        return DataFrame([self._alike()])
+
+    def _alike(self) -> dict[str, Any]:
+        """What it says of all prompts together."""
         names = [item.name for item in fields(self) if not item.metadata]
-        return DataFrame([{name: getattr(self, name) for name in names}])
+        return {name: getattr(self, name) for name in names}
 
     def by_prompt(self) -> "DataFrame":
-        """A row a prompt that both have: `prompt`, the numbers `a` and `b`, and `difference`."""
+        """A row a prompt that both have.
+
+        Returns:
+            columns `prompt`, what else the table says of the prompts, the numbers `a` and `b`, and
+            their `difference`; its `attrs` say of which models, measure, kind, K and definition.
+        """
         from pandas import DataFrame
 
-        table = DataFrame({"prompt": self.prompts, "a": self.of_a, "b": self.of_b})
-        return table.assign(difference=table["a"] - table["b"])
+        table = DataFrame({"prompt": self.prompts, **self.own})
+        table = table.assign(a=self.of_a, b=self.of_b)
+        table["difference"] = table["a"] - table["b"]
+        of = {"a", "b", "measure", "kind", "k", "definition", "role", "token", "final_norm"}
+        told = {name: value for name, value in self._alike().items() if name in of}
+        table.attrs |= {name: value for name, value in told.items() if value == value}
+        return table
 
     def plot(self, figure: Literal["differences"] = "differences") -> Drawing:
         """The difference at each prompt, with its mean and interval.
@@ -248,6 +274,7 @@ def compare_models(
         prompts=tuple(map(str, both)),
         of_a=tuple(x.tolist()),
         of_b=tuple(y.tolist()),
+        own=_own(at[at["model"].isin((a, b))], both),
         **_how(at),
     )
 
@@ -257,6 +284,21 @@ def _how(table: "DataFrame") -> dict[str, Any]:
     said = {name: table[name].tolist()[0] for name in HOW if name in table}
     known = {name: value for name, value in said.items() if value == value}
     return known | ({"token": int(known["token"])} if "token" in known else {})
+
+
+def _own(table: "DataFrame", prompts: Sequence[Any]) -> dict[str, tuple[Any, ...]]:
+    """The columns that stand beside prompts, with what they say of each of some."""
+    others = [str(name) for name in table if name not in _OF_ROWS]
+    beside = [name for name in others if _is_beside(table, name)]
+    firsts = table.drop_duplicates("prompt").set_index("prompt").loc[list(prompts)]
+    return {name: tuple(firsts[name].tolist()) for name in beside}
+
+
+def _is_beside(table: "DataFrame", name: str) -> bool:
+    """Whether a column has one value a prompt, and not the same for all."""
+    known = table[name].astype(str)
+    each = known.groupby(table["prompt"]).nunique()
+    return bool((each == 1).all() and known.nunique() > 1)
 
 
 def _require_shared_k(table: "DataFrame", a: str, b: str) -> None:
@@ -301,7 +343,8 @@ def _by_prompt(table: "DataFrame", model: str, measure: str) -> dict[str, float]
         raise InputError(
             f"the table has several rows of {model!r} with one prompt, such as "
             f"{rows['prompt'][again].iloc[0]!r}: give models names that differ, and each prompt "
-            'once, as table.drop_duplicates(["model", "prompt", "k"]) leaves them'
+            'once, as table.drop_duplicates(["model", "prompt", "k"]) leaves them; or of prompts '
+            "under several conditions, take the rows of one at a time"
         )
     numbers = zip(rows["prompt"], rows[measure].to_numpy(np.float64), strict=True)
     found = {prompt: number for prompt, number in numbers if np.isfinite(number)}

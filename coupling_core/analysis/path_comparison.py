@@ -49,16 +49,20 @@ class PathComparison(Drawn):
         Returns:
             columns `number`: `line_shape` (1 is a straight path), `growth` (mean over the blocks of
             the logarithm of the norm's growth, per block), `expodistance` (0 is even growth) and
-            `equidistance` (0 is steps of one length); `a` and `b`, the means over the tokens that
-            have it; `difference`, A - B; and `a_above`, at how many tokens A has more than B, of
-            the `tokens` at which both have it: NaN where the two have other tokens.
+            `equidistance` (0 is steps of one length); `a`, `b` and their `difference`, means over
+            the `tokens` at which both have a finite number; and `a_above`, at how many of these A
+            has more. Where the two have other tokens, `a` and `b` are each over those of its own
+            that have one, and the counts are NaN.
         """
         from pandas import DataFrame
 
         rows, of_b = [], _numbers(self.b)
         for name, a in _numbers(self.a).items():
-            b = of_b[name]
-            above, both = _above(a, b) if self.same_tokens else (np.nan, np.nan)
+            b, above, both = of_b[name], np.nan, np.nan
+            if self.same_tokens:
+                common = np.isfinite(a) & np.isfinite(b)
+                a, b = a[common], b[common]
+                above, both = int((a > b).sum()), len(a)
             means = trajectory.mean(a), trajectory.mean(b)
             rows.append((name, *means, means[0] - means[1], above, both))
         columns = ["number", "a", "b", "difference", "a_above", "tokens"]
@@ -92,8 +96,9 @@ class PathComparison(Drawn):
     def verdict(self) -> str:
         """The means of both, and at how many tokens they differ which way."""
         rows = self.to_pandas().set_index("number")
-        told = {name: _words(rows.loc[name]) for name in rows.index}
-        sides, n = told_sides(self.a, self.b), counted(len(self.a.tokens), "token")
+        every = len(self.a.tokens)
+        told = {name: _words(rows.loc[name], every) for name in rows.index}
+        sides, n = told_sides(self.a, self.b), counted(every, "token")
         n += "" if self.same_tokens else f" of A and {len(self.b.tokens)} of B"
         apart = "" if self.same_tokens else " The tokens are others, and not compared one by one."
         return (
@@ -123,13 +128,23 @@ def _numbers(of: TrajectoryResult) -> dict[str, Float[np.ndarray, " token"]]:
     }
 
 
-def _above(a: Float[np.ndarray, " token"], b: Float[np.ndarray, " token"]) -> tuple[int, int]:
-    """At how many tokens A has more, and at how many both have a number."""
-    return int((a > b).sum()), int((~np.isnan(a) & ~np.isnan(b)).sum())
+def _words(row: Any, every: int) -> str:
+    """The means of a number.
 
-
-def _words(row: Any) -> str:
-    told = f"{rounded(float(row.a))} in A and {rounded(float(row.b))} in B"
+    Args:
+        row: of the table.
+        every: how many tokens A has.
+    """
+    if row.tokens == 0:
+        return "not to be compared (no token has a finite one in both)"
+    told = f"{_mean_told(row.a)} in A and {_mean_told(row.b)} in B"
     if np.isnan(row.a_above):
         return told
-    return f"{told} (more in A at {row.a_above:.0f} of {row.tokens:.0f} tokens)"
+    others = every - int(row.tokens)
+    rest = "the other has" if others == 1 else f"the {others} others have"
+    only = f"; {rest} none in both" * (others > 0)
+    return f"{told} (more in A at {row.a_above:.0f} of {row.tokens:.0f} tokens{only})"
+
+
+def _mean_told(mean: float) -> str:
+    return "of no token" if np.isnan(mean) else rounded(float(mean))

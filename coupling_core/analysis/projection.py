@@ -84,9 +84,11 @@ class ProjectedPaths(Projection, Drawn):
         """How much of the variance two components show."""
         if self.why_none:
             return self.why_none
+        is_one = np.isnan(self.explained[1])
         return (
-            f"Two components, fitted on {self._fitted} of {counted(len(self.tokens), 'token')}, "
-            f"explain {percent(np.nansum(self.explained[:2]), 1)} of its variance, and "
+            f"{'One component' if is_one else 'Two components'}, fitted on {self._fitted} of "
+            f"{counted(len(self.tokens), 'token')}, {'explains' if is_one else 'explain'} "
+            f"{percent(np.nansum(self.explained[:2]), 1)} of the variance there, and "
             f"{percent(np.nansum(self.drawn[:2]), 1)} of that of all states that are drawn."
         )
 

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 
 from coupling_core.base.arrays import require_array
 from coupling_core.base.choosing import none_of
-from coupling_core.base.definitions import DEFINITIONS
+from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import (
@@ -93,7 +93,7 @@ def score(
     diagonal: Float[np.ndarray, "*pair k"],
     off_diagonal: Float[np.ndarray, "*pair k"],
     s: Float[np.ndarray, "*#pair k"],
-    definition: str,
+    definition: DefinitionName,
     p: float = 1.0,
 ) -> Float[np.ndarray, "*pair k"]:
     """Score for every K at once.
@@ -111,7 +111,7 @@ def score(
 
 @known_keywords
 def chance_floor(
-    result: DepthResult | PositionCoupling, definition: str, p: float = 1.0
+    result: DepthResult | PositionCoupling, definition: DefinitionName, p: float = 1.0
 ) -> Float[np.ndarray, "row k"]:
     """The score of independent Haar-random K-frames, for every row and every K.
 
@@ -138,7 +138,7 @@ def floor_by_k(
     jacobian_norm: Float[np.ndarray, " row"],
     width: int,
     sampled: Mapping[str, Float[np.ndarray, "row k"]],
-    definition: str,
+    definition: DefinitionName,
     p: float = 1.0,
 ) -> Float[np.ndarray, "row k"]:
     """`chance_floor` from what is stored of each row's Jacobian."""

@@ -118,7 +118,11 @@ class TwoMaps(Drawn):
         """That the floors are not exact, where they are not."""
         if not self.corrected or self.view.definition not in sampled_definitions():
             return ""
-        return " Its floors are means over 8 random bases, and have an error of their own."
+        a, b = (rounded(scores.floor_error, 4) for scores in (self.a_scores, self.b_scores))
+        return (
+            f" Its floors are means over 8 random bases, with a standard error of {a} in A and {b} "
+            "in B."
+        )
 
     def _average(self, values: Float[np.ndarray, "row column"], of: Any) -> float:
         """Mean of a side's numbers over the pairs counted.

@@ -104,7 +104,8 @@ def expodistance(norms: Float[np.ndarray, "state token"] | Array) -> Float[np.nd
     """Expodistance Var_l(alpha^l) / Avg_l(alpha^l)^2 (Eq. 13), the variance that of a population.
 
     0 is a norm that grows by the same factor in every block. NaN where a state has norm 0, or where
-    the norm neither grows nor shrinks.
+    the norm neither grows nor shrinks from the first state to the last: where the mean rate is 1e-6
+    a block or less, which float32 states do not tell from none.
 
     Args:
         norms: Euclidean norms of x^0 .. x^L (state token).
@@ -186,6 +187,7 @@ def _directions(states: States | Array) -> Float[np.ndarray, "block token d"]:
     """Unit steps; NaN where a step has length 0."""
     steps = _steps(states)
     with np.errstate(divide="ignore", invalid="ignore"):
+        steps = steps / np.abs(steps).max(-1, keepdims=True)  # else squares may overflow
         return steps / np.linalg.norm(steps, axis=-1, keepdims=True)
 
 

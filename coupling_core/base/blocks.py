@@ -27,8 +27,10 @@ def blocks_of(blocks: Blocks, n_blocks: int) -> tuple[int, ...] | None:
     if isinstance(blocks, str):
         return parse_blocks(blocks, n_blocks)
     try:
-        listed = blocks if isinstance(blocks, Iterable) else [blocks]
+        listed = list(blocks) if isinstance(blocks, Iterable) else [blocks]
         numbers = [index(each) for each in listed]
+        if any(isinstance(each, bool) for each in listed):
+            raise TypeError
     except TypeError as error:
         raise InputError(
             f"blocks {blocks!r} cannot be read: expected a text such as '9-16', a range, a list of "

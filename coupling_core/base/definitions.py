@@ -7,7 +7,7 @@ J: independent Haar-random K-frames, for which E norm_F(A - S)^2 = norm(s)^2 + K
 is exact.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -47,7 +47,7 @@ class Definition:
         takes_p: whether the order p of a norm can be chosen.
     """
 
-    name: str
+    name: DefinitionName
     label: str
     formula: str
     origin: str
@@ -130,10 +130,10 @@ _ALL = (
     ),
 )
 
-DEFINITIONS = {each.name: each for each in _ALL}
+DEFINITIONS: Mapping[DefinitionName, Definition] = {each.name: each for each in _ALL}
 """All of them by name, in the order in which they are offered."""
 
 
-def sampled_definitions() -> tuple[str, ...]:
+def sampled_definitions() -> tuple[DefinitionName, ...]:
     """The names of those whose chance floor has no closed form."""
     return tuple(name for name, each in DEFINITIONS.items() if each.floor is None)

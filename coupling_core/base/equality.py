@@ -1,7 +1,7 @@
 """Records that are equal where their content is, arrays included."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ class SameContent:
 def _same(ours: Any, theirs: Any) -> bool:
     if isinstance(ours, np.ndarray) and isinstance(theirs, np.ndarray):
         return np.array_equal(ours, theirs, equal_nan=ours.dtype.kind in "fc")
+    if is_dataclass(ours) and type(ours) is type(theirs) and not isinstance(ours, SameContent):
+        return all(_same(getattr(ours, of.name), getattr(theirs, of.name)) for of in fields(ours))
     if hasattr(ours, "equals"):  # a table
         return bool(ours.equals(theirs))
     if isinstance(ours, Mapping) and isinstance(theirs, Mapping):

@@ -440,7 +440,8 @@ class PathView(AnyView):
     Args:
         fit: "last" fits the components to the last state that is looked at, as the preprint does;
             "all" to all of them.
-        part: all blocks, or the shallower or deeper half of them.
+        part: all blocks, or the shallower or deeper half of them: blocks 1 to L // 2, or those
+            after them.
         first: whether the first token belongs, which often lies far from all others; a token that
             is alone always does.
 

@@ -133,7 +133,8 @@ def each(
                 take(prompt, answer.result, answer.stored)
     if len(failed) == len(prompts):
         first = next(iter(failed.values()))
-        raise type(first)(f"every prompt failed, the first with: {first}")
+        failure = InputError if isinstance(first, InputError) else ComputeError
+        raise failure(f"every prompt failed, the first with: {first}")
 
 
 def _leave_out(prompt: Prompt, error: InputError | ComputeError, failed: Failed) -> None:

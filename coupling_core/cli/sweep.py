@@ -47,7 +47,7 @@ BEGINNING = Path(__file__).with_name("sweep_to_begin_with.toml")
 TABLES = (".csv", ".parquet")
 """Endings of a table of scores."""
 TOLD = 5
-"""Failures that are told one by one."""
+"""Reasons of failures that are told."""
 
 
 @app.command()
@@ -93,7 +93,7 @@ def run(
         return
     journal = sweeps.Journal.of(shelf, plan.id)
     if sweeps.nothing_to_do(plan, shelf):
-        state = sweeps.run(plan, shelf, progress=False)
+        state = sweeps.run(plan, shelf, report=lambda _: None)
     else:
         from coupling_core.experiments.sweeps import clusters
 
@@ -377,13 +377,15 @@ def _last(state: "State") -> str:
 
 
 def _show_failures(failures: list[Any], *, traces: bool = False) -> None:
-    for failure in failures[:TOLD]:
-        what = f"{failure.model}, {failure.kind}, {failure.prompt[:60]!r}"
-        print_lines("", f"failed      {what}: {failure.error}")
+    from coupling_core.experiments.sweeps.journal import by_reason, told_failure
+
+    reasons = by_reason(failures)
+    for failure, n in reasons[:TOLD]:
+        print_lines("", f"failed      {told_failure(failure, n)}")
         if traces and failure.trace:
             print_lines(failure.trace.rstrip())
-    if len(failures) > TOLD:
-        print_lines("", f"and {len(failures) - TOLD} more failed (--json has them all)")
+    if more := sum(n for _, n in reasons[TOLD:]):
+        print_lines("", f"and {more} more failed for other reasons (--json has them all)")
 
 
 def _teller(bar: CountingBar) -> "Report":
@@ -392,7 +394,8 @@ def _teller(bar: CountingBar) -> "Report":
     def report(state: "State") -> None:
         ended = state.stored + state.done + state.failed
         failed = f", {state.failed} failed" * bool(state.failed)
-        at = ", ".join(state.working[:2]) or "waiting for workers"
+        waiting = "waiting for workers" if ended < state.total else "done"
+        at = ", ".join(state.working[:2]) or waiting
         bar(
             ended,
             f"{counted(state.workers, 'worker')}{failed}: {at}",

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from coupling_core.base.definitions import DEFINITIONS
+from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.edits import Edit, Step, flat
 from coupling_core.base.records import Stack
 from coupling_core.engine.loading import find_blocks
@@ -205,7 +205,7 @@ def coupling_matrix(
 def score(
     A: Float[np.ndarray, "k k"],
     s: Float[np.ndarray, " k"],
-    definition: str,
+    definition: DefinitionName,
     p: float = 1.0,
 ) -> float:
     """One score of one matrix, as its formula reads."""
@@ -221,7 +221,7 @@ def random_frame(d: int, k: int, generator: np.random.Generator) -> Float[np.nda
 def chance(
     jacobian: Float[np.ndarray, "d d"],
     s: Float[np.ndarray, " k"],
-    definition: str,
+    definition: DefinitionName,
     frames: int,
     seed: int = 0,
 ) -> Float[np.ndarray, " frame"]:

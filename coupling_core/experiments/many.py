@@ -141,7 +141,8 @@ def measure_many(
     every, each = len(asked) * len(listed), "prompt" if len(listed) == 1 else "measurement"
     with telling(every, shown=progress, of=each) as advance:
         for model in listed:
-            facts = of_weights(model.weights, published().get(model.weights.request.model))
+            named = model.weights.request.model
+            facts = of_weights(model.weights, published([named]).get(named))
             facts |= {"model": model.name} if model.name else {}
             advance(facts["model"], done=0)
             found: dict[int, list[Row]] = {}

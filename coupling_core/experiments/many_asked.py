@@ -2,6 +2,7 @@
 
 import math
 import os
+import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ if TYPE_CHECKING:  # half a second to import
         | DataFrame
         | Iterable[str | Mapping[str, Any] | Sequence[int] | torch.Tensor]
     )
-    Models = Mapping[str, Any] | Iterable[Any]
+    Models = str | os.PathLike[str] | torch.nn.Module | Mapping[str, Any] | Iterable[Any]
 else:
     Prompts = Models = Any
 
@@ -74,6 +75,8 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
     """
     if isinstance(prompts, str | os.PathLike):
         path = Path(prompts)
+        if not path.exists() and isinstance(prompts, os.PathLike):
+            raise InputError(f"the prompts' file {path} is not there")
         if not path.exists():
             raise InputError(
                 f"the prompts are the one text {str(prompts)!r}, which is no file's path: expected "
@@ -127,15 +130,35 @@ def models_of(models: Any) -> list[Model]:
     Raises:
         InputError, ComputeError: where one is out of reach.
     """
-    if isinstance(models, Mapping) and not (models and models.keys() <= _KNOWN):
+    if isinstance(models, Mapping) and not _says_one(models):
         named = [(str(name), model) for name, model in models.items()]
     else:
         one = is_named(models) or isinstance(models, Mapping) or hasattr(models, "parameters")
         named = [("", model) for model in ([models] if one else models)]
     seen: Counter[str] = Counter()
-    found = [_found(name, model, seen) for name, model in named]
+    found = _once(_found(name, model, seen) for name, model in named)
     apart = told_apart(tuple(each.weights for each in found))
     return [replace(each, weights=of) for each, of in zip(found, apart, strict=True)]
+
+
+def _says_one(said: Mapping[str, Any]) -> bool:
+    """Whether a mapping says one model in parts, and not several by their names."""
+    return "model" in said or bool(said and said.keys() <= _KNOWN)
+
+
+def _once(every: Iterable[Model]) -> list[Model]:
+    """Models without those that are named twice; modules of one's own are as many as came."""
+    found: list[Model] = []
+    for model in every:
+        if model.module is None and model in found:
+            warnings.warn(
+                f"{model.name or model.weights.title} comes more than once among the models: it is "
+                "measured once",
+                stacklevel=4,
+            )
+        else:
+            found.append(model)
+    return found
 
 
 def _found(name: str, model: Any, seen: Counter[str]) -> Model:

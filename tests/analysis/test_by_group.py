@@ -112,6 +112,19 @@ def test_sampled_floors_are_told():
         assert ("8 random bases" in found.verdict) == told
 
 
+def test_means_are_written_as_parquet(tmp_path):
+    means = means_by(table(token=np.int64(-1), definition="page"), "topic")
+    means.to_parquet(tmp_path / "m.parquet")
+    assert pd.read_parquet(tmp_path / "m.parquet").attrs["token"] == -1
+
+
+def test_a_column_of_texts_is_told_as_that():
+    with pytest.raises(InputError, match="which has texts in it: choose"):
+        means_by(table(note=list("abcd")), "topic", measure="note")
+    with pytest.raises(InputError, match=r"texts in it: coupling_core\.sweeps\.read_table"):
+        means_by(table(corrected=["0.1", "0.2", "", "x"]), "topic")
+
+
 def test_means_say_of_what_they_are():
     of = table(definition="page", role="B", token=[1, 1, 2, 2])
     found = means_by(of, "topic", measure="corrected")

@@ -33,13 +33,41 @@ def test_means_and_tokens_are_those_planted():
     b = grown([4.0, 2.0, 2.0], [2.0, 2.0, np.nan])
     table = compare(a, b).to_pandas().set_index("number")
     straight = table.loc["line_shape"]
-    assert (straight.a, straight.b, straight.difference) == (3.0, 2.0, 1.0)
+    # The third token has no score in B, and so counts in neither.
+    assert (straight.a, straight.b, straight.difference) == (1.5, 2.0, -0.5)
     assert (straight.a_above, straight.tokens) == (0, 2)
     grows = table.loc["growth"]
     np.testing.assert_allclose([grows.a, grows.b], np.log(2) * np.array([2, 4 / 3]), rtol=1e-6)
     assert (grows.a_above, grows.tokens) == (2, 3)
-    assert "3.000 in A and 2.000 in B (more in A at 0 of 2 tokens)" in compare(a, b).verdict
+    told = "1.500 in A and 2.000 in B (more in A at 0 of 2 tokens; the 1 others have none in both)"
+    assert told.replace("1 others have", "other has") in compare(a, b).verdict
     assert compare(a, b).to_pandas().attrs["a_prompt"] == a.prompt_text
+
+
+@pytest.mark.parametrize("shape", [np.inf, np.nan])
+def test_what_no_token_has_is_told(shape):
+    a, b = grown([2.0, 2.0], [shape, shape]), grown([2.0, 3.0], [1.0, 1.5])
+    table = compare(a, b).to_pandas().set_index("number")
+    assert (table.tokens["line_shape"], table.a_above["line_shape"]) == (0, 0)
+    assert table.loc["line_shape", ["a", "b", "difference"]].isna().all()
+    told = "1 of a straight path, is not to be compared (no token has a finite one in both)"
+    assert told in compare(a, b).verdict
+    other = compare(a, grown([2.0, 3.0, 2.0], [1.0, 1.5, 2.0])).verdict
+    assert "of no token in A and 1.500 in B" in other
+
+
+def test_a_verdict_counts_the_tokens_that_it_is_over():
+    of = {
+        (1.0, 3.0, np.nan): "2.00 on average over 2 tokens, 1 token with a step of length 0 left",
+        (1.0, np.inf, np.inf): "over 1 token, 2 tokens whose path comes back to its start left out",
+        (np.inf, np.inf, np.nan): "No token has a finite line-shape score: there are 1 token with",
+        (1.0, 2.0, 3.0): "2.00 on average over 3 tokens; that of",
+    }
+    for shapes, told in of.items():
+        assert told in grown([2.0, 2.0, 2.0], shapes).verdict
+    still = grown([0.0, 0.0], [1.0, 1.0])
+    assert "How the norm grows is not known of any token" in still.verdict
+    assert "nan" not in still.verdict
 
 
 def test_other_tokens_are_compared_by_means_and_by_depth():

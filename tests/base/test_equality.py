@@ -41,6 +41,17 @@ def record():
     )
 
 
+@dataclass(frozen=True)
+class Estimate:
+    value: float
+
+
+def test_a_record_in_a_record_is_equal_by_its_content_too():
+    one = replace(record(), names=(Estimate(float("nan")),))
+    assert one == pickle.loads(pickle.dumps(one))
+    assert one != replace(one, names=(Estimate(1.0),))
+
+
 CHANGED = {
     "values": np.array([1.0, 2.0]),
     "names": ("a", np.arange(3)),

@@ -15,7 +15,8 @@ import coupling_core
 from coupling_core import InputError
 
 ROOT = Path(__file__).parents[2]
-NAMES = [name for name in coupling_core.__all__ if name not in ("sweeps", "DEFINITIONS", "Kind")]
+OTHERS = ("sweeps", "DEFINITIONS", "DefinitionName", "Kind")
+NAMES = [name for name in coupling_core.__all__ if name not in OTHERS]
 
 
 def described(it: object) -> set[str]:

@@ -94,6 +94,14 @@ def test_a_narrow_model_is_looked_at_at_its_width_where_no_k_is_said(run, folder
     assert mean == pytest.approx(alone.mean().corrected, abs=1e-9)
 
 
+@pytest.mark.parametrize("command", ["depth", "graph", "tokens"])
+def test_a_k_beyond_the_width_is_told_in_a_line(run, folder, listed, command):
+    status, _, err = run(command, "--model", folder, "--prompts", listed, "--k", 33)
+    assert (status, "Traceback" in err) == (2, False), err
+    told = "error: every prompt failed, the first with: K must lie in 1..32 (the model's width)"
+    assert told in err.splitlines()[-1]
+
+
 def test_ctrl_c_says_how_many_are_stored_and_the_same_command_goes_on(
     run, folder, listed, monkeypatch
 ):

@@ -229,7 +229,7 @@ def test_a_sweep_that_another_process_runs_is_left_to_it(run, lay):
         (("--workers", 2, "--scheduler", "tcp://x:1"), "--workers and --scheduler came: give one"),
         (("--jobs", 2), "--jobs are Slurm's"),
         (("--workers", 0), "greater than or equal to 1"),
-        (("--out", "x.html"), "--out ends in .csv, and 'x.html' came"),
+        (("--out", "x.html"), "--out ends in .csv, .parquet, and 'x.html' came"),
         (("--out", "none/x.csv"), "there is no folder none"),
         (("--fast",), "No such option"),
     ],
@@ -265,13 +265,25 @@ def test_the_status_tells_of_the_last_run_and_of_its_failures(run, lay):
     status, out, _ = run("sweep", "status", "few.toml")
     assert status == 0
     assert "last run    stopped, after 70 s; 7 failed\n" in out
-    assert out.count("memory ran out") == 5
-    assert out.count("Traceback: deep") == 5
-    assert "and 2 more failed (--json has them all)" in out
+    assert f"failed      {MODELS[1]}, depth, '0' and 6 more: memory ran out" in out
+    assert out.count("Traceback: deep") == 1
     said = printed(run("sweep", "status", "few.toml", "--json"))
     assert len(said["failed"]) == 7
     assert said["failed"][0]["attempts"] == 3
     assert (said["state"]["ended"], said["runs"]) == ("stopped", False)
+
+
+def test_the_most_frequent_reasons_are_told(run, lay):
+    plan, store = plan_of(lay()), Store()
+    journal = Journal.of(store, plan.id)
+    journal.begin(plan.described)
+    failure = Failure(MODELS[1], EXAMPLES[0], "depth", "the hub is out of reach")
+    rare = [replace(failure, error=f"reason {n}") for n in range(6)]
+    journal.note_failures([failure, *rare, failure])
+    _, out, _ = run("sweep", "status", "few.toml")
+    assert out.index("and 1 more: the hub is out of reach") < out.index("reason 0")
+    assert "reason 4" not in out
+    assert "and 2 more failed for other reasons (--json has them all)" in out
 
 
 # ---- what it says
@@ -333,7 +345,7 @@ def test_a_report_as_json_and_csv(run, lay, tmp_path):
         (("--k", 0), "not 0"),
         (("--k=-3",), "not -3"),
         (("--k", "many"), "should be a valid number"),
-        (("--out", "r.pdf"), "--out ends in .html, .csv, and 'r.pdf' came"),
+        (("--out", "r.pdf"), "--out ends in .html, .csv, .parquet, and 'r.pdf' came"),
         (("--out", "/none/r.html"), "there is no folder /none"),
         (("--subset", "above-45"), "no model is left: score > 45"),
         (("--subset", "best"), "'best' is not one of"),

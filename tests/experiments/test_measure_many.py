@@ -1,6 +1,8 @@
 """Many prompts with several models from Python: the table of a sweep, and two models compared."""
 
 import inspect
+import pickle
+from pathlib import Path
 
 import by_hand
 import numpy as np
@@ -266,11 +268,36 @@ def test_a_prompt_that_fails_is_left_out_and_told(own):
         (["a"], [{"model": "minilm-l6", "variant": "x"}], "a model of a name says variant"),
         (["a"], [{"model": nn.Linear(2, 2), "dtype": "float16"}], "of your own says dtype"),
         (["a"], [], "nothing is to be measured"),
+        (["a"], {"model": "minilm-l6", "untraind": 1}, "a model of a name says untraind"),
+        (Path("gone.csv"), ["minilm-l6"], "the prompts' file gone.csv is not there"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_in_words(prompts, models, words):
     with pytest.raises(InputError, match=words):
         asked(prompts, models)
+
+
+def test_a_model_that_comes_twice_is_measured_once(where, own):
+    with pytest.warns(UserWarning, match="llama comes more than once among the models"):
+        table = asked(["The cat sat"], [where, where, own, own], k=4)
+    assert table["model"].tolist() == ["llama", *dict.fromkeys(table["model"][1:])]
+    assert len(table) == 3  # of modules nobody knows whether they are one
+    named = asked(["The cat sat"], {"a": where, "b": where}, k=4)
+    assert named["model"].tolist() == ["a", "b"]
+
+
+def test_each_difference_has_what_stands_beside_its_prompt():
+    table = planted(6).assign(topic=list("xyzxyz") * 2, difficulty=1.0, definition="paper")
+    found = compare_models(table, "a", "b")
+    each = found.by_prompt()
+    assert list(each) == ["prompt", "topic", "a", "b", "difference"]
+    topics = dict(zip(table["prompt"], table["topic"], strict=True))
+    assert each["topic"].tolist() == [topics[prompt] for prompt in each["prompt"]]
+    assert each["difference"].mean() == pytest.approx(found.difference)
+    told = {"a": "a", "b": "b", "measure": "corrected", "kind": "depth", "k": 8.0}
+    assert each.attrs == told | {"definition": "paper", "role": "", "final_norm": "", "token": None}
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert hash(found) == hash(compare_models(table, "a", "b"))
 
 
 def planted(n=60, shift=0.05, seed=0, ks=(8,)):

@@ -4,12 +4,16 @@ import inspect
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tiny
 
 from coupling_core import InputError, Request, Store
 from coupling_core.experiments.sweeps import make, read, run
 from coupling_core.experiments.sweeps.definition import parse
+from coupling_core.experiments.sweeps.plan import published
+from coupling_core.experiments.sweeps.table import of_weights
+from coupling_core.sources.catalogue import CatalogueModel, write_catalogue
 
 SWEEP = """
 name = "few"
@@ -238,7 +242,7 @@ def test_a_sweep_of_which_every_model_is_too_narrow_is_refused_before_it_begins(
 
 def test_other_complaints_are_counted_once_a_value():
     said = {"name": "n", "models": [{"model": "a/b"}], "prompts": [{"text": "The cat"}]}
-    with pytest.raises(InputError, match=r"k: expected a valid integer, and 'eight' came$"):
+    with pytest.raises(InputError, match=r"k: expected a whole number .*, and 'eight' came$"):
         read(said | {"k": "eight"})
 
 
@@ -262,8 +266,13 @@ def test_what_reads_a_sweep_takes_its_file(lay_out):
         ({"models": ["smollm2-135m"]}, "models 1: expected a table, such as { model = 'smollm2"),
         ({"prompts": []}, "prompts: expected one at least"),
         ({"prompts": ["x"]}, 'or dicts such as {"text": "The cat sat"}'),
-        ({"prompts": [{"text": "The cat"}, {"txt": "x"}]}, "prompts 2: key 'txt' is unknown (did you mean 'text'"),
+        (
+            {"prompts": [{"text": "The cat"}, {"txt": "x"}]},
+            "prompts 2: key 'txt' is unknown (did you mean 'text'",
+        ),
         ({"prompts": [{"text": 3}]}, "prompts 1: text is a text in quotes, and 3 came"),
+        ({"k": 1.5}, "k: expected a whole number from 1, or a share of each model's width below 1"),
+        ({"k": [5, 0.9], "kinds": ["self"]}, "K = 0.9, a share of the width, stands alone"),
         ({"token": 0}, "token: expected 1..n, or -1 and less from the end, and 0 came"),
         ({"models": 3, "prompts": 3}, r"and 1 more (prompts)"),
     ],
@@ -273,6 +282,32 @@ def test_what_python_said_is_told_in_its_words(said, told):
     with pytest.raises(InputError) as refused:
         read(usual | said)
     assert told in str(refused.value)
+
+
+def test_a_score_of_ones_own_model_is_in_the_table(tmp_path):
+    folder = tiny.folder(tmp_path / "model")
+    said = {"name": "n", "k": 4, "prompts": [{"text": "The cat"}]}
+    plain = make(said | {"models": [{"model": str(folder)}]})
+    scored = make(said | {"models": [{"model": str(folder), "score": 41, "untrained": [0]}]})
+    assert [weights.score for weights in scored.weights] == [41, None]
+    facts = [of_weights(weights, None) for weights in scored.weights]
+    assert facts[0]["score"] == 41
+    assert np.isnan(facts[1]["score"])
+    alone = make(said | {"models": [{"model": str(folder), "score": 41}]})
+    assert plain.id == alone.id  # nothing is measured otherwise
+    with pytest.raises(InputError, match="a score is that of one set of trained weights"):
+        read(said | {"models": [{"suite": "mini-64", "score": 41}]})
+
+
+def test_the_catalogue_names_a_folder_by_its_own_name(tmp_path, monkeypatch):
+    folder = tiny.folder(tmp_path / "mine")
+    monkeypatch.setenv("COUPLING_HOME", str(tmp_path))
+    known = CatalogueModel("mine", "Family", 100, 2, 32, score=30.0)
+    write_catalogue(tmp_path / "models.csv", [known])
+    said = {"name": "n", "k": 4, "prompts": [{"text": "The cat"}]}
+    (weights,) = make(said | {"models": [{"model": str(folder)}]}).weights
+    assert weights.family == "Family"
+    assert published([str(folder)]) == {str(folder): known}
 
 
 def test_a_k_that_a_narrow_model_lacks_is_left_out_whatever_it_is(tmp_path, caplog):

@@ -72,6 +72,15 @@ def test_what_is_no_csv_is_refused(tmp_path, content):
         read_table(tmp_path / "t.csv")
 
 
+def test_only_what_was_written_is_read(tmp_path):
+    table = TABLE.drop(columns=["line_shape", "loss", "score", "definition"])
+    for name in ("t.csv", "t.parquet"):
+        write_table(tmp_path / name, table)
+        assert list(read_table(tmp_path / name)) == list(table)
+    with pytest.raises(InputError, match=r"a table is written as \.csv or \.parquet"):
+        write_table(tmp_path / "t.xlsx", table)
+
+
 def test_a_place_that_cannot_be_written_is_told(tmp_path):
     with pytest.raises(InputError, match="cannot be written"):
         write_table(tmp_path / "none" / "t.csv", TABLE)
@@ -117,11 +126,13 @@ def test_what_is_no_parquet_is_refused(tmp_path):
 
 def test_columns_of_the_prompts_own_come_back_as_they_were(tmp_path):
     n = len(TABLE)
-    own = {"topic": ["=sum", *[""] * (n - 1)], "year": [1999] * n, "id": ["007"] * n}
+    own = {"topic": ["=sum", *[""] * (n - 1)], "year": [1999] * n, "code": ["007"] * n}
+    own |= {"ok": [True, *[False] * (n - 1)]}
     write_table(tmp_path / "t.csv", TABLE.assign(**own, share=[0.5] + [np.nan] * (n - 1)))
     again = read_table(tmp_path / "t.csv")
     assert again["year"].tolist() == own["year"]
-    assert again["id"].tolist() == own["id"]
+    assert again["code"].tolist() == own["code"]
+    assert again["ok"].tolist() == own["ok"]
     assert again["topic"].fillna("").tolist() == own["topic"]
     assert again["share"].tolist()[0] == 0.5
     assert again["share"].isna().sum() == n - 1

@@ -177,6 +177,22 @@ def test_a_table_that_names_no_source_is_told(table, why):
     assert why in str(told.value)
 
 
+@pytest.mark.parametrize("name", ["t.tsv", "t.json", "t.parquet", "t.YAML"])
+def test_a_table_of_another_form_is_no_list_of_prompts(tmp_path, name):
+    (tmp_path / name).write_text("prompt\tn\nThe cat\t1\n")
+    with pytest.raises(InputError, match="is no text with a prompt a line"):
+        read_file(tmp_path / name)
+
+
+def test_columns_of_true_and_false_are_that(tmp_path):
+    (tmp_path / "t.csv").write_text("prompt,ok,code\nThe cat,True,007\nThe dog,,010\nA,False,1\n")
+    assert [prompt.fields for prompt in read_file(tmp_path / "t.csv")] == [
+        {"ok": True, "code": "007"},
+        {"ok": None, "code": "010"},
+        {"ok": False, "code": "1"},
+    ]
+
+
 def test_a_single_prompt_stands_for_itself():
     found = load(PromptSource(text="Hello there"))
     assert found.prompts == (Prompt("Hello there", "text", 1),)

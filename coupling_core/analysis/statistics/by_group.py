@@ -70,7 +70,8 @@ def means_by(
         }
         rows.append(named_as | numbers)
     groups = pd.DataFrame(rows)
-    alike = {name: table[name].iloc[0] for name in apart if name not in several}
+    # As Python's own numbers, which a Parquet file can tell too.
+    alike = {name: table[name].tolist()[0] for name in apart if name not in several}
     groups.attrs |= {name: one for name, one in alike.items() if not pd.isna(one)}
     groups.attrs["measure"] = measure
     return groups

@@ -130,8 +130,9 @@ def require_measure(table: pd.DataFrame, measure: str) -> None:
         return
     others = {*COLUMNS, *HOW, *PERFORMANCES, "tokens", "difficulty"} - {"chance"}
     numbers = [str(name) for name in table.select_dtypes("number") if name not in others]
-    is_text = ", which has texts in it: coupling_core.sweeps.read_table reads such a file as it was"
-    held = is_text if measure in table else nearest(measure, numbers)
+    held = ", which has texts in it" if measure in table else nearest(measure, numbers)
+    if measure in table and pd.to_numeric(table[measure], errors="coerce").notna().any():
+        held += ": coupling_core.sweeps.read_table reads such a file as it was"
     raise InputError(
         f"{measure!r} is no column of numbers of this table{held}: choose "
         f"one with measure=..., of {', '.join(numbers) or 'which it has none'}"

@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float
 
 from coupling_core.base.arrays import require_array
 from coupling_core.base.blocks import Blocks, blocks_of
+from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.drawing import DepthFigure, Drawing, FigureName, TokensFigure
 from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
@@ -98,6 +99,35 @@ class ScoreMap(SameContent, Drawn):
         raise InputError(
             f"a {type(self).__name__} has three arrays: take its .corrected, .coupling or .chance"
         )
+
+    @property
+    def floor_error(self) -> float:
+        """How far the chance floors are off where they are means over a few random bases.
+
+        Returns:
+            their standard error, the mean over the rows; 0 where the floors are exact, NaN where
+            nothing tells it.
+        """
+        of: Any = self.result
+        if self.view is not None and self.view.definition not in sampled_definitions():
+            return 0.0
+        if self.view is None or getattr(of, "chance_error", None) is None:
+            return float("nan")
+        errors = of.chance_error[of.sampled.index(self.view.definition), self._rows()]
+        return float(errors[:, self.view.k - 1].mean())
+
+    def _rows(self) -> Any:
+        """Which rows of the result's own these are."""
+        return slice(None)
+
+    @property
+    def _floor_told(self) -> str:
+        """That the floors are not exact, where they are not."""
+        error = self.floor_error
+        if not error:
+            return ""
+        far = f", with a standard error of {rounded(error, 4)}" * (error == error)
+        return f" The floors are means over 8 random bases{far}."
 
     def strongest(self, n: int = 10) -> "DataFrame":
         """The pairs with the highest chance-corrected scores.
@@ -234,7 +264,7 @@ class Scores(ScoreMap):
         return (
             f"In the mean over the pairs l ≠ l'{self._at_k}, c is {rounded(mean.coupling)}, its "
             f"chance floor {rounded(mean.chance)}, and the score of each pair, corrected "
-            f"by its own floor, {rounded(mean.corrected)}."
+            f"by its own floor, {rounded(mean.corrected)}.{self._floor_told}"
         )
 
     def _why_none(self) -> str:
@@ -302,6 +332,9 @@ class Scores(ScoreMap):
             "scores are gone through by the numbers of their blocks, scores.blocks, or pair by "
             "pair, scores.to_pandas().itertuples()"
         )
+
+    def _rows(self) -> Any:
+        return np.array(self.blocks) - 1
 
     def _numbers(self, blocks: Blocks) -> tuple[int, ...]:
         """The numbers of blocks, 1..L; raises `InputError` where there is none like it."""
@@ -372,7 +405,7 @@ class PositionScores(ScoreMap):
         mean = self.means.corrected
         over, why = self._pairs_told()
         told = f"The mean chance-corrected score over {over}{self._at_k}{of} is {rounded(mean)}."
-        told += why
+        told += why + self._floor_told
         if self.result is None:
             return told
         if self.result.request.block is not None:

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from coupling_core.analysis.scores import score
+from coupling_core.base.definitions import DefinitionName
 from coupling_core.engine.matrix_products import product
 
 SQUARES = 2**22
@@ -73,7 +74,7 @@ def sample_chance(
     jacobian: Float[Tensor, "d d"],
     s: Float[np.ndarray, " k"],
     frames: Float[Tensor, "side frame k d"],
-    definitions: Sequence[str],
+    definitions: Sequence[DefinitionName],
 ) -> tuple[Float[np.ndarray, "sampled k"], Float[np.ndarray, "sampled k"]]:
     """Scores of a Jacobian with random frames: mean and its standard error.
 

@@ -122,6 +122,8 @@ class Models(_Table):
         quantize: bitsandbytes' form of the weights.
         stack: of an encoder-decoder model.
         family: what it is grouped with; that of the catalogue, or the suite, unless told.
+        score: how well the trained weights do on benchmarks, in percent; the catalogue's unless
+            told.
     """
 
     model: str | None = None
@@ -134,6 +136,7 @@ class Models(_Table):
     quantize: Quantisation | None = None
     stack: Stack | None = None
     family: str | None = None
+    score: Annotated[float, Field(ge=0, le=100, strict=False)] | None = None
 
     @model_validator(mode="after")
     def _one_of_two(self) -> "Models":
@@ -143,6 +146,8 @@ class Models(_Table):
             raise ValueError("a suite has steps; revisions and untrained twins are of a model")
         if self.model and self.steps:
             raise ValueError("steps are those of a suite; a model of the hub has revisions")
+        if self.score is not None and (self.suite or len(self.revisions) > 1 or not self.trained):
+            raise ValueError("a score is that of one set of trained weights")
         if self.quantize and self.untrained:
             raise ValueError("an untrained twin cannot be quantised: give it a table of its own")
         if not (self.trained or self.untrained):
@@ -192,7 +197,8 @@ class Sweep(_Table):
         k: at which K the table has scores; below 1 it is a share of each model's width.
         k_view: side of the stored matrices: few, for there are many results.
         token: the one measured, where a kind has one; where it is not said, the last of a text,
-            the class token of an image, and of `fixed-input` the first.
+            the class token of an image, and of `fixed-input` the first token. To say -1 is another
+            thing: the last of all.
         final_norm: whether it belongs to the last block.
         definition: of the score.
         role: A or B.
@@ -220,6 +226,11 @@ class Sweep(_Table):
     def _measurable(self) -> "Sweep":
         between_tokens = [kind for kind in self.kinds if kind_of(kind).means]
         lost = [k for k in self.k if k not in GRID and k != max(self.k)]
+        if between_tokens and lost and lost[0] < 1:
+            raise ValueError(
+                f"K = {lost[0]:g}, a share of the width, stands alone with {between_tokens[0]!r}, "
+                "whose means are kept at few K beside the largest"
+            )
         if between_tokens and lost:
             raise ValueError(
                 f"K = {lost[0]:g} is not kept of {between_tokens[0]!r}, whose means are at "
@@ -357,6 +368,9 @@ def _told(error: ValidationError, given: Mapping[str, Any]) -> str:
         what = f"expected a list, and {first['input']!r} came"
     elif what.startswith(_EXPECTED):
         what = f"expected {what.removeprefix(_EXPECTED)}, and {first['input']!r} came"
+    if parts[:1] == ["k"] and first["type"] == "int_type":
+        what = "expected a whole number from 1, or a share of each model's width below 1"
+        what += f", and {first['input']!r} came"
     if first["type"] in ("model_type", "dataclass_type", "model_attributes_type"):
         what = f"expected a table, such as {{ model = {first['input']!r} }}"
     if first["type"] == "too_short":

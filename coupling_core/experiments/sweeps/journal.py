@@ -11,7 +11,8 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -192,6 +193,27 @@ class Journal:
             return _read(self.witness)
         except (OSError, ValueError, RecursionError):
             return {}
+
+
+def by_reason(failures: Iterable[Failure]) -> list[tuple[Failure, int]]:
+    """The first failure of each reason, and how many there are of it; the most frequent first."""
+    firsts: dict[str, Failure] = {}
+    times: Counter[str] = Counter()
+    for failure in failures:
+        firsts.setdefault(failure.error, failure)
+        times[failure.error] += 1
+    return [(firsts[error], n) for error, n in times.most_common()]
+
+
+def told_failure(failure: Failure, n: int) -> str:
+    """What could not be measured and why.
+
+    Args:
+        failure: the first for its reason.
+        n: how many there are.
+    """
+    what = f"{failure.model}, {failure.kind}, {failure.prompt[:60]!r}"
+    return f"{what}{f' and {n - 1} more' * (n > 1)}: {failure.error}"
 
 
 _STATE, _FAILURES = TypeAdapter(State), TypeAdapter(list[Failure])

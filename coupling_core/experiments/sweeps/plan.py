@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from coupling_core.base.errors import ComputeError, InputError
@@ -41,6 +42,7 @@ class Weights:
         step: of that run; None for none.
         width: d; 0 where nobody needs to know it.
         place: where they are, if others have the same name.
+        score: how well they do, in percent, as the sweep has it; None where it has none.
     """
 
     request: Request
@@ -51,6 +53,7 @@ class Weights:
     step: int | None = None
     width: int = 0
     place: str = ""
+    score: float | None = None
 
     @property
     def title(self) -> str:
@@ -114,6 +117,7 @@ class Plan:
         asked = self.sweep.model_dump(
             mode="json",
             include={"models", "kinds", "k", "token", "final_norm", "definition", "role"},
+            exclude={"models": {"__all__": {"score"}}},  # nothing is measured otherwise
         )
         texts = [prompt.text for prompt in self.prompts]
         text = json.dumps([asked, texts], sort_keys=True)
@@ -207,9 +211,24 @@ class Plan:
         return found.key if found and not found.provenance.get("final_norm", True) else ""
 
 
-def published() -> dict[str, CatalogueModel]:
-    """What is published of models, by what names them."""
-    return {model.id: model for model in catalogue()}
+def require_plan(plan: object) -> None:
+    """Refuse what is no plan, and say how one is made.
+
+    Raises:
+        InputError: says what came.
+    """
+    if not isinstance(plan, Plan):
+        raise InputError(
+            f"a {type(plan).__name__} came where a plan is needed: sweeps.make(sweep) makes it of "
+            "a sweep's file, a dict or what read(...) gives"
+        )
+
+
+def published(models: Iterable[str]) -> dict[str, CatalogueModel]:
+    """What the catalogue says of models: by what names them, or of a folder by its own name."""
+    known = {each.id: each for each in catalogue()}
+    found = {model: known.get(model) or known.get(Path(model).name) for model in models}
+    return {model: of for model, of in found.items() if of is not None}
 
 
 def make(sweep: Sweep | str | os.PathLike[str] | Mapping[str, Any]) -> Plan:
@@ -232,7 +251,7 @@ def make(sweep: Sweep | str | os.PathLike[str] | Mapping[str, Any]) -> Plan:
             prompts.setdefault(prompt.text, prompt)
     found = [each for models in sweep.models for each in _weights(models)]
     if sweep.needs_widths:
-        found = [_fit(with_width(each), sweep) for each in found]
+        found = [_fit(with_width(each), sweep) for each in told_apart(tuple(dict.fromkeys(found)))]
         _require_some_fit(found, sweep)
         _tell_narrow(found, sweep)
     weights = tuple(dict.fromkeys(found))  # a table may name what another one has
@@ -262,14 +281,14 @@ def _weights(models: Models) -> Iterator[Weights]:
     for name in models.revisions or (None,):
         asked = replace(_asked(models, model), revision=name)
         if models.trained:
-            yield _found(asked, family)
+            yield replace(_found(asked, family), score=models.score)
         for seed in models.untrained:
             yield _found(replace(asked, untrained=seed), family)
 
 
 def family_of(model: str) -> str:
     """What a model is grouped with where nobody says: as it is published, or its own name."""
-    known = published().get(model)
+    known = published([model]).get(model)
     return (known.family if known else "") or model.rpartition("/")[2]
 
 
@@ -321,7 +340,7 @@ def _tell_narrow(found: Sequence[Weights], sweep: Sweep) -> None:
 
 def with_width(weights: Weights) -> Weights:
     """Weights with their width: as it is published, or from their config."""
-    known = published().get(weights.request.model)
+    known = published([weights.request.model]).get(weights.request.model)
     if weights.problem or known:
         return replace(weights, width=known.width if known else 0)
     from coupling_core.measuring.probe import probe  # torch

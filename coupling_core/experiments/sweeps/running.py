@@ -10,11 +10,17 @@ from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.errors import ComputeError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.experiments.many_progress import telling
-from coupling_core.experiments.sweeps.journal import Failure, Journal, State
-from coupling_core.experiments.sweeps.plan import Item, Plan
+from coupling_core.experiments.sweeps.journal import (
+    Failure,
+    Journal,
+    State,
+    by_reason,
+    told_failure,
+)
+from coupling_core.experiments.sweeps.plan import Item, Plan, require_plan
 from coupling_core.experiments.sweeps.turns import Turns
 from coupling_core.experiments.sweeps.worker import Outcome, work
 from coupling_core.store.disk import Store, as_store
@@ -25,6 +31,8 @@ if TYPE_CHECKING:  # a status or a table needs no cluster
 
 Report = Callable[[State], None]
 
+FEW = 3
+"""Reasons of failures that are told."""
 AHEAD = 2
 """Measurements that a worker has been given: while it does one, the next is on its way."""
 GONE = 600.0
@@ -55,6 +63,7 @@ def run(
     client: "Client | None" = None,
     report: Report | None = None,
     *,
+    workers: int | None = None,
     progress: bool = True,
 ) -> State:
     """Measure what the store lacks of a sweep.
@@ -66,6 +75,8 @@ def run(
         client: of the cluster; None starts workers on this machine where there is something to
             do, one a GPU or one on the processor. They are processes of their own: a script that
             runs a sweep does so below `if __name__ == "__main__":`.
+        workers: how many are started here, where no client is given; None is one a GPU, or one on
+            the processor.
         report: told how far it is, about once a second and at the end, in place of a bar.
         progress: whether a terminal or a notebook shows a bar, where no report is given; where
             neither is, a line on stderr now and then.
@@ -78,38 +89,27 @@ def run(
         ComputeError: where the store cannot be written, or the cluster is lost; what was measured
             until then is stored.
     """
-    _require_plan(plan)
+    require_plan(plan)
     store = as_store(store)
     if report is None:
         with _bar(plan, shown=progress) as report:
-            state = run(plan, store, client, report)
-        if failures := Journal.of(store, plan.id).failures():
-            first = failures[0]
-            warnings.warn(
-                f"{state.failed} of {len(plan)} failed, the first {first.model}, {first.kind}, "
-                f"{first.prompt!r}: {first.error}",
-                stacklevel=3,
-            )
+            state = run(plan, store, client, report, workers=workers)
+        if reasons := by_reason(Journal.of(store, plan.id).failures()):
+            told = "; ".join(told_failure(*one) for one in reasons[:FEW])
+            more = f"; and {len(reasons) - FEW} other reasons" * (len(reasons) > FEW)
+            warnings.warn(f"{state.failed} of {len(plan)} failed: {told}{more}", stacklevel=3)
         return state
     try:
         if client or nothing_to_do(plan, store):
             return _Run(plan, store, client, report).to_its_end()
         from coupling_core.experiments.sweeps import clusters
 
-        with clusters.local() as here:
+        with clusters.local(workers) as here:
             return _Run(plan, store, here, report).to_its_end()
     except KeyboardInterrupt:
         done = len(plan) - len(plan.missing(store))
         stopped = f"stopped: {done} of {len(plan)} stored, the same call goes on"
         raise KeyboardInterrupt(stopped) from None
-
-
-def _require_plan(plan: object) -> None:
-    if not isinstance(plan, Plan):
-        raise InputError(
-            f"a {type(plan).__name__} came where a plan is needed: sweeps.make(sweep) makes it of "
-            "a sweep's file, a dict or what read(...) gives"
-        )
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from coupling_core.base.reading import opened
 from coupling_core.base.records import HOW, PERFORMANCES, Role, View
 from coupling_core.base.results import Result
 from coupling_core.base.writing import write_whole, writing
-from coupling_core.experiments.sweeps.plan import Plan, Weights, published
+from coupling_core.experiments.sweeps.plan import Plan, Weights, published, require_plan
 from coupling_core.sources.catalogue import CatalogueModel
 from coupling_core.sources.file_hashes import hash_of
 from coupling_core.sources.prompts import Prompt, own_cells, own_columns, read_back
@@ -48,28 +48,35 @@ COLUMNS = (
     "kind", "k", *HOW, *MEASURED, "certified", "key",
 )  # fmt: skip
 
+TABLES = (".csv", ".parquet")
+"""Endings of a table's file."""
+
 _DIGITS = "%.6g"
 
 Row = dict[str, object]
 
 
 def make_table(
-    plan: Plan, store: Store | str | os.PathLike[str]
+    plan: Plan, store: Store | str | os.PathLike[str] | None = None
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """Read what is stored of a sweep.
 
     Args:
         plan: the sweep.
-        store: where its results are, a `Store` or its folder.
+        store: where its results are, a `Store` or its folder; None is that of the command line.
 
     Returns:
         the table, whose last columns are the prompts' own, and why a stored result has no row, by
         its key.
+
+    Raises:
+        InputError: where no plan came.
     """
+    require_plan(plan)
     store = as_store(store)
     rows: list[Row] = []
     left_out: dict[str, str] = {}
-    models = published()
+    models = published(each.request.model for each in plan.weights)
     known = [of_weights(each, models.get(each.request.model)) for each in plan.weights]
     own = own_columns([prompt.fields for prompt in plan.prompts], COLUMNS)
     for item, key in zip(plan.items(), plan.stored(store), strict=True):
@@ -101,10 +108,13 @@ def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
         table: of a sweep or of `measure_many`.
 
     Raises:
-        InputError: where it cannot be written, or a column of a Parquet file has texts and numbers.
+        InputError: where it cannot be written, its name ends otherwise, or a column of a Parquet
+            file has texts and numbers.
         ComputeError: where the disk is full.
     """
     path = Path(path)
+    if path.suffix not in TABLES:
+        raise InputError(f"a table is written as {' or '.join(TABLES)}, and {path.name!r} came")
     content = _parquet(path, table) if path.suffix == ".parquet" else table_csv(table)
     with writing(path):
         write_whole(path, content)
@@ -161,20 +171,20 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
             table = _from_parquet(file) if path.suffix == ".parquet" else _from_csv(file)
     except (OSError, ValueError) as error:
         raise InputError(f"the table {path} cannot be read: {error}") from error
-    may_lack = (*OF_ONE_KIND, *PERFORMANCES, *HOW)
-    table = table.assign(**{name: np.nan for name in may_lack if name not in table})
-    if lacking := [name for name in COLUMNS if name not in table]:
+    may_lack = {*OF_ONE_KIND, *PERFORMANCES, *HOW}
+    if lacking := [name for name in COLUMNS if name not in table and name not in may_lack]:
         raise InputError(
             f"the table {path} has no column {lacking[0]!r}: expected one as `coupling sweep run` "
             "writes it"
         )
-    for name in {*HOW} & {*_TEXTS}:
+    for name in {*HOW} & {*_TEXTS} & {*table}:
         table[name] = table[name].replace("", np.nan)
+    numeric = [name for name in _NUMERIC if name in table]
     try:
-        table = table.astype(dict.fromkeys(_NUMERIC, float))
+        table[numeric] = table[numeric].replace("", np.nan).astype(float)
     except ValueError as error:
         raise InputError(f"the table {path} has a text where a number belongs: {error}") from error
-    table = table.replace([np.inf, -np.inf], np.nan)
+    table[numeric] = table[numeric].replace([np.inf, -np.inf], np.nan)
     without_k = [name for name, kind in kinds().items() if not kind.has_k]
     scored, counted = ~table["kind"].isin(without_k), table[["k", "width"]]
     if not ((counted >= 1) & (counted % 1 == 0))[scored].all(axis=None):
@@ -187,16 +197,11 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 
 def _from_csv(file: BinaryIO) -> pd.DataFrame:
-    table = pd.read_csv(
-        file,
-        dtype=dict.fromkeys(_TEXTS, str),
-        keep_default_na=False,
-        na_values={name: [""] for name in _NUMERIC},
-    )
+    table = pd.read_csv(file, dtype=str, keep_default_na=False)
     for name in [name for name in _TEXTS if name in table]:
-        table[name] = table[name].map(as_read, na_action="ignore")
+        table[name] = table[name].map(as_read)
     for name in [str(name) for name in table if name not in COLUMNS]:  # the prompts' own
-        table[name] = read_back(list(map(as_read, table[name].astype(str))))
+        table[name] = read_back(list(map(as_read, table[name])))
     return table
 
 
@@ -208,7 +213,7 @@ def _from_parquet(file: BinaryIO) -> pd.DataFrame:
 
 def _counted_whole(table: pd.DataFrame) -> pd.DataFrame:
     """Counts as whole numbers, where every row has one."""
-    known = [name for name in _COUNTS if table[name].notna().all()]
+    known = [name for name in _COUNTS if name in table and table[name].notna().all()]
     return table.astype({name: int for name in known if (table[name] % 1 == 0).all()})
 
 
@@ -228,7 +233,7 @@ def _require_sealed(path: Path) -> None:
 
 _TEXTS = ("model", "id", "revision", "family", "prompt", "source", "category", "kind", "key",
           "definition", "role", "final_norm")  # fmt: skip
-_COUNTS = ("parameters", "layers", "width", "tokens", "k", "token")
+_COUNTS = ("layers", "width", "tokens", "k", "token")
 _NUMERIC = tuple(name for name in COLUMNS if name not in (*_TEXTS, "trained", "certified"))
 
 
@@ -254,6 +259,8 @@ def of_weights(weights: Weights, known: CatalogueModel | None) -> Row:
         if trained and asked.revision in (None, "main"):
             row["training_tokens"] = known.training_tokens or np.nan
             row["score"] = np.nan if known.score is None else known.score
+    if trained and weights.score is not None:
+        row["score"] = weights.score
     if weights.suite and weights.step is not None:
         suite = find_suite(weights.suite)
         row["step"] = float(weights.step)

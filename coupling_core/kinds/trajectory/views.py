@@ -143,10 +143,26 @@ def verdict(result: TrajectoryResult, view: PathView) -> str:
     """How straight the paths are and how much they grow, and where they come from."""
     from coupling_core.figures import words
 
-    mean, n = trajectory.mean(result.line_shape), len(result.tokens)
     grows = np.exp(trajectory.mean(result.growth.mean(0)))
+    told = f"From block to block the norm becomes {grows:.3g} times as large on average."
+    if np.isnan(grows):
+        told = "How the norm grows is not known of any token: each has a state of norm 0."
+    return f"{_straight(result)} {told} {words.provenance(result, view)}"
+
+
+def _straight(result: TrajectoryResult) -> str:
+    """How straight the paths are, and which of them have no finite score."""
+    scores = result.line_shape
+    closed, still = int(np.isinf(scores).sum()), int(np.isnan(scores).sum())
+    n = len(scores) - closed - still
+    without = [
+        *([f"{counted(still, 'token')} with a step of length 0"] * bool(still)),
+        *([f"{counted(closed, 'token')} whose path comes back to its start"] * bool(closed)),
+    ]
+    if not n:
+        return f"No token has a finite line-shape score: there are {' and '.join(without)}."
+    other = f", {' and '.join(without)} left out" * bool(without)
     return (
-        f"The line-shape score is {mean:.2f} on average over {counted(n, 'token')}; that of a "
-        f"straight path is 1. From block to block the norm becomes {grows:.3g} times as large on "
-        f"average. {words.provenance(result, view)}"
+        f"The line-shape score is {trajectory.mean(scores):.2f} on average over "
+        f"{counted(n, 'token')}{other}; that of a straight path is 1."
     )

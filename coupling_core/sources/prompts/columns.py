@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+_TRUTHS = {"True": True, "False": False}
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d*)")
 _DECIMAL = re.compile(r"[+-]?(0|[1-9]\d*)?(\.\d*)?(?<=[\d.])([eE][+-]?\d+)?")
 
@@ -46,13 +47,18 @@ def read_back(cells: Sequence[str]) -> list[Any]:
 
 
 def typed(cells: Sequence[str]) -> list[Any]:
-    """A column of a CSV file as a frame would have it: numbers where every cell is one.
+    """A column of a CSV file as a frame would have it.
 
     Args:
         cells: as they stand in the file. An empty one is None. What begins with a needless zero,
             such as 007, is a name and no number.
+
+    Returns:
+        numbers, or True and False, where every cell is one; else texts.
     """
     filled = [cell for cell in cells if cell]
+    if filled and {*filled} <= _TRUTHS.keys():
+        return [_TRUTHS.get(cell) for cell in cells]
     if all(map(_WHOLE.fullmatch, filled)):
         return [int(cell) if cell else None for cell in cells]
     if all(map(_is_decimal, filled)):

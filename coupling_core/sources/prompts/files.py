@@ -14,8 +14,11 @@ from coupling_core.sources.prompts.prompt import OWN, Prompt
 IMAGES = (".png", ".jpg", ".jpeg", ".webp")
 """What the images of a folder end in."""
 
-TABLES = (".parquet", ".xlsx", ".xls", ".feather", ".arrow", ".npz", ".nc", ".pkl", ".gz", ".zip")
-"""Endings of what people keep tables in, and what is no text."""
+TABLES = (
+    *(".parquet", ".xlsx", ".xls", ".feather", ".arrow", ".npz", ".nc", ".pkl", ".gz", ".zip"),
+    *(".tsv", ".json", ".yaml", ".yml", ".xml"),
+)
+"""Endings of what people keep tables in, of which a line is no prompt."""
 
 STDIN = Path("-")
 """What standard input is called; it has one prompt a line."""
@@ -43,8 +46,8 @@ def read_file(path: Path) -> list[Prompt]:
         return _from_folder(path)
     if path.suffix.lower() in TABLES:
         raise InputError(
-            f"{path} is no text: prompts come from .txt (one a line), .jsonl and .csv, or in "
-            "Python from a frame, measure_many(pandas.read_parquet(...))"
+            f"{path} is no text with a prompt a line: they come from .txt, .jsonl and .csv, or in "
+            "Python from a frame, such as measure_many(pandas.read_parquet(...))"
         )
     return read_content(path, read_text(path))
 
