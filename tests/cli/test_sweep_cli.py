@@ -273,6 +273,15 @@ def test_the_status_tells_of_the_last_run_and_of_its_failures(run, lay):
     assert (said["state"]["ended"], said["runs"]) == ("stopped", False)
 
 
+@pytest.mark.parametrize("command", ["run", "status"])
+def test_the_keys_of_json_are_those_that_are_told(run, lay, command):
+    found = json.loads(run("sweep", command, lay(), "--json")[1])
+    text = (Path(__file__).parents[2] / "docs" / "json.md").read_text()
+    section = text.split(f"\n## sweep {command}\n")[1].split("\n## ")[0]
+    firsts = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `")]
+    assert {*re.findall(r"`(\w+)`", "".join(firsts))} == found.keys()
+
+
 def test_the_most_frequent_reasons_are_told(run, lay):
     plan, store = plan_of(lay()), Store()
     journal = Journal.of(store, plan.id)

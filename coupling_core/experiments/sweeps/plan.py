@@ -53,7 +53,7 @@ class Weights:
     step: int | None = None
     width: int = 0
     place: str = ""
-    score: float | None = None
+    score: float | None = field(default=None, compare=False)
 
     @property
     def title(self) -> str:
@@ -225,9 +225,13 @@ def require_plan(plan: object) -> None:
 
 
 def published(models: Iterable[str]) -> dict[str, CatalogueModel]:
-    """What the catalogue says of models: by what names them, or of a folder by its own name."""
+    """What the catalogue says of models: by what names them, or of what is here by its file name.
+
+    A model of the hub is not taken for another of that name.
+    """
     known = {each.id: each for each in catalogue()}
-    found = {model: known.get(model) or known.get(Path(model).name) for model in models}
+    names = {model: Path(model).name if Path(model).exists() else model for model in models}
+    found = {model: known.get(model) or known.get(name) for model, name in names.items()}
     return {model: of for model, of in found.items() if of is not None}
 
 
