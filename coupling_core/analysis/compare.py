@@ -10,7 +10,7 @@ equally near. Nothing is interpolated, so that every number shown is one that wa
 of the deeper model stands for at most one of the shallower.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, overload
 
 import numpy as np
@@ -23,6 +23,7 @@ from coupling_core.analysis.token_comparison import TokenComparison, compare_tok
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.drawing import Drawing
+from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import (
@@ -55,8 +56,8 @@ DIFFERENCE_COLUMNS = ("block", "basis", "b_block", "b_basis", "a", "b", "differe
 """Of a table of pairs: numbers of A, of their partners in B, the score compared, and A - B."""
 
 
-@dataclass(frozen=True, repr=False)
-class Comparison(TwoMaps):
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison(SameContent, TwoMaps):
     """Two results at one view, on the blocks that they have in common.
 
     Args:
@@ -68,8 +69,8 @@ class Comparison(TwoMaps):
         b_scores: of B, with its own, in the order of their partners in A.
     """
 
-    a: DepthResult
-    b: DepthResult
+    a: DepthResult = field(compare=False)
+    b: DepthResult = field(compare=False)
     view: View
     corrected: bool
     a_scores: Scores

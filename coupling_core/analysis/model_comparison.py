@@ -7,11 +7,13 @@ intervals of few that are too short: of five, 83 % of them hold the mean where 9
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
 
+from coupling_core.analysis.compare import nearly_whole
 from coupling_core.analysis.scores import MIN_PROMPTS, mean_interval
 from coupling_core.base.choosing import nearest
 from coupling_core.base.definitions import sampled_definitions
@@ -62,7 +64,8 @@ class ModelComparison(Drawn):
         role: "A" or "B"; "" likewise.
         token: the one measured; None likewise.
         final_norm: whether it belongs to the last block; "" likewise.
-        prompts: those that both have.
+        width: d of the narrower model; 0 where the table does not say it.
+        prompts: those that both have, in the order in which `a` has them.
         of_a: the number of `a` for each of them.
         of_b: that of `b`.
         own: further columns of the table that say the same of a prompt in every row, such as its
@@ -87,6 +90,7 @@ class ModelComparison(Drawn):
     role: str = ""
     token: int | None = None
     final_norm: str = ""
+    width: int = 0
     prompts: tuple[str, ...] = field(default=(), metadata=_EACH)
     of_a: tuple[float, ...] = field(default=(), metadata=_EACH)
     of_b: tuple[float, ...] = field(default=(), metadata=_EACH)
@@ -128,7 +132,15 @@ class ModelComparison(Drawn):
             f"{self.a} {a}, {self.b} {b}: "
             f"{self.difference_words} in the mean {self.number}{at}, over n = {self.n} "
             f"prompt{'s' * (self.n != 1)} that both have{self._left_out()}{few}{self._sampled()}."
+            f"{self._nearly_whole()}"
         )
+
+    def _nearly_whole(self) -> str:
+        """What is to be said of a K that is most of a width; nothing where it is not."""
+        if np.isnan(self.k) or not self.width:
+            return ""
+        told = nearly_whole(int(self.k), self.width, f"the narrower model's width ({self.width})")
+        return f" {told}; a tenth is k={max(1, self.width // 10)}." if told else ""
 
     def _how(self) -> str:
         """What is not as usual of the score, in brackets."""
@@ -237,6 +249,8 @@ def compare_models(
     require_columns(table, "model", "prompt", "kind", "k")
     table, a, b = table.assign(model=table["model"].map(str)), str(a), str(b)  # a file's 0 is "0"
     require_measure(table, measure)
+    if not (k is None or isinstance(k, Real)):
+        raise InputError(f"k is one K of the table, a number such as 8, and {k!r} came")
     kind = str(_the_one(table, "kind", kind))
     of_kind = table[table["kind"] == kind]
     if k is None:
@@ -251,7 +265,7 @@ def compare_models(
             )
     require_alike(at[at["model"].isin((a, b))])
     first, second = (_by_prompt(at, name, measure) for name in (a, b))
-    both = sorted(first.keys() & second.keys())
+    both = [prompt for prompt in first if prompt in second]
     if not both:
         raise InputError(f"{a!r} and {b!r} have no prompt in common in this table")
     x, y = (np.array([of[prompt] for prompt in both]) for of in (first, second))
@@ -274,6 +288,7 @@ def compare_models(
         prompts=tuple(map(str, both)),
         of_a=tuple(x.tolist()),
         of_b=tuple(y.tolist()),
+        width=_width(at[at["model"].isin((a, b))]),
         own=_own(at[at["model"].isin((a, b))], both),
         **_how(at),
     )
@@ -284,6 +299,12 @@ def _how(table: "DataFrame") -> dict[str, Any]:
     said = {name: table[name].tolist()[0] for name in HOW if name in table}
     known = {name: value for name, value in said.items() if value == value}
     return known | ({"token": int(known["token"])} if "token" in known else {})
+
+
+def _width(table: "DataFrame") -> int:
+    """Of the narrowest model; 0 where it is not known."""
+    known = table["width"].dropna() if "width" in table else ()
+    return int(min(known, default=0))
 
 
 def _own(table: "DataFrame", prompts: Sequence[Any]) -> dict[str, tuple[Any, ...]]:
@@ -344,7 +365,8 @@ def _by_prompt(table: "DataFrame", model: str, measure: str) -> dict[str, float]
             f"the table has several rows of {model!r} with one prompt, such as "
             f"{rows['prompt'][again].iloc[0]!r}: give models names that differ, and each prompt "
             'once, as table.drop_duplicates(["model", "prompt", "k"]) leaves them; or of prompts '
-            "under several conditions, take the rows of one at a time"
+            "under several conditions, take the rows of one at a time, such as "
+            'table[table.category == "one"]'
         )
     numbers = zip(rows["prompt"], rows[measure].to_numpy(np.float64), strict=True)
     found = {prompt: number for prompt, number in numbers if np.isfinite(number)}

@@ -20,10 +20,12 @@ if TYPE_CHECKING:  # half a second to import, and only tables need it
 
 OfTokens = Literal["line-shape", "expodistance", "equidistance"]
 OfDepth = Literal["line-shape-by-depth", "norms", "growth", "steps", "entropy"]
-BothFigure = Literal[""] | OfTokens | OfDepth
+InSpace = Literal["paths", "paths-3d"]
+BothFigure = Literal[""] | OfTokens | OfDepth | InSpace
 """Figures that two results have together; "" is the first that they can have."""
 BY_TOKEN: tuple[str, ...] = get_args(OfTokens)
 BY_DEPTH: tuple[str, ...] = get_args(OfDepth)
+IN_SPACE: tuple[str, ...] = get_args(InSpace)
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,10 +79,12 @@ class PathComparison(Drawn):
         Args:
             figure: "line-shape-by-depth", "norms", "growth", "steps" or "entropy": the median over
                 the tokens, by depth. Of the same tokens also "line-shape", "expodistance" or
-                "equidistance" of each. "" is "line-shape", and of other tokens "norms".
+                "equidistance" of each. "paths" or "paths-3d": those of B in the components of A.
+                "" is "line-shape", and of other tokens "norms".
 
         Raises:
-            InputError: on another name, and on a number of each token where A and B have others.
+            InputError: on another name, on a number of each token where A and B have others, and on
+                paths of states of another width.
         """
         name = figure or ("line-shape" if self.same_tokens else "norms")
         if name in BY_TOKEN and not self.same_tokens:
@@ -88,7 +92,7 @@ class PathComparison(Drawn):
                 f"A and B have other tokens, and {name!r} has a place for each token of one "
                 f"prompt: choose one by depth, {', '.join(BY_DEPTH)}"
             )
-        known_figure(name, BY_TOKEN + BY_DEPTH)
+        known_figure(name, BY_TOKEN + BY_DEPTH + IN_SPACE)
         drawn: Drawing = self.a.part("views").plot(self.a, self.a.default_view(), name, twin=self.b)
         return drawn
 

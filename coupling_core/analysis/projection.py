@@ -1,14 +1,16 @@
 """Principal components of the paths, for looking at them in two or three dimensions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from coupling_core.analysis.sides import short_prompt, told_sides
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.equality import SameContent
+from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Fit, Part, PathView, view_by
 from coupling_core.base.results import TrajectoryResult
@@ -16,7 +18,8 @@ from coupling_core.base.results.base import require_result
 from coupling_core.base.showing import Drawn, in_short
 from coupling_core.base.units import counted, percent
 
-if TYPE_CHECKING:  # half a second to import, and only tables need it
+if TYPE_CHECKING:  # half a second each to import, and only tables need them
+    import xarray
     from pandas import DataFrame
 
 RESOLVED = 1e-6
@@ -35,11 +38,15 @@ class Projection(SameContent):
         coordinates: of every state; NaN past the number of components that there are.
         explained: share of the variance of the fitted states along each component.
         drawn: share of the variance of all states along each component, fitted or not.
+        center: the state whose coordinates are 0, the mean of those that were fitted.
+        components: unit vectors of the residual stream, a row each; as many as there are.
     """
 
     coordinates: Float[np.ndarray, "state token c"]
     explained: Float[np.ndarray, " c"]
     drawn: Float[np.ndarray, " c"]
+    center: Float[np.ndarray, " d"]
+    components: Float[np.ndarray, "known d"]
 
     __repr__ = in_short
 
@@ -53,12 +60,22 @@ class ProjectedPaths(Projection, Drawn):
         tokens: numbers of the tokens that are drawn, 1..n.
         result: whose paths they are.
         view: which of its states and tokens, and what the components are fitted to.
+        fitted_to: another result, to whose states the components were fitted; None where they are
+            its own.
     """
 
     states: Int[np.ndarray, " state"]
     tokens: Int[np.ndarray, " token"]
     result: TrajectoryResult = field(repr=False, compare=False)
     view: PathView = field(repr=False)
+    fitted_to: TrajectoryResult | None = field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"ProjectedPaths({self.result.model_name}, {short_prompt(self.result)!r}, "
+            f"{len(self.states)} states of {counted(len(self.tokens), 'token')}, fitted on "
+            f"{self._fitted}, explained: {_short(self.explained)})"
+        )
 
     @property
     def why_none(self) -> str:
@@ -85,6 +102,13 @@ class ProjectedPaths(Projection, Drawn):
         if self.why_none:
             return self.why_none
         is_one = np.isnan(self.explained[1])
+        if self.fitted_to is not None:
+            theirs, ours = told_sides(self.fitted_to, self.result)
+            return (
+                f"Of the components of {theirs}, two explain "
+                f"{percent(np.nansum(self.explained[:2]), 1)} of the variance of {self._fitted} of "
+                f"{counted(len(self.tokens), 'token')} of {ours}."
+            )
         return (
             f"{'One component' if is_one else 'Two components'}, fitted on {self._fitted} of "
             f"{counted(len(self.tokens), 'token')}, {'explains' if is_one else 'explain'} "
@@ -96,7 +120,8 @@ class ProjectedPaths(Projection, Drawn):
         """A row a state of a token.
 
         Returns:
-            columns token (1..n), text, state (0..L), pc_1, pc_2, pc_3.
+            columns token (1..n), text, state (0..L), pc_1, pc_2, pc_3; its `attrs` say of what, as
+            those of `to_xarray` do.
         """
         from pandas import DataFrame
 
@@ -106,7 +131,37 @@ class ProjectedPaths(Projection, Drawn):
         table.insert(0, "token", np.repeat(self.tokens, n))
         table.insert(1, "text", [self.result.tokens[i - 1] for i in table["token"]])
         table.insert(2, "state", np.tile(self.states, len(self.tokens)))
+        table.attrs |= self._attributes()
         return table
+
+    def to_xarray(self) -> "xarray.Dataset":
+        """The coordinates over state, token and component, and the share that each explains.
+
+        Returns:
+            variables `coordinates`, in the units of the states, `explained` and `drawn`; attributes
+            that say of which result they are, and what the components are fitted to.
+        """
+        import xarray
+
+        of_component = {"explained": self.explained, "drawn": self.drawn}
+        texts = np.array([self.result.tokens[token - 1] for token in self.tokens])
+        return xarray.Dataset(
+            {"coordinates": (("state", "token", "component"), np.array(self.coordinates))}
+            | {name: (("component",), np.array(one)) for name, one in of_component.items()},
+            coords={
+                "state": self.states,
+                "token": self.tokens,
+                "component": np.arange(1, len(self.explained) + 1),
+                "text": ("token", texts),
+            },
+            attrs=self._attributes(),
+        )
+
+    def _attributes(self) -> dict[str, str | int | float]:
+        told = {"fit": self.view.fit, "part": self.view.part, "first": int(self.view.first)}
+        other = self.fitted_to
+        onto = {} if other is None else {f"onto_{n}": of for n, of in other.attributes().items()}
+        return {**self.result.attributes(), **told, **onto}
 
     def plot(self, figure: Literal["paths", "paths-3d"] = "paths") -> Drawing:
         """The paths, as the page Trajectories draws them, with the last token on top.
@@ -129,6 +184,7 @@ def project_paths(
     fit: Fit | None = None,
     part: Part | None = None,
     first: bool | None = None,
+    onto: ProjectedPaths | None = None,
 ) -> ProjectedPaths:
     """The kept paths of a result through one part of its depth, in principal components.
 
@@ -140,20 +196,64 @@ def project_paths(
             "all" states.
         part: in place of a view: "all" blocks, or the "shallower" or "deeper" half of them.
         first: in place of a view: whether the first token belongs.
+        onto: paths that are projected already, in whose components and view these are to be seen:
+            those of another prompt, or another step of training. Directions of two models that were
+            trained apart do not correspond.
 
     Returns:
         coordinates (state token c), in the units of the states.
 
     Raises:
-        InputError: on another kind of result, and where fields of a view come beside one.
+        InputError: on another kind of result, where fields of a view come beside one or beside
+            `onto`, and onto states of another width.
     """
     require_result(result, TrajectoryResult, "trajectory")
+    if onto is not None and not isinstance(onto, ProjectedPaths):
+        raise InputError(
+            f"a {type(onto).__name__} came where projected paths are needed, as "
+            "project_paths(another) gives them"
+        )
+    if onto is not None:
+        return _project_onto(result, onto, (view, fit, part, first))
     view = view_by(PathView, view, fit=fit, part=part, first=first)
-    states = part_states(view.part, result.n_blocks)
-    chosen = result.kept > view.leaves_out_first(len(result.tokens))
-    found = project(result.states[states][:, chosen], view.fit)
-    tokens = result.kept[chosen]
+    states, tokens = _looked_at(result, view)
+    found = project(result.states[states][:, np.isin(result.kept, tokens)], view.fit)
     return ProjectedPaths(**vars(found), states=states, tokens=tokens, result=result, view=view)
+
+
+def _project_onto(
+    result: TrajectoryResult, onto: ProjectedPaths, said: Sequence[object]
+) -> ProjectedPaths:
+    """Paths in the components of others."""
+    if any(one is not None for one in said):
+        raise InputError("onto brings its view with it: leave out view, fit, part and first")
+    if result.width != onto.result.width:
+        raise InputError(
+            f"the states have width {result.width}, and the components {onto.result.width}: "
+            "expected the residual stream of one model, or of models of one width"
+        )
+    states, tokens = _looked_at(result, onto.view)
+    X = np.asarray(result.states[states][:, np.isin(result.kept, tokens)], np.float64)
+    samples = X[-1] if onto.view.fit == "last" else X.reshape(-1, X.shape[-1])
+    total, along = samples.var(0).sum(), ((samples - onto.center) @ onto.components.T).var(0)
+    explained = along / total if total > 0 else np.full(len(along), np.nan)
+    found = _in_components(X, onto.center, onto.components, explained)
+    return ProjectedPaths(
+        **vars(found),
+        states=states,
+        tokens=tokens,
+        result=result,
+        view=onto.view,
+        fitted_to=onto.fitted_to or onto.result,
+    )
+
+
+def _looked_at(
+    result: TrajectoryResult, view: PathView
+) -> tuple[Int[np.ndarray, " state"], Int[np.ndarray, " token"]]:
+    """The numbers of the states and of the tokens that a view looks at."""
+    chosen = result.kept > view.leaves_out_first(len(result.tokens))
+    return part_states(view.part, result.n_blocks), result.kept[chosen]
 
 
 def project_steps(
@@ -177,7 +277,9 @@ def project_steps(
         paths = project_paths(result, view)
         points = np.nan_to_num(paths.coordinates)
         agreement = (points * before).sum((0, 1))  # (c)
-        paths = replace(paths, coordinates=paths.coordinates * np.where(agreement < 0, -1, 1))
+        signs = np.where(agreement < 0, -1, 1)
+        components = paths.components * signs[: len(paths.components), None]
+        paths = replace(paths, coordinates=paths.coordinates * signs, components=components)
         found[step], before = paths, np.nan_to_num(paths.coordinates)
     return found
 
@@ -208,13 +310,24 @@ def project(states: Float[np.ndarray, "state token d"], fit: Fit = "last") -> Pr
     X = np.asarray(states, np.float64)
     flat = X.reshape(-1, X.shape[-1])  # (state * token, d)
     samples = X[-1] if fit == "last" else flat
-    mean, axes, explained = _fit(samples)
-    along = (flat - mean) @ axes.T
+    return _in_components(X, *_fit(samples))
+
+
+def _in_components(
+    X: Float[np.ndarray, "state token d"],
+    center: Float[np.ndarray, " d"],
+    axes: Float[np.ndarray, "known d"],
+    explained: Float[np.ndarray, " known"],
+) -> Projection:
+    """States in components that are known."""
+    flat = X.reshape(-1, X.shape[-1])
+    along = (flat - center) @ axes.T
     total = flat.var(0).sum()
     coordinates = np.full((len(flat), COMPONENTS), np.nan)
     coordinates[:, : len(axes)] = along
     drawn = along.var(0) / total if total > 0 else explained
-    return Projection(coordinates.reshape(*X.shape[:2], -1), _padded(explained), _padded(drawn))
+    placed = coordinates.reshape(*X.shape[:2], -1)
+    return Projection(placed, _padded(explained), _padded(drawn), center, axes)
 
 
 def _fit(
@@ -234,6 +347,10 @@ def _fit(
     # Its own gauge is that of all singular vectors here: the largest entry of each is positive.
     there = np.sqrt(pca.explained_variance_) > least
     return pca.mean_, pca.components_[there], pca.explained_variance_ratio_[there]
+
+
+def _short(shares: Float[np.ndarray, " c"]) -> str:
+    return ", ".join(percent(share, 1) for share in shares if share == share) or "nothing"
 
 
 def _padded(values: Float[np.ndarray, " known"]) -> Float[np.ndarray, " c"]:

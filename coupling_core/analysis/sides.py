@@ -28,7 +28,7 @@ class Summary:
         a: mean of A.
         b: mean of B.
         difference: mean of A - B.
-        correlation: of the two maps (Pearson); NaN where one of them is constant.
+        correlation: of the two maps (Pearson); NaN where one of them is constant, and of two pairs.
         pairs: how many pairs.
     """
 
@@ -143,8 +143,11 @@ class TwoMaps(Drawn):
 
 
 def correlation(a: Float[np.ndarray, " pair"], b: Float[np.ndarray, " pair"]) -> float:
-    """Pearson's of two scores of the same pairs; NaN where one of them is constant, or none is."""
-    constant = not a.size or np.ptp(a) == 0 or np.ptp(b) == 0
+    """Pearson's of two scores of the same pairs; NaN of one that is constant, and of two pairs.
+
+    Two have 1 or -1 whatever they are.
+    """
+    constant = a.size <= FEW or np.ptp(a) == 0 or np.ptp(b) == 0
     return float("nan") if constant else float(np.corrcoef(a, b)[0, 1])
 
 

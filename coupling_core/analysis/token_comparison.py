@@ -1,6 +1,6 @@
 """Two results between the tokens of one prompt side by side: A, B and A - B of every pair."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 from coupling_core.analysis.sides import Summary, TwoMaps, correlation
 from coupling_core.analysis.token_scores import score_positions, weighted_mean, weights
 from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View
 from coupling_core.base.results import PositionScores, TokenMeansResult, TokensResult
@@ -20,8 +21,8 @@ if TYPE_CHECKING:  # half a second to import
 Compared = TokensResult | TokenMeansResult
 
 
-@dataclass(frozen=True, repr=False)
-class TokenComparison(TwoMaps):
+@dataclass(frozen=True, repr=False, eq=False)
+class TokenComparison(SameContent, TwoMaps):
     """Two results over the same tokens at one view: of other models, blocks, kinds or both.
 
     Args:
@@ -33,8 +34,8 @@ class TokenComparison(TwoMaps):
         b_scores: of B.
     """
 
-    a: Compared
-    b: Compared
+    a: Compared = field(compare=False)
+    b: Compared = field(compare=False)
     view: View
     corrected: bool
     a_scores: PositionScores

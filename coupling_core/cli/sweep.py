@@ -147,22 +147,22 @@ def status(file: File, as_json: options.Json = False, store: options.StoreFolder
     plan, shelf = sweeps.make(sweeps.read(file)), Store(store)
     journal = sweeps.Journal.of(shelf, plan.id)
     state, failures = journal.state(), journal.failures()
-    counted = _counted(plan, shelf)
-    missing = len(plan) - sum(row["stored"] for row in counted)
+    models = _counted(plan, shelf)
+    missing = len(plan) - sum(row["stored"] for row in models)
     if as_json:
         print_json(
             {
                 "id": plan.id,
                 "total": len(plan),
-                "stored": sum(row["stored"] for row in counted),
+                "stored": sum(row["stored"] for row in models),
                 "runs": bool(state and state.runs),
                 "state": state and asdict(state),
-                "models": counted,
+                "models": models,
                 "failed": [asdict(failure) for failure in failures],
             }
         )
     else:
-        _show_counted(plan, counted)
+        _show_counted(plan, models)
         if state:
             print_lines("", f"last run    {_told(state) if state.runs else _last(state)}")
         _show_failures(failures, traces=True)
@@ -308,29 +308,29 @@ def _counted(plan: "Plan", store: Store) -> list[dict[str, Any]]:
 
 
 def _show_plan(plan: "Plan", store: Store, *, as_json: bool) -> None:
-    counted = _counted(plan, store)
+    models = _counted(plan, store)
     if as_json:
-        stored = sum(row["stored"] for row in counted)
+        stored = sum(row["stored"] for row in models)
         print_json(
             plan.described
-            | {"id": plan.id, "stored": stored, "missing": len(plan) - stored, "models": counted}
+            | {"id": plan.id, "stored": stored, "missing": len(plan) - stored, "models": models}
         )
         return
-    _show_counted(plan, counted)
+    _show_counted(plan, models)
 
 
-def _show_counted(plan: "Plan", counted: list[dict[str, Any]]) -> None:
-    stored = sum(row["stored"] for row in counted)
+def _show_counted(plan: "Plan", models: list[dict[str, Any]]) -> None:
+    stored = sum(row["stored"] for row in models)
+    of = f"{counted(len(plan.weights), 'model')}, {counted(len(plan.prompts), 'prompt')}"
     print_lines(
         f"sweep       {plan.sweep.title or plan.sweep.name} ({plan.id})",
-        f"measures    {len(plan.weights)} models, {len(plan.prompts)} prompts, "
-        f"{', '.join(plan.sweep.kinds)}; K = {', '.join(map(str, plan.sweep.k))}",
+        f"measures    {of}, {', '.join(plan.sweep.kinds)}; K = {', '.join(map(str, plan.sweep.k))}",
         f"stored      {stored} of {len(plan)}",
         "",
     )
     print_table(
         ("model", "stored", "of", ""),
-        [(row["model"], str(row["stored"]), str(row["total"]), row["problem"]) for row in counted],
+        [(row["model"], str(row["stored"]), str(row["total"]), row["problem"]) for row in models],
     )
 
 

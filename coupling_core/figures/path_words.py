@@ -92,7 +92,11 @@ def paths_alt(result: TrajectoryResult, view: PathView, found: ProjectedPaths, t
 
 
 def paths_caption(
-    result: TrajectoryResult, view: PathView, found: ProjectedPaths, n_drawn: int
+    result: TrajectoryResult,
+    view: PathView,
+    found: ProjectedPaths,
+    n_drawn: int,
+    beside: ProjectedPaths | None = None,
 ) -> str:
     """How the paths are read."""
     first, last = found.states[[0, -1]]
@@ -113,6 +117,14 @@ def paths_caption(
     if n_drawn < len(found.tokens):
         text += f" {n_drawn} of them are drawn."
     text += " The first token is left out." * left_out
+    if beside is not None:
+        names = which(result, beside.result), which(beside.result, result, second=True)
+        text += (
+            f" The lines are {names[0]}; dashed are the paths of {names[1]} in the same components,"
+            f" of whose variance they explain {percent(np.nansum(beside.explained[:2]), 1)} in two."
+        )
+        if result.model_name != beside.result.model_name:
+            text += " Where two models were trained apart, their directions do not correspond."
     return text + f" {found.why_none}" * bool(found.why_none)
 
 

@@ -27,7 +27,12 @@ CAMERA = {"x": 1.6, "y": 1.6, "z": 0.9}
 
 
 def paths(
-    result: TrajectoryResult, view: PathView, *, token: int, dimensions: Dimensions = 2
+    result: TrajectoryResult,
+    view: PathView,
+    *,
+    token: int,
+    dimensions: Dimensions = 2,
+    twin: TrajectoryResult | None = None,
 ) -> go.Figure:
     """Each token's path as a line from its embedding on, coloured by its place in the prompt.
 
@@ -36,12 +41,19 @@ def paths(
         view: which states and tokens, and what the components are fitted on.
         token: the selected one, 1..n, drawn in ink and on top.
         dimensions: 2 or 3.
+        twin: another result, whose paths are drawn dashed in the same components.
 
     Returns:
-        a figure with one trace a path, named by the token's number; in two dimensions the trace
-        "picks" has, at each point, the token's number as its custom data.
+        a figure with one trace a path, named by the token's number, and of the twin by "twin" and
+        that; in two dimensions the trace "picks" has, at each point, the token's number as its
+        custom data.
+
+    Raises:
+        InputError: where the twin's states have another width.
     """
-    return draw(result, view, project_paths(result, view), token=token, dimensions=dimensions)
+    found = project_paths(result, view)
+    beside = None if twin is None else project_paths(twin, onto=found)
+    return draw(result, view, found, token=token, dimensions=dimensions, beside=beside)
 
 
 def draw(
@@ -51,13 +63,14 @@ def draw(
     *,
     token: int,
     dimensions: Dimensions,
+    beside: ProjectedPaths | None = None,
 ) -> go.Figure:
-    """The same of paths that are projected already."""
+    """The same of paths that are projected already, and of others `beside` them."""
     chosen = chosen_tokens(found.tokens, token)
     walked = path_words.walked(result, found)
     figure = style.new_figure(
         path_words.paths_alt(result, view, found, token),
-        path_words.paths_caption(result, view, found, len(chosen)),
+        path_words.paths_caption(result, view, found, len(chosen), beside),
         height=HEIGHT,
         showlegend=False,
         **_axes(found, view, dimensions),
@@ -65,6 +78,8 @@ def draw(
     others, own = chosen[found.tokens[chosen] != token], chosen[found.tokens[chosen] == token]
     if len(walked.states) < len(found.states):
         figure.add_trace(_normed(result, found, chosen, dimensions))
+    if beside is not None:
+        figure.add_traces(_dashed(beside, dimensions))
     for at in (*others, *own):
         figure.add_trace(_path(result, walked, int(at), dimensions, token))
     figure.add_trace(_ends(result, walked, others, dimensions, "ends"))
@@ -121,6 +136,26 @@ def _path(
         customdata=found.states,
         **({"hoverinfo": "skip"} if dimensions == 2 else {"hovertemplate": _hover(result, number)}),
     )
+
+
+def _dashed(beside: ProjectedPaths, dimensions: int) -> list[go.Scatter | go.Scatter3d]:
+    """The paths of another result, under those of the first."""
+    result, trace = beside.result, go.Scatter if dimensions == 2 else go.Scatter3d
+    walked, width = path_words.walked(result, beside), 1.5 * (dimensions - 1)
+    return [
+        trace(
+            **_coordinates(walked.coordinates[:, at], dimensions),
+            mode="lines",
+            line={
+                "color": _color(int(beside.tokens[at]), len(result.tokens)),
+                "width": width,
+                "dash": "dash",
+            },
+            name=f"twin {beside.tokens[at]}",
+            hoverinfo="skip",
+        )
+        for at in chosen_tokens(beside.tokens, len(result.tokens))
+    ]
 
 
 def _hover(result: TrajectoryResult, number: int) -> str:

@@ -90,7 +90,7 @@ def test_other_tokens_are_compared_by_means_and_by_depth():
     with pytest.raises(InputError, match="A and B have other tokens, and 'expodistance' has"):
         found.plot("expodistance")
     with pytest.raises(InputError, match="figure"):
-        inspect.unwrap(type(found).plot)(found, "paths")
+        inspect.unwrap(type(found).plot)(found, "linearised")
 
 
 def test_it_draws_both_under_names_that_tell_them_apart():

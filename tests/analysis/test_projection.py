@@ -1,11 +1,15 @@
 """Principal components of paths: known planes, the gauge, and what they cannot have."""
 
+import inspect
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cases import haar, trajectory_result
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coupling_core import InputError, compare
 from coupling_core.analysis.projection import SMALL, project, project_paths
 from coupling_core.base.records import FITS
 
@@ -114,3 +118,66 @@ def test_a_remedy_is_none_that_was_taken():
     alone = project_paths(trajectory_result(n_tokens=1), first=True).why_none
     assert "first=True" not in alone
     assert "fit them to all states" in alone
+
+
+def test_paths_are_seen_in_the_components_of_others():
+    one, other = trajectory_result(), trajectory_result(seed=1)
+    found = project_paths(one, fit="all")
+    same = project_paths(one, onto=found)
+    np.testing.assert_allclose(same.coordinates, found.coordinates, atol=1e-9)
+    np.testing.assert_allclose(same.explained, found.explained, atol=1e-9)
+    seen = project_paths(other, onto=found)
+    states = other.states.astype(np.float64)[:, seen.tokens - 1]
+    by_hand = (states - found.center) @ found.components.T
+    np.testing.assert_allclose(seen.coordinates, by_hand, atol=1e-9)
+    flat = states.reshape(-1, states.shape[-1])
+    shares = by_hand.reshape(len(flat), -1).var(0) / flat.var(0).sum()
+    np.testing.assert_allclose(seen.explained, shares)
+    assert seen.explained.sum() < found.explained.sum()
+    assert seen.view == found.view
+    assert "Of the components of " in seen.verdict
+    np.testing.assert_allclose(found.components @ found.components.T, np.eye(3), atol=1e-9)
+
+
+def test_a_twin_is_drawn_in_the_components_of_the_first():
+    one, other = trajectory_result(), trajectory_result(seed=1)
+    other = replace(other, request=replace(other.request, untrained=0))
+    found = project_paths(one)
+    for figure, dimensions in (("paths", 2), ("paths-3d", 3)):
+        drawn = compare(one, other).plot(figure).figure
+        twins = {trace.name: trace for trace in drawn.data if (trace.name or "").startswith("twin")}
+        assert len(twins) == len(found.tokens)
+        seen = project_paths(other, onto=found).coordinates
+        last = twins[f"twin {found.tokens[-1]}"]
+        np.testing.assert_allclose(last.x, seen[: len(last.x), -1, 0], rtol=1e-5, atol=1e-6)
+        assert {trace.line.dash for trace in twins.values()} == {"dash"}
+        assert len([axis for axis in "xyz" if getattr(last, axis, None) is not None]) == dimensions
+        assert "dashed are the paths of untrained twin" in drawn.layout.meta["caption"]
+    assert one.plot("paths", twin=other).caption == compare(one, other).plot("paths").caption
+
+
+@pytest.mark.parametrize(
+    ("onto", "said", "told"),
+    [
+        (lambda: project_paths(trajectory_result()), {"fit": "all"}, "onto brings its view"),
+        (trajectory_result, {}, "a TrajectoryResult came where projected paths are needed"),
+        (lambda: project_paths(trajectory_result(width=8)), {}, "and the components 8: expected"),
+    ],
+)
+def test_what_is_no_place_to_be_seen_in_is_refused(onto, said, told):
+    with pytest.raises(InputError, match=told):
+        inspect.unwrap(project_paths)(trajectory_result(), onto=onto(), **said)
+
+
+def test_a_table_of_paths_says_of_what_it_is():
+    result = trajectory_result()
+    found = project_paths(result, fit="all", first=True)
+    table, arrays = found.to_pandas(), found.to_xarray()
+    assert table.attrs == arrays.attrs
+    assert table.attrs["model"] == result.model_name
+    assert (table.attrs["fit"], table.attrs["first"]) == ("all", 1)
+    at = arrays.coordinates.sel(state=2, token=3, component=1).item()
+    assert table[(table.state == 2) & (table.token == 3)]["pc_1"].item() == at
+    onto = project_paths(trajectory_result(seed=1), onto=found).to_pandas()
+    assert onto.attrs["onto_model"] == result.model_name
+    assert result.model_name in repr(found)

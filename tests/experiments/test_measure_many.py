@@ -286,6 +286,29 @@ def test_a_model_that_comes_twice_is_measured_once(where, own):
     assert named["model"].tolist() == ["a", "b"]
 
 
+def test_a_k_that_is_most_of_a_width_is_told():
+    found = compare_models(planted(ks=(50,)).assign(width=64), "a", "b")
+    assert found.verdict.endswith(
+        "K = 50 is 78\u00a0% of the narrower model's width (64): so many directions are nearly all "
+        "that there are, and tell little; a tenth is k=6."
+    )
+    assert "narrower" not in compare_models(planted(ks=(50,)).assign(width=640), "a", "b").verdict
+
+
+@pytest.mark.parametrize("k", [[4, 8], "8", (8,)])
+def test_one_k_is_compared_at_a_time(k):
+    with pytest.raises(InputError, match="k is one K of the table, a number such as 8, and"):
+        inspect.unwrap(compare_models)(planted(), "a", "b", k=k)
+    with pytest.raises(InputError, match="measure is one column of the table"):
+        inspect.unwrap(compare_models)(planted(), "a", "b", measure=["corrected"])
+
+
+def test_differences_are_in_the_order_of_the_prompts():
+    table = planted(12).sample(frac=1, random_state=0)
+    order = table["prompt"][table["model"] == "a"].tolist()
+    assert list(compare_models(table, "a", "b").prompts) == order
+
+
 def test_each_difference_has_what_stands_beside_its_prompt():
     table = planted(6).assign(topic=list("xyzxyz") * 2, difficulty=1.0, definition="paper")
     found = compare_models(table, "a", "b")

@@ -272,8 +272,11 @@ def test_what_reads_a_sweep_takes_its_file(lay_out):
         ),
         ({"prompts": [{"text": 3}]}, "prompts 1: text is a text in quotes, and 3 came"),
         ({"k": 1.5}, "k: expected a whole number from 1, or a share of each model's width below 1"),
-        ({"k": [5, 0.9], "kinds": ["self"]}, "K = 0.9, a share of the width, stands alone"),
+        ({"k": [5, 0.9], "kinds": ["self"]}, "K = 0.9 is a share of the width"),
         ({"token": 0}, "token: expected 1..n, or -1 and less from the end, and 0 came"),
+        ({"prompts": [{"text": "a", "k": 8}]}, "'k' is a key of the sweep, and stands above"),
+        ({"models": [{"model": "a/b", "k": 8}]}, "'k' is a key of the sweep, and stands above"),
+        ({"models": {"model": "a/b"}}, "expected tables, each below a line [[models]], and one"),
         ({"models": 3, "prompts": 3}, r"and 1 more (prompts)"),
     ],
 )
@@ -282,6 +285,11 @@ def test_what_python_said_is_told_in_its_words(said, told):
     with pytest.raises(InputError) as refused:
         read(usual | said)
     assert told in str(refused.value)
+
+
+def test_numbers_of_numpy_are_numbers():
+    said = {"name": "n", "models": [{"model": "a/b"}], "prompts": [{"text": "The cat"}]}
+    assert read(said | {"k": [np.int64(8), np.float64(0.5)], "token": np.int64(2)}).k == (8, 0.5)
 
 
 def test_a_score_of_ones_own_model_is_in_the_table(tmp_path):

@@ -120,12 +120,16 @@ def require_columns(table: pd.DataFrame, *names: str) -> None:
         )
 
 
-def require_measure(table: pd.DataFrame, measure: str) -> None:
+def require_measure(table: pd.DataFrame, measure: object) -> None:
     """Refuse a column that has no numbers to be averaged.
 
     Raises:
         InputError: naming those that have.
     """
+    if not isinstance(measure, str):
+        raise InputError(
+            f"measure is one column of the table, such as 'corrected': {measure!r} came"
+        )
     if measure in table and pd.api.types.is_numeric_dtype(table[measure]):
         return
     others = {*COLUMNS, *HOW, *PERFORMANCES, "tokens", "difficulty"} - {"chance"}

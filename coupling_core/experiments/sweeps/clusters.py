@@ -115,7 +115,10 @@ def local(workers: int | None = None) -> Iterator[Client]:
                 shutdown_on_close=False,  # at exit one that Ctrl-C left half begun cannot be closed
             )
         except (OSError, RuntimeError, TimeoutError) as error:
-            raise ComputeError(f"the workers could not be started: {error}") from error
+            raise ComputeError(
+                f"the workers could not be started: {error}. In a script, what starts them stands "
+                'below `if __name__ == "__main__":`'
+            ) from error
         with cluster, Client(cluster, set_as_default=False) as client:
             yield client
 

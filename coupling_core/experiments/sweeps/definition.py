@@ -228,8 +228,9 @@ class Sweep(_Table):
         lost = [k for k in self.k if k not in GRID and k != max(self.k)]
         if between_tokens and lost and lost[0] < 1:
             raise ValueError(
-                f"K = {lost[0]:g}, a share of the width, stands alone with {between_tokens[0]!r}, "
-                "whose means are kept at few K beside the largest"
+                f"K = {lost[0]:g} is a share of the width, and means of {between_tokens[0]!r} are "
+                "kept at few K beside the largest: leave it out, or make it the only K of a sweep "
+                "with these kinds"
             )
         if between_tokens and lost:
             raise ValueError(
@@ -311,8 +312,14 @@ def _source(table: dict[str, Any], path: Path, number: int) -> PromptSource:
     try:
         return PromptSource.parse(table, path.parent)
     except InputError as error:
-        told = str(error).removeprefix("prompts: ")
+        told = str(error).removeprefix("prompts: ") + _above(table)
         raise InputError(f"the sweep {path}: prompts {number}: {told}") from error
+
+
+def _above(table: Mapping[str, Any]) -> str:
+    """A hint where a table has a key of the whole sweep, as one below it has in TOML."""
+    own = next((key for key in table if key in Sweep.model_fields), "")
+    return f"; {own!r} is a key of the sweep, and stands above the first table" * bool(own)
 
 
 def _beside(table: Any, folder: Path) -> Any:
@@ -339,6 +346,8 @@ def _as_toml(value: Any) -> Any:
             "load their models by name, folder or file: a module of your own is measured by "
             "measure_many(prompts, models)"
         )
+    if hasattr(value, "item") and not getattr(value, "shape", None):  # a number of NumPy's
+        return value.item()
     return list(map(_as_toml, value)) if isinstance(value, list | tuple | range) else value
 
 
@@ -365,7 +374,10 @@ def _told(error: ValidationError, given: Mapping[str, Any]) -> str:
     if first["type"] == "missing":
         what = "it is missing"
     elif first["type"] == "tuple_type":
-        what = f"expected a list, and {first['input']!r} came"
+        came = first["input"]
+        what = f"expected a list, and {came!r} came"
+        if isinstance(came, dict):
+            what = f"expected tables, each below a line [[{parts[0]}]], and one came"
     elif what.startswith(_EXPECTED):
         what = f"expected {what.removeprefix(_EXPECTED)}, and {first['input']!r} came"
     if parts[:1] == ["k"] and first["type"] == "int_type":
@@ -380,9 +392,9 @@ def _told(error: ValidationError, given: Mapping[str, Any]) -> str:
     if first["type"] == _UNKNOWN:
         *parts, key = parts
         what = unknown("key", str(key), _TABLES[str(parts[0]) if parts else ""].model_fields)
+        what += _above({str(key): None}) if parts else ""
     named = [part for part in parts if isinstance(part, int) or part.isidentifier()]
     place = " ".join(str(part + 1) if isinstance(part, int) else part for part in named)
     named_too = ", ".join(str(one[0]) for one in sorted(others) if one)
     more = f"; and {len(others)} more ({named_too})" * bool(others)
-    where = place or ("" if first["type"] == _UNKNOWN else "as a whole")
-    return f"{where}: {what}{more}" if where else what + more
+    return f"{place}: {what}{more}" if place else what + more

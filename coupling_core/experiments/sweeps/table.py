@@ -4,6 +4,7 @@ A row is made from a stored result and from what is published of its model; a nu
 known is left empty. Rows are in the order of the sweep, so that two runs give the same table.
 """
 
+import logging
 import os
 from collections.abc import Iterable, Iterator
 from io import StringIO
@@ -47,6 +48,8 @@ COLUMNS = (
     "training_tokens", "loss", "score", "prompt", "source", "category", "difficulty", "tokens",
     "kind", "k", *HOW, *MEASURED, "certified", "key",
 )  # fmt: skip
+
+_log = logging.getLogger(__name__)
 
 TABLES = (".csv", ".parquet")
 """Endings of a table's file."""
@@ -95,9 +98,15 @@ def make_table(
             rows += [shared | found for found in at_ks]
         except (InputError, ComputeError) as error:  # evicted since, damaged, or without this floor
             left_out[key] = str(error)
+    for name in dict.fromkeys(str(row["model"]) for row in rows if _is_alone(row)):
+        _log.warning("%s has one block, and coupling is of pairs of blocks: it has no score", name)
     still = set(plan.stored(store)) if left_out else set()
     table = pd.DataFrame(rows, columns=[*COLUMNS, *own.values()])
     return table, {key: why for key, why in left_out.items() if key in still}
+
+
+def _is_alone(row: Row) -> bool:
+    return row["kind"] == "depth" and row["layers"] == 1
 
 
 def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
@@ -124,7 +133,10 @@ def _parquet(path: Path, table: pd.DataFrame) -> bytes:
     try:
         return to_parquet(table)
     except (TypeError, ValueError) as error:
-        raise InputError(f"the table {path} cannot be written as Parquet: {error}") from error
+        raise InputError(
+            f"the table {path} cannot be written as Parquet, where a column has values of one type "
+            f"({error}): make them texts, as table[name].astype(str) does, or write a .csv file"
+        ) from error
 
 
 def table_csv(table: pd.DataFrame) -> bytes:
