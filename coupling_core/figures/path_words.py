@@ -30,7 +30,8 @@ def which(
     """Trained or untrained, as a word.
 
     Its name where what is drawn beside it is no twin of it; its prompt where it is the same model,
-    and of the same prompt too its final norm. Where that is the same, they are A and B.
+    and of the same prompt too its final norm. Where what is shown of these is the same, they are A
+    and B.
 
     Args:
         result: whose word is wanted.
@@ -44,7 +45,9 @@ def which(
             norms = result.final_norm_words, beside.final_norm_words
             return norms[0] if norms[0] != norms[1] else "AB"[second]
         if result.model_name == beside.model_name:
-            return f"“{escape(short_prompt(result, SHOWN), quote=False)}”"
+            names = short_prompt(result, SHOWN), short_prompt(beside, SHOWN)
+            alike = names[0] == names[1]
+            return "AB"[second] if alike else f"“{escape(names[0], quote=False)}”"
         is_twin = (asked.untrained is None) != (other.untrained is None)
         if asked.model != other.model or not is_twin:
             return result.model_name

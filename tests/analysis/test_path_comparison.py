@@ -72,6 +72,7 @@ def test_a_verdict_counts_the_tokens_that_it_is_over():
 
 def test_other_tokens_are_compared_by_means_and_by_depth():
     a, b = grown([2.0, 2.0, 2.0], [1.0, 2.0, 3.0]), grown([2.0, 2.0], [4.0, 5.0])
+    b = replace(b, request=replace(b.request, prompt="The dog"))
     found = compare(a, b)
     assert found.to_pandas().a_above.isna().all()
     assert "over 3 tokens of A and 2 of B" in found.verdict
@@ -91,6 +92,17 @@ def test_other_tokens_are_compared_by_means_and_by_depth():
         found.plot("expodistance")
     with pytest.raises(InputError, match="figure"):
         inspect.unwrap(type(found).plot)(found, "linearised")
+
+
+def test_prompts_that_begin_alike_are_a_and_b():
+    a, b = grown([2.0, 2.0, 2.0], [1.0, 2.0, 3.0]), grown([2.0, 2.0], [4.0, 5.0])
+    begins = "The prompts of both begin with these many words and then"
+    a, b = (
+        replace(of, request=replace(of.request, prompt=f"{begins} {end}"), tokens=tokens)
+        for of, end, tokens in ((a, "go", ("x", "y", "z")), (b, "stay", ("x", "y")))
+    )
+    traces = {trace.uid: trace for trace in compare(a, b).plot().figure.data}
+    assert (traces["median"].name, traces["twin"].name) == ("median of A", "median of B")
 
 
 def test_it_draws_both_under_names_that_tell_them_apart():
