@@ -210,3 +210,19 @@ def test_an_interval_is_told_in_four_decimals():
 def test_small_means_are_told_apart_from_their_ends():
     told = mean_interval([-0.0002, -0.0003, -0.0004, -0.0003, -0.0003]).verdict
     assert told.startswith("-0.0003, the mean of n = 5 (95\u00a0%: -0.0004 to -0.0002)")
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_floors_say_how_far_they_are_off(definition):
+    result = random_result()
+    for blocks in ((1, 2, 3, 4, 5), (2, 5)):
+        found = score_pairs(result, View(k=4, definition=definition, blocks=blocks))
+        if definition not in result.sampled:
+            assert found.floor_error == 0
+            assert "random bases" not in found.verdict
+            continue
+        errors = result.chance_error[result.sampled.index(definition)]
+        expected = np.mean([errors[block - 1, 3] for block in blocks])
+        assert found.floor_error == pytest.approx(expected, rel=1e-6)
+        assert f"with a standard error of {expected:.4f}" in found.verdict
+    assert np.isnan(replace(found, result=None).floor_error) == (definition in result.sampled)
