@@ -70,7 +70,7 @@ class Drawn(Told):
 def arrays_of(record: Any) -> dict[str, Any]:
     """The arrays of a dataclass by their names, in the order of its fields."""
     values = {item.name: getattr(record, item.name) for item in fields(record)}
-    return {name: value for name, value in values.items() if hasattr(value, "__array__")}
+    return {name: value for name, value in values.items() if hasattr(value, "shape")}
 
 
 def in_short(record: Any) -> str:

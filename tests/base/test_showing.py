@@ -36,7 +36,7 @@ def wrapped():
         ),
         (
             lambda: cc.project_paths(trajectory_result()),
-            "ProjectedPaths(coordinates: array of 13 x 5 x 3, explained: [0.5056, 0.2767, 0.1281]",
+            "ProjectedPaths(random, 'The cat sat down', 13 states of 5 tokens, fitted on x^12, ",
         ),
         (lambda: cc.spectrum_numbers(spectrum_result()), "SpectrumNumbers(radius: array of 5, "),
         (lambda: cc.shared_of(directions_result(), cc.DirectionsView()), "Shared(directions: "),

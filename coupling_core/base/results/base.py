@@ -243,10 +243,10 @@ class Result(Drawn):
                 one pair of blocks mosaic (rows, columns, magnitude, auto_range, selected) and
                 spectrum (selected)
             trajectory
-                paths (token, dimensions), paths-3d (token, dimensions), line-shape (token, twin),
-                line-shape-by-depth (token, twin), norms (token, twin), growth (token, twin),
-                expodistance (token, twin), steps (token, twin), equidistance (token, twin),
-                entropy (token, twin), linearised (token)
+                paths (token, dimensions, twin), paths-3d (token, dimensions, twin),
+                line-shape (token, twin), line-shape-by-depth (token, twin), norms (token, twin),
+                growth (token, twin), expodistance (token, twin), steps (token, twin),
+                equidistance (token, twin), entropy (token, twin), linearised (token)
             what-if
                 interchange (selected), replace (selected), blocks
             spectrum
