@@ -200,10 +200,8 @@ def compare(
 def compare(
     a: DepthResult, b: DepthResult, view: View | None = None, **options: Unpack[Options]
 ) -> Comparison: ...
-@overload
-def compare(
-    a: Result, b: Result, view: View | None = None, **options: Unpack[Options]
-) -> Comparison | TokenComparison | PathComparison: ...
+@overload  # of results from a store, whose kinds no type checker knows: all at its usual view
+def compare(a: Result, b: Result) -> Comparison | TokenComparison | PathComparison: ...
 
 
 @known_keywords

@@ -116,13 +116,15 @@ WRONG = {
     'measure("a").plot("paths")': "incompatible type \"Literal['paths']\"",
     'measure("a", kind="self").scores().plot("graph")': "incompatible type \"Literal['graph']\"",
     'measure("a").scores().plot("mosiac")': "incompatible type \"Literal['mosiac']\"",
+    'compare(measure("a", kind="trajectory"), measure("b", kind="trajectory"), k=3)': "No overload",
+    'compare(measure("a"), measure("b", kind="self"), k=3)': "No overload variant",
     'View(definition="nonsense")': "incompatible type \"Literal['nonsense']\"",
 }
 
 
 def test_mypy_finds_what_is_wrong(files, tmp_path):
     (tmp_path / "wrong.py").write_text(
-        "\n".join(["from coupling_core import View, measure", *WRONG, ""])
+        "\n".join(["from coupling_core import View, compare, measure", *WRONG, ""])
     )
     how = ["--strict", "--config-file=", f"--cache-dir={tmp_path}"]
     told = checked([sys.executable, "-m", "mypy", *how, str(tmp_path / "wrong.py")], tmp_path)
