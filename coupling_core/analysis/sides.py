@@ -118,10 +118,12 @@ class TwoMaps(Drawn):
         """That the floors are not exact, where they are not."""
         if not self.corrected or self.view.definition not in sampled_definitions():
             return ""
-        a, b = (rounded(scores.floor_error, 4) for scores in (self.a_scores, self.b_scores))
+        a, b = self.a_scores.floor_error, self.b_scores.floor_error
+        if np.isnan([a, b]).any():
+            return " Its floors are means over 8 random bases, and have an error of their own."
         return (
-            f" Its floors are means over 8 random bases, with a standard error of {a} in A and {b} "
-            "in B."
+            " Its floors are means over 8 random bases, with a standard error of "
+            f"{rounded(a, 4)} in A and {rounded(b, 4)} in B."
         )
 
     def _average(self, values: Float[np.ndarray, "row column"], of: Any) -> float:

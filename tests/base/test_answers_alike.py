@@ -180,6 +180,12 @@ def test_two_models_in_one_row():
     assert shapes == ["mean", "chance"]  # and no interval: two prompts are too few
 
 
+def test_floors_whose_error_nobody_knows_say_no_number():
+    means = between_tokens()
+    told = cc.compare(means, means, definition="released", k=4).verdict
+    assert "random bases, and have an error of their own" in told
+
+
 def test_shared_directions_name_their_blocks():
     found = cc.shared_of(directions_result(), cc.DirectionsView((1, 2, 4)), "v")
     assert found.verdict.startswith("Blocks 1 to 2, 4 read ")
