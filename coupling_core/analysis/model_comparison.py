@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from coupling_core.analysis.compare import nearly_whole
-from coupling_core.analysis.scores import MIN_PROMPTS, mean_interval
+from coupling_core.analysis.scores import MIN_PROMPTS, k_of, mean_interval
 from coupling_core.base.choosing import nearest
 from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.drawing import Drawing, known_figure
@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # half a second to import
 
 _OF_ROWS = {
     *("model", "id", "revision", "family", "step", "trained", "prompt", "source", "kind", "k"),
+    "k_share",
     *("parameters", "layers", "width", "training_tokens", "certified", "key"),
     *("coupling", "chance", "corrected", "alignment", "a", "b", "difference"),
     *HOW,
@@ -50,7 +51,7 @@ class ModelComparison(Drawn):
         b: the other.
         measure: which number of the table; scores have no unit.
         kind: what was compared.
-        k: at which K; NaN where the kind has none.
+        k: at which K, or below 1 at which share of each one's width; NaN where the kind has none.
         a_mean: of `a`, over the prompts that both have.
         b_mean: of `b`.
         difference: `a_mean` - `b_mean`, the mean over prompts.
@@ -124,7 +125,8 @@ class ModelComparison(Drawn):
     @property
     def verdict(self) -> str:
         """The means of both, their difference, and how sure it is."""
-        at = "" if np.isnan(self.k) else f" at K = {self.k:g}"
+        of_width = " of the width" * (self.k < 1)
+        at = "" if np.isnan(self.k) else f" at K = {self.k:g}{of_width}"
         at += self._how()
         few = "" if self.enough else f"; fewer than {MIN_PROMPTS} prompts can overstate coupling"
         a, b, _ = self._told()
@@ -139,7 +141,11 @@ class ModelComparison(Drawn):
         """What is to be said of a K that is most of a width; nothing where it is not."""
         if np.isnan(self.k) or not self.width:
             return ""
-        told = nearly_whole(int(self.k), self.width, f"the narrower model's width ({self.width})")
+        told = nearly_whole(
+            k_of(self.k if self.k < 1 else int(self.k), self.width),
+            self.width,
+            f"the narrower model's width ({self.width})",
+        )
         return f" {told}; a tenth is k={max(1, self.width // 10)}." if told else ""
 
     def _how(self) -> str:
@@ -211,7 +217,7 @@ def compare_models(
     a: str,
     b: str,
     *,
-    k: int | None = None,
+    k: int | float | None = None,
     kind: str | None = None,
     measure: str = "corrected",
 ) -> ModelComparison:
@@ -221,7 +227,8 @@ def compare_models(
         table: of `measure_many` or of a sweep: a row for each model, prompt and K.
         a: the one, as the column `model` has it.
         b: the other.
-        k: at which K; None where the table has one.
+        k: at which K, or below 1 at which share of each model's width, where a sweep has it; None
+            where the table has one.
         kind: which kind of measurement; None where the table has one.
         measure: the column compared: `corrected`, `coupling` or `alignment`, or a number that
             another kind of measurement has, such as `line_shape`.
@@ -255,8 +262,7 @@ def compare_models(
     of_kind = table[table["kind"] == kind]
     if k is None:
         _require_shared_k(of_kind, a, b)
-    chosen = _the_one(of_kind, "k", k)
-    at = of_kind if chosen is None else of_kind[of_kind["k"] == chosen]
+    chosen, at = _at(of_kind, k)
     for name in (a, b):
         if name in set(of_kind["model"]) - set(at["model"]):
             raise InputError(
@@ -320,6 +326,17 @@ def _is_beside(table: "DataFrame", name: str) -> bool:
     known = table[name].astype(str)
     each = known.groupby(table["prompt"]).nunique()
     return bool((each == 1).all() and known.nunique() > 1)
+
+
+def _at(table: "DataFrame", k: float | None) -> tuple[float | None, "DataFrame"]:
+    """The K that is meant, or the share of each width, and the rows at it."""
+    from coupling_core.analysis.statistics.means import at_k, require_columns
+
+    if k is not None and 0 < k < 1:
+        require_columns(table, "width")
+        return k, at_k(table, float(k))
+    chosen = _the_one(table, "k", k)
+    return chosen, table if chosen is None else table[table["k"] == chosen]
 
 
 def _require_shared_k(table: "DataFrame", a: str, b: str) -> None:

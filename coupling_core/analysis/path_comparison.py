@@ -68,7 +68,39 @@ class PathComparison(Drawn):
             means = trajectory.mean(a), trajectory.mean(b)
             rows.append((name, *means, means[0] - means[1], above, both))
         columns = ["number", "a", "b", "difference", "a_above", "tokens"]
-        table = DataFrame(rows, columns=columns)
+        return self._attributed(DataFrame(rows, columns=columns))
+
+    def by_token(self) -> "DataFrame":
+        """The same numbers of each token, where A and B have the same ones.
+
+        Returns:
+            a row a number and token: `number`, `token` (1..n), `text`, `a`, `b` and their
+            `difference`; NaN where a number is not defined.
+
+        Raises:
+            InputError: where the two have other tokens.
+        """
+        from pandas import DataFrame, concat
+
+        if not self.same_tokens:
+            raise InputError(
+                "A and B have other tokens, so that none of them has a number in both: "
+                "a.to_pandas() and b.to_pandas() have those of each"
+            )
+        of_b, n = _numbers(self.b), len(self.a.tokens)
+        said = {"token": range(1, n + 1), "text": list(self.a.tokens)}
+        table = concat(
+            [
+                DataFrame({"number": name, **said, "a": a, "b": of_b[name]})
+                for name, a in _numbers(self.a).items()
+            ],
+            ignore_index=True,
+        )
+        table["difference"] = table["a"] - table["b"]
+        return self._attributed(table)
+
+    def _attributed(self, table: "DataFrame") -> "DataFrame":
+        """A table that says whose A and B are."""
         for side, of in (("a", self.a), ("b", self.b)):
             table.attrs |= {f"{side}_{name}": it for name, it in of.attributes().items()}
         return table

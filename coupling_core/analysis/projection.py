@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.analysis.sides import short_prompt, told_sides
+from coupling_core.analysis.sides import told_sides
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
@@ -72,7 +72,7 @@ class ProjectedPaths(Projection, Drawn):
 
     def __repr__(self) -> str:
         return (
-            f"ProjectedPaths({self.result.model_name}, {short_prompt(self.result)!r}, "
+            f"ProjectedPaths({self.result.whose}, "
             f"{len(self.states)} states of {counted(len(self.tokens), 'token')}, fitted on "
             f"{self._fitted}, explained: {_short(self.explained)})"
         )

@@ -11,16 +11,15 @@ from coupling_core.analysis.scores import definition_name
 from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.records import View
 from coupling_core.base.results import PositionScores, Result, Scores
-from coupling_core.base.showing import Drawn
+from coupling_core.base.results.base import short_prompt
+from coupling_core.base.showing import Drawn, in_short
 from coupling_core.base.units import rounded, with_difference
 
-SHOWN = 40
-"""Letters of a prompt in a line."""
 FEW = 2
 """So many pairs correlate with 1 or -1 whatever they are."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
     """What a comparison comes to, over the pairs that have a score in both.
 
@@ -37,6 +36,8 @@ class Summary:
     difference: float
     correlation: float
     pairs: int
+
+    __repr__ = in_short
 
 
 class TwoMaps(Drawn):
@@ -173,9 +174,3 @@ def token_told(of: Result) -> str:
     """Which token was measured, where one was."""
     token = getattr(of, "token", None)
     return f"token {token}" if token else ""
-
-
-def short_prompt(of: Result, most: int = SHOWN) -> str:
-    """The beginning of a prompt, in a line."""
-    text = " ".join(of.prompt_text.split())
-    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -74,10 +74,14 @@ def arrays_of(record: Any) -> dict[str, Any]:
 
 
 def in_short(record: Any) -> str:
-    """A dataclass in one line, for its `__repr__`: of long arrays and tables, the shape alone."""
+    """A dataclass in one line, for its `__repr__`: of long arrays and tables, the shape alone.
+
+    What was taken of a result begins with whose that is.
+    """
     shown = [item.name for item in fields(record) if item.repr]
+    whose = getattr(getattr(record, "result", None), "whose", "")
     told = (f"{name}: {_short(getattr(record, name))}" for name in shown)
-    return f"{type(record).__name__}({', '.join(told)})"
+    return f"{type(record).__name__}({', '.join((*filter(None, [whose]), *told))})"
 
 
 def _short(value: Any) -> str:

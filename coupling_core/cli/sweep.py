@@ -90,6 +90,9 @@ def run(
     plan, shelf = sweeps.make(sweeps.read(file)), Store(store)
     if dry_run:
         _show_plan(plan, shelf, as_json=as_json)
+        if lost := sum(bool(weights.problem) for weights in plan.weights):
+            models = counted(len(plan.weights), "model")
+            warn(f"{lost} of {models} cannot be measured as things are: see above why")
         return
     journal = sweeps.Journal.of(shelf, plan.id)
     if sweeps.nothing_to_do(plan, shelf):
@@ -144,7 +147,7 @@ def status(file: File, as_json: options.Json = False, store: options.StoreFolder
     """Tell what is stored of a sweep, what is missing, and what failed."""
     from coupling_core.experiments import sweeps
 
-    plan, shelf = sweeps.make(sweeps.read(file)), Store(store)
+    plan, shelf = sweeps.make(sweeps.read(file), told=False), Store(store)
     journal = sweeps.Journal.of(shelf, plan.id)
     state, failures = journal.state(), journal.failures()
     models = _counted(plan, shelf)
@@ -203,7 +206,7 @@ def report(
     from coupling_core.analysis.statistics import at_k
     from coupling_core.experiments.sweeps.report import report as make_report
 
-    plan, shelf = sweeps.make(sweep), Store(store)
+    plan, shelf = sweeps.make(sweep, told=False), Store(store)
     table, _ = sweeps.make_table(plan, shelf)
     missing = len(plan) - table["key"].nunique()
     if missing:

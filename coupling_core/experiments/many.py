@@ -30,6 +30,7 @@ from coupling_core.experiments.sweeps.plan import published, with_width
 from coupling_core.experiments.sweeps.table import (
     COLUMNS,
     MEASURED,
+    OF_SHARES,
     Row,
     how,
     numbers,
@@ -212,7 +213,8 @@ def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception
     for which, why in left_out.items():
         warnings.warn(f"left out: {which}: {why}", stacklevel=4)
     found = set().union(*rows)
-    of_kind = [name for name in COLUMNS if name in found or name not in (*MEASURED, *HOW)]
+    known = (*MEASURED, *HOW, OF_SHARES)
+    of_kind = [name for name in COLUMNS if name in found or name not in known]
     table = DataFrame(rows, columns=[*of_kind, *own])
     table = table.drop(columns=[name for name in PERFORMANCES if table[name].isna().all()])
     table.attrs["left_out"] = {which: str(why) for which, why in left_out.items()}

@@ -9,9 +9,9 @@ from jaxtyping import Float
 from coupling_core.analysis import trajectory
 from coupling_core.analysis.projection import ProjectedPaths
 from coupling_core.analysis.scaling import Line
-from coupling_core.analysis.sides import short_prompt
 from coupling_core.base.records import Part, PathView
 from coupling_core.base.results import DepthResult, TrajectoryResult
+from coupling_core.base.results.base import short_prompt
 from coupling_core.base.units import counted, percent
 from coupling_core.figures.words import subject
 

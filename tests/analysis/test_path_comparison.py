@@ -44,6 +44,20 @@ def test_means_and_tokens_are_those_planted():
     assert compare(a, b).to_pandas().attrs["a_prompt"] == a.prompt_text
 
 
+def test_each_token_has_its_own_numbers():
+    a, b = grown([2.0, 4.0], [1.0, 2.0]), grown([4.0, 2.0], [2.5, np.nan])
+    table = compare(a, b).by_token()
+    straight = table[table.number == "line_shape"]
+    assert straight.text.tolist() == list(a.tokens)
+    assert straight.token.tolist() == [1, 2]
+    np.testing.assert_array_equal(straight.difference, [-1.5, np.nan])
+    grows = table[table.number == "growth"]
+    np.testing.assert_allclose(grows.difference, np.log(2) * np.array([-1, 1]), rtol=1e-6)
+    assert (table.attrs["a_prompt"], len(table)) == (a.prompt_text, 8)
+    with pytest.raises(InputError, match="other tokens"):
+        compare(a, grown([2.0, 3.0, 2.0], [1.0, 1.5, 2.0])).by_token()
+
+
 @pytest.mark.parametrize("shape", [np.inf, np.nan])
 def test_what_no_token_has_is_told(shape):
     a, b = grown([2.0, 2.0], [shape, shape]), grown([2.0, 3.0], [1.0, 1.5])

@@ -534,8 +534,20 @@ def test_the_strongest_pairs_are_a_table(depth, between):
 
 
 def test_blocks_that_are_no_range_do_not_read_as_one(depth):
-    assert repr(depth.scores(k=3)[[2, 4]]).startswith("Scores(2 blocks: 2, 4, K = 3")
-    assert repr(depth.scores(k=3)).startswith("Scores(5 blocks: 1-5, K = 3")
+    told = f"Scores({depth.model_name}, {depth.prompt_text!r}, "
+    assert repr(depth.scores(k=3)[[2, 4]]).startswith(f"{told}2 blocks: 2, 4, K = 3")
+    assert repr(depth.scores(k=3)).startswith(f"{told}5 blocks: 1-5, K = 3")
+
+
+def test_what_is_offered_of_a_result_is_for_who_looks_at_it(depth):
+    paths = trajectory_result()
+    assert {"scores", "plot", "tokens", "default_k", "matrix"} <= {*dir(depth)}
+    assert {"line_shape", "states", "verdict"} <= {*dir(paths)}
+    for found in (depth, paths):
+        within = {"part", "sizes_of", "typed", "consistency", "each_certificate"}
+        assert all(hasattr(found, name) for name in within)
+        assert not within & {*dir(found)}
+    assert not {"k_max", "default_k"} & {*dir(paths)}
 
 
 def test_a_k_that_was_asked_for_is_the_one_that_is_looked_at(tmp_path):

@@ -32,14 +32,17 @@ def wrapped():
     [
         (
             lambda: cc.effect_maps(what_if_result()),
-            "EffectMaps(skip: array of 5, repeat: arr",
+            "EffectMaps(random, 'The cat sat down', skip: array of 5",
         ),
         (
             lambda: cc.project_paths(trajectory_result()),
             "ProjectedPaths(random, 'The cat sat down', 13 states of 5 tokens, fitted on x^12, ",
         ),
         (lambda: cc.spectrum_numbers(spectrum_result()), "SpectrumNumbers(radius: array of 5, "),
-        (lambda: cc.shared_of(directions_result(), cc.DirectionsView()), "Shared(directions: "),
+        (
+            lambda: cc.shared_of(directions_result(), cc.DirectionsView()),
+            "Shared(random, 'The cat sat down', directions: ",
+        ),
         (
             lambda: cc.between_prompts([directions_result()] * 2, cc.DirectionsView()),
             "BetweenPrompts(blocks: (1, 2, ",
@@ -47,7 +50,7 @@ def wrapped():
         (lambda: cc.cross(directions_result(), directions_result(), k=2), "Crossing(a: Directions"),
         (
             lambda: cc.locality(random_result(), cc.View(k=3)),
-            "Locality(distance: [1, 2, 3, 4], mean",
+            "Locality(random, 'The cat sat down', distance: [1, 2, 3, 4]",
         ),
         (lambda: cc.find_suite("pythia-70m"), "Suite(name: 'pythia-70m', "),
         (wrapped, "Wrapped(GPT, 3 blocks, final norm: LayerNorm)"),
@@ -61,7 +64,7 @@ def wrapped():
                 *(2, "u", (5,), ("u_1",), (0.1,), "tokens", NONE, NONE, (), (), TOP, TOP),
                 result=directions_result(),
             ),
-            "Steering(block: 2, side: 'u', tokens: (5,), names: ('u_1',), sizes: (0.1,), measured_",
+            "Steering(random, 'The cat sat down', block: 2, side: 'u', tokens: (5,), ",
         ),
         (
             lambda: Ablation(tuple(range(1, 81)), 5, 4, 64, "tokens", 1 / 3, NONE[0], 0.5),

@@ -131,6 +131,19 @@ def test_a_dry_run_as_json(run, lay, tmp_path):
     assert "is not in the local cache" in said["models"][4]["problem"]
 
 
+def test_a_dry_run_warns_of_what_would_fail(run, lay):
+    _, _, err = run("sweep", "run", lay(LOST), "--dry-run")
+    assert "warning: 1 of 5 models cannot be measured as things are: see above why" in one_line(err)
+
+
+def test_prompts_that_come_twice_are_told_where_they_are_measured_alone(run, lay, caplog):
+    path = lay(SWEEP + '\n[[prompts]]\ntext = "The cat sat"\n' * 2)
+    run("sweep", "run", path, "--dry-run")
+    assert caplog.text.count("comes more than once") == 1
+    run("sweep", "status", path)
+    assert caplog.text.count("comes more than once") == 1
+
+
 # ---- running it
 
 

@@ -34,7 +34,7 @@ from coupling_core.measuring import many
 TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
 
 
-OF_DEPTH = [name for name in COLUMNS if name not in (*OF_ONE_KIND, "loss", "score")]
+OF_DEPTH = [name for name in COLUMNS if name not in (*OF_ONE_KIND, "k_share", "loss", "score")]
 """Columns of a table of blocks at one token, of models whose performance is not known."""
 
 
@@ -301,6 +301,23 @@ def test_one_k_is_compared_at_a_time(k):
         inspect.unwrap(compare_models)(planted(), "a", "b", k=k)
     with pytest.raises(InputError, match="measure is one column of the table"):
         inspect.unwrap(compare_models)(planted(), "a", "b", measure=["corrected"])
+
+
+def test_models_of_two_widths_are_compared_at_a_share_of_each():
+    table = planted(ks=(8, 16))
+    table = table.assign(width=[80 if name == "a" else 160 for name in table["model"]])
+    found = compare_models(table, "a", "b", k=0.1)
+    own = table[table["k"] == table["width"] // 10]
+    means = own.groupby("model")["corrected"].mean()
+    assert (found.a_mean, found.b_mean) == pytest.approx((means["a"], means["b"]))
+    assert "at K = 0.1 of the width, over n = 60 prompts" in found.verdict
+    assert found.by_prompt().attrs["k"] == 0.1
+    with pytest.raises(InputError, match=r"'b' at other K than 0\.15"):  # 12 of 80, 24 of 160
+        compare_models(table.replace({"k": {8: 12}}), "a", "b", k=0.15)
+    with pytest.raises(InputError, match="lacks the columns width"):
+        compare_models(planted(), "a", "b", k=0.1)
+    most = compare_models(planted().assign(width=10), "a", "b", k=0.8)
+    assert "K = 8 is 80\u00a0% of the narrower" in most.verdict
 
 
 def test_differences_are_in_the_order_of_the_prompts():

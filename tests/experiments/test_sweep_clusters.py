@@ -1,7 +1,10 @@
 """Workers on this machine: one thread pool each, behind a key, on no other address."""
 
 import os
+import subprocess
+import sys
 
+import tiny
 from listening import watching
 
 from coupling_core.experiments.sweeps import clusters
@@ -31,3 +34,21 @@ def test_there_is_a_worker_for_each_gpu(monkeypatch):
     with clusters.local() as client:
         found = client.run(lambda: os.environ.get("CUDA_VISIBLE_DEVICES"))
     assert sorted(found.values()) == ["0", "1"]
+
+
+def test_a_script_that_starts_workers_unguarded_is_told_in_few_lines(tmp_path):
+    tiny.folder(tmp_path / "model")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from coupling_core import sweeps\n"
+        'said = {"name": "n", "k": 4, "models": [{"model": "model"}]}\n'
+        'plan = sweeps.make(said | {"prompts": [{"text": "The cat"}]})\n'
+        'sweeps.run(plan, "store", workers=1)\n'
+    )
+    ran = subprocess.run(
+        [sys.executable, script.name], cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
+    *above, told = ran.stderr.strip().splitlines()
+    assert ran.returncode == 1
+    assert told.endswith('stands below `if __name__ == "__main__":`')
+    assert len(above) < 40

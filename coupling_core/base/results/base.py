@@ -28,6 +28,16 @@ if TYPE_CHECKING:  # half a second each to import, and only tables need them
 
 SHOWN = 60
 """Letters of a value in a complaint."""
+PROMPT_SHOWN = 40
+"""Letters of a prompt in a line."""
+_WITHIN = {
+    *("consistency", "each_certificate", "finite", "infinite", "is_doubtful", "named_axes", "part"),
+    *("fixed_words", "positions_done", "rows_done", "sizes", "sizes_of", "token_told"),
+    *("token_words", "typed", "usual_k", "whose"),
+}
+"""Names that stores, figures and commands need of a result, and nobody who looks at one."""
+_OF_K = {"default_k", "k_max", "k_view"}
+"""Names that say something where singular triplets are stored."""
 
 
 @dataclass(frozen=True)
@@ -341,6 +351,10 @@ class Result(Drawn):
             "key": self.key,
         }
 
+    def __dir__(self) -> list[str]:
+        hidden = _WITHIN if self.k_max else _WITHIN | _OF_K
+        return sorted({*super().__dir__()} - hidden)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result) or not self.key:
             return self is other
@@ -358,9 +372,20 @@ class Result(Drawn):
             told.append("certified" if self.certified else "not all certified")
         return f"{type(self).__name__}({', '.join(told)})"
 
+    @property
+    def whose(self) -> str:
+        """Its model and the beginning of its prompt, in a line."""
+        return f"{self.model_name}, {short_prompt(self)!r}"
+
     def _what(self) -> tuple[str, ...]:
         """What of the prompt was measured, in the short form."""
         return (self.measured,)
+
+
+def short_prompt(of: Result, most: int = PROMPT_SHOWN) -> str:
+    """The beginning of a prompt, in a line."""
+    text = " ".join(of.prompt_text.split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 AnyResult = TypeVar("AnyResult", bound=Result)

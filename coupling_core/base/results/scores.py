@@ -352,7 +352,8 @@ class Scores(ScoreMap):
         return [self.blocks.index(block) for block in chosen]
 
     def __repr__(self) -> str:
-        return f"Scores({counted(len(self.blocks), 'block')}: {ranges(self.blocks)}, {_told(self)})"
+        blocks = f"{counted(len(self.blocks), 'block')}: {ranges(self.blocks)}"
+        return f"Scores({_whose(self)}{blocks}, {_told(self)})"
 
     def _coordinates(self) -> Mapping[str, Any]:
         row, column = self.dims
@@ -477,7 +478,8 @@ class PositionScores(ScoreMap):
         return self._pair(row - 1, column - 1)
 
     def __repr__(self) -> str:
-        return f"PositionScores({counted(len(self.coupling), 'token')}, {_told(self)})"
+        tokens = counted(len(self.coupling), "token")
+        return f"PositionScores({_whose(self)}{tokens}, {_told(self)})"
 
     def _against_itself(self) -> Bool[np.ndarray, "position position"]:
         return self.itself
@@ -530,6 +532,10 @@ def _two(given: Any, what: str) -> tuple[int, int]:
 def _by_name(numbers: Means | PairScores) -> str:
     told = ", ".join(f"{name}={rounded(value, 4)}" for name, value in numbers._asdict().items())
     return f"{type(numbers).__name__}({told})"
+
+
+def _whose(scores: ScoreMap) -> str:
+    return f"{scores.result.whose}, " if scores.result else ""
 
 
 def _told(scores: ScoreMap) -> str:

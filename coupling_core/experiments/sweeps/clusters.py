@@ -5,8 +5,10 @@ import logging
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import current_process
 from multiprocessing.resource_tracker import ensure_running
 from pathlib import Path
 from typing import Any
@@ -84,6 +86,15 @@ def _environment_kept() -> Iterator[None]:
         os.environ.update(before)
 
 
+def _require_guard() -> None:
+    """End a worker quietly that is about to start workers, as it runs the script that started it.
+
+    Python imports a script into each process that the script starts.
+    """
+    if getattr(current_process(), "_inheriting", False):
+        sys.exit(1)
+
+
 @contextmanager
 def local(workers: int | None = None) -> Iterator[Client]:
     """Workers on this machine: one a device unless told, which share the processor's threads.
@@ -91,6 +102,7 @@ def local(workers: int | None = None) -> Iterator[Client]:
     Raises:
         ComputeError: where they do not start.
     """
+    _require_guard()
     gpus = [name.partition(":")[2] for name in hardware.devices() if name.startswith("cuda")]
     count = workers or len(gpus) or 1
     threads = str(max(1, hardware.threads() // count))
@@ -115,10 +127,11 @@ def local(workers: int | None = None) -> Iterator[Client]:
                 shutdown_on_close=False,  # at exit one that Ctrl-C left half begun cannot be closed
             )
         except (OSError, RuntimeError, TimeoutError) as error:
+            why = str(error.__cause__ or error).rstrip(".")
             raise ComputeError(
-                f"the workers could not be started: {error}. In a script, what starts them stands "
+                f"the workers could not be started: {why}. In a script, what starts them stands "
                 'below `if __name__ == "__main__":`'
-            ) from error
+            ) from None
         with cluster, Client(cluster, set_as_default=False) as client:
             yield client
 

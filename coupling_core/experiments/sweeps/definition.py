@@ -248,6 +248,10 @@ class Sweep(_Table):
         every = sorted({k_of(k, width) for k in self.k})
         return tuple(k for k in every if k <= width or not width)
 
+    def shares(self, width: float) -> dict[object, float]:
+        """Which share of a width each K is that was asked for as one, the smallest of two alike."""
+        return {k_of(k, width): k for k in sorted(self.k, reverse=True) if k < 1}
+
     @property
     def needs_widths(self) -> bool:
         """Whether a K depends on the width, or may be more than that of a narrow model."""

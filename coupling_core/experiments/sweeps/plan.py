@@ -235,11 +235,12 @@ def published(models: Iterable[str]) -> dict[str, CatalogueModel]:
     return {model: of for model, of in found.items() if of is not None}
 
 
-def make(sweep: Sweep | str | os.PathLike[str] | Mapping[str, Any]) -> Plan:
+def make(sweep: Sweep | str | os.PathLike[str] | Mapping[str, Any], *, told: bool = True) -> Plan:
     """Find a sweep's models and load its prompts.
 
     Args:
         sweep: what is asked for; or a file or a dict, as `read` takes it.
+        told: whether to say which prompts come twice, and which K a model is too narrow for.
 
     Raises:
         InputError: where a suite or a data set is unknown, a file is not what it should be, or
@@ -248,7 +249,8 @@ def make(sweep: Sweep | str | os.PathLike[str] | Mapping[str, Any]) -> Plan:
     """
     sweep = sweep if isinstance(sweep, Sweep) else read(sweep)
     samples = [load(source) for source in sweep.prompts]
-    _tell_repeated(samples)
+    if told:
+        _tell_repeated(samples)
     prompts: dict[str, Prompt] = {}  # a text that two sources have is one prompt
     for sample in samples:
         for prompt in sample.prompts:
@@ -257,7 +259,8 @@ def make(sweep: Sweep | str | os.PathLike[str] | Mapping[str, Any]) -> Plan:
     if sweep.needs_widths:
         found = [_fit(with_width(each), sweep) for each in told_apart(tuple(dict.fromkeys(found)))]
         _require_some_fit(found, sweep)
-        _tell_narrow(found, sweep)
+        if told:
+            _tell_narrow(found, sweep)
     weights = tuple(dict.fromkeys(found))  # a table may name what another one has
     origins = tuple(sample.origin for sample in samples)
     return Plan(sweep, told_apart(weights), tuple(prompts.values()), origins)

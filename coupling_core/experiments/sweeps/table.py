@@ -43,10 +43,13 @@ them."""
 MEASURED = ("coupling", "chance", "corrected", "alignment", *OF_ONE_KIND)
 """Numbers of a result; a kind has some of them."""
 
+OF_SHARES = "k_share"
+"""The column that says which share of the width a K came of."""
+
 COLUMNS = (
     "model", "id", "revision", "family", "step", "trained", "parameters", "layers", "width",
     "training_tokens", "loss", "score", "prompt", "source", "category", "difficulty", "tokens",
-    "kind", "k", *HOW, *MEASURED, "certified", "key",
+    "kind", "k", OF_SHARES, *HOW, *MEASURED, "certified", "key",
 )  # fmt: skip
 
 _log = logging.getLogger(__name__)
@@ -95,7 +98,10 @@ def make_table(
             scored = plan.sweep.definition, plan.sweep.role
             shared |= how(result, *scored)
             at_ks = numbers(result, plan.sweep.every_k(result.width), *scored)
-            rows += [shared | found for found in at_ks]
+            shares = plan.sweep.shares(result.width)
+            rows += [
+                shared | found | {OF_SHARES: shares.get(found.get("k"), np.nan)} for found in at_ks
+            ]
         except (InputError, ComputeError) as error:  # evicted since, damaged, or without this floor
             left_out[key] = str(error)
     for name in dict.fromkeys(str(row["model"]) for row in rows if _is_alone(row)):
@@ -183,7 +189,7 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
             table = _from_parquet(file) if path.suffix == ".parquet" else _from_csv(file)
     except (OSError, ValueError) as error:
         raise InputError(f"the table {path} cannot be read: {error}") from error
-    may_lack = {*OF_ONE_KIND, *PERFORMANCES, *HOW}
+    may_lack = {*OF_ONE_KIND, *PERFORMANCES, *HOW, OF_SHARES}
     if lacking := [name for name in COLUMNS if name not in table and name not in may_lack]:
         raise InputError(
             f"the table {path} has no column {lacking[0]!r}: expected one as `coupling sweep run` "
