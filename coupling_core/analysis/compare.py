@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from coupling_core.analysis.path_comparison import PathComparison
-from coupling_core.analysis.scores import Scores, definition_name, score_pairs
+from coupling_core.analysis.scores import Scores, definition_name, k_of, score_pairs
 from coupling_core.analysis.sides import Summary, TwoMaps, told_sides
 from coupling_core.analysis.token_comparison import TokenComparison, compare_tokens
 from coupling_core.base.blocks import Blocks, blocks_of
@@ -42,7 +42,7 @@ from coupling_core.base.results import (
     TrajectoryResult,
 )
 from coupling_core.base.results.at_token import AtToken
-from coupling_core.base.units import counted, percent, rounded, with_difference
+from coupling_core.base.units import counted, percent, ranges_spoken, rounded, with_difference
 
 if TYPE_CHECKING:  # half a second to import
     import xarray
@@ -141,9 +141,26 @@ class Comparison(SameContent, TwoMaps):
     def verdict(self) -> str:
         """The means of both, their difference, and how alike the two maps are."""
         a, b = told_sides(self.a, self.b)
-        means = self._means_told("pairs l ≠ l'")
+        some = self.same_depth and len(self.a_scores.blocks) < self.a.n_blocks
+        means = self._means_told(
+            "pairs l ≠ l'" + f" of blocks {ranges_spoken(self.a_scores.blocks)}" * some
+        )
         alike = f" {differences_told(self.a, self.b)}" * (a == b)
-        return f"A is {a}; B is {b}.{alike} {means}{self._nearly_whole()}"
+        return f"A is {a}; B is {b}.{alike} {means}{self._matched()}{self._nearly_whole()}"
+
+    def _matched(self) -> str:
+        """Which blocks are compared, where the two have different numbers of them."""
+        if self.same_depth:
+            return ""
+        sides = (("A", self.a, self.a_scores), ("B", self.b, self.b_scores))
+        a, b = (
+            f"{ranges_spoken(scores.blocks)} of the {of.n_blocks} of {name}"
+            for name, of, scores in sides
+        )
+        return (
+            f" Blocks are matched by their relative depth, {a} with {b}, and the means are over "
+            "these alone."
+        )
 
     def _nearly_whole(self) -> str:
         """What is to be said of a K that is most of a width; nothing where it is not."""
@@ -152,7 +169,10 @@ class Comparison(SameContent, TwoMaps):
         wide = self.b if narrow is self.a else self.a
         beside = f" and {percent(k / wide.width)} of the other's" * (wide.width != width)
         told = nearly_whole(k, width, f"the width of {name} ({width}){beside}")
-        rest = f". The paper compares models at a tenth of the width: k={max(1, width // 10)}."
+        tenth = f"k={k_of(0.1, self.a.width)}"
+        if wide.width != width:
+            tenth += f" of A, k={k_of(0.1, self.b.width)} of B"
+        rest = f". The paper compares models at a tenth of the width: {tenth}."
         return f" {told}{rest}" if told else ""
 
     def __repr__(self) -> str:
@@ -160,8 +180,8 @@ class Comparison(SameContent, TwoMaps):
         a, b, apart = with_difference(of.a, of.b, of.difference)
         sides = told_sides(self.a, self.b)
         return (
-            f"Comparison(A: {sides[0]}, B: {sides[1]}, K = {self.view.k}, "
-            f"{self.view.definition}, mean {score} A {a}, B {b}, A - B {apart}, "
+            f"Comparison(A: {sides[0]}, B: {sides[1]}, K = {self.view.k}"
+            f"{self.view.unlike_usual}, mean {score} A {a}, B {b}, A - B {apart}, "
             f"correlation {rounded(of.correlation, 2)} over {of.pairs} pairs)"
         )
 
@@ -253,6 +273,7 @@ def compare(
         return compare_tokens(a, b, view, corrected=corrected)
     a, b = depth_wise("A", a), depth_wise("B", b)
     chosen = blocks_of(blocks, a.n_blocks)
+    _require_whole(k, a, b)
     least = min(a.default_k, b.default_k)
     view = viewed(view, least, k=k, blocks=chosen, definition=definition, role=role, p=p)
     _require_k(a, b, view.k)
@@ -282,6 +303,16 @@ def compare(
             "definition"
         )
     return found
+
+
+def _require_whole(k: object, a: DepthResult, b: DepthResult) -> None:
+    """Refuse a share of the width, which two models may have at different K."""
+    if isinstance(k, float) and 0 < k < 1:
+        raise InputError(
+            f"two results are compared at one K, and {k:g} of the width is K = "
+            f"{k_of(k, a.width)} of A and {k_of(k, b.width)} of B: choose one; "
+            f"compare_models(table, ..., k={k:g}) compares models each at its own"
+        )
 
 
 def match_blocks(a: int, b: int) -> list[tuple[int, int]]:

@@ -26,7 +26,7 @@ from coupling_core.base.results import DirectionsResult, Result
 from coupling_core.base.results.base import require_result
 from coupling_core.base.results.directions import SIDES
 from coupling_core.base.showing import Drawn, Told, in_short
-from coupling_core.base.units import ranges
+from coupling_core.base.units import ranges_spoken
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -234,7 +234,7 @@ class Shared(InCommon, Drawn):
         done = {"u": "write", "v": "read"}[self.side]
         many = {0: "no direction", 1: "one direction"}.get(self.count, f"{self.count} directions")
         return (
-            f"Blocks {ranges(self.blocks).replace('-', ' to ')} {done} {many} in common beyond "
+            f"Blocks {ranges_spoken(self.blocks)} {done} {many} in common beyond "
             f"chance, of the leading {len(self.share)} of each."
         )
 

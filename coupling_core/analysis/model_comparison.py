@@ -23,7 +23,7 @@ from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import HOW, PERFORMANCES, Measure
 from coupling_core.base.showing import Drawn
-from coupling_core.base.units import interval_told, with_difference
+from coupling_core.base.units import counted, interval_told, with_difference
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -66,6 +66,7 @@ class ModelComparison(Drawn):
         token: the one measured; None likewise.
         final_norm: whether it belongs to the last block; "" likewise.
         width: d of the narrower model; 0 where the table does not say it.
+        uncertified: of how many of the results compared not every SVD is certified.
         prompts: those that both have, in the order in which `a` has them.
         of_a: the number of `a` for each of them.
         of_b: that of `b`.
@@ -92,6 +93,7 @@ class ModelComparison(Drawn):
     token: int | None = None
     final_norm: str = ""
     width: int = 0
+    uncertified: int = 0
     prompts: tuple[str, ...] = field(default=(), metadata=_EACH)
     of_a: tuple[float, ...] = field(default=(), metadata=_EACH)
     of_b: tuple[float, ...] = field(default=(), metadata=_EACH)
@@ -134,8 +136,14 @@ class ModelComparison(Drawn):
             f"{self.a} {a}, {self.b} {b}: "
             f"{self.difference_words} in the mean {self.number}{at}, over n = {self.n} "
             f"prompt{'s' * (self.n != 1)} that both have{self._left_out()}{few}{self._sampled()}."
-            f"{self._nearly_whole()}"
+            f"{self._uncertified()}{self._nearly_whole()}"
         )
+
+    def _uncertified(self) -> str:
+        """That some results failed their certificate, where some did."""
+        n = self.uncertified
+        told = f"{counted(n, 'result')} of {2 * self.n} {'is' if n == 1 else 'are'} not certified"
+        return f" {told}: an SVD did not pass its checks." * bool(n)
 
     def _nearly_whole(self) -> str:
         """What is to be said of a K that is most of a width; nothing where it is not."""
@@ -242,6 +250,7 @@ def compare_models(
         require_alike,
         require_columns,
         require_measure,
+        uncertified,
     )
 
     if isinstance(table, str):
@@ -254,6 +263,8 @@ def compare_models(
             f"a and b are both {a!r}: expected two of the models that the table's column model has"
         )
     require_columns(table, "model", "prompt", "kind", "k")
+    if table.empty:
+        raise InputError("the table has no row, so that there is nothing to compare")
     table, a, b = table.assign(model=table["model"].map(str)), str(a), str(b)  # a file's 0 is "0"
     require_measure(table, measure)
     if not (k is None or isinstance(k, Real)):
@@ -265,11 +276,9 @@ def compare_models(
     chosen, at = _at(of_kind, k)
     for name in (a, b):
         if name in set(of_kind["model"]) - set(at["model"]):
-            raise InputError(
-                f"the table has {name!r} at other K than {chosen:g}: a model has no K beyond its "
-                "width; choose one that both have"
-            )
-    require_alike(at[at["model"].isin((a, b))])
+            raise InputError(_without_k(of_kind[of_kind["model"] == name], name, chosen))
+    of_both = at[at["model"].isin((a, b))]
+    require_alike(of_both)
     first, second = (_by_prompt(at, name, measure) for name in (a, b))
     both = [prompt for prompt in first if prompt in second]
     if not both:
@@ -289,13 +298,14 @@ def compare_models(
         high=high,
         p=p,
         n=len(both),
-        without=at[at["model"].isin((a, b))]["prompt"].nunique() - len(both),
+        without=of_both["prompt"].nunique() - len(both),
         reason=reason,
         prompts=tuple(map(str, both)),
         of_a=tuple(x.tolist()),
         of_b=tuple(y.tolist()),
-        width=_width(at[at["model"].isin((a, b))]),
-        own=_own(at[at["model"].isin((a, b))], both),
+        width=_width(of_both),
+        uncertified=uncertified(of_both[of_both["prompt"].isin(both)]),
+        own=_own(of_both, both),
         **_how(at),
     )
 
@@ -337,6 +347,18 @@ def _at(table: "DataFrame", k: float | None) -> tuple[float | None, "DataFrame"]
         return k, at_k(table, float(k))
     chosen = _the_one(table, "k", k)
     return chosen, table if chosen is None else table[table["k"] == chosen]
+
+
+def _without_k(rows: "DataFrame", name: str, k: float | None) -> str:
+    """What is said of a model that the table has at other K alone, with the likely cause."""
+    held, width = ", ".join(f"{one:g}" for one in sorted(rows["k"].unique())), _width(rows)
+    assert k is not None, "a model without any K has rows at none"
+    wanted = k_of(k, width) if k < 1 else k
+    of_width = f" ({k:g} of its width {width})" if k < 1 else ""
+    told = f"the table has {name!r} at K = {held}, and not at {wanted:g}{of_width}: "
+    if width and wanted > width:
+        return f"{told}its width is {width}, beyond which there is no K; choose one that both have"
+    return f"{told}choose one that both have, or measure it at that K too"
 
 
 def _require_shared_k(table: "DataFrame", a: str, b: str) -> None:

@@ -56,6 +56,12 @@ class ProjectedPaths(Projection, Drawn):
     """A view of a result's paths.
 
     Args:
+        coordinates: of every state; NaN past the number of components that there are.
+        explained: share of the variance of the states that are fitted (or would be, where the
+            components are another result's) along each component; NaN where these do not vary.
+        drawn: share of the variance of all states that are drawn, about their own mean.
+        center: the state whose coordinates are 0, the mean of those that were fitted.
+        components: unit vectors of the residual stream, a row each; as many as there are.
         states: numbers of the states that are drawn, 0..L.
         tokens: numbers of the tokens that are drawn, 1..n.
         result: whose paths they are.
@@ -71,17 +77,24 @@ class ProjectedPaths(Projection, Drawn):
     fitted_to: TrajectoryResult | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
+        fitted = f"fitted on {self._fitted}"
+        if self.fitted_to is not None:
+            fitted += f" of {self.fitted_to.whose}"
+        is_known = np.isfinite(self.explained).any() or self.fitted_to is None
+        explained = f"explained: {_short(self.explained if is_known else self.drawn)}"
         return (
-            f"ProjectedPaths({self.result.whose}, "
-            f"{len(self.states)} states of {counted(len(self.tokens), 'token')}, fitted on "
-            f"{self._fitted}, explained: {_short(self.explained)})"
+            f"ProjectedPaths({self.result.whose}, {counted(len(self.states), 'state')} of "
+            f"{counted(len(self.tokens), 'token')}, {fitted}, {explained}"
+            + f"{' of all that is drawn' * (not is_known)})"
         )
 
     @property
     def why_none(self) -> str:
         """Why there are no components; "" where there are."""
-        if not np.isnan(self.explained).all():
+        if len(self.components):
             return ""
+        if self.fitted_to is not None:
+            return f"The paths of {self._theirs[0]} have no components to see others in."
         remedies = ["give a longer prompt"]
         if self.view.leaves_out_first(len(self.result.tokens)):
             remedies.append("take the first token in (first=True)")
@@ -93,6 +106,11 @@ class ProjectedPaths(Projection, Drawn):
         )
 
     @property
+    def _theirs(self) -> tuple[str, str]:
+        """Whose the components are, and whose paths are seen in them."""
+        return told_sides(self.fitted_to or self.result, self.result)
+
+    @property
     def _fitted(self) -> str:
         return f"x^{self.states[-1]}" if self.view.fit == "last" else "all states"
 
@@ -101,12 +119,17 @@ class ProjectedPaths(Projection, Drawn):
         """How much of the variance two components show."""
         if self.why_none:
             return self.why_none
-        is_one = np.isnan(self.explained[1])
+        is_one = len(self.components) == 1
         if self.fitted_to is not None:
-            theirs, ours = told_sides(self.fitted_to, self.result)
+            theirs, ours = self._theirs
+            known = [
+                f"{percent(np.nansum(shares[:2]), 1)} of the variance of {of}"
+                for of, shares in ((self._fitted, self.explained), ("all its states", self.drawn))
+                if np.isfinite(shares).any()
+            ]
+            explain = f"explain {' and '.join(known)}" if known else "have nothing to explain"
             return (
-                f"Of the components of {theirs}, two explain "
-                f"{percent(np.nansum(self.explained[:2]), 1)} of the variance of {self._fitted} of "
+                f"Of the components of {theirs}, {'one' if is_one else 'two'} {explain} of "
                 f"{counted(len(self.tokens), 'token')} of {ours}."
             )
         return (

@@ -3,7 +3,7 @@
 What each score is stands in `coupling_core.base.definitions`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -356,6 +356,25 @@ def k_of(k: int | float, width: float) -> int:
     if 0 < k < 1:
         return max(1, round(k * width))
     raise InputError(f"K must be an integer from 1 on or a share of the width below 1, not {k}")
+
+
+def every_k_of(asked: Iterable[int | float], width: float) -> tuple[int, ...]:
+    """Every K of a model of this width, rising, without those beyond it.
+
+    Args:
+        asked: K, or below 1 shares of the width.
+        width: d; 0 where nobody needs to know it.
+
+    Raises:
+        InputError: as `k_of`.
+    """
+    every = sorted({k_of(k, width) for k in asked})
+    return tuple(k for k in every if k <= width or not width)
+
+
+def shares_of(asked: Iterable[int | float], width: float) -> dict[object, float]:
+    """Which share of a width each K is that was asked for as one, the smallest of two alike."""
+    return {k_of(k, width): k for k in sorted(asked, reverse=True) if k < 1}
 
 
 def require_k(result: Result | PositionCoupling, k: int) -> None:

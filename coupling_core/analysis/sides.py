@@ -102,7 +102,7 @@ class TwoMaps(Drawn):
             f"Over {of.pairs} {pairs} at K = {self.view.k}{self._definition()}, the mean {score} "
             f"is {a} in A and {b} in B; A - B is {apart}.{self._floors()}{self._sampled()}"
             + f" {self._maps} with r = {rounded(of.correlation, 2)}."
-            * (of.pairs > FEW)
+            * (of.correlation == of.correlation)
         )
 
     @property
@@ -111,9 +111,7 @@ class TwoMaps(Drawn):
 
     def _definition(self) -> str:
         """Which score is compared, where it is not the paper's of A."""
-        usual = View(self.view.k)
-        same = (self.view.definition, self.view.role) == (usual.definition, usual.role)
-        return "" if same else f" ({definition_name(self.view)})"
+        return f" ({definition_name(self.view)})" if self.view.unlike_usual else ""
 
     def _sampled(self) -> str:
         """That the floors are not exact, where they are not."""
@@ -124,7 +122,7 @@ class TwoMaps(Drawn):
             return " Its floors are means over 8 random bases, and have an error of their own."
         return (
             " Its floors are means over 8 random bases, with a standard error of "
-            f"{rounded(a, 4)} in A and {rounded(b, 4)} in B."
+            f"{rounded(a, 4)} in the mean of A and {rounded(b, 4)} in that of B."
         )
 
     def _average(self, values: Float[np.ndarray, "row column"], of: Any) -> float:

@@ -375,6 +375,15 @@ class View(AnyView):
             )
         object.__setattr__(self, "blocks", _listed(self.blocks))
 
+    @property
+    def unlike_usual(self) -> str:
+        """What of the score is not as usual, in brackets: definition, order and role; else ""."""
+        told: list[str] = [self.definition] if self.definition != "paper" else []
+        if DEFINITIONS[self.definition].takes_p and self.p != 1:
+            told.append(f"p = {self.p:g}")
+        told += [f"role {self.role}"] if self.role != "A" else []
+        return f" ({', '.join(told)})" if told else ""
+
 
 def require_view(view: object, wanted: type[AnyView]) -> None:
     """Refuse anything but a view of one class, in words: annotations are not checked at run time.
@@ -426,9 +435,14 @@ def viewed(view: View | None, default_k: int, **said: Any) -> View:
         said: fields of the view; None where one is not said.
 
     Raises:
-        InputError: as `view_by`.
+        InputError: as `view_by`, and on an order p of a definition that has none.
     """
     seen = view_by(View, view, **said)
+    if said.get("p") is not None and not DEFINITIONS[seen.definition].takes_p:
+        raise InputError(
+            f"p is the order of the norm of the paper's score, and {seen.definition!r} has none: "
+            "leave it out"
+        )
     return seen if view is not None or said.get("k") is not None else replace(seen, k=default_k)
 
 
@@ -579,7 +593,7 @@ def _require_text(name: str, value: object) -> None:
 def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:
     """Read a block range: `1-30`, `3,7`, `1-30:2`, `-1` (the last), `5--2`, or a mix.
 
-    None or an empty text is every block.
+    None or an empty text is every block. Ranges may overlap: each block comes once, ascending.
 
     Args:
         text: as it was typed.

@@ -4,10 +4,12 @@ import html
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import fields
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.base.choosing import nearest
 from coupling_core.base.drawing import Drawing
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.read_only import ReadOnlyArrays
 from coupling_core.base.units import counted, rounded
 
@@ -58,6 +60,12 @@ class Told(ReadOnlyArrays, ABC):
 
 class Drawn(Told):
     """What has a figure too, which a notebook shows in place of the table."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        own = vars(cls).get("plot")
+        if own and "options" not in signature(own).parameters:  # which would take every keyword
+            setattr(cls, "plot", known_keywords(own))  # noqa: B010 - a type checker forbids more
 
     @abstractmethod
     def plot(self, figure: Any = "") -> Drawing:

@@ -102,6 +102,11 @@ def ranges(numbers: Iterable[int]) -> str:
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
+def ranges_spoken(numbers: Iterable[int]) -> str:
+    """The same in a sentence: 2 to 11, 30."""
+    return ranges(numbers).replace("-", " to ")
+
+
 def percent(share: float, digits: int = 0) -> str:
     """A share in percent with so many decimals, which no line breaks inside."""
     return f"{100 * share:.{digits}f}\u00a0%"

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
+from numbers import Real
 from operator import index
 from typing import TYPE_CHECKING, Any
 
+from coupling_core.analysis.scores import every_k_of, shares_of
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.keywords import known_keywords
@@ -50,7 +52,7 @@ def measure_many(
     models: Models = (DEFAULT_MODEL,),
     *,
     kind: Kind = "depth",
-    k: int | Iterable[int] | None = None,
+    k: int | float | Iterable[int | float] | None = None,
     definition: DefinitionName = "paper",
     role: Role = "A",
     token: int | None = None,
@@ -84,8 +86,9 @@ def measure_many(
         kind: what is measured, as `measure` has it: `depth`, `self`, `fixed-input`, `fixed-output`,
             `trajectory`, `what-if`, `spectrum`, `perturbation` or `directions`.
         k: at how many singular triplets the scores are taken, one number or several; a model that
-            is narrower than one of them has rows for the others. None is the `default_k` of each
-            result: 50, and less where a model is narrower.
+            is narrower than one of them has rows for the others. Below 1 it is a share of each
+            model's width, rounded, which stands in the column `k_share`. None is the `default_k` of
+            each result: 50, and less where a model is narrower.
         definition: which score; `paper` is the paper's Eq. 9.
         role: "A" for U^T J V, "B" for V^T J U.
         token: the token measured, or fixed, 1..n; -1 is the last. None is the usual one, as of
@@ -121,8 +124,6 @@ def measure_many(
     View(definition=definition, role=role)  # refuses what there is not
     if not asked or not listed or ks == ():
         raise InputError("nothing is to be measured: give a prompt, a model and a K at least")
-    if ks and min(ks) < 1:
-        raise InputError(f"K must be at least 1, and {min(ks)} was asked for")
     if told := repeated([prompt.about.words for prompt in asked]):
         warnings.warn(told, stacklevel=3)
     kept = shelf(store)
@@ -130,7 +131,7 @@ def measure_many(
     said: dict[str, Any] = {"kind": kind, "final_norm": final_norm}
     said |= {"token": token} if has.token and token is not None else {}
     said |= {"k": max(ks)} if has.has_k and ks else {}
-    if ks and (len(ks) > 1 or max(ks) > DEFAULT_K):
+    if ks and (len(ks) > 1 or not 1 <= max(ks) <= DEFAULT_K):
         listed = list(map(partial(_sized, every_k=ks), listed))
     own = own_columns([prompt.about.fields for prompt in asked], COLUMNS)
     place = None if device is None else str(device)
@@ -155,9 +156,14 @@ def measure_many(
                         result = get()
                         shared = facts | of_prompt(prompt.about, result)
                         shared |= own_cells(prompt.about.fields, own)
-                        at_ks = numbers(result, ks or (result.default_k,), definition, role)
+                        usual = (result.default_k,)
+                        here = every_k_of(ks, result.width) if ks else usual
+                        shares = shares_of(ks or (), result.width)
                         shared |= how(result, definition, role)
-                        found[number] = [shared | of_k for of_k in at_ks]
+                        found[number] = [
+                            shared | _of_share(of_k, shares)
+                            for of_k in numbers(result, here, definition, role)
+                        ]
                     except (InputError, ComputeError) as error:
                         failed[number] = error
                     advance(f"{facts['model']}: {prompt.about.words[:40]}")
@@ -179,27 +185,42 @@ def measure_many(
     return table
 
 
-def _every_k(k: Any) -> tuple[int, ...] | None:
+def _of_share(row: Row, shares: Mapping[object, float]) -> Row:
+    """A row with the share that its K came of, where shares were asked for."""
+    return row | {OF_SHARES: shares.get(row.get("k"), float("nan"))} if shares else row
+
+
+def _every_k(k: Any) -> tuple[int | float, ...] | None:
     """Every K that is asked for, rising; None where none is said."""
     if k is None:
         return None
     listed = set(k) if isinstance(k, Iterable) and not isinstance(k, str) else {k}
-    if wrong := [
-        each for each in listed if isinstance(each, bool) or not hasattr(each, "__index__")
-    ]:
-        raise InputError(f"K is a whole number, or several in a list, and {wrong[0]!r} came")
-    return tuple(sorted(map(index, listed)))
+    return tuple(sorted(map(_one_k, listed)))
 
 
-def _sized(model: Model, every_k: Sequence[int]) -> Model:
+def _one_k(k: Any) -> int | float:
+    """A K, or a share of the width."""
+    if isinstance(k, Real) and not isinstance(k, bool):
+        if hasattr(k, "__index__") and index(k) >= 1:
+            return index(k)
+        if 0 < float(k) < 1:
+            return float(k)
+    raise InputError(
+        "K is a whole number from 1 on, below 1 a share of each model's width, or several in a "
+        f"list, and {k!r} came"
+    )
+
+
+def _sized(model: Model, every_k: Sequence[int | float]) -> Model:
     """A model that is asked for no K beyond its width, with a word on those that are."""
     if model.module is not None:  # who has a module knows its width
         return model
     width = with_width(model.weights).width
-    fit = [k for k in every_k if k <= width or not width]
-    if not fit or fit == list(every_k):  # where none fits, the measurement says so
+    fit = every_k_of(every_k, width)
+    if not fit or fit == tuple(every_k):  # where none fits, the measurement says so
         return model
-    warnings.warn(model.without(every_k, width), stacklevel=4)
+    if width and max(every_k) > width:
+        warnings.warn(model.without(every_k, width), stacklevel=4)
     return replace(model, k=max(fit))
 
 

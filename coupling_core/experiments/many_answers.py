@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from coupling_core.analysis.scores import every_k_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import KBeyondWidth, Request, usual_token
 from coupling_core.base.results import Result
@@ -17,6 +18,8 @@ from coupling_core.store.disk import Store
 
 _log = logging.getLogger(__name__)
 
+MOST_K = 2**31
+"""More than any width."""
 Come = Generator[tuple[int, Callable[[], Result]], None, None]
 """Every prompt's number, with what gives its result or raises why there is none."""
 
@@ -26,7 +29,7 @@ def answers(
     prompts: Sequence[Asked],
     said: Mapping[str, Any],
     store: Store | None,
-    every_k: Sequence[int],
+    every_k: Sequence[int | float],
     *,
     tokenizer: Any,
     device: str | None,
@@ -39,7 +42,8 @@ def answers(
         prompts: of each.
         said: the other fields of the requests.
         store: answers what it holds, and keeps the rest; None keeps nothing.
-        every_k: the K that are looked at; a module narrower than some is measured at the others.
+        every_k: the K that are looked at, or below 1 shares of a width; a module narrower than some
+            is measured at the others.
         tokenizer: that of the modules of one's own.
         device: where to compute.
         client: a `Client` of `dask.distributed`, whose workers measure; None measures here.
@@ -63,24 +67,26 @@ def _of_module(
     prompts: Sequence[Asked],
     said: Mapping[str, Any],
     store: Store | None,
-    every_k: Sequence[int],
+    every_k: Sequence[int | float],
     tokenizer: Any,
     device: str | None,
 ) -> Come:
     keeping = None if store is not None and _told_apart_by_none(model) else store
 
-    narrow: dict[str, int] = {}
+    # How wide it is shows as it is asked for too much, which shares of its width need to know.
+    own: dict[str, int] = {"k": MOST_K} if every_k and min(every_k) < 1 else {}
 
     def of(prompt: Asked) -> Result:
         try:
-            return at(prompt, narrow)
+            return at(prompt, own)
         except KBeyondWidth as error:
-            fit = [k for k in every_k if k <= error.width]
-            if not fit or narrow:
+            fit = every_k_of(every_k, error.width)
+            if not fit or own.get("k", MOST_K) != MOST_K:
                 raise
-            narrow["k"] = max(fit)
-            warnings.warn(model.without(every_k, error.width), stacklevel=2)
-            return at(prompt, narrow)
+            own["k"] = max(fit)
+            if max(every_k) > error.width:
+                warnings.warn(model.without(every_k, error.width), stacklevel=2)
+            return at(prompt, own)
 
     def at(prompt: Asked, own: Mapping[str, int]) -> Result:
         return measure(

@@ -60,7 +60,7 @@ class Model:
     tokenizer: Any = None
     k: int | None = None
 
-    def without(self, every_k: Sequence[int], width: int) -> str:
+    def without(self, every_k: Sequence[int | float], width: int) -> str:
         """What is said of K beyond its width."""
         beyond = ", ".join(str(k) for k in every_k if k > width)
         name = self.name or self.weights.title

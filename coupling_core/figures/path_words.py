@@ -107,10 +107,15 @@ def paths_caption(
     where = f"the last of these states, x^{last}" if view.fit == "last" else "all of these states"
     shares = ", ".join(percent(share, 1) for share in found.explained if share > 0)
     drawn = ", ".join(percent(share, 1) for share in found.drawn if np.isfinite(share))
-    text = (
-        f"Each line is a token's path from x^{first} to x^{end} (dot). The components are fitted "
-        f"on {where}, of whose variance they explain {shares or 'nothing, since there is none'}"
-    )
+    text = f"Each line is a token's path from x^{first} to x^{end} (dot). "
+    if found.fitted_to is None:
+        text += (
+            f"The components are fitted on {where}, of whose variance they explain "
+            f"{shares or 'nothing, since there is none'}"
+        )
+    else:
+        text += f"The components are those of {which(found.fitted_to, result)}, fitted on {where}"
+        text += f"; of the variance here they explain {shares}" * bool(shares)
     text += f" (of all that is drawn: {drawn})." if view.fit == "last" and drawn else "."
     if end < last:
         text += f" Rings are x^{last}, after the last block and the final norm, which rescales it."
@@ -120,12 +125,15 @@ def paths_caption(
     if n_drawn < len(found.tokens):
         text += f" {n_drawn} of them are drawn."
     text += " The first token is left out." * left_out
-    if beside is not None:
+    if beside is not None and not found.why_none:
         names = which(result, beside.result), which(beside.result, result, second=True)
         text += (
-            f" The lines are {names[0]}; dashed are the paths of {names[1]} in the same components,"
-            f" of whose variance they explain {percent(np.nansum(beside.explained[:2]), 1)} in two."
+            f" The lines are {names[0]}; dashed are the paths of {names[1]} in the same components"
         )
+        if np.isfinite(beside.explained).any():
+            share = percent(np.nansum(beside.explained[:2]), 1)
+            text += f", of whose variance they explain {share} in two"
+        text += "."
         if result.model_name != beside.result.model_name:
             text += " Where two models were trained apart, their directions do not correspond."
     return text + f" {found.why_none}" * bool(found.why_none)

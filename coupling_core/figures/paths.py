@@ -78,7 +78,7 @@ def draw(
     others, own = chosen[found.tokens[chosen] != token], chosen[found.tokens[chosen] == token]
     if len(walked.states) < len(found.states):
         figure.add_trace(_normed(result, found, chosen, dimensions))
-    if beside is not None:
+    if beside is not None and not found.why_none:
         figure.add_traces(_dashed(beside, dimensions))
     for at in (*others, *own):
         figure.add_trace(_path(result, walked, int(at), dimensions, token))

@@ -1,5 +1,6 @@
 """Two results side by side: which blocks are matched, and what their difference comes to."""
 
+import inspect
 import os
 import subprocess
 import sys
@@ -112,7 +113,9 @@ def test_only_pairs_that_both_have_are_counted():
 
 
 def test_a_constant_map_has_no_correlation():
-    assert np.isnan(summarise(compare(planted(), planted(np.ones((5, 5))), VIEW)).correlation)
+    found = compare(planted(), planted(np.ones((5, 5))), VIEW)
+    assert np.isnan(summarise(found).correlation)
+    assert "correlate" not in found.verdict
 
 
 def test_a_comparison_serves_as_a_result_does(tmp_path):
@@ -260,7 +263,7 @@ def test_a_k_that_is_most_of_a_width_is_told():
     wide, narrow = random_result(width=64, k_max=8), random_result(width=10, k_max=8)
     told = compare(wide, narrow, k=8).verdict
     assert "K = 8 is 80\u00a0% of the width of B (10) and 12\u00a0% of the other's" in told
-    assert told.endswith("at a tenth of the width: k=1.")
+    assert told.endswith("at a tenth of the width: k=6 of A, k=1 of B.")
     assert "of the width" not in compare(wide, narrow, k=5).verdict
 
 
@@ -323,3 +326,24 @@ def test_the_order_of_a_norm_is_said_as_for_scores():
     a, b = random_result(), random_result(seed=1)
     assert compare(a, b, k=3, p=2).mean() == compare(a, b, View(k=3, p=2)).mean()
     assert compare(a, b, k=3, p=2).mean() != compare(a, b, k=3).mean()
+    assert ", p = 2), the mean" in compare(a, b, k=3, p=2).verdict
+    assert "K = 3 (p = 2), mean" in repr(compare(a, b, k=3, p=2))
+    assert "at K = 3 (p = 2, role B), c is" in a.scores(k=3, p=2, role="B").verdict
+    assert "at K = 3, c is" in a.scores(k=3).verdict
+    with pytest.raises(InputError, match="and 'alignment' has none: leave it out"):
+        compare(a, b, k=3, definition="alignment", p=2)
+
+
+def test_the_blocks_that_are_compared_are_told_where_they_are_not_all():
+    a, b = random_result(n_blocks=4), random_result(n_blocks=6, seed=1)
+    told = "depth, 1 to 4 of the 4 of A with 1, 3 to 4, 6 of the 6 of B, and the means are"
+    assert told in compare(a, b, k=3).verdict
+    same = compare(a, random_result(n_blocks=4, seed=1), k=3, blocks="2-4")
+    assert "Over 6 pairs l ≠ l' of blocks 2 to 4 at K = 3" in same.verdict
+    assert "blocks" not in compare(a, random_result(n_blocks=4, seed=1), k=3).verdict
+
+
+def test_a_share_of_the_width_is_no_k_of_two():
+    a, b = random_result(width=64, k_max=8), random_result(width=10, k_max=8)
+    with pytest.raises(InputError, match=r"0\.1 of the width is K = 6 of A and 1 of B"):
+        inspect.unwrap(compare)(a, b, k=0.1)

@@ -396,7 +396,7 @@ def test_a_whole_number_is_the_same_k_whether_or_not_it_is_written_as_a_float():
 
 @pytest.mark.parametrize("k", [7, 7.5, 0, -1, float("nan"), float("inf"), 0.001])
 def test_a_k_that_the_table_lacks_is_refused(k):
-    with pytest.raises(InputError, match=r"K must be|no model of this sweep was measured at K"):
+    with pytest.raises(InputError, match=r"K must be|no model of the table was measured at K"):
         find(TABLE, Question(k))
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from coupling_core import InputError, compare
 from coupling_core.analysis.projection import SMALL, project, project_paths
 from coupling_core.base.records import FITS
+from coupling_core.base.units import percent
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -181,3 +182,34 @@ def test_a_table_of_paths_says_of_what_it_is():
     onto = project_paths(trajectory_result(seed=1), onto=found).to_pandas()
     assert onto.attrs["onto_model"] == result.model_name
     assert result.model_name in repr(found)
+
+
+def test_a_token_alone_is_seen_in_the_components_of_others():
+    """It has no variance at the last state, and the components are there all the same."""
+    many, two = trajectory_result(), trajectory_result(n_tokens=2, seed=1)
+    found = project_paths(two, onto=project_paths(many))
+    assert np.isfinite(found.coordinates).all()
+    assert np.isnan(found.explained).all()
+    assert found.why_none == ""
+    share = percent(found.drawn[:2].sum(), 1)
+    assert f", two explain {share} of the variance of all its states of 1 token" in found.verdict
+    assert repr(found).endswith("of all that is drawn)")
+    assert "explained: nothing" not in repr(found)
+    assert "The components are those of " in found.plot().caption
+    assert "nothing, since there is none" not in found.plot().caption
+
+
+def test_paths_without_components_show_no_others():
+    many, two = trajectory_result(), trajectory_result(n_tokens=2, seed=1)
+    onto = project_paths(two)
+    found = project_paths(many, onto=onto)
+    assert "have no components to see others in" in found.verdict
+    assert "longer prompt" in onto.why_none
+    drawn = compare(two, many).plot("paths")
+    assert not [trace for trace in drawn.figure.data if trace.name.startswith("twin")]
+    assert "dashed" not in drawn.caption
+
+
+def test_an_option_that_a_drawing_has_not_is_told():
+    with pytest.raises(InputError, match="plot has no argument 'token': it has figure"):
+        project_paths(trajectory_result()).plot(token=3)

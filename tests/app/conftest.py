@@ -1,13 +1,14 @@
 """Pages without a browser: opened from app.py, on an own store and the real gallery."""
 
 import os
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import mortal
 import pytest
 import streamlit as st
 from screen import PAGES, Open
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from coupling_core.base.results import DepthResult
@@ -21,6 +22,9 @@ from explorer.server import backend, engine, needs
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60
+
+# Each AppTest reads what every installed package says of itself, which takes longer than a page.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 def fresh() -> None:

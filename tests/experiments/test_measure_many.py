@@ -195,9 +195,7 @@ def test_a_narrow_model_has_the_k_that_it_is_wide_enough_for(where):
     assert list(zip(table["model"], table["k"], strict=True)) == [
         ("narrow", 8), ("wide", 8), ("wide", 60)
     ]  # fmt: skip
-    with pytest.raises(
-        InputError, match="has 'narrow' at other K than 60: a model has no K beyond"
-    ):
+    with pytest.raises(InputError, match="at K = 8, and not at 60: its width is 32, beyond which"):
         compare_models(table, "wide", "narrow", k=60)
     result = measure(Request(TEXTS[0], k=60, **wide))
     assert table["corrected"].iloc[2] == means(score_pairs(result, View(60)))["corrected"]
@@ -312,12 +310,44 @@ def test_models_of_two_widths_are_compared_at_a_share_of_each():
     assert (found.a_mean, found.b_mean) == pytest.approx((means["a"], means["b"]))
     assert "at K = 0.1 of the width, over n = 60 prompts" in found.verdict
     assert found.by_prompt().attrs["k"] == 0.1
-    with pytest.raises(InputError, match=r"'b' at other K than 0\.15"):  # 12 of 80, 24 of 160
+    with pytest.raises(InputError, match=r"'b' at K = 12, 16, and not at 24 \(0\.15 of its width"):
         compare_models(table.replace({"k": {8: 12}}), "a", "b", k=0.15)
+    with pytest.raises(InputError, match="no model of the table was measured at K = 0\\.5"):
+        compare_models(table, "a", "b", k=0.5)
     with pytest.raises(InputError, match="lacks the columns width"):
         compare_models(planted(), "a", "b", k=0.1)
     most = compare_models(planted().assign(width=10), "a", "b", k=0.8)
     assert "K = 8 is 80\u00a0% of the narrower" in most.verdict
+
+
+def test_a_share_of_each_width_is_measured(where, own):
+    gpt = by_hand.GPT()
+    models = {"named": where, "own": own, "by hand": wrap(gpt, blocks=gpt.blocks)}
+    table = asked([[3, 1, 4], [1, 5, 9]], models, k=0.25, store=None)
+    assert dict(zip(table["model"], table["k"], strict=True)) == {
+        "named": 8,
+        "own": 8,
+        "by hand": 6,
+    }
+    assert table["k_share"].tolist() == [0.25] * 6
+    at_six = asked([[3, 1, 4]], models["by hand"], k=6, store=None)["corrected"]
+    assert table["corrected"][4] == at_six[0]
+    both = asked([[3, 1, 4]], own, k=[0.25, 4, 8.0 / 31], store=None)
+    assert both["k"].tolist() == [4, 8]
+    np.testing.assert_array_equal(both["k_share"], [np.nan, 0.25])
+    assert compare_models(table, "named", "by hand", k=0.25).n == 2
+
+
+def test_results_that_are_not_certified_are_told():
+    table = planted()
+    failed = (table["prompt"] == "prompt 3") & (table["model"] == "a")
+    table = table.assign(certified=~failed)
+    assert "1 result of 120 is not certified: an SVD" in compare_models(table, "a", "b").verdict
+    assert "certified" not in compare_models(planted(), "a", "b").verdict
+    assert "certified" not in compare_models(planted().assign(certified=True), "a", "b").verdict
+    assert means_by(table, "model").attrs["uncertified"] == 1
+    with pytest.raises(InputError, match="the table has no row"):
+        compare_models(table[:0], "a", "b")
 
 
 def test_differences_are_in_the_order_of_the_prompts():
@@ -408,7 +438,7 @@ def test_only_prompts_of_both_count():
         (planted(), {"a": "c"}, "no model 'c': it has 'a', 'b'"),
         (planted(), {"measure": "alignment"}, "'alignment' is no column of numbers"),
         (pd.concat([planted(), planted()]), {}, "several rows of 'a' with one prompt"),
-        (planted(1).iloc[:0], {}, "no model 'a'"),
+        (planted(1).iloc[:0], {}, "the table has no row"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(table, said, words):
@@ -470,15 +500,10 @@ def test_prompts_that_only_one_model_has_are_counted_in_the_sentence(own):
     assert "(1 without a number in both is left out)" in told
 
 
-@pytest.mark.parametrize("k", [0.25, 8.5, "8", True, [4, 8.0]])
-def test_a_k_that_is_no_whole_number_is_refused_in_words(own, k):
-    with pytest.raises(InputError, match="K is a whole number, or several in a list"):
+@pytest.mark.parametrize("k", [0, 1.5, -0.1, 8.5, "8", True, [4, 8.0], [4, 0.0]])
+def test_a_k_that_is_none_is_refused_in_words(own, k):
+    with pytest.raises(InputError, match="K is a whole number from 1 on, below 1 a share of each"):
         inspect.unwrap(measure_many)(TEXTS, own, k=k, store=None)
-
-
-def test_a_k_of_zero_is_no_fault_of_the_prompts(own):
-    with pytest.raises(InputError, match=r"^K must be at least 1"):
-        asked(TEXTS, own, k=0)
 
 
 def test_numbers_of_a_csv_file_are_numbers(own, tmp_path):

@@ -8,7 +8,7 @@ import pandas as pd
 from jaxtyping import Int
 
 from coupling_core.analysis.scores import known_interval
-from coupling_core.analysis.statistics.means import require_columns, require_measure
+from coupling_core.analysis.statistics.means import require_columns, require_measure, uncertified
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import HOW
@@ -38,7 +38,8 @@ def means_by(
         several values, the columns of `by` (with `prompt_` before one that is named as one of the
         numbers), `n` (prompts that have a number), `without` (those that have none), `mean`,
         `median`, `low` and `high` (ends of the interval; NaN of one prompt). Its `attrs` say the
-        measure, and of the columns above those that have one value.
+        measure, of the columns above those that have one value, and where some rows are of results
+        that are not certified, how many.
 
     Raises:
         InputError: where no table came, or one that lacks a column or has no row; where a column
@@ -74,6 +75,8 @@ def means_by(
     alike = {name: table[name].tolist()[0] for name in apart if name not in several}
     groups.attrs |= {name: one for name, one in alike.items() if not pd.isna(one)}
     groups.attrs["measure"] = measure
+    if n := uncertified(table):
+        groups.attrs["uncertified"] = n
     return groups
 
 

@@ -95,10 +95,17 @@ def at_k(table: pd.DataFrame, k: int | float) -> pd.DataFrame:
     if found.empty:
         held = ", ".join(f"{k:g}" for k in np.sort(table["k"].unique())) or "no K at all"
         raise InputError(
-            f"no model of this sweep was measured at K = {k}: its table holds {held}; choose one "
-            "of these, or sweep again with that K"
+            f"no model of the table was measured at K = {k}: it holds {held}; choose one of these, "
+            "or measure again with that K"
         )
     return found
+
+
+def uncertified(table: pd.DataFrame) -> int:
+    """Of how many rows not every SVD is certified; 0 where the table does not say it."""
+    if "certified" not in table:
+        return 0
+    return int((table["certified"].map(str) == "False").sum())
 
 
 def require_columns(table: pd.DataFrame, *names: str) -> None:

@@ -177,7 +177,9 @@ class Result(Drawn):
         An image in words.
         """
         asked = self.request
-        return asked.prompt_words if isinstance(asked.prompt, str) else "".join(self.tokens)
+        unread = self.tokens == tuple(f"#{i}" for i in self.token_ids.tolist())
+        is_told = isinstance(asked.prompt, str) or unread
+        return asked.prompt_words if is_told else "".join(self.tokens)
 
     @property
     def final_norm_words(self) -> str:
@@ -300,9 +302,10 @@ class Result(Drawn):
         ):
             if of != beside:
                 also = "; compare(a, b) takes another prompt's" * (kind == "trajectory")
+                at = " at the same token" * hasattr(self, "token")
                 raise InputError(
                     f"twin has other {name}, {shorten(str(beside), SHOWN)} and not "
-                    f"{shorten(str(of), SHOWN)}: measure the same prompt at the same token, with "
+                    f"{shorten(str(of), SHOWN)}: measure the same prompt{at}, with "
                     f"untrained=0{also}"
                 )
 

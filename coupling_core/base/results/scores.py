@@ -194,8 +194,8 @@ class ScoreMap(SameContent, Drawn):
 
     @property
     def _at_k(self) -> str:
-        """The K of the view, in a sentence; "" where none is known."""
-        return f" at K = {self.view.k}" if self.view else ""
+        """The K of the view, and what else is not as usual, in a sentence; "" of no view."""
+        return f" at K = {self.view.k}{self.view.unlike_usual}" if self.view else ""
 
     def _pair(self, row: int, column: int) -> PairScores:
         """The scores of a cell, from 0."""
@@ -540,7 +540,7 @@ def _whose(scores: ScoreMap) -> str:
 
 def _told(scores: ScoreMap) -> str:
     seen, mean = scores.view, scores.mean()
-    how = f"K = {seen.k}, {seen.definition}, {seen.role}, " if seen else ""
+    how = f"K = {seen.k}{seen.unlike_usual}, " if seen else ""
     return f"{how}mean corrected {rounded(mean.corrected)}, coupling {rounded(mean.coupling)}"
 
 

@@ -38,7 +38,7 @@ from pydantic import (
     model_validator,
 )
 
-from coupling_core.analysis.scores import k_of
+from coupling_core.analysis.scores import every_k_of
 from coupling_core.base.choosing import none_of, unknown
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError
@@ -245,12 +245,7 @@ class Sweep(_Table):
         Args:
             width: d, beyond which there is no K; 0 where nobody needs to know it.
         """
-        every = sorted({k_of(k, width) for k in self.k})
-        return tuple(k for k in every if k <= width or not width)
-
-    def shares(self, width: float) -> dict[object, float]:
-        """Which share of a width each K is that was asked for as one, the smallest of two alike."""
-        return {k_of(k, width): k for k in sorted(self.k, reverse=True) if k < 1}
+        return every_k_of(self.k, width)
 
     @property
     def needs_widths(self) -> bool:

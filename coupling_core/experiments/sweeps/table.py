@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from coupling_core.analysis.exports.forms import as_read, inert, to_parquet
+from coupling_core.analysis.scores import shares_of
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.extras import needed
@@ -98,7 +99,7 @@ def make_table(
             scored = plan.sweep.definition, plan.sweep.role
             shared |= how(result, *scored)
             at_ks = numbers(result, plan.sweep.every_k(result.width), *scored)
-            shares = plan.sweep.shares(result.width)
+            shares = shares_of(plan.sweep.k, result.width)
             rows += [
                 shared | found | {OF_SHARES: shares.get(found.get("k"), np.nan)} for found in at_ks
             ]
