@@ -304,7 +304,7 @@ def find(table: pd.DataFrame, question: Question | None = None) -> Findings:
     if rows.empty:
         raise InputError(
             "the sweep has no depth-wise result: run it (`coupling sweep run`), or look at the "
-            "numbers of its other kinds in its table (.csv)"
+            "numbers of its other kinds in its table, which --out table.csv writes"
         )
     asked = question or first_question(rows)
     found = Findings(rows, asked)

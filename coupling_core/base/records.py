@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from coupling_core.base.choosing import none_of
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, PromptError
 from coupling_core.base.images import is_image, shown
 from coupling_core.base.keywords import known_fields, known_keywords
 from coupling_core.base.kinds import kind_of, kinds
@@ -658,12 +658,13 @@ def resolve_token(token: int, n: int) -> int:
     """Turn a token number, perhaps counted from the end, into 1..n.
 
     Raises:
-        InputError: where the prompt has no such token, or it is no whole number.
+        PromptError: where the prompt has no such token.
+        InputError: where it is no whole number.
     """
     token = _whole("a token", token)
     resolved = token + n + 1 if token < 0 else token
     if not 1 <= resolved <= n:
-        raise InputError(
+        raise PromptError(
             f"token {token} is out of range: this prompt has tokens 1..{n} (-1 is the last)"
         )
     return resolved

@@ -135,10 +135,15 @@ def run(
             f"{evicted} results went again, since the store may be no larger: raise "
             "COUPLING_STORE_BYTES, and run the sweep again"
         )
-    if lacking := state.failed + len(left_out) + evicted:
+    if lacking := state.failed + evicted:
         raise ComputeError(
             f"{lacking} of {len(plan)} measurements are missing: "
             f"`coupling sweep status {file}` has the reasons, and running it again tries them again"
+        )
+    if left_out:
+        raise ComputeError(
+            f"{len(left_out)} of {len(plan)} results cannot be used: remove them as told above, and "
+            "run the sweep again"
         )
 
 
@@ -214,6 +219,9 @@ def report(
     if files.ending(out) in TABLES:
         only = None if k is None else int(k) if k.is_integer() else k
         _write_table(out, table if only is None else at_k(table, only))
+        if not as_json and "depth" not in plan.sweep.kinds:
+            print_lines(f"written     {out}")
+            return
     first = first_question(table, plan.sweep.k)
     question = Question(
         first.k if k is None else k, measure, against or first.against, subset, method
@@ -375,6 +383,8 @@ def _told(state: "State") -> str:
 
 def _last(state: "State") -> str:
     """How the last run ended; what is stored by now stands above it."""
+    if state.ended == "done" and state.total == state.stored:
+        return "found all of it stored"
     took = duration(state.updated - state.started)
     return f"{state.ended or 'stopped without a word'}, after {took}; {state.failed} failed"
 

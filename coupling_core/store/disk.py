@@ -411,5 +411,11 @@ def _read(path: Path) -> Result:
 
 
 def as_store(store: Store | str | os.PathLike[str] | None) -> Store:
-    """A store, from its folder where that came; that of the command line where nothing did."""
+    """A store, from its folder where that came; that of the command line where nothing did.
+
+    Raises:
+        InputError: where neither came.
+    """
+    if not isinstance(store, Store | str | os.PathLike | None):
+        raise InputError(f"a store is a Store or the path of its folder, and {store!r} came")
     return store if isinstance(store, Store) else Store(store)

@@ -387,6 +387,15 @@ def test_a_report_of_nothing_is_refused(run, lay):
     assert err.splitlines()[-1].startswith("error: the sweep has no depth-wise result")
 
 
+def test_a_table_is_written_of_a_sweep_without_depth(run, lay, tmp_path):
+    path = lay(SWEEP.replace("k = [4, 8]", 'k = [4, 8]\nkinds = ["trajectory"]'))
+    status, out, err = run("sweep", "report", path, "--out", "t.csv")
+    assert (status, one_line(out)) == (0, "written t.csv"), err
+    assert set(read_table(tmp_path / "t.csv")["kind"]) <= {"trajectory"}
+    _, _, err = run("sweep", "report", path)
+    assert "--out table.csv writes" in err
+
+
 @pytest.mark.parametrize("command", ["run", "status", "report"])
 @pytest.mark.parametrize(
     ("name", "told"),

@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import tiny
 
@@ -303,6 +304,8 @@ def test_a_score_of_ones_own_model_is_in_the_table(tmp_path):
     assert np.isnan(facts[1]["score"])
     alone = make(said | {"models": [{"model": str(folder), "score": 41}]})
     assert plain.id == alone.id  # nothing is measured otherwise
+    with pytest.raises(InputError, match=r"a score is in percent, and 0\.41 came: 41 where"):
+        read(said | {"models": [{"model": str(folder), "score": 0.41}]})
     with pytest.raises(InputError, match="a score is that of one set of trained weights"):
         read(said | {"models": [{"suite": "mini-64", "score": 41}]})
 
@@ -324,3 +327,11 @@ def test_a_k_that_a_narrow_model_lacks_is_left_out_whatever_it_is(tmp_path, capl
     plan = make(said | {"k": [4, 50]})
     assert "K = 50 is left out of model, whose width is 32" in caplog.text
     assert {item.request.k for item in plan.items()} == {4}
+
+
+def test_what_is_no_sweep_is_refused_in_words():
+    with pytest.raises(InputError, match="a DataFrame came as a sweep: expected the path of its"):
+        inspect.unwrap(read)(pd.DataFrame())
+    said = {"name": "n", "models": [{"model": "a/b"}], "prompts": [{"prompt": "The cat"}]}
+    with pytest.raises(InputError, match=r"key 'prompt' is unknown.*did you mean 'text'"):
+        read(said)

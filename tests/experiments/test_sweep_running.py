@@ -1,5 +1,6 @@
 """A sweep on a worker of this process: what is measured, what is tried again, what is told."""
 
+import inspect
 import json
 import os
 import threading
@@ -15,7 +16,7 @@ import tiny
 
 from coupling_core import ComputeError, InputError, Request, Store, View, measure
 from coupling_core.analysis.scores import means, score_pairs
-from coupling_core.base.errors import Cancelled
+from coupling_core.base.errors import Cancelled, PromptError
 from coupling_core.base.results import Progress
 from coupling_core.experiments.sweeps import (
     Journal,
@@ -30,6 +31,7 @@ from coupling_core.experiments.sweeps import (
 from coupling_core.experiments.sweeps import worker as working
 from coupling_core.experiments.sweeps.definition import parse
 from coupling_core.measuring.worker import Worker
+from coupling_core.store.disk import as_store
 
 PROMPTS = ("The cat sat down", "Water boils when", "One two three four", "It rains today")
 
@@ -182,6 +184,52 @@ def test_a_model_that_always_fails_alike_is_given_up(client, plan, store, plante
     assert sum(request.model.endswith("1") for request in tried) < 8
     failures = Journal.of(store, asked.id).failures()
     assert any("left out after 3 others" in failure.error for failure in failures)
+
+
+def test_prompts_that_are_at_fault_do_not_count_against_the_model(client, plan, store, planted):
+    def refuse(request, times):
+        if request.prompt.startswith("a"):
+            raise PromptError("token 4 is out of range: this prompt has tokens 1..1")
+
+    planted(refuse)
+    asked = plan(prompts=[{"text": f"a{i}"} for i in range(9)] + [{"text": "The cat sat"}])
+    state = run(asked, store, client)
+    models = len(asked.weights)
+    assert (state.done, state.failed) == (models, 9 * models)
+    assert not any("left out" in one.error for one in asked_failures(store, asked))
+
+
+def test_a_model_of_which_something_is_stored_is_not_given_up(client, plan, store, planted):
+    planted(lambda request, times: None)
+    run(plan(prompts=[{"text": "The cat sat"}]), store, client)
+
+    def refuse(request, times):
+        if request.prompt.startswith("a"):
+            raise InputError("no")
+
+    planted(refuse)
+    more = [{"text": "The cat sat"}, *({"text": f"a{i}"} for i in range(9)), {"text": "The dog"}]
+    asked = plan(prompts=more)
+    state = run(asked, store, client)
+    assert (state.stored, state.done) == (len(asked.weights), len(asked.weights))
+
+
+def asked_failures(store, asked):
+    return Journal.of(store.root, asked.id).failures()
+
+
+@pytest.mark.parametrize("workers", [-1, 0, 1.5, "2", True])
+def test_how_many_workers_is_a_number_from_one(plan, store, workers):
+    with pytest.raises(InputError, match="worker"):
+        inspect.unwrap(run)(plan(), store, workers=workers)
+
+
+def test_what_is_missing_is_told_of_a_store_by_its_folder(plan, store):
+    asked = plan()
+    assert asked.missing(str(store.root)) == asked.missing(store)
+    assert len(asked.missing()) == len(asked)
+    with pytest.raises(InputError, match="a store is a Store or the path of its folder, and 3"):
+        inspect.unwrap(as_store)(3)
 
 
 def test_a_model_that_ends_its_process_is_named_and_the_worker_goes_on(

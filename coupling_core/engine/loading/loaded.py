@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, PromptError
 from coupling_core.base.images import is_image
 from coupling_core.engine.loading.pictures import class_names, reads_images, to_tensor
 from coupling_core.engine.loading.pictures import token_names as image_token_names
@@ -85,17 +85,17 @@ class LoadedModel:
         else:
             ids = list(prompt)
         if not ids:
-            raise InputError("the prompt has no token: give a text of at least one")
+            raise PromptError("the prompt has no token: give a text of at least one")
         config = self.model.config.get_text_config()
         vocabulary = getattr(config, "vocab_size", None)
         beyond = [i for i in ids if not 0 <= i < vocabulary] if vocabulary else []
         if vocabulary and beyond:
-            raise InputError(
+            raise PromptError(
                 f"token id {beyond[0]} is out of range: this model has ids 0..{vocabulary - 1}"
             )
         longest = longest_prompt(self.model.config)
         if longest is not None and len(ids) > longest:
-            raise InputError(
+            raise PromptError(
                 f"the prompt has {len(ids)} tokens and this model takes at most {longest}: "
                 "shorten it"
             )

@@ -148,6 +148,10 @@ class Models(_Table):
             raise ValueError("steps are those of a suite; a model of the hub has revisions")
         if self.score is not None and (self.suite or len(self.revisions) > 1 or not self.trained):
             raise ValueError("a score is that of one set of trained weights")
+        if self.score is not None and 0 < self.score < 1:
+            raise ValueError(
+                f"a score is in percent, and {self.score:g} came: 41 where 0.41 is meant"
+            )
         if self.quantize and self.untrained:
             raise ValueError("an untrained twin cannot be quantised: give it a table of its own")
         if not (self.trained or self.untrained):
@@ -273,6 +277,11 @@ def read(what: str | os.PathLike[str] | Mapping[str, Any]) -> Sweep:
     """
     if isinstance(what, Mapping):
         return parse(_as_toml(what), Path(str(what.get("name") or "without a name")))
+    if not isinstance(what, str | os.PathLike):
+        raise InputError(
+            f"a {type(what).__name__} came as a sweep: expected the path of its TOML file, or a "
+            "dict of what such a file says"
+        )
     path = Path(what)
     try:
         found = tomllib.loads(read_bytes(path, LARGEST).decode())

@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import SWEEPS
 from coupling_core.base.writing import write_quietly, write_whole, writing
-from coupling_core.store.disk import Store
+from coupling_core.store.disk import Store, as_store
 
 FOLDER = "sweeps"
 MEASURED = "measured"
@@ -131,9 +131,14 @@ class Journal:
         self._noted = 0.0
 
     @classmethod
-    def of(cls, store: Store, name: str) -> "Journal":
-        """That of a sweep, in the store that its results go to."""
-        return cls(store.root.absolute() / FOLDER / name)
+    def of(cls, store: Store | str | os.PathLike[str] | None, name: str) -> "Journal":
+        """That of a sweep, in the store that its results go to.
+
+        Args:
+            store: a `Store` or its folder; None is that of the command line.
+            name: of the sweep's folder there, the `id` of its plan.
+        """
+        return cls(as_store(store).root.absolute() / FOLDER / name)
 
     @property
     def witness(self) -> Path:

@@ -21,7 +21,7 @@ from coupling_core.sources.catalogue import CatalogueModel, catalogue
 from coupling_core.sources.prompts import Origin, Prompt, Sample, load
 from coupling_core.sources.resolved import resolve
 from coupling_core.sources.suites import find_suite, require_steps
-from coupling_core.store.disk import Store
+from coupling_core.store.disk import Store, as_store
 from coupling_core.store.request_key import Key, make_key
 
 _log = logging.getLogger(__name__)
@@ -179,18 +179,22 @@ class Plan:
             return self.sweep.token
         return usual_token(kind, self.prompts[prompt].text)
 
-    def stored(self, store: Store) -> list[str]:
+    def stored(self, store: Store | str | os.PathLike[str] | None = None) -> list[str]:
         """Key of the stored result that answers each item, in their order; "" where none does.
 
         Names are looked at and no file is read: a damaged result shows when the table is made.
+
+        Args:
+            store: where results are, a `Store` or its folder; None is that of the command line.
         """
+        store = as_store(store)
         names = store.keys()
         return [
             self._stored(item, names) or self._without_norm(item, store) for item in self.items()
         ]
 
-    def missing(self, store: Store) -> list[Item]:
-        """What no stored result answers, out of reach or not."""
+    def missing(self, store: Store | str | os.PathLike[str] | None = None) -> list[Item]:
+        """What no stored result answers, out of reach or not; `store` as of `stored`."""
         stored = zip(self.items(), self.stored(store), strict=True)
         return [item for item, key in stored if not key]
 

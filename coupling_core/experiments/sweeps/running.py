@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from coupling_core.base.errors import ComputeError
+from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.experiments.many_progress import telling
 from coupling_core.experiments.sweeps.journal import (
@@ -85,11 +85,12 @@ def run(
         how it ended; what failed is in its journal.
 
     Raises:
-        InputError: where this sweep is being run already.
+        InputError: where this sweep is being run already, or `workers` is no number from 1 on.
         ComputeError: where the store cannot be written, or the cluster is lost; what was measured
             until then is stored.
     """
     require_plan(plan)
+    _require_workers(workers)
     store = as_store(store)
     if report is None:
         with _bar(plan, shown=progress) as report:
@@ -127,6 +128,13 @@ def _bar(plan: Plan, *, shown: bool) -> Iterator[Report]:
         yield report
 
 
+def _require_workers(workers: object) -> None:
+    if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool)):
+        raise InputError(f"workers is how many are started, a whole number, and {workers!r} came")
+    if workers is not None and workers < 1:
+        raise InputError(f"at least one worker measures a sweep, and workers={workers} came")
+
+
 def nothing_to_do(plan: Plan, store: Store) -> bool:
     """Whether all is stored that can be measured, so that no cluster is needed."""
     return all(plan.weights[item.weights].problem for item in plan.missing(store))
@@ -139,7 +147,8 @@ class _Run:
         self.journal = Journal.of(store, plan.id)
         store.require_writable()
         self.journal.begin(plan.described)
-        missing = plan.missing(store)
+        keys = list(zip(plan.items(), plan.stored(store), strict=True))
+        missing = [item for item, key in keys if not key]
         self.turns = Turns(item for item in missing if not plan.weights[item.weights].problem)
         self.state = State(
             plan.id,
@@ -152,7 +161,7 @@ class _Run:
         self.failures: list[Failure] = []
         self.attempts: Counter[Item] = Counter()
         self.refused: dict[int, list[str]] = defaultdict(list)
-        self.succeeded: set[int] = set()
+        self.succeeded = {item.weights for item, key in keys if key}
         self.workers: list[str] = []
         self.hanging: set[str] = set()
         self.met, self.seen = False, time.monotonic()
@@ -315,7 +324,8 @@ class _Run:
             self.turns.put_back(sent.item)
         else:
             self.fail(sent.item, outcome.error, outcome.trace)
-            self.doubt(sent.item.weights, outcome.error)
+            if not outcome.of_prompt:
+                self.doubt(sent.item.weights, outcome.error)
 
     def is_of(self, item: Item, key: str) -> bool:
         """Whether a result is of the weights that the plan found."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.errors import ComputeError, InputError, PromptError
 from coupling_core.base.records import Request
 from coupling_core.base.results import Progress
 from coupling_core.measuring.worker import Worker
@@ -31,6 +31,7 @@ class Outcome:
         error: why there is no result, in plain words; "" where there is one.
         trace: the traceback of an error that was not foreseen, or of a failed computation.
         again: whether another try may end better.
+        of_prompt: whether the prompt is at fault, so that the model may measure others.
         lost: whether the worker does not see the store, so that all its tries would fail.
     """
 
@@ -40,6 +41,7 @@ class Outcome:
     error: str = ""
     trace: str = ""
     again: bool = False
+    of_prompt: bool = False
     lost: bool = False
 
 
@@ -77,7 +79,8 @@ def work(request: Request, root: str, witness: str, timeout: float) -> Outcome:
     try:
         result = measure(request, _store(root), progress=watch)
     except (TookTooLong, InputError) as error:
-        return Outcome(error=str(error), busy=after())
+        of_prompt = isinstance(error, PromptError)
+        return Outcome(error=str(error), busy=after(), of_prompt=of_prompt)
     except ComputeError as error:
         return Outcome(error=str(error), trace=traceback.format_exc(), busy=after(), again=True)
     except Exception as error:  # a fault of ours must not end a sweep of a thousand others

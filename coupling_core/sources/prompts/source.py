@@ -93,7 +93,8 @@ class PromptSource:
         known = [field.name for field in fields(cls)]
         for key, value in table.items():
             if key not in known:
-                raise InputError(f"prompts: {unknown('key', key, known)}")
+                meant = " (did you mean 'text'?)" * (key == "prompt")
+                raise InputError(f"prompts: {unknown('key', key, known)}{meant}")
             wanted = int if key in _NUMBERS else str
             if type(value) is not wanted:
                 kind = "a whole number" if wanted is int else "a text in quotes"
