@@ -142,8 +142,8 @@ def run(
         )
     if left_out:
         raise ComputeError(
-            f"{len(left_out)} of {len(plan)} results cannot be used: remove them as told above, and "
-            "run the sweep again"
+            f"{len(left_out)} of {len(plan)} results cannot be used: remove them as told above, "
+            "and run the sweep again"
         )
 
 

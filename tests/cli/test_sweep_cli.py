@@ -210,10 +210,11 @@ def test_a_damaged_result_is_named_with_what_to_do(run, lay):
     assert status == 1
     assert f"the result {key} cannot be used (" in err
     assert f"): run `coupling runs rm {key}`, and then the sweep" in err
-    assert "error: 1 of 8 measurements are missing" in err
+    assert "error: 1 of 8 results cannot be used: remove them as told above, and run" in err
     assert "table       14 rows in " in out
     assert run("runs", "rm", key)[0] == 0
     assert run("sweep", "run", "few.toml")[0] == 0
+    assert "last run    found all of it stored" in run("sweep", "status", "few.toml")[1]
 
 
 def test_old_failures_end_with_the_run_that_has_none(run, lay):
@@ -360,7 +361,7 @@ def test_a_report_as_json_and_csv(run, lay, tmp_path):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--k", 7), "measured at K = 7: its table holds 4, 8"),
+        (("--k", 7), "measured at K = 7: it holds 4, 8"),
         (("--k", 7.5), "K must be an integer from 1 on or a share of the width below 1, not 7.5"),
         (("--k", "inf"), "not inf"),
         (("--k", "nan"), "not nan"),
