@@ -146,7 +146,9 @@ class Comparison(SameContent, TwoMaps):
             "pairs l ≠ l'" + f" of blocks {ranges_spoken(self.a_scores.blocks)}" * some
         )
         alike = f" {differences_told(self.a, self.b)}" * (a == b)
-        return f"A is {a}; B is {b}.{alike} {means}{self._matched()}{self._nearly_whole()}"
+        wide = self.a.width != self.b.width
+        widths = f" A has a width of {self.a.width}, and B of {self.b.width}." * wide
+        return f"A is {a}; B is {b}.{alike} {means}{self._matched()}{widths}{self._nearly_whole()}"
 
     def _matched(self) -> str:
         """Which blocks are compared, where the two have different numbers of them."""
@@ -171,7 +173,10 @@ class Comparison(SameContent, TwoMaps):
         told = nearly_whole(k, width, f"the width of {name} ({width}){beside}")
         tenth = f"k={k_of(0.1, self.a.width)}"
         if wide.width != width:
-            tenth += f" of A, k={k_of(0.1, self.b.width)} of B"
+            tenth += (
+                f" of A, k={k_of(0.1, self.b.width)} of B, which compare_models(table, ..., k=0.1) "
+                "takes each at its own"
+            )
         rest = f". The paper compares models at a tenth of the width: {tenth}."
         return f" {told}{rest}" if told else ""
 
@@ -182,7 +187,8 @@ class Comparison(SameContent, TwoMaps):
         return (
             f"Comparison(A: {sides[0]}, B: {sides[1]}, K = {self.view.k}"
             f"{self.view.unlike_usual}, mean {score} A {a}, B {b}, A - B {apart}, "
-            f"correlation {rounded(of.correlation, 2)} over {of.pairs} pairs)"
+            + f"correlation {rounded(of.correlation, 2)} over " * (of.correlation == of.correlation)
+            + f"{of.pairs} pairs)"
         )
 
 

@@ -67,6 +67,9 @@ class ModelComparison(Drawn):
         final_norm: whether it belongs to the last block; "" likewise.
         width: d of the narrower model; 0 where the table does not say it.
         uncertified: of how many of the results compared not every SVD is certified.
+        k_of_each: the K of `a` and that of `b`, where a share of their widths was asked for.
+        a_chance: mean chance floor of `a`, where the raw score is compared; None else.
+        b_chance: that of `b`.
         prompts: those that both have, in the order in which `a` has them.
         of_a: the number of `a` for each of them.
         of_b: that of `b`.
@@ -94,6 +97,9 @@ class ModelComparison(Drawn):
     final_norm: str = ""
     width: int = 0
     uncertified: int = 0
+    k_of_each: tuple[int, int] | None = None
+    a_chance: float | None = None
+    b_chance: float | None = None
     prompts: tuple[str, ...] = field(default=(), metadata=_EACH)
     of_a: tuple[float, ...] = field(default=(), metadata=_EACH)
     of_b: tuple[float, ...] = field(default=(), metadata=_EACH)
@@ -127,8 +133,11 @@ class ModelComparison(Drawn):
     @property
     def verdict(self) -> str:
         """The means of both, their difference, and how sure it is."""
-        of_width = " of the width" * (self.k < 1)
-        at = "" if np.isnan(self.k) else f" at K = {self.k:g}{of_width}"
+        at = "" if np.isnan(self.k) else f" at K = {self.k:g}"
+        if self.k_of_each:
+            at += " of the width, {} of {} and {} of {}".format(
+                self.k_of_each[0], self.a, self.k_of_each[1], self.b
+            )
         at += self._how()
         few = "" if self.enough else f"; fewer than {MIN_PROMPTS} prompts can overstate coupling"
         a, b, _ = self._told()
@@ -136,7 +145,17 @@ class ModelComparison(Drawn):
             f"{self.a} {a}, {self.b} {b}: "
             f"{self.difference_words} in the mean {self.number}{at}, over n = {self.n} "
             f"prompt{'s' * (self.n != 1)} that both have{self._left_out()}{few}{self._sampled()}."
-            f"{self._uncertified()}{self._nearly_whole()}"
+            f"{self._floors()}{self._uncertified()}{self._nearly_whole()}"
+        )
+
+    def _floors(self) -> str:
+        """What chance alone gives of raw scores, which mean nothing without it."""
+        if self.a_chance is None or self.b_chance is None:
+            return ""
+        a, b, apart = with_difference(self.a_chance, self.b_chance, self.a_chance - self.b_chance)
+        return (
+            f" Chance gives {a} and {b}, which differ by {apart}; interval and p leave that in, "
+            "and those of the measure 'corrected' do not."
         )
 
     def _uncertified(self) -> str:
@@ -285,6 +304,7 @@ def compare_models(
         raise InputError(f"{a!r} and {b!r} have no prompt in common in this table")
     x, y = (np.array([of[prompt] for prompt in both]) for of in (first, second))
     low, high, p, reason = _interval(x - y)
+    chance = _chance(of_both[of_both["prompt"].isin(both)], a, b, measure)
     return ModelComparison(
         a=a,
         b=b,
@@ -305,7 +325,10 @@ def compare_models(
         of_b=tuple(y.tolist()),
         width=_width(of_both),
         uncertified=uncertified(of_both[of_both["prompt"].isin(both)]),
+        k_of_each=_k_of_each(of_both, a, b) if chosen is not None and chosen < 1 else None,
         own=_own(of_both, both),
+        a_chance=chance[0],
+        b_chance=chance[1],
         **_how(at),
     )
 
@@ -315,6 +338,22 @@ def _how(table: "DataFrame") -> dict[str, Any]:
     said = {name: table[name].tolist()[0] for name in HOW if name in table}
     known = {name: value for name, value in said.items() if value == value}
     return known | ({"token": int(known["token"])} if "token" in known else {})
+
+
+def _k_of_each(table: "DataFrame", a: str, b: str) -> tuple[int, int]:
+    """The K of two models at a share of the width of each."""
+    first, second = (int(table[table["model"] == name]["k"].iloc[0]) for name in (a, b))
+    return first, second
+
+
+def _chance(
+    table: "DataFrame", a: str, b: str, measure: str
+) -> tuple[float, float] | tuple[None, None]:
+    """The mean chance floors of two models, where raw scores are compared."""
+    if measure != "coupling" or "chance" not in table:
+        return None, None
+    first, second = (float(table[table["model"] == name]["chance"].mean()) for name in (a, b))
+    return first, second
 
 
 def _width(table: "DataFrame") -> int:
@@ -346,7 +385,7 @@ def _at(table: "DataFrame", k: float | None) -> tuple[float | None, "DataFrame"]
         require_columns(table, "width")
         return k, at_k(table, float(k))
     chosen = _the_one(table, "k", k)
-    return chosen, table if chosen is None else table[table["k"] == chosen]
+    return chosen, table if chosen is None else at_k(table, int(chosen))
 
 
 def _without_k(rows: "DataFrame", name: str, k: float | None) -> str:
@@ -365,10 +404,13 @@ def _require_shared_k(table: "DataFrame", a: str, b: str) -> None:
     """Refuse models of which each has other K, with the K that both could have."""
     first, second = (set(table[table["model"] == name]["k"].dropna()) for name in (a, b))
     if first and second and not first & second:
-        most = f"{min(max(first), max(second)):g}"
+        most = min(max(first), max(second))
+        width = _width(table[table["model"].isin((a, b))])
+        k = f"{min(most, max(1, width // 10)) if width else most:g}"
         raise InputError(
             f"{a!r} and {b!r} have no K in common ({min(first):g} and {min(second):g}): measure "
-            f"both at one, as measure_many(..., k={most}) does"
+            f"both at one, as measure_many(..., k={k}) does, or at a share of each one's width, "
+            "k=0.1 here and there"
         )
 
 

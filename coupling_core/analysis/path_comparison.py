@@ -1,6 +1,7 @@
 """Two results of paths side by side: how straight and how even the paths of each are."""
 
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -71,27 +72,29 @@ class PathComparison(Drawn):
         return self._attributed(DataFrame(rows, columns=columns))
 
     def by_token(self) -> "DataFrame":
-        """The same numbers of each token, where A and B have the same ones.
+        """The same numbers of each token that A and B begin with alike: of one prompt, of all.
 
         Returns:
             a row a number and token: `number`, `token` (1..n), `text`, `a`, `b` and their
             `difference`; NaN where a number is not defined.
 
         Raises:
-            InputError: where the two have other tokens.
+            InputError: where the two begin with other tokens.
         """
         from pandas import DataFrame, concat
 
-        if not self.same_tokens:
+        pairs = zip(self.a.tokens, self.b.tokens, strict=False)
+        n = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        if not n:
             raise InputError(
-                "A and B have other tokens, so that none of them has a number in both: "
+                "A and B begin with other tokens, so that none of them has a number in both: "
                 "a.to_pandas() and b.to_pandas() have those of each"
             )
-        of_b, n = _numbers(self.b), len(self.a.tokens)
-        said = {"token": range(1, n + 1), "text": list(self.a.tokens)}
+        of_b = _numbers(self.b)
+        said = {"token": range(1, n + 1), "text": list(self.a.tokens[:n])}
         table = concat(
             [
-                DataFrame({"number": name, **said, "a": a, "b": of_b[name]})
+                DataFrame({"number": name, **said, "a": a[:n], "b": of_b[name][:n]})
                 for name, a in _numbers(self.a).items()
             ],
             ignore_index=True,

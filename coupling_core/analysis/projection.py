@@ -123,14 +123,15 @@ class ProjectedPaths(Projection, Drawn):
         if self.fitted_to is not None:
             theirs, ours = self._theirs
             known = [
-                f"{percent(np.nansum(shares[:2]), 1)} of the variance of {of}"
-                for of, shares in ((self._fitted, self.explained), ("all its states", self.drawn))
-                if np.isfinite(shares).any()
+                f"{percent(np.nansum(shares[:2]), 1)} at {of}"
+                for of, shares in ((self._fitted, self.explained), ("all states", self.drawn))
+                if np.isfinite(shares).any() and of != self._fitted * (shares is self.drawn)
             ]
-            explain = f"explain {' and '.join(known)}" if known else "have nothing to explain"
+            of_tokens = f"the variance of {counted(len(self.tokens), 'token')} of {ours}"
+            explain = "explains" if is_one else "explain"
             return (
                 f"Of the components of {theirs}, {'one' if is_one else 'two'} {explain} of "
-                f"{counted(len(self.tokens), 'token')} of {ours}."
+                f"{of_tokens} {' and '.join(known) or 'nothing, since there is none'}."
             )
         return (
             f"{'One component' if is_one else 'Two components'}, fitted on {self._fitted} of "
@@ -154,7 +155,7 @@ class ProjectedPaths(Projection, Drawn):
         table.insert(0, "token", np.repeat(self.tokens, n))
         table.insert(1, "text", [self.result.tokens[i - 1] for i in table["token"]])
         table.insert(2, "state", np.tile(self.states, len(self.tokens)))
-        table.attrs |= self._attributes()
+        table.attrs |= self.attributes()
         return table
 
     def to_xarray(self) -> "xarray.Dataset":
@@ -177,10 +178,11 @@ class ProjectedPaths(Projection, Drawn):
                 "component": np.arange(1, len(self.explained) + 1),
                 "text": ("token", texts),
             },
-            attrs=self._attributes(),
+            attrs=self.attributes(),
         )
 
-    def _attributes(self) -> dict[str, str | int | float]:
+    def attributes(self) -> dict[str, str | int | float]:
+        """Whose paths they are, and of what the components are, for tables and arrays."""
         told = {"fit": self.view.fit, "part": self.view.part, "first": int(self.view.first)}
         other = self.fitted_to
         onto = {} if other is None else {f"onto_{n}": of for n, of in other.attributes().items()}

@@ -372,9 +372,18 @@ def every_k_of(asked: Iterable[int | float], width: float) -> tuple[int, ...]:
     return tuple(k for k in every if k <= width or not width)
 
 
-def shares_of(asked: Iterable[int | float], width: float) -> dict[object, float]:
-    """Which share of a width each K is that was asked for as one, the smallest of two alike."""
-    return {k_of(k, width): k for k in sorted(asked, reverse=True) if k < 1}
+def ways_of(asked: Iterable[int | float], width: float) -> tuple[tuple[int, float], ...]:
+    """Every K of a model of this width beside the share that it was asked for as, rising.
+
+    Args:
+        asked: as of `every_k_of`; what comes to one K is told each by itself.
+        width: d.
+
+    Returns:
+        pairs of K and its share, which is NaN where K itself was asked for.
+    """
+    pairs = sorted((k_of(k, width), k if k < 1 else 0.0) for k in dict.fromkeys(asked))
+    return tuple((k, share or float("nan")) for k, share in pairs if k <= width or not width)
 
 
 def require_k(result: Result | PositionCoupling, k: int) -> None:

@@ -153,14 +153,10 @@ def correlation(a: Float[np.ndarray, " pair"], b: Float[np.ndarray, " pair"]) ->
 
 
 def told_sides(a: Result, b: Result) -> tuple[str, str]:
-    """Who A and B are: their models, and what else tells them apart.
-
-    That is the prompt and the measured token of one model's two results, and the final norm of any.
-    """
-    of_one = a.model_name == b.model_name
+    """Who A and B are: their models, and what else of prompt, token and final norm differs."""
     parts = [
-        (repr(short_prompt(a)), repr(short_prompt(b))) if of_one else ("", ""),
-        (token_told(a), token_told(b)) if of_one and a.prompt_text == b.prompt_text else ("", ""),
+        (repr(short_prompt(a)), repr(short_prompt(b))),
+        (token_told(a), token_told(b)),
         (a.final_norm_words, b.final_norm_words),
     ]
     apart = [part for part in parts if part[0] != part[1]]

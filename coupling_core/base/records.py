@@ -426,6 +426,19 @@ def view_by(wanted: type[AView], view: AView | None, **said: Any) -> AView:
     return view
 
 
+def require_order(definition: DefinitionName) -> None:
+    """Refuse an order p that was said beside a definition which has none.
+
+    Raises:
+        InputError: names the definition.
+    """
+    if not DEFINITIONS[definition].takes_p:
+        raise InputError(
+            f"p is the order of the norm of the paper's score, and {definition!r} has none: leave "
+            "it out"
+        )
+
+
 def viewed(view: View | None, default_k: int, **said: Any) -> View:
     """How scores are looked at, told by a view, by its fields, or not at all.
 
@@ -438,11 +451,8 @@ def viewed(view: View | None, default_k: int, **said: Any) -> View:
         InputError: as `view_by`, and on an order p of a definition that has none.
     """
     seen = view_by(View, view, **said)
-    if said.get("p") is not None and not DEFINITIONS[seen.definition].takes_p:
-        raise InputError(
-            f"p is the order of the norm of the paper's score, and {seen.definition!r} has none: "
-            "leave it out"
-        )
+    if said.get("p") is not None:
+        require_order(seen.definition)
     return seen if view is not None or said.get("k") is not None else replace(seen, k=default_k)
 
 

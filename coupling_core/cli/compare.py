@@ -67,7 +67,7 @@ def compare(
 
     def seen(first: Result, second: Result) -> View:
         least = min(first.default_k, second.default_k)
-        return View(least if k is None else k, definition, p, role)
+        return options.view_of(least if k is None else k, definition, p, role)
 
     one, other = open_result(shelf, a), open_result(shelf, b)
     if isinstance(one, TrajectoryResult) and isinstance(other, TrajectoryResult):

@@ -19,6 +19,7 @@ from coupling_core.base.records import (
     Role,
     Stack,
     View,
+    require_order,
     usual_token,
 )
 from coupling_core.base.results import Result
@@ -129,8 +130,10 @@ def view_of(k: int | None, definition: DefinitionName, p: float, role: Role) -> 
     """The view that a command was asked for, before there is a result; see `at_its_k`.
 
     Raises:
-        InputError: on a value that no result has.
+        InputError: on a value that no result has, and on an order p of a definition without one.
     """
+    if p != View.p:
+        require_order(definition)
     return View(DEFAULT_K if k is None else k, definition, p, role)
 
 

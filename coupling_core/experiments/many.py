@@ -9,7 +9,7 @@ from numbers import Real
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from coupling_core.analysis.scores import every_k_of, shares_of
+from coupling_core.analysis.scores import every_k_of
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.keywords import known_keywords
@@ -156,14 +156,9 @@ def measure_many(
                         result = get()
                         shared = facts | of_prompt(prompt.about, result)
                         shared |= own_cells(prompt.about.fields, own)
-                        usual = (result.default_k,)
-                        here = every_k_of(ks, result.width) if ks else usual
-                        shares = shares_of(ks or (), result.width)
+                        at_ks = numbers(result, ks or (result.default_k,), definition, role)
                         shared |= how(result, definition, role)
-                        found[number] = [
-                            shared | _of_share(of_k, shares)
-                            for of_k in numbers(result, here, definition, role)
-                        ]
+                        found[number] = [shared | of_k for of_k in at_ks]
                     except (InputError, ComputeError) as error:
                         failed[number] = error
                     advance(f"{facts['model']}: {prompt.about.words[:40]}")
@@ -183,11 +178,6 @@ def measure_many(
         said["token"] = tokens.pop()
     table.attrs |= said | scored | ({"k": list(ks)} if ks and len(ks) > 1 else {})
     return table
-
-
-def _of_share(row: Row, shares: Mapping[object, float]) -> Row:
-    """A row with the share that its K came of, where shares were asked for."""
-    return row | {OF_SHARES: shares.get(row.get("k"), float("nan"))} if shares else row
 
 
 def _every_k(k: Any) -> tuple[int | float, ...] | None:
@@ -237,6 +227,7 @@ def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception
     known = (*MEASURED, *HOW, OF_SHARES)
     of_kind = [name for name in COLUMNS if name in found or name not in known]
     table = DataFrame(rows, columns=[*of_kind, *own])
-    table = table.drop(columns=[name for name in PERFORMANCES if table[name].isna().all()])
+    empty = [name for name in (*PERFORMANCES, OF_SHARES) if name in table]
+    table = table.drop(columns=[name for name in empty if table[name].isna().all()])
     table.attrs["left_out"] = {which: str(why) for which, why in left_out.items()}
     return table

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, replace
 from typing import Any, NamedTuple
 
+from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.images import is_image
 from coupling_core.base.records import OWN, AnyView, Request
 from explorer.session.state import State
@@ -118,9 +119,10 @@ def _model(request: Request) -> dict[str, object]:
 
 def viewed(state: State, *, blocks: bool) -> Options:
     """How scores are looked at."""
+    takes_p = DEFINITIONS[state.definition].takes_p
     return {
         "definition": (state.definition, State.definition),
-        "p": (f"{state.p:.12g}", f"{State.p:.12g}"),
+        **({"p": (f"{state.p:.12g}", f"{State.p:.12g}")} if takes_p else {}),
         "role": (state.role, State.role),
         "blocks": (state.blocks if blocks else "", ""),
     }

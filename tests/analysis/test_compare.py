@@ -116,6 +116,7 @@ def test_a_constant_map_has_no_correlation():
     found = compare(planted(), planted(np.ones((5, 5))), VIEW)
     assert np.isnan(summarise(found).correlation)
     assert "correlate" not in found.verdict
+    assert "correlation" not in repr(found)
 
 
 def test_a_comparison_serves_as_a_result_does(tmp_path):
@@ -263,7 +264,8 @@ def test_a_k_that_is_most_of_a_width_is_told():
     wide, narrow = random_result(width=64, k_max=8), random_result(width=10, k_max=8)
     told = compare(wide, narrow, k=8).verdict
     assert "K = 8 is 80\u00a0% of the width of B (10) and 12\u00a0% of the other's" in told
-    assert told.endswith("at a tenth of the width: k=6 of A, k=1 of B.")
+    assert "at a tenth of the width: k=6 of A, k=1 of B, which compare_models(" in told
+    assert "A has a width of 64, and B of 10." in told
     assert "of the width" not in compare(wide, narrow, k=5).verdict
 
 
@@ -320,6 +322,15 @@ def test_two_tokens_of_one_prompt_are_told_apart():
     a = random_result()
     b = replace(a, token=2)
     assert f"A is random, token {a.token}; B is random, token 2." in compare(a, b, k=3).verdict
+
+
+def test_two_models_say_of_which_prompts_and_tokens_they_are():
+    a, b = random_result(), random_result(seed=1)
+    other = replace(b, identity={"name": "other"})
+    assert "A is random; B is other. Over" in compare(a, other, k=3).verdict
+    elsewhere = replace(other, request=replace(other.request, prompt="A dog"), token=2)
+    told = compare(a, elsewhere, k=3).verdict
+    assert f"A is random, {a.prompt_text!r}, token {a.token}; B is other, 'A dog', token 2." in told
 
 
 def test_the_order_of_a_norm_is_said_as_for_scores():

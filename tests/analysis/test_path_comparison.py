@@ -5,6 +5,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from cases import planted, trajectory_result
 
@@ -54,8 +55,12 @@ def test_each_token_has_its_own_numbers():
     grows = table[table.number == "growth"]
     np.testing.assert_allclose(grows.difference, np.log(2) * np.array([-1, 1]), rtol=1e-6)
     assert (table.attrs["a_prompt"], len(table)) == (a.prompt_text, 8)
-    with pytest.raises(InputError, match="other tokens"):
-        compare(a, grown([2.0, 3.0, 2.0], [1.0, 1.5, 2.0])).by_token()
+    longer = compare(a, grown([4.0, 2.0, 2.0], [2.5, np.nan, 1.0])).by_token()
+    first = longer[longer.number == "line_shape"]
+    pd.testing.assert_frame_equal(first, straight)
+    begins = replace(b, tokens=("dog", *b.tokens[1:]))
+    with pytest.raises(InputError, match="begin with other tokens"):
+        compare(a, begins).by_token()
 
 
 @pytest.mark.parametrize("shape", [np.inf, np.nan])

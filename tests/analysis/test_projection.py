@@ -192,7 +192,11 @@ def test_a_token_alone_is_seen_in_the_components_of_others():
     assert np.isnan(found.explained).all()
     assert found.why_none == ""
     share = percent(found.drawn[:2].sum(), 1)
-    assert f", two explain {share} of the variance of all its states of 1 token" in found.verdict
+    assert ", two explain of the variance of 1 token of " in found.verdict
+    assert found.verdict.endswith(f" {share} at all states.")
+    three = project_paths(trajectory_result(n_tokens=3), onto=project_paths(trajectory_result()))
+    shares = (percent(of[:2].sum(), 1) for of in (three.explained, three.drawn))
+    assert three.verdict.endswith(" {} at x^12 and {} at all states.".format(*shares))
     assert repr(found).endswith("of all that is drawn)")
     assert "explained: nothing" not in repr(found)
     assert "The components are those of " in found.plot().caption

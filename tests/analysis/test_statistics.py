@@ -107,7 +107,7 @@ def test_a_share_of_the_width_is_each_models_own_k(table):
     ("change", "k", "told"),
     [
         (lambda t: t.drop(columns=["family", "width"]), 4, "lacks the columns family, width"),
-        (lambda t: t, 5, "measured at K = 5: its table holds 4, 8, 16"),
+        (lambda t: t, 5, "measured at K = 5: it holds 4, 8, 16"),
         (lambda t: t, 1.5, "a share of the width below 1, not 1.5"),
         (lambda t: t, 0, "not 0"),
     ],

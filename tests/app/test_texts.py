@@ -47,6 +47,13 @@ def test_the_python_recipe_gives_the_scores_on_the_screen(gallery) -> None:
     assert f"{expected.corrected}" in printed.getvalue()
 
 
+def test_a_recipe_says_no_order_that_the_definition_has_not(gallery) -> None:
+    for definition, said in (("page", False), ("paper", True)):
+        state = replace(STATE, definition=definition, p=2.0)
+        found = depth.recipes(state.request(), state.view(gallery[2, False]), state)
+        assert ("--p=2" in found.shell) == said
+
+
 def test_the_command_gives_the_scores_on_the_screen(gallery, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     command = shlex.split(

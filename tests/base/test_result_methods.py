@@ -292,6 +292,9 @@ def test_a_trajectory_has_the_same():
     assert found.sizes == {"state": 13, "token": 6, "block": 12, "component": 3}
     pd.testing.assert_frame_equal(result.to_pandas(), exports.frame(result, result.default_view()))
     assert "straight path" in result.verdict
+    assert found.component.values.tolist() == [1, 2, 3]
+    assert {"fit", "part", "first", "model"} <= set(found.attrs)
+    assert all(found[name].attrs["long_name"] for name in found.data_vars)
 
 
 def test_tables_and_arrays_come_back_from_files(depth, between, tmp_path):

@@ -88,7 +88,7 @@ def test_the_second_time_it_comes_from_the_store_under_the_same_key(depth):
 def test_views_of_a_stored_result_never_compute(depth, monkeypatch):
     depth("--prompt", PROMPT)
     monkeypatch.setattr(sys.modules["coupling_core.measuring.measure"], "_compute", None)
-    view = ("--k", 3, "--definition", "alignment", "--role", "B", "--blocks", "2,4", "--p", 2)
+    view = ("--k", 3, "--definition", "alignment", "--role", "B", "--blocks", "2,4")
     assert printed(depth("--prompt", PROMPT, *view, "--json"))["stored"] is True
 
 
@@ -338,6 +338,7 @@ def test_where_nothing_draws_one_line_says_so_and_the_result_is_kept(depth, monk
         (["--prompt", "x", "--k", "33"], "K must lie in 1..32 (the model's width)"),
         (["--prompt", "x", "--k-view", "51"], "k-view must lie in 1..50"),
         (["--prompt", "x", "--p", "0.5"], "the order p"),
+        (["--prompt", "x", "--p", "2", "--definition", "page"], "'page' has none: leave it out"),
         (["--prompt", "x", "--blocks", "3-5"], "this model has blocks 1..4"),
         (["--prompt", "x", "--blocks", "a-b"], "cannot be read"),
         (["--prompt", "x", "--model", "nobody"], "model 'nobody' is unknown"),

@@ -102,8 +102,13 @@ def checked(command: list[str], folder: Path) -> str:
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
-def test_mypy_finds_nothing(files, tmp_path):
-    how = ["--strict", "--config-file=", f"--cache-dir={tmp_path}"]
+@pytest.fixture(scope="module")
+def how(tmp_path_factory):
+    """Options of mypy, with a cache that all its runs here share."""
+    return ["--strict", "--config-file=", f"--cache-dir={tmp_path_factory.mktemp('mypy')}"]
+
+
+def test_mypy_finds_nothing(files, how):
     assert not checked([sys.executable, "-m", "mypy", *how, *map(str, files.glob("*.py"))], files)
 
 
@@ -122,11 +127,10 @@ WRONG = {
 }
 
 
-def test_mypy_finds_what_is_wrong(files, tmp_path):
+def test_mypy_finds_what_is_wrong(files, how, tmp_path):
     (tmp_path / "wrong.py").write_text(
         "\n".join(["from coupling_core import View, compare, measure", *WRONG, ""])
     )
-    how = ["--strict", "--config-file=", f"--cache-dir={tmp_path}"]
     told = checked([sys.executable, "-m", "mypy", *how, str(tmp_path / "wrong.py")], tmp_path)
     for line, expected in enumerate(WRONG.values(), 2):
         assert expected in "".join(re.findall(rf"wrong\.py:{line}: .*", told))

@@ -308,7 +308,7 @@ def test_models_of_two_widths_are_compared_at_a_share_of_each():
     own = table[table["k"] == table["width"] // 10]
     means = own.groupby("model")["corrected"].mean()
     assert (found.a_mean, found.b_mean) == pytest.approx((means["a"], means["b"]))
-    assert "at K = 0.1 of the width, over n = 60 prompts" in found.verdict
+    assert "at K = 0.1 of the width, 8 of a and 16 of b, over n = 60 prompts" in found.verdict
     assert found.by_prompt().attrs["k"] == 0.1
     with pytest.raises(InputError, match=r"'b' at K = 12, 16, and not at 24 \(0\.15 of its width"):
         compare_models(table.replace({"k": {8: 12}}), "a", "b", k=0.15)
@@ -332,10 +332,33 @@ def test_a_share_of_each_width_is_measured(where, own):
     assert table["k_share"].tolist() == [0.25] * 6
     at_six = asked([[3, 1, 4]], models["by hand"], k=6, store=None)["corrected"]
     assert table["corrected"][4] == at_six[0]
-    both = asked([[3, 1, 4]], own, k=[0.25, 4, 8.0 / 31], store=None)
-    assert both["k"].tolist() == [4, 8]
-    np.testing.assert_array_equal(both["k_share"], [np.nan, 0.25])
+    both = asked([[3, 1, 4], [1, 5, 9]], own, k=[0.25, 4, 8.0 / 31], store=None)
+    assert both["k"].tolist() == [4, 8, 8] * 2
+    np.testing.assert_array_equal(both["k_share"], [np.nan, 0.25, 8.0 / 31] * 2)
+    several = means_by(both.assign(model="a"), "model")
+    assert several["n"].tolist() == [2, 2, 2]
+    twice = asked([[3, 1, 4], [1, 5, 9]], {"a": own, "b": own}, k=[8, 0.25], store=None)
+    assert compare_models(twice, "a", "b", k=8).n == compare_models(twice, "a", "b", k=0.25).n == 2
     assert compare_models(table, "named", "by hand", k=0.25).n == 2
+
+
+def test_raw_scores_are_told_beside_their_chance():
+    floors = [0.5 if name == "a" else 0.4 for name in planted()["model"]]
+    table = planted().assign(coupling=planted()["corrected"], chance=floors)
+    found = compare_models(table, "a", "b", measure="coupling")
+    assert (found.a_chance, found.b_chance) == pytest.approx((0.5, 0.4))
+    assert "Chance gives 0.500 and 0.400, which differ by 0.100; interval and p" in found.verdict
+    assert "Chance" not in compare_models(table, "a", "b").verdict
+    with pytest.raises(InputError, match="'width' says of what a row is, and is no number that"):
+        compare_models(table.assign(width=64), "a", "b", measure="width")
+
+
+def test_two_widths_are_told_a_k_that_says_something():
+    table = planted(ks=(50,)).assign(width=64)
+    other = planted(ks=(48,)).assign(width=48)
+    table = pd.concat([table[table.model == "a"], other[other.model == "b"]])
+    with pytest.raises(InputError, match=r"k=4\) does, or at a share of each one's width, k=0\.1"):
+        compare_models(table, "a", "b")
 
 
 def test_results_that_are_not_certified_are_told():
@@ -537,7 +560,7 @@ def test_a_definition_that_there_is_not_is_no_fault_of_the_prompts(own):
 def test_models_without_a_k_in_common_are_told_the_one_that_both_could_have(own):
     one = asked(TEXTS, {"a": own}, k=4, store=None)
     other = asked(TEXTS, {"b": own}, k=8, store=None)
-    with pytest.raises(InputError, match=r"no K in common \(4 and 8\).*k=4\)"):
+    with pytest.raises(InputError, match=r"no K in common \(4 and 8\).*k=3\)"):  # of a width of 32
         compare_models(pd.concat([one, other]), "a", "b")
 
 

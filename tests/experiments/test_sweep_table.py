@@ -7,6 +7,7 @@ from sweep_table import sweep_of, zoo
 
 from coupling_core import InputError
 from coupling_core.analysis.findings import Question, find
+from coupling_core.analysis.statistics import at_k
 from coupling_core.experiments.sweeps import make, make_table, read_table, run, write_table
 from coupling_core.experiments.sweeps.table import COLUMNS
 
@@ -141,15 +142,19 @@ def test_columns_of_the_prompts_own_come_back_as_they_were(tmp_path):
 
 def test_a_k_says_which_share_of_the_width_it_came_of(tmp_path):
     folder = tiny.folder(tmp_path / "model")  # 32 wide
-    said = {"name": "n", "k": [0.25, 0.26, 4], "prompts": [{"text": "The cat"}]}
+    said = {"name": "n", "k": [0.25, 0.26, 4, 8], "prompts": [{"text": "The cat"}]}
     plan = make(said | {"models": [{"model": str(folder)}]})
     store = tmp_path / "store"
     assert not run(plan, store, workers=1).failed
     table, _ = make_table(plan, store)
-    assert table["k"].tolist() == [4, 8]
-    np.testing.assert_array_equal(table["k_share"], [np.nan, 0.25])  # 0.26 is 8 too
+    assert table["k"].tolist() == [4, 8, 8, 8]
+    ways = [np.nan, np.nan, 0.25, 0.26]
+    np.testing.assert_array_equal(table["k_share"], ways)
     write_table(tmp_path / "t.csv", table)
-    np.testing.assert_array_equal(read_table(tmp_path / "t.csv")["k_share"], [np.nan, 0.25])
+    np.testing.assert_array_equal(read_table(tmp_path / "t.csv")["k_share"], ways)
+    assert [len(at_k(table, k)) for k in (4, 8, 0.25, 0.26)] == [1] * 4
+    with pytest.raises(InputError, match=r"holds 4, 8, 0\.25 of the width, 0\.26 of the width;"):
+        at_k(table, 5)
     old = TABLE.drop(columns="k_share")
     write_table(tmp_path / "old.csv", old)
     assert "k_share" not in read_table(tmp_path / "old.csv")

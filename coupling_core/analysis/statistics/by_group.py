@@ -8,7 +8,12 @@ import pandas as pd
 from jaxtyping import Int
 
 from coupling_core.analysis.scores import known_interval
-from coupling_core.analysis.statistics.means import require_columns, require_measure, uncertified
+from coupling_core.analysis.statistics.means import (
+    OF_SHARES,
+    require_columns,
+    require_measure,
+    uncertified,
+)
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import HOW
@@ -53,7 +58,7 @@ def means_by(
     require_measure(table, measure)
     if table.empty:
         raise InputError("the table has no row, so that there is nothing to average")
-    apart = (*APART, *(name for name in HOW if name in table))
+    apart = (*APART, *(name for name in (OF_SHARES, *HOW) if name in table))
     _warn_of_repeated(table, apart)
     several = [name for name in apart if table[name].nunique(dropna=False) > 1]
     columns = list(dict.fromkeys([*several, *named]))

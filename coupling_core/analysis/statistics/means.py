@@ -19,6 +19,8 @@ FACTS = ("parameters", "layers", "width", "training_tokens")
 numbers too; a table lacks those that are known of none of its models."""
 COLUMNS = ("model", "id", "family", "step", "trained", *FACTS, "prompt", "k", "chance")
 """What a sweep's table must have besides the measure."""
+OF_SHARES = "k_share"
+"""The column that says which share of a width a K was asked for as; empty where K itself was."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,10 @@ def means_by_k(table: pd.DataFrame, measure: Measure = "corrected") -> dict[int,
 
 
 def at_k(table: pd.DataFrame, k: int | float) -> pd.DataFrame:
-    """The rows of a sweep's table at this K, or at this share of each model's width.
+    """The rows of a table at this K, or at this share of each model's width.
+
+    A K that was asked for in several ways, as itself and as a share, has a row for each; one of
+    them is taken.
 
     Raises:
         InputError: where there is none.
@@ -93,12 +98,28 @@ def at_k(table: pd.DataFrame, k: int | float) -> pd.DataFrame:
         wanted = pd.Series(k_of(k, 0), table.index)
     found = table[table["k"] == wanted]
     if found.empty:
-        held = ", ".join(f"{k:g}" for k in np.sort(table["k"].unique())) or "no K at all"
         raise InputError(
-            f"no model of the table was measured at K = {k}: it holds {held}; choose one of these, "
-            "or measure again with that K"
+            f"no model of the table was measured at K = {k}: it holds {_held(table)}; choose one "
+            "of these, or measure again with that K"
         )
-    return found
+    return _of_one_way(found)
+
+
+def _held(table: pd.DataFrame) -> str:
+    """Every K of a table, and every share of a width, as they were asked for."""
+    shares = table[OF_SHARES] if OF_SHARES in table else pd.Series(np.nan, table.index)
+    own, of_width = table["k"][shares.isna()].dropna(), shares.dropna()
+    every = [*np.sort(own.unique()), *np.sort(of_width.unique())]
+    told = [f"{k:g} of the width" if k < 1 else f"{k:g}" for k in every]
+    return ", ".join(told) or "no K at all"
+
+
+def _of_one_way(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of one K, of each model those of the first way in which it was asked for."""
+    if OF_SHARES not in rows or rows[OF_SHARES].isna().all():
+        return rows
+    ways = rows[OF_SHARES].fillna(0.0)
+    return rows[ways == ways.groupby(rows["model"]).transform("min")]
 
 
 def uncertified(table: pd.DataFrame) -> int:
@@ -137,9 +158,16 @@ def require_measure(table: pd.DataFrame, measure: object) -> None:
         raise InputError(
             f"measure is one column of the table, such as 'corrected': {measure!r} came"
         )
-    if measure in table and pd.api.types.is_numeric_dtype(table[measure]):
+    others = {*COLUMNS, *HOW, *PERFORMANCES, "tokens", "difficulty", OF_SHARES} - {"chance"}
+    facts = {*COLUMNS, *HOW, "certified", OF_SHARES} - {"chance"}
+    is_number = measure in table and pd.api.types.is_numeric_dtype(table[measure])
+    if is_number and measure not in facts:
         return
-    others = {*COLUMNS, *HOW, *PERFORMANCES, "tokens", "difficulty"} - {"chance"}
+    if is_number:
+        raise InputError(
+            f"{measure!r} says of what a row is, and is no number that was measured: choose one "
+            "with measure=..., such as 'corrected'"
+        )
     numbers = [str(name) for name in table.select_dtypes("number") if name not in others]
     held = ", which has texts in it" if measure in table else nearest(measure, numbers)
     if measure in table and pd.to_numeric(table[measure], errors="coerce").notna().any():

@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 from coupling_core.analysis.exports.forms import as_read, inert, to_parquet
-from coupling_core.analysis.scores import shares_of
+from coupling_core.analysis.scores import ways_of
+from coupling_core.analysis.statistics.means import OF_SHARES
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.extras import needed
@@ -43,9 +44,6 @@ them."""
 
 MEASURED = ("coupling", "chance", "corrected", "alignment", *OF_ONE_KIND)
 """Numbers of a result; a kind has some of them."""
-
-OF_SHARES = "k_share"
-"""The column that says which share of the width a K came of."""
 
 COLUMNS = (
     "model", "id", "revision", "family", "step", "trained", "parameters", "layers", "width",
@@ -98,11 +96,7 @@ def make_table(
             shared |= own_cells(prompt.fields, own)
             scored = plan.sweep.definition, plan.sweep.role
             shared |= how(result, *scored)
-            at_ks = numbers(result, plan.sweep.every_k(result.width), *scored)
-            shares = shares_of(plan.sweep.k, result.width)
-            rows += [
-                shared | found | {OF_SHARES: shares.get(found.get("k"), np.nan)} for found in at_ks
-            ]
+            rows += [shared | found for found in numbers(result, plan.sweep.k, *scored)]
         except (InputError, ComputeError) as error:  # evicted since, damaged, or without this floor
             left_out[key] = str(error)
     for name in dict.fromkeys(str(row["model"]) for row in rows if _is_alone(row)):
@@ -319,16 +313,23 @@ def how(result: Result, definition: DefinitionName, role: Role) -> Row:
 
 
 def numbers(
-    result: Result, every_k: Iterable[int], definition: DefinitionName, role: Role
+    result: Result, asked: Iterable[int | float], definition: DefinitionName, role: Role
 ) -> Iterator[Row]:
-    """The numbers of a result, at each K where it has one; `COLUMNS` are taken of them."""
+    """The numbers of a result, at each K where it has one; `COLUMNS` are taken of them.
+
+    Args:
+        result: measured.
+        asked: every K, or below 1 the share of the width.
+        definition: of the score.
+        role: A or B.
+    """
     kind = kind_of(result.request.kind)
     row = kind.part("export").row
     if not kind.has_k:
         yield row(result, kind.view())
         return
-    for k in every_k:
+    for k, share in ways_of(asked, result.width):
         if k <= result.k_max:
             found = row(result, View(k, definition, role=role))
             aligned = row(result, View(k, "alignment", role=role))
-            yield found | {"k": k, "alignment": aligned["coupling"]}
+            yield found | {"k": k, OF_SHARES: share, "alignment": aligned["coupling"]}

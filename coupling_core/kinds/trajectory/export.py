@@ -56,6 +56,25 @@ def arrays(
     }
 
 
+def descriptions(view: PathView) -> dict[str, str]:
+    """What each array of numbers is, with its unit."""
+    fitted = "the last state" if view.fit == "last" else "all states"
+    return {
+        "norms": "Euclidean norm of x^l",
+        "step_lengths": "Euclidean norm of x^l - x^{l-1}",
+        "line_shape": "line-shape score of a token's path: 1 is a straight line",
+        "windowed_line_shape": "line-shape score of the 11 states round x^l",
+        "growth": "ln(norm(x^l) / norm(x^{l-1}))",
+        "expodistance": "variance of growth over its squared mean: 0 is one factor in every block",
+        "equidistance": "coefficient of variation of the steps' lengths: 0 is steps of one length",
+        "entropy": "entropy of the next token's distribution, read from x^l, in nats",
+        "one_step": "distance of (I + J^l) x^{l-1} from x^l, in units of norm(x^l)",
+        "rolled_out": "the same of all linearised blocks so far, from x^0 on",
+        "pca": f"coordinate in the principal components of {fitted}, in the units of the states",
+        "explained": f"share of the variance of {fitted} along the component",
+    }
+
+
 def axes(result: TrajectoryResult) -> dict[str, tuple[str, ...]]:
     """Names of the axes of each array; state 0 is the embedding."""
     of_states, of_blocks = ("state", "token"), ("block", "token")

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from coupling_core.analysis import trajectory
-from coupling_core.analysis.projection import ProjectedPaths
+from coupling_core.analysis.projection import ProjectedPaths, project_paths
 from coupling_core.analysis.trajectory import WINDOW
 from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted
-from coupling_core.kinds.trajectory.export import arrays
+from coupling_core.kinds.trajectory.export import arrays, descriptions
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -46,14 +46,17 @@ _DIMS = {
 def dataset(result: TrajectoryResult, view: PathView) -> "xarray.Dataset":
     """Its numbers over their named dimensions: those of `export.arrays`.
 
-    Along them stand the states 0..L, the blocks 1..L, and the tokens 1..n with their texts.
+    Along them stand the states 0..L, the blocks 1..L, and the tokens 1..n with their texts. Each
+    variable says what it is; `pca` is NaN where the view leaves a token or a state out.
     """
     import xarray
+
+    what, seen = descriptions(view), project_paths(result, view)
 
     dims = dict(result.dims) | _DIMS
     texts = ("tokens", "token_ids")
     found = {
-        name: (dims[name], values)
+        name: (dims[name], values, {"long_name": what[name]})
         for name, values in arrays(result, view).items()
         if name not in texts
     }
@@ -64,7 +67,8 @@ def dataset(result: TrajectoryResult, view: PathView) -> "xarray.Dataset":
         "text": ("token", np.array(result.tokens)),
         "token_id": ("token", result.token_ids),
     }
-    return xarray.Dataset(found, coords=along, attrs=result.attributes())
+    along["component"] = np.arange(1, len(seen.explained) + 1)
+    return xarray.Dataset(found, coords=along, attrs=seen.attributes())
 
 
 def maker(result: TrajectoryResult, view: PathView, figure: FigureName, token: int) -> Maker:

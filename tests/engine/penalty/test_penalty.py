@@ -85,7 +85,7 @@ def dense(model, number, token):
 def test_the_value_is_that_of_the_definition(family):
     """With bases that power steps brought to their end, over all pairs."""
     model = trained(family)
-    penalty = coupling_penalty(model, goal=0.0, pairs=99, k=2, sequences=2, power_steps=200)
+    penalty = coupling_penalty(model, goal=0.0, pairs=99, k=2, sequences=2, power_steps=60)
     run(model)
     token = drawn_token(model)
     for _ in range(2):  # the second follows the bases of the first
@@ -252,7 +252,7 @@ def test_sequences_do_not_see_one_another():
     model = trained("llama")
     parts = []
     for ids in (IDS, IDS[:1], IDS[1:]):
-        penalty = coupling_penalty(model, pairs=2, k=2, sequences=2, power_steps=300)
+        penalty = coupling_penalty(model, pairs=2, k=2, sequences=2, power_steps=120)
         for _ in range(2):
             penalty.step = 0
             run(model, ids)
