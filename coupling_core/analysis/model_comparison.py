@@ -77,6 +77,8 @@ class ModelComparison(Drawn):
             `category`, by name.
     """
 
+    _elsewhere = dict.fromkeys(("pvalue", "p_value"), "it is .p")
+
     a: str
     b: str
     measure: str

@@ -122,10 +122,12 @@ class ProjectedPaths(Projection, Drawn):
         is_one = len(self.components) == 1
         if self.fitted_to is not None:
             theirs, ours = self._theirs
+            of_states = {self._fitted: self.explained}
+            of_states |= {"all states": self.drawn} if self.view.fit == "last" else {}
             known = [
                 f"{percent(np.nansum(shares[:2]), 1)} at {of}"
-                for of, shares in ((self._fitted, self.explained), ("all states", self.drawn))
-                if np.isfinite(shares).any() and of != self._fitted * (shares is self.drawn)
+                for of, shares in of_states.items()
+                if np.isfinite(shares).any()
             ]
             of_tokens = f"the variance of {counted(len(self.tokens), 'token')} of {ours}"
             explain = "explains" if is_one else "explain"

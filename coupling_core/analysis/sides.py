@@ -48,6 +48,11 @@ class TwoMaps(Drawn):
     of B.
     """
 
+    _elsewhere = dict.fromkeys(
+        ("p", "p_value", "pvalue", "low", "high", "n", "by_prompt"),
+        "two results have no test; compare_models(table, a, b) has one, over prompts",
+    )
+
     a: Any
     b: Any
     view: View

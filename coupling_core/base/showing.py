@@ -2,10 +2,10 @@
 
 import html
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from coupling_core.base.choosing import nearest
 from coupling_core.base.drawing import Drawing
@@ -36,6 +36,9 @@ class Told(ReadOnlyArrays, ABC):
     def to_pandas(self) -> "DataFrame":
         """Its numbers as a table."""
 
+    _elsewhere: ClassVar[Mapping[str, str]] = {}
+    """Where people find what they ask for here, by its name."""
+
     if not TYPE_CHECKING:  # which would then know of no name that is missing
 
         def __getattr__(self, name: str) -> Any:
@@ -45,6 +48,8 @@ class Told(ReadOnlyArrays, ABC):
                 known = [each for each in dir(self) if not each.startswith("_")]
                 if name in _OF_SCORES and "scores" in known:
                     told += ": its scores are .scores(k=50), with .coupling, .corrected, .mean()"
+                elif name in self._elsewhere:
+                    told += f": {self._elsewhere[name]}"
                 else:
                     told += nearest(name, known)
             raise AttributeError(told)

@@ -95,3 +95,11 @@ def test_what_is_short_is_told_as_it_is():
     assert "of: 40 of them" in in_short(Record("b", tuple(range(40))))
     assert "at: [0, 0]" in in_short(Record("b", (), np.zeros(2)))
     assert "at: array of 5" in in_short(Record("b", (), np.zeros(5)))
+
+
+def test_what_is_found_elsewhere_is_told():
+    found = cc.compare(random_result(), random_result(seed=1), k=3)
+    with pytest.raises(AttributeError, match=r"two results have no test; compare_models\(table"):
+        found.by_prompt()
+    with pytest.raises(AttributeError, match="did you mean 'view'"):
+        _ = found.viwe
