@@ -111,8 +111,10 @@ class Comparison(SameContent, TwoMaps):
         """The maps of A, of B and of their difference over their blocks.
 
         Returns:
-            variables `a`, `b` and `difference` over `block` and `basis`, which are A's numbers;
-            beside them B's, `b_block` and `b_basis`. Its `attrs` say whose A and B are.
+            variables `a`, `b` and `difference` over `block` and `basis`, which are A's numbers, and
+            `counted`, the pairs l != l' that have a score in both: those of the means, which
+            `where(counted)` leaves. Beside the numbers of A stand those of B, `b_block` and
+            `b_basis`. Its `attrs` say which score it is, and whose A and B are.
         """
         import xarray
 
@@ -120,7 +122,8 @@ class Comparison(SameContent, TwoMaps):
         maps = {"a": self.a_values, "b": self.b_values, "difference": self.difference}
         along = {"b_block": ("block", theirs), "b_basis": ("basis", theirs)}
         return xarray.Dataset(
-            {name: (("block", "basis"), np.array(values)) for name, values in maps.items()},
+            {name: (("block", "basis"), np.array(values)) for name, values in maps.items()}
+            | {"counted": (("block", "basis"), self.counted)},
             coords={"block": ours, "basis": ours, **along},
             attrs=self.attributes(),
         )

@@ -23,7 +23,7 @@ from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import HOW, PERFORMANCES, Measure
 from coupling_core.base.showing import Drawn
-from coupling_core.base.units import counted, interval_told, with_difference
+from coupling_core.base.units import counted, interval_told, rounded, with_difference
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -70,6 +70,9 @@ class ModelComparison(Drawn):
         k_of_each: the K of `a` and that of `b`, where a share of their widths was asked for.
         a_chance: mean chance floor of `a`, where the raw score is compared; None else.
         b_chance: that of `b`.
+        a_floor_error: standard error of the floors of `a`, where they are means over random bases
+            and the table says it; None else.
+        b_floor_error: that of `b`.
         prompts: those that both have, in the order in which `a` has them.
         of_a: the number of `a` for each of them.
         of_b: that of `b`.
@@ -102,6 +105,8 @@ class ModelComparison(Drawn):
     k_of_each: tuple[int, int] | None = None
     a_chance: float | None = None
     b_chance: float | None = None
+    a_floor_error: float | None = None
+    b_floor_error: float | None = None
     prompts: tuple[str, ...] = field(default=(), metadata=_EACH)
     of_a: tuple[float, ...] = field(default=(), metadata=_EACH)
     of_b: tuple[float, ...] = field(default=(), metadata=_EACH)
@@ -189,7 +194,17 @@ class ModelComparison(Drawn):
         """That the floors are not exact, where they are not."""
         if self.measure != "corrected" or self.definition not in sampled_definitions():
             return ""
-        return "; the floors are means over 8 random bases, an error that the interval leaves out"
+        told = "; the floors are means over 8 random bases, the same for all prompts, "
+        a, b = self.a_floor_error, self.b_floor_error
+        if a is None or b is None:
+            return f"{told}an error that interval and p leave out"
+        told += f"with a standard error of {rounded(a, 4)} and {rounded(b, 4)}, "
+        is_within = abs(self.difference) < 2 * float(np.hypot(a, b))
+        return told + (
+            "from which the difference cannot be told, whatever interval and p say"
+            if is_within
+            else "which interval and p leave out"
+        )
 
     def _left_out(self) -> str:
         n = self.without
@@ -306,6 +321,7 @@ def compare_models(
         raise InputError(f"{a!r} and {b!r} have no prompt in common in this table")
     x, y = (np.array([of[prompt] for prompt in both]) for of in (first, second))
     low, high, p, reason = _interval(x - y)
+    floors = [_floor_error(of_both[of_both["model"] == name]) for name in (a, b)]
     chance = _chance(of_both[of_both["prompt"].isin(both)], a, b, measure)
     return ModelComparison(
         a=a,
@@ -331,6 +347,8 @@ def compare_models(
         own=_own(of_both, both),
         a_chance=chance[0],
         b_chance=chance[1],
+        a_floor_error=floors[0],
+        b_floor_error=floors[1],
         **_how(at),
     )
 
@@ -379,20 +397,29 @@ def _is_beside(table: "DataFrame", name: str) -> bool:
     return bool((each == 1).all() and known.nunique() > 1)
 
 
+def _floor_error(rows: "DataFrame") -> float | None:
+    """The standard error of a model's floors: its mean, since all prompts share the bases."""
+    if "floor_error" not in rows or rows["floor_error"].isna().all():
+        return None
+    return float(rows["floor_error"].mean())
+
+
 def _at(table: "DataFrame", k: float | None) -> tuple[float | None, "DataFrame"]:
     """The K that is meant, or the share of each width, and the rows at it."""
-    from coupling_core.analysis.statistics.means import at_k, require_columns
+    from coupling_core.analysis.statistics.means import at_k, held_ks, require_columns
 
     if k is not None and 0 < k < 1:
         require_columns(table, "width")
         return k, at_k(table, float(k))
-    chosen = _the_one(table, "k", k)
+    chosen = _the_one(table, "k", k, held_ks(table))
     return chosen, table if chosen is None else at_k(table, int(chosen))
 
 
 def _without_k(rows: "DataFrame", name: str, k: float | None) -> str:
     """What is said of a model that the table has at other K alone, with the likely cause."""
-    held, width = ", ".join(f"{one:g}" for one in sorted(rows["k"].unique())), _width(rows)
+    from coupling_core.analysis.statistics.means import held_ks
+
+    held, width = held_ks(rows), _width(rows)
     assert k is not None, "a model without any K has rows at none"
     wanted = k_of(k, width) if k < 1 else k
     of_width = f" ({k:g} of its width {width})" if k < 1 else ""
@@ -416,18 +443,14 @@ def _require_shared_k(table: "DataFrame", a: str, b: str) -> None:
         )
 
 
-def _the_one(table: "DataFrame", column: str, wanted: Any) -> Any:
+def _the_one(table: "DataFrame", column: str, wanted: Any, told: str = "") -> Any:
     """The value that is chosen, or the only one that the table has; None where it has none."""
     held = sorted(table[column].dropna().unique())
+    told = told or ", ".join(map(str, held)) or "none"
     if wanted is None and len(held) > 1:
-        raise InputError(
-            f"the table has several {column}: {', '.join(map(str, held))}; choose one with "
-            f"{column}=..."
-        )
+        raise InputError(f"the table has several {column}: {told}; choose one with {column}=...")
     if wanted is not None and wanted not in held:
-        raise InputError(
-            f"the table has no {column} = {wanted}: it has {', '.join(map(str, held)) or 'none'}"
-        )
+        raise InputError(f"the table has no {column} = {wanted}: it has {told}")
     return wanted if wanted is not None else next(iter(held), None)
 
 

@@ -87,9 +87,9 @@ class TwoMaps(Drawn):
         return Summary(float(a.mean()), float(b.mean()), apart, correlation(a, b), a.size)
 
     def attributes(self) -> dict[str, str | float]:
-        """Whose A and B are, and how they are looked at, for files and tables."""
+        """Which score is compared, whose A and B are, and how they are looked at, for tables."""
         sides = (("a", self.a_scores), ("b", self.b_scores))
-        return {
+        return {"score": "corrected" if self.corrected else "coupling"} | {
             f"{side}_{name}": told
             for side, scores in sides
             for name, told in scores.attributes().items()

@@ -35,6 +35,8 @@ DEFAULT_K = 50
 TOKEN_K_VIEW = 16
 """Side of the corner kept between tokens, of which a prompt may have more than there are blocks."""
 
+OF_SHARES = "k_share"
+"""The column of a table that says which share of a width a K was asked for as."""
 HOW = ("definition", "role", "token", "final_norm")
 """Columns that say how a score came about, of tables of more than one measurement."""
 

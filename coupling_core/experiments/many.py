@@ -18,6 +18,7 @@ from coupling_core.base.records import (
     DEFAULT_K,
     DEFAULT_MODEL,
     HOW,
+    OF_SHARES,
     PERFORMANCES,
     FinalNorm,
     Kind,
@@ -31,8 +32,8 @@ from coupling_core.experiments.many_progress import telling
 from coupling_core.experiments.sweeps.plan import published, with_width
 from coupling_core.experiments.sweeps.table import (
     COLUMNS,
+    FLOOR_ERROR,
     MEASURED,
-    OF_SHARES,
     Row,
     how,
     numbers,
@@ -227,7 +228,7 @@ def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception
     known = (*MEASURED, *HOW, OF_SHARES)
     of_kind = [name for name in COLUMNS if name in found or name not in known]
     table = DataFrame(rows, columns=[*of_kind, *own])
-    empty = [name for name in (*PERFORMANCES, OF_SHARES) if name in table]
+    empty = [name for name in (*PERFORMANCES, OF_SHARES, FLOOR_ERROR) if name in table]
     table = table.drop(columns=[name for name in empty if table[name].isna().all()])
     table.attrs["left_out"] = {which: str(why) for which, why in left_out.items()}
     return table

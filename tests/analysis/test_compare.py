@@ -21,6 +21,7 @@ from coupling_core.analysis.compare import (
     match_blocks,
     summarise,
 )
+from coupling_core.analysis.exports.compare import signed_differences
 
 # ---- matching of blocks
 
@@ -310,6 +311,15 @@ def test_the_maps_are_named_arrays():
     at = arrays.sel(block=row.block, basis=row.basis)
     assert (float(at.a), float(at.b), float(at.difference)) == (row.a, row.b, row.difference)
     assert arrays.attrs == found.attributes()
+    assert found.mean().a == pytest.approx(float(arrays.a.where(arrays.counted).mean()))
+
+
+def test_tables_say_which_score_they_have():
+    a, b = random_result(), random_result(seed=1)
+    for corrected, name in ((True, "corrected"), (False, "coupling")):
+        found = compare(a, b, k=3, corrected=corrected)
+        assert found.to_pandas().attrs["score"] == found.to_xarray().attrs["score"] == name
+        assert set(signed_differences(found.to_pandas(), found)["score"]) == {name}
 
 
 def test_two_of_one_name_say_in_what_they_differ():

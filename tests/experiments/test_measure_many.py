@@ -34,7 +34,11 @@ from coupling_core.measuring import many
 TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
 
 
-OF_DEPTH = [name for name in COLUMNS if name not in (*OF_ONE_KIND, "k_share", "loss", "score")]
+OF_DEPTH = [
+    name
+    for name in COLUMNS
+    if name not in (*OF_ONE_KIND, "k_share", "floor_error", "loss", "score")
+]
 """Columns of a table of blocks at one token, of models whose performance is not known."""
 
 
@@ -351,6 +355,30 @@ def test_raw_scores_are_told_beside_their_chance():
     assert "Chance" not in compare_models(table, "a", "b").verdict
     with pytest.raises(InputError, match="'width' says of what a row is, and is no number that"):
         compare_models(table.assign(width=64), "a", "b", measure="width")
+
+
+def test_the_error_of_sampled_floors_is_in_the_table_and_in_the_verdict(own):
+    ids = [[3, 1, 4], [1, 5, 9]]
+    table = asked(ids, {"a": own, "b": own}, k=4, store=None, definition="released")
+    wanted = measure(ids[0], model=own, k=4).scores(k=4, definition="released").floor_error
+    assert table["floor_error"][0] == wanted > 0
+    assert "floor_error" not in asked(ids, own, k=4, store=None)
+    sampled = planted().assign(definition="released", floor_error=0.03)
+    found = compare_models(sampled, "a", "b")
+    assert (found.a_floor_error, found.b_floor_error) == pytest.approx((0.03, 0.03))
+    within = "error of 0.0300 and 0.0300, from which the difference cannot be told, whatever"
+    assert within in found.verdict
+    small = compare_models(sampled.assign(floor_error=0.001), "a", "b").verdict
+    assert "error of 0.0010 and 0.0010, which interval and p leave out" in small
+    untold = compare_models(sampled.drop(columns="floor_error"), "a", "b").verdict
+    assert "an error that interval and p leave out" in untold
+
+
+def test_several_k_are_told_as_they_were_asked_for(own):
+    table = asked([[3, 1, 4]], {"a": own, "b": own}, k=(4, 0.5), store=None)
+    for said in ({}, {"k": 5}):
+        with pytest.raises(InputError, match=r"(several k: |it has )4, 0\.5 of the width"):
+            compare_models(table, "a", "b", **said)
 
 
 def test_two_widths_are_told_a_k_that_says_something():

@@ -56,6 +56,7 @@ def signed_differences(
         told |= {f"{side} final_norm": result.request.final_norm}
     if not isinstance(found, PathComparison):
         view = found.view
+        told |= {"score": "corrected" if found.corrected else "coupling"}
         told |= {"K": view.k, "definition": view.definition, "p": view.p, "role": view.role}
     return table.assign(**told)
 

@@ -9,14 +9,13 @@ from jaxtyping import Int
 
 from coupling_core.analysis.scores import known_interval
 from coupling_core.analysis.statistics.means import (
-    OF_SHARES,
     require_columns,
     require_measure,
     uncertified,
 )
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import HOW
+from coupling_core.base.records import HOW, OF_SHARES
 
 APART = ("model", "kind", "k")
 """Columns whose values are never brought together in one mean."""

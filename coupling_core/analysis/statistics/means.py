@@ -12,15 +12,13 @@ import pandas as pd
 from coupling_core.analysis.scores import k_of, known_interval
 from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import HOW, PERFORMANCES, Measure
+from coupling_core.base.records import HOW, OF_SHARES, PERFORMANCES, Measure
 
 FACTS = ("parameters", "layers", "width", "training_tokens")
 """Numbers of a model that do not depend on the prompt; NaN where unknown. The performances are such
 numbers too; a table lacks those that are known of none of its models."""
 COLUMNS = ("model", "id", "family", "step", "trained", *FACTS, "prompt", "k", "chance")
 """What a sweep's table must have besides the measure."""
-OF_SHARES = "k_share"
-"""The column that says which share of a width a K was asked for as; empty where K itself was."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,19 +97,19 @@ def at_k(table: pd.DataFrame, k: int | float) -> pd.DataFrame:
     found = table[table["k"] == wanted]
     if found.empty:
         raise InputError(
-            f"no model of the table was measured at K = {k}: it holds {_held(table)}; choose one "
+            f"no model of the table was measured at K = {k}: it holds {held_ks(table)}; choose one "
             "of these, or measure again with that K"
         )
     return _of_one_way(found)
 
 
-def _held(table: pd.DataFrame) -> str:
+def held_ks(table: pd.DataFrame) -> str:
     """Every K of a table, and every share of a width, as they were asked for."""
     shares = table[OF_SHARES] if OF_SHARES in table else pd.Series(np.nan, table.index)
     own, of_width = table["k"][shares.isna()].dropna(), shares.dropna()
     every = [*np.sort(own.unique()), *np.sort(of_width.unique())]
     told = [f"{k:g} of the width" if k < 1 else f"{k:g}" for k in every]
-    return ", ".join(told) or "no K at all"
+    return ", ".join(told) or "none"
 
 
 def _of_one_way(rows: pd.DataFrame) -> pd.DataFrame:

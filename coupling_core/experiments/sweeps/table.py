@@ -16,13 +16,12 @@ import pandas as pd
 
 from coupling_core.analysis.exports.forms import as_read, inert, to_parquet
 from coupling_core.analysis.scores import ways_of
-from coupling_core.analysis.statistics.means import OF_SHARES
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.extras import needed
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.reading import opened
-from coupling_core.base.records import HOW, PERFORMANCES, Role, View
+from coupling_core.base.records import HOW, OF_SHARES, PERFORMANCES, Role, View
 from coupling_core.base.results import Result
 from coupling_core.base.writing import write_whole, writing
 from coupling_core.experiments.sweeps.plan import Plan, Weights, published, require_plan
@@ -42,7 +41,9 @@ OF_ONE_KIND = (
 """Columns of one kind of measurement each: a table where nothing of that kind was measured may lack
 them."""
 
-MEASURED = ("coupling", "chance", "corrected", "alignment", *OF_ONE_KIND)
+FLOOR_ERROR = "floor_error"
+"""The column with the standard error of floors that are means over random bases."""
+MEASURED = ("coupling", "chance", "corrected", "alignment", FLOOR_ERROR, *OF_ONE_KIND)
 """Numbers of a result; a kind has some of them."""
 
 COLUMNS = (
@@ -184,7 +185,7 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
             table = _from_parquet(file) if path.suffix == ".parquet" else _from_csv(file)
     except (OSError, ValueError) as error:
         raise InputError(f"the table {path} cannot be read: {error}") from error
-    may_lack = {*OF_ONE_KIND, *PERFORMANCES, *HOW, OF_SHARES}
+    may_lack = {*OF_ONE_KIND, *PERFORMANCES, *HOW, OF_SHARES, FLOOR_ERROR}
     if lacking := [name for name in COLUMNS if name not in table and name not in may_lack]:
         raise InputError(
             f"the table {path} has no column {lacking[0]!r}: expected one as `coupling sweep run` "

@@ -87,8 +87,9 @@ def table(result: TokensResult | TokenMeansResult, view: View) -> "DataFrame":
 
 def row(result: TokensResult | TokenMeansResult, view: View) -> dict[str, float]:
     """Its columns of a sweep's table: means over all pairs of tokens."""
-    mean = score_positions(result, view).mean()
-    return {name: getattr(mean, name) for name in MEASURES}
+    found = score_positions(result, view)
+    told = {name: getattr(found.mean(), name) for name in MEASURES}
+    return told | {"floor_error": found.floor_error or np.nan}
 
 
 def _chance(found: PositionScores) -> np.ndarray:
