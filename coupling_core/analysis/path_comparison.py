@@ -1,7 +1,6 @@
 """Two results of paths side by side: how straight and how even the paths of each are."""
 
-from dataclasses import dataclass
-from itertools import takewhile
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -11,6 +10,7 @@ from coupling_core.analysis import trajectory
 from coupling_core.analysis.sides import told_sides
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import InputError
+from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.showing import Drawn
 from coupling_core.base.units import counted, rounded
@@ -72,26 +72,21 @@ class PathComparison(Drawn):
         return self._attributed(DataFrame(rows, columns=columns))
 
     def by_token(self) -> "DataFrame":
-        """The same numbers of each token that A and B begin with alike: of one prompt, of all.
+        """The same numbers of each place in the prompts that both have, whatever stands there.
+
+        Of two prompts in one causal model, the tokens before the first that differs have the same
+        paths.
 
         Returns:
-            a row a number and token: `number`, `token` (1..n), `text`, `a`, `b` and their
-            `difference`; NaN where a number is not defined.
-
-        Raises:
-            InputError: where the two begin with other tokens.
+            a row a number and place: `number`, `token` (1..n, of the shorter prompt), the texts
+            there, `a_text` and `b_text`, `a`, `b` and their `difference`; NaN where a number is not
+            defined.
         """
         from pandas import DataFrame, concat
 
-        pairs = zip(self.a.tokens, self.b.tokens, strict=False)
-        n = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-        if not n:
-            raise InputError(
-                "A and B begin with other tokens, so that none of them has a number in both: "
-                "a.to_pandas() and b.to_pandas() have those of each"
-            )
-        of_b = _numbers(self.b)
-        said = {"token": range(1, n + 1), "text": list(self.a.tokens[:n])}
+        of_b, n = _numbers(self.b), min(len(self.a.tokens), len(self.b.tokens))
+        texts = {"a_text": list(self.a.tokens[:n]), "b_text": list(self.b.tokens[:n])}
+        said = {"token": range(1, n + 1), **texts}
         table = concat(
             [
                 DataFrame({"number": name, **said, "a": a[:n], "b": of_b[name][:n]})
@@ -108,7 +103,7 @@ class PathComparison(Drawn):
             table.attrs |= {f"{side}_{name}": it for name, it in of.attributes().items()}
         return table
 
-    def plot(self, figure: BothFigure = "") -> Drawing:
+    def plot(self, figure: BothFigure = "", **options: Any) -> Drawing:
         """A number of both, as the page Trajectories draws a model and its twin.
 
         Args:
@@ -116,19 +111,25 @@ class PathComparison(Drawn):
                 the tokens, by depth. Of the same tokens also "line-shape", "expodistance" or
                 "equidistance" of each. "paths" or "paths-3d": those of B in the components of A.
                 "" is "line-shape", and of other tokens "norms".
+            options: of the figure by name: `token`, which of A's is in ink, and of paths `fit`,
+                `part` and `first`, as `project_paths` has them.
 
         Raises:
-            InputError: on another name, on a number of each token where A and B have others, and on
-                paths of states of another width.
+            InputError: on another name or option, on a number of each token where A and B have
+                others, and on paths of states of another width.
         """
         name = figure or ("line-shape" if self.same_tokens else "norms")
         if name in BY_TOKEN and not self.same_tokens:
             raise InputError(
                 f"A and B have other tokens, and {name!r} has a place for each token of one "
-                f"prompt: choose one by depth, {', '.join(BY_DEPTH)}"
+                f"prompt: choose one by depth, {', '.join(BY_DEPTH)}; by_token() has the numbers"
             )
         known_figure(name, BY_TOKEN + BY_DEPTH + IN_SPACE)
-        drawn: Drawing = self.a.part("views").plot(self.a, self.a.default_view(), name, twin=self.b)
+        of_paths = [one.name for one in fields(PathView)] if name in IN_SPACE else []
+        seen = {one: options.pop(one) for one in of_paths if one in options}
+        view = replace(self.a.default_view(), **seen)
+        views = self.a.part("views")
+        drawn: Drawing = views.plot(self.a, view, name, twin=self.b, **options)
         return drawn
 
     @property

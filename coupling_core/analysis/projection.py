@@ -190,16 +190,17 @@ class ProjectedPaths(Projection, Drawn):
         onto = {} if other is None else {f"onto_{n}": of for n, of in other.attributes().items()}
         return {**self.result.attributes(), **told, **onto}
 
-    def plot(self, figure: Literal["paths", "paths-3d"] = "paths") -> Drawing:
-        """The paths, as the page Trajectories draws them, with the last token on top.
+    def plot(self, figure: Literal["paths", "paths-3d"] = "paths", token: int = -1) -> Drawing:
+        """The paths, as the page Trajectories draws them.
 
         Args:
             figure: "paths", or "paths-3d" for three components.
+            token: the one in ink and on top, 1..n; -1 is the last.
 
         Raises:
-            InputError: on another name.
+            InputError: on another name, or a token that the prompt has not.
         """
-        drawn: Drawing = self.result.part("views").projected(self, figure)
+        drawn: Drawing = self.result.part("views").projected(self, figure, token)
         return drawn
 
 

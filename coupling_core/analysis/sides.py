@@ -103,9 +103,10 @@ class TwoMaps(Drawn):
         """
         of, score = self.mean(), "chance-corrected score" if self.corrected else "c"
         a, b, apart = with_difference(of.a, of.b, of.difference)
+        told = f" {self.floors_told}" * bool(self.floors_told)
         return (
             f"Over {of.pairs} {pairs} at K = {self.view.k}{self._definition()}, the mean {score} "
-            f"is {a} in A and {b} in B; A - B is {apart}.{self._floors()}{self._sampled()}"
+            f"is {a} in A and {b} in B; A - B is {apart}.{self._floors()}{told}"
             + f" {self._maps} with r = {rounded(of.correlation, 2)}."
             * (of.correlation == of.correlation)
         )
@@ -118,15 +119,16 @@ class TwoMaps(Drawn):
         """Which score is compared, where it is not the paper's of A."""
         return f" ({definition_name(self.view)})" if self.view.unlike_usual else ""
 
-    def _sampled(self) -> str:
-        """That the floors are not exact, where they are not."""
+    @property
+    def floors_told(self) -> str:
+        """That the floors are not exact, where they are not, in a sentence; else ""."""
         if not self.corrected or self.view.definition not in sampled_definitions():
             return ""
         a, b = self.a_scores.floor_error, self.b_scores.floor_error
         if np.isnan([a, b]).any():
-            return " Its floors are means over 8 random bases, and have an error of their own."
+            return "Its floors are means over 8 random bases, and have an error of their own."
         return (
-            " Its floors are means over 8 random bases, with a standard error of "
+            "Its floors are means over 8 random bases, with a standard error of "
             f"{rounded(a, 4)} in the mean of A and {rounded(b, 4)} in that of B."
         )
 

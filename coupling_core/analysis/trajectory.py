@@ -4,6 +4,9 @@ A path is the states x^0 .. x^L of one token. None of these numbers changes wher
 rotated or scaled together. What a path leaves undefined is NaN, never a number.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
 
@@ -35,7 +38,7 @@ def step_lengths(states: States) -> Float[np.ndarray, "block token"]:
 
 
 @known_keywords
-def line_shape(states: States | Array) -> Float[np.ndarray, " token"]:
+def line_shape(states: States | Array | Sequence[Any]) -> Float[np.ndarray, " token"]:
     """Line-shape score L / norm(sum_l (x^l - x^{l-1}) / norm(x^l - x^{l-1})) (Eq. 10 and 11).
 
     1 is a straight line. A path that comes back to where it began, measured in unit steps, has an
@@ -54,7 +57,7 @@ def line_shape(states: States | Array) -> Float[np.ndarray, " token"]:
 
 
 @known_keywords
-def windowed_line_shape(states: States | Array) -> Float[np.ndarray, "state token"]:
+def windowed_line_shape(states: States | Array | Sequence[Any]) -> Float[np.ndarray, "state token"]:
     """Line-shape score of the `WINDOW` states centred at each state (preprint, Figure 25).
 
     Args:
@@ -80,7 +83,7 @@ def windowed_line_shape(states: States | Array) -> Float[np.ndarray, "state toke
 
 @known_keywords
 def growth_rates(
-    norms: Float[np.ndarray, "state token"] | Array,
+    norms: Float[np.ndarray, "state token"] | Array | Sequence[Any],
 ) -> Float[np.ndarray, "block token"]:
     """alpha^l = ln(norm(x^l) / norm(x^{l-1})) (Eq. 12); NaN next to a state of norm 0.
 
@@ -100,7 +103,9 @@ def growth_rates(
 
 
 @known_keywords
-def expodistance(norms: Float[np.ndarray, "state token"] | Array) -> Float[np.ndarray, " token"]:
+def expodistance(
+    norms: Float[np.ndarray, "state token"] | Array | Sequence[Any],
+) -> Float[np.ndarray, " token"]:
     """Expodistance Var_l(alpha^l) / Avg_l(alpha^l)^2 (Eq. 13), the variance that of a population.
 
     0 is a norm that grows by the same factor in every block. NaN where a state has norm 0, or where
@@ -117,6 +122,10 @@ def expodistance(norms: Float[np.ndarray, "state token"] | Array) -> Float[np.nd
         InputError: where a result came in place of its norms, or an array of another shape.
     """
     _require_path(norms, "norms (state token), as result.norms of a trajectory", 2)
+    if (as_float64(norms) < 0).any():
+        raise InputError(
+            "a norm below 0 came: hand over norms (state token), as result.norms of a trajectory"
+        )
     rates = growth_rates(norms)
     mean = rates.mean(0)
     known = np.abs(mean) > RESOLVED_GROWTH
@@ -139,7 +148,7 @@ def why_no_expodistance(norms: Float[np.ndarray, "state token"]) -> tuple[str, .
 
 @known_keywords
 def equidistance(
-    step_lengths: Float[np.ndarray, "block token"] | Array,
+    step_lengths: Float[np.ndarray, "block token"] | Array | Sequence[Any],
 ) -> Float[np.ndarray, " token"]:
     """Coefficient of variation over l of norm(x^l - x^{l-1}); 0 is steps of one length.
 
@@ -178,12 +187,12 @@ def _require_path(given: object, needed: str, dimensions: int) -> None:
         raise InputError(f"{n} state came, and a path is of two at least: hand over {needed}")
 
 
-def _steps(states: States | Array) -> Float[np.ndarray, "block token d"]:
+def _steps(states: States | Array | Sequence[Any]) -> Float[np.ndarray, "block token d"]:
     with np.errstate(invalid="ignore"):  # between infinite states
         return np.diff(as_float64(states), axis=0)
 
 
-def _directions(states: States | Array) -> Float[np.ndarray, "block token d"]:
+def _directions(states: States | Array | Sequence[Any]) -> Float[np.ndarray, "block token d"]:
     """Unit steps; NaN where a step has length 0."""
     steps = _steps(states)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -91,6 +91,11 @@ def counted(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
+def a_or_an(name: str) -> str:
+    """The name of a type with its article: a list, an ndarray."""
+    return f"an {name}" if name == "ndarray" or name[0] in "AEIOUaeiou" else f"a {name}"
+
+
 def ranges(numbers: Iterable[int]) -> str:
     """Ascending whole numbers with runs drawn together: 2-11, 30."""
     runs: list[list[int]] = []

@@ -3,7 +3,7 @@
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -23,7 +23,9 @@ from coupling_core.analysis.exports.compare import (
     differences_table,
     signed_differences,
 )
+from coupling_core.analysis.path_comparison import InSpace, OfDepth, OfTokens
 from coupling_core.analysis.scores import definition_name
+from coupling_core.base.drawing import known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View, parse_blocks
 from coupling_core.base.results import Result, TokenMeansResult, TokensResult, TrajectoryResult
@@ -34,6 +36,7 @@ from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import print_json, print_lines, print_table
 from coupling_core.store.disk import Store
 
+FigureName = Literal["comparison", "difference", OfTokens, OfDepth, InSpace]
 FORMATS = (*ENDINGS, ".html", ".pdf", ".svg", ".png")
 BETWEEN = (TokensResult, TokenMeansResult)
 SHOWN = 10
@@ -53,6 +56,10 @@ def compare(
     p: options.Order = 1.0,
     role: options.MatrixRole = "A",
     corrected: options.Corrected = True,
+    figure: Annotated[
+        FigureName | None,
+        typer.Option(help="Which figure --out draws.", show_default="the first"),
+    ] = None,
     out: Annotated[Path | None, options.written_as(FORMATS)] = None,
     as_json: options.Json = False,
     store: options.StoreFolder = None,
@@ -60,7 +67,7 @@ def compare(
     """Compare two stored results: A, B and A - B of every pair of blocks, in A's numbers.
 
     Two results between the tokens of one prompt are compared pair by pair, and two trajectories
-    by the numbers of their paths.
+    by the numbers of their paths, whose figures are all but comparison and difference.
     """
     files.require_writable(out, FORMATS, as_json=as_json)
     shelf = Store(store)
@@ -77,27 +84,27 @@ def compare(
                 "paths have no K, blocks or scores: leave out --k, --blocks, --definition, --p, "
                 "--role and --raw"
             )
-        tell(compare_results(one, other), out, as_json=as_json)
+        tell(compare_results(one, other), out, figure, as_json=as_json)
         return
     if isinstance(one, BETWEEN) and isinstance(other, BETWEEN):
         if blocks is not None:
             raise InputError("between tokens the blocks are those of the results: omit --blocks")
         compared = compare_results(one, other, seen(one, other), corrected=corrected)
-        tell(compared, out, as_json=as_json)
+        tell(compared, out, figure, as_json=as_json)
         return
     first, second = depth_wise("A", one), depth_wise("B", other)
     chosen = parse_blocks(blocks, first.n_blocks) if blocks else None
     view = replace(seen(first, second), blocks=chosen)
     found = compare_results(first, second, view, corrected=corrected)
     if out is not None:
-        files.write(out, _content(files.ending(out), found))
+        files.write(out, _content(files.ending(out), found, figure))
     if as_json:
         print_json(_summary(found))
     else:
         _show(found, out)
 
 
-def _content(ending: str, found: Comparison) -> bytes:
+def _content(ending: str, found: Comparison, figure: str | None) -> bytes:
     numbers = written(
         ending,
         lambda: signed_differences(differences_table(found), found),
@@ -109,7 +116,8 @@ def _content(ending: str, found: Comparison) -> bytes:
         return numbers
     from coupling_core import figures  # plotly
 
-    return figures.render(figures.comparison(found), ending, found.a, found.view)
+    drawn = found.plot(known_figure(figure or "comparison", ("comparison", "difference")))
+    return figures.render(drawn.figure, ending, found.a, found.view)
 
 
 def _summary(found: Comparison) -> dict[str, Any]:
@@ -151,6 +159,7 @@ def _show(found: Comparison, out: Path | None) -> None:
         f"score       {score}, {definition_name(found.view)}, K = {found.view.k}",
         f"mean        A {a}, B {b}, A - B {apart}, over {of.pairs} pairs l != l'",
         f"correlation {of.correlation:z.3f} of the two maps (Pearson)",
+        *([f"floors      {found.floors_told}"] if found.floors_told else []),
         "",
     )
     rows = difference_rows(found)[:SHOWN]

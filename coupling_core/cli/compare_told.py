@@ -1,6 +1,7 @@
 """`coupling compare` of two results between tokens, or of two trajectories."""
 
 from pathlib import Path
+from typing import Any
 
 from coupling_core.analysis.exports import to_csv, to_parquet
 from coupling_core.analysis.exports.compare import signed_differences
@@ -16,19 +17,22 @@ SHOWN = 10
 """Rows of the printed table."""
 
 
-def tell(found: TokenComparison | PathComparison, out: Path | None, *, as_json: bool) -> None:
+def tell(
+    found: TokenComparison | PathComparison, out: Path | None, figure: str | None, *, as_json: bool
+) -> None:
     """Tell what a comparison comes to.
 
     Args:
         found: the comparison.
         out: the file to write, a table or a figure; None writes none.
+        figure: which figure; None is the first.
         as_json: whether JSON is printed.
 
     Raises:
         InputError: where there is no such file of it.
     """
     if out is not None:
-        files.write(out, _content(found, files.ending(out)))
+        files.write(out, _content(found, files.ending(out), figure))
     table = found.to_pandas()
     if as_json:
         named = {"a": found.a, "b": found.b}
@@ -41,7 +45,7 @@ def tell(found: TokenComparison | PathComparison, out: Path | None, *, as_json: 
     print_lines(*(["", f"written     {out}"] if out else []))
 
 
-def _content(found: TokenComparison | PathComparison, ending: str) -> bytes:
+def _content(found: TokenComparison | PathComparison, ending: str, figure: str | None) -> bytes:
     if ending in TABLES:
         return TABLES[ending](signed_differences(found.to_pandas(), found))
     if ending in (".npz", ".nc"):
@@ -49,7 +53,8 @@ def _content(found: TokenComparison | PathComparison, ending: str) -> bytes:
     from coupling_core import figures  # plotly
 
     view = found.view if isinstance(found, TokenComparison) else PathView()
-    return figures.render(found.plot().figure, ending, found.a, view)
+    named: tuple[Any, ...] = (figure,) if figure else ()
+    return figures.render(found.plot(*named).figure, ending, found.a, view)
 
 
 def _cell(cell: object) -> str:

@@ -5,7 +5,6 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from cases import planted, trajectory_result
 
@@ -45,22 +44,31 @@ def test_means_and_tokens_are_those_planted():
     assert compare(a, b).to_pandas().attrs["a_prompt"] == a.prompt_text
 
 
-def test_each_token_has_its_own_numbers():
+def test_each_place_in_two_prompts_has_its_own_numbers():
     a, b = grown([2.0, 4.0], [1.0, 2.0]), grown([4.0, 2.0], [2.5, np.nan])
     table = compare(a, b).by_token()
     straight = table[table.number == "line_shape"]
-    assert straight.text.tolist() == list(a.tokens)
+    assert straight.a_text.tolist() == straight.b_text.tolist() == list(a.tokens)
     assert straight.token.tolist() == [1, 2]
     np.testing.assert_array_equal(straight.difference, [-1.5, np.nan])
     grows = table[table.number == "growth"]
     np.testing.assert_allclose(grows.difference, np.log(2) * np.array([-1, 1]), rtol=1e-6)
     assert (table.attrs["a_prompt"], len(table)) == (a.prompt_text, 8)
-    longer = compare(a, grown([4.0, 2.0, 2.0], [2.5, np.nan, 1.0])).by_token()
-    first = longer[longer.number == "line_shape"]
-    pd.testing.assert_frame_equal(first, straight)
-    begins = replace(b, tokens=("dog", *b.tokens[1:]))
-    with pytest.raises(InputError, match="begin with other tokens"):
-        compare(a, begins).by_token()
+    longer = grown([4.0, 2.0, 2.0], [2.5, np.nan, 1.0])
+    longer = replace(longer, tokens=("dog", *longer.tokens[1:]))
+    other = compare(a, longer).by_token()
+    first = other[other.number == "line_shape"]
+    assert first.b_text.tolist() == ["dog", a.tokens[1]]
+    np.testing.assert_array_equal(first.difference, straight.difference)
+
+
+def test_a_figure_of_both_takes_its_options():
+    a, b = trajectory_result(), trajectory_result(seed=1)
+    drawn = compare(a, b).plot("paths", token=2, part="deeper").figure
+    assert next(t for t in drawn.data if t.name == "2").line.width > 1.5
+    assert "x^6 to x^" in drawn.layout.meta["caption"]
+    with pytest.raises(InputError, match="the figure norms has no option 'tokn'"):
+        compare(a, b).plot("norms", tokn=2)
 
 
 @pytest.mark.parametrize("shape", [np.inf, np.nan])

@@ -214,6 +214,9 @@ def test_paths_without_components_show_no_others():
     assert "dashed" not in drawn.caption
 
 
-def test_an_option_that_a_drawing_has_not_is_told():
-    with pytest.raises(InputError, match="plot has no argument 'token': it has figure"):
-        project_paths(trajectory_result()).plot(token=3)
+def test_one_token_is_in_ink_and_what_is_no_option_is_told():
+    drawn = project_paths(trajectory_result()).plot(token=3).figure
+    widths = {t.name: t.line.width for t in drawn.data if t.name in ("2", "3")}
+    assert widths["3"] > widths["2"]
+    with pytest.raises(InputError, match="plot has no argument 'tokn'"):
+        project_paths(trajectory_result()).plot(tokn=3)

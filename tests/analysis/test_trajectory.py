@@ -205,3 +205,15 @@ def test_tensors_of_any_precision_are_taken():
     norms = tensor.norm(dim=-1)
     np.testing.assert_allclose(of.expodistance(norms), of.expodistance(norms.detach().double()))
     assert of.equidistance(norms).shape == of_array.shape
+
+
+def test_hidden_states_of_a_model_are_paths():
+    states = [torch.randn(4, 8, requires_grad=True) for _ in range(5)]
+    whole = torch.stack(states).detach().numpy()
+    np.testing.assert_allclose(of.line_shape(tuple(states)), of.line_shape(whole), rtol=1e-6)
+    with pytest.raises(InputError, match="a tuple of 4 dimensions came where 3 are needed"):
+        of.line_shape(tuple(one[None] for one in states))
+    with pytest.raises(InputError, match="an ndarray of 2 dimensions came where 3 are needed"):
+        of.line_shape(whole[0])
+    with pytest.raises(InputError, match="a norm below 0 came"):
+        of.expodistance(-np.abs(whole[..., 0]) - 1)

@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import tiny
-from cases import SCORES, planted, random_result
+from cases import SCORES, planted, random_result, trajectory_result
 
 from coupling_core import Store, View, score_pairs
 from coupling_core.analysis.compare import compare
@@ -233,6 +233,28 @@ def test_files_of_a_comparison(run, keys, tmp_path, trained):
     assert float(rows[0]["a"]) - float(rows[0]["b"]) == pytest.approx(float(rows[0]["difference"]))
     page = (tmp_path / "c.html").read_text()
     assert "against SmolLM2-135M-Instruct, untrained (seed 0)" in page
+
+
+def test_a_figure_of_a_comparison_is_named(run, keys, tmp_path):
+    for name, wanted in (("comparison", 3), ("difference", 1)):
+        status, _, err = run("compare", *keys, "--out", "c.html", "--figure", name)
+        assert status == 0, err
+        assert (tmp_path / "c.html").read_text().count('"type":"heatmap"') >= wanted
+    status, _, err = run("compare", *keys, "--out", "c.html", "--figure", "paths")
+    assert status == 2
+    assert "figure must be one of comparison, difference, and 'paths' came" in err
+    assert "no --out came" in run("compare", *keys, "--figure", "difference")[2]
+
+
+def test_the_paths_of_two_trajectories_are_drawn(run, tmp_path):
+    for seed in (0, 1):
+        one = trajectory_result(seed=seed)
+        key = str(make_key(one.request, one.identity))
+        save(replace(one, key=key), tmp_path / f"{seed}.safetensors")
+    files = ("0.safetensors", "1.safetensors")
+    status, _, err = run("compare", *files, "--out", "p.html", "--figure", "paths")
+    assert status == 0, err
+    assert "dashed are the paths of" in (tmp_path / "p.html").read_text()
 
 
 def test_results_in_files_of_other_depths_are_matched(run, tmp_path):

@@ -126,11 +126,11 @@ def plot(
     return Drawing(drawn, partial(render, drawn, result=result, view=view))
 
 
-def projected(found: ProjectedPaths, figure: str) -> Drawing:
-    """Paths that are projected already.
+def projected(found: ProjectedPaths, figure: str, token: int = -1) -> Drawing:
+    """Paths that are projected already, with one token in ink.
 
     Raises:
-        InputError: where there is no such figure.
+        InputError: where there is no such figure or token.
     """
     from coupling_core.figures import render
     from coupling_core.figures.paths import Dimensions
@@ -139,7 +139,8 @@ def projected(found: ProjectedPaths, figure: str) -> Drawing:
     result, view = found.result, found.view
     dimensions: Mapping[str, Dimensions] = {"paths": 2, "paths-3d": 3}
     shown = dimensions[known_figure(figure, tuple(dimensions))]
-    drawn = draw_projected(result, view, found, token=len(result.tokens), dimensions=shown)
+    number = resolve_token(token, len(result.tokens))
+    drawn = draw_projected(result, view, found, token=number, dimensions=shown)
     return Drawing(drawn, partial(render, drawn, result=result, view=view))
 
 
