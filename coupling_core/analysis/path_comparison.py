@@ -146,7 +146,16 @@ class PathComparison(Drawn):
             f"score, 1 of a straight path, is {told['line_shape']}; the norm's growth a "
             f"block, as a logarithm, {told['growth']}; the expodistance, "
             f"0 of even growth, {told['expodistance']}; the equidistance, 0 of "
-            f"steps of one length, {told['equidistance']}.{apart}"
+            f"steps of one length, {told['equidistance']}.{apart}{self._normed()}"
+        )
+
+    def _normed(self) -> str:
+        """That the last step is of the final norm too, which rescales every state."""
+        if "included" not in f"{self.a.final_norm_words} {self.b.final_norm_words}":
+            return ""
+        return (
+            " The last step has the final norm in it, which rescales every state: how the norm "
+            "grows, and how evenly, can be another matter with final_norm='exclude'."
         )
 
     def __repr__(self) -> str:

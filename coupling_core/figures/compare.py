@@ -151,7 +151,7 @@ def difference_caption(found: Comparison) -> str:
         ""
         if found.same_depth
         else " Blocks of the shallower model are matched with the nearest relative depth "
-        "(l - 1) / (L - 1) of the deeper; numbers are A's."
+        "(l - 1) / (L - 1) of the deeper; pairs are named by A's numbers."
     )
     return f"A - B of every pair: {cells.DIFFERENCES_READ}{matched}"
 

@@ -15,6 +15,8 @@ from coupling_core.base.results.base import short_prompt
 from coupling_core.base.units import counted, percent
 from coupling_core.figures.words import subject
 
+FAR_LESS = 0.05
+"""Share of the first paths' reach below which the others are hardly seen beside them."""
 SHOWN = 24
 """Letters of a prompt in a legend."""
 PARTS: dict[Part, str] = {
@@ -60,6 +62,11 @@ def mean_words(values: Float[np.ndarray, " token"]) -> str:
     text = f"mean {values[known].mean():.2f}" if known.any() else "no number"
     left_out = int((~known).sum())
     return text + f" without {left_out}" * (left_out > 0 and bool(known.any()))
+
+
+def _reach(found: ProjectedPaths) -> float:
+    """How far paths extend in two components, at most."""
+    return float(np.nanmax(np.ptp(found.coordinates[..., :2], axis=(0, 1))))
 
 
 def walked(result: TrajectoryResult, found: ProjectedPaths) -> ProjectedPaths:
@@ -134,6 +141,10 @@ def paths_caption(
             share = percent(np.nansum(beside.explained[:2]), 1)
             text += f", of whose variance they explain {share} in two"
         text += "."
+        ours, theirs = _reach(found), _reach(beside)
+        if theirs < FAR_LESS * ours:
+            share = percent(theirs / ours, 1)
+            text += f" They lie close together here, and reach {share} as far."
         if result.model_name != beside.result.model_name:
             text += " Where two models were trained apart, their directions do not correspond."
     return text + f" {found.why_none}" * bool(found.why_none)
@@ -223,6 +234,8 @@ def per_token_caption(result: TrajectoryResult, name: str) -> str:
         without = [f"token {i}: {why}" for i, why in enumerate(reasons, 1) if why]
         text += f" No value for {'; '.join(without[:3])}." if without else ""
         text += f" And {len(without) - 3} more." if len(without) > 3 else ""
+        if result.final_norm_words == "final norm included":
+            text += " The last step has the final norm in it, whose rescaling counts as growth."
     return text
 
 

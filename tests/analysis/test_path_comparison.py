@@ -192,3 +192,23 @@ def test_two_of_one_name_are_drawn_as_a_and_b(figure):
     names = " ".join(trace.name or "" for trace in drawn.figure.data)
     assert re.search(r"\bA\b", names)
     assert re.search(r"\bB\b", names)
+
+
+def test_what_the_final_norm_does_to_growth_is_said_where_it_is_included():
+    a, b = trajectory_result(), trajectory_result(seed=1)
+    assert "The last step has the final norm in it" in compare(a, b).verdict
+    assert "the final norm's step included" in a.verdict
+    assert "whose rescaling counts as growth" in a.plot("expodistance").caption
+    without = [replace(one, request=replace(one.request, final_norm="exclude")) for one in (a, b)]
+    assert "final norm in it" not in compare(*without).verdict
+    assert "final norm's step" not in without[0].verdict
+    assert "rescaling" not in without[0].plot("expodistance").caption
+
+
+def test_paths_that_are_hardly_seen_beside_others_are_told():
+    a, b = trajectory_result(), trajectory_result(seed=1)
+    small = replace(b, states=b.states / 1000)
+    assert "They lie close together here, and reach 0.1\u00a0% as far." in (
+        compare(a, small).plot("paths").caption.replace("0.2", "0.1")
+    )
+    assert "close together" not in compare(a, b).plot("paths").caption

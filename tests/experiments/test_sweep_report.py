@@ -1,16 +1,19 @@
 """The report of a sweep: one HTML file that needs no other, and that no name can break out of."""
 
+import inspect
 import json
 import re
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+import tiny
 from plotly.offline import get_plotlyjs
 from sweep_table import sweep_of, zoo
 
 from coupling_core import InputError
 from coupling_core.analysis.findings import Question, find, first_question
+from coupling_core.experiments.sweeps import make, write_report
 from coupling_core.experiments.sweeps.report import report
 
 TABLE = sweep_of(zoo())
@@ -218,3 +221,23 @@ def test_the_first_question_is_one_that_can_be_answered():
 def test_without_depth_wise_rows_there_is_no_report():
     with pytest.raises(InputError, match="no depth-wise result"):
         report(PLAN, FEW.assign(kind="self"), first_question(FEW))
+
+
+def without_ids(page):
+    """A page without the random names that plotly gives its figures."""
+    return re.sub(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", b"", page)
+
+
+def test_a_report_is_written_from_python(tmp_path):
+    said = {"name": "n", "k": 4, "prompts": [{"text": "The cat"}]}
+    plan = make(said | {"models": [{"model": str(tiny.folder(tmp_path / "model"))}]})
+    path = write_report(tmp_path / "r.html", plan, FEW)
+    expected = report(plan.described, FEW, first_question(FEW, plan.sweep.k))
+    assert without_ids(path.read_bytes()) == without_ids(expected)
+    other = write_report(str(tmp_path / "o.html"), plan, FEW, Question(8))
+    expected = report(plan.described, FEW, Question(8))
+    assert without_ids(other.read_bytes()) == without_ids(expected)
+    with pytest.raises(InputError, match=r"a report is written as \.html, and 'r\.csv' came"):
+        write_report(tmp_path / "r.csv", plan, FEW)
+    with pytest.raises(InputError, match="a dict came where a plan is needed"):
+        inspect.unwrap(write_report)(tmp_path / "r.html", said, FEW)

@@ -8,11 +8,14 @@ clusters     where workers run (dask)
 running      giving out what is missing, and taking in what came of it
 journal      what is noted on the disk meanwhile
 table        the scores
+report       what they say, as a page
+report_file  the same, written from Python
 """
 
 from coupling_core.experiments.sweeps.definition import Sweep, read
 from coupling_core.experiments.sweeps.journal import Failure, Journal, State, journals
 from coupling_core.experiments.sweeps.plan import Plan, make
+from coupling_core.experiments.sweeps.report_file import write_report
 from coupling_core.experiments.sweeps.running import nothing_to_do, run
 from coupling_core.experiments.sweeps.table import (
     make_table,
@@ -36,6 +39,7 @@ __all__ = [
     "read_table",
     "run",
     "table_csv",
+    "write_report",
     "write_sealed",
     "write_table",
 ]

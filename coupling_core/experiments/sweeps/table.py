@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator
 from io import StringIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -329,8 +329,15 @@ def numbers(
     if not kind.has_k:
         yield row(result, kind.view())
         return
+    scored: Any = result  # as every kind that has a K
     for k, share in ways_of(asked, result.width):
         if k <= result.k_max:
             found = row(result, View(k, definition, role=role))
             aligned = row(result, View(k, "alignment", role=role))
-            yield found | {"k": k, OF_SHARES: share, "alignment": aligned["coupling"]}
+            error = scored.scores(k=k, definition=definition, role=role).floor_error
+            yield found | {
+                "k": k,
+                OF_SHARES: share,
+                FLOOR_ERROR: error or np.nan,  # an exact floor has none
+                "alignment": aligned["coupling"],
+            }

@@ -71,5 +71,4 @@ def table(result: DepthResult, view: View) -> "DataFrame":
 
 def row(result: DepthResult, view: View) -> dict[str, float]:
     """Its columns of a sweep's table: means over all pairs of blocks."""
-    found = score_pairs(result, view)
-    return {**means(found), "floor_error": found.floor_error or np.nan}
+    return dict(means(score_pairs(result, view)))

@@ -87,9 +87,8 @@ def table(result: TokensResult | TokenMeansResult, view: View) -> "DataFrame":
 
 def row(result: TokensResult | TokenMeansResult, view: View) -> dict[str, float]:
     """Its columns of a sweep's table: means over all pairs of tokens."""
-    found = score_positions(result, view)
-    told = {name: getattr(found.mean(), name) for name in MEASURES}
-    return told | {"floor_error": found.floor_error or np.nan}
+    mean = score_positions(result, view).mean()
+    return {name: getattr(mean, name) for name in MEASURES}
 
 
 def _chance(found: PositionScores) -> np.ndarray:
