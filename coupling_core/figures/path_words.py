@@ -143,7 +143,8 @@ def paths_caption(
         text += "."
         ours, theirs = _reach(found), _reach(beside)
         if theirs < FAR_LESS * ours:
-            share = percent(theirs / ours, 1)
+            share = percent(max(theirs / ours, 0.001), 1)
+            share = share if theirs > 0.001 * ours else f"less than {share}"
             text += f" They lie close together here, and reach {share} as far."
         if result.model_name != beside.result.model_name:
             text += " Where two models were trained apart, their directions do not correspond."
