@@ -16,7 +16,7 @@ import pandas as pd
 
 from coupling_core.analysis.exports.forms import as_read, inert, to_parquet
 from coupling_core.analysis.scores import ways_of
-from coupling_core.base.definitions import DefinitionName
+from coupling_core.base.definitions import DefinitionName, sampled_definitions
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.extras import needed
 from coupling_core.base.kinds import kind_of, kinds
@@ -330,14 +330,13 @@ def numbers(
         yield row(result, kind.view())
         return
     scored: Any = result  # as every kind that has a K
+    is_sampled = definition in sampled_definitions()
     for k, share in ways_of(asked, result.width):
         if k <= result.k_max:
             found = row(result, View(k, definition, role=role))
             aligned = row(result, View(k, "alignment", role=role))
-            error = scored.scores(k=k, definition=definition, role=role).floor_error
-            yield found | {
-                "k": k,
-                OF_SHARES: share,
-                FLOOR_ERROR: error or np.nan,  # an exact floor has none
-                "alignment": aligned["coupling"],
-            }
+            found |= {"k": k, OF_SHARES: share, "alignment": aligned["coupling"]}
+            if is_sampled:
+                seen = scored.scores(k=k, definition=definition, role=role)
+                found[FLOOR_ERROR] = seen.floor_error
+            yield found
