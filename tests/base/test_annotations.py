@@ -39,9 +39,9 @@ def test_types_are_checked_without_axes(arguments):
 
 
 def test_the_package_is_checked():
-    from coupling_core.analysis.trajectory import line_shape
+    from coupling_core.analysis.trajectory import step_lengths
     from coupling_core.base.units import size
 
-    for function in (line_shape, size):
+    for function in (step_lengths, size):
         with pytest.raises(Exception, match="violates type hint"):
             function("no number")
