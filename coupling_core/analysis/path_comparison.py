@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # half a second to import, and only tables need it
 
 OfTokens = Literal["line-shape", "expodistance", "equidistance"]
 OfDepth = Literal["line-shape-by-depth", "norms", "growth", "steps", "entropy"]
-InSpace = Literal["paths", "paths-3d"]
+InSpace = Literal["paths", "paths-3d", "paths-apart"]
 BothFigure = Literal[""] | OfTokens | OfDepth | InSpace
 """Figures that two results have together; "" is the first that they can have."""
 BY_TOKEN: tuple[str, ...] = get_args(OfTokens)
@@ -109,8 +109,9 @@ class PathComparison(Drawn):
         Args:
             figure: "line-shape-by-depth", "norms", "growth", "steps" or "entropy": the median over
                 the tokens, by depth. Of the same tokens also "line-shape", "expodistance" or
-                "equidistance" of each. "paths" or "paths-3d": those of B in the components of A.
-                "" is "line-shape", and of other tokens "norms".
+                "equidistance" of each. "paths" or "paths-3d": those of B in the components of A;
+                "paths-apart": side by side, each in its own. "" is "line-shape", and of other
+                tokens "norms".
             options: of the figure by name: `token`, which of A's is in ink, and of paths `fit`,
                 `part` and `first`, as `project_paths` has them.
 
@@ -129,6 +130,9 @@ class PathComparison(Drawn):
         seen = {one: options.pop(one) for one in of_paths if one in options}
         view = replace(self.a.default_view(), **seen)
         views = self.a.part("views")
+        if name == "paths-apart":
+            apart: Drawing = views.apart(self.a, self.b, view, **options)
+            return apart
         drawn: Drawing = views.plot(self.a, view, name, twin=self.b, **options)
         return drawn
 
@@ -189,6 +193,8 @@ def _words(row: Any, every: int) -> str:
     told = f"{_mean_told(row.a)} in A and {_mean_told(row.b)} in B"
     if np.isnan(row.a_above):
         return told
+    if row.difference == row.a_above == 0:
+        return f"{told} (the same at each of {row.tokens:.0f} tokens)"
     others = every - int(row.tokens)
     rest = "the other has" if others == 1 else f"the {others} others have"
     only = f"; {rest} none in both" * (others > 0)

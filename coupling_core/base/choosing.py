@@ -14,9 +14,17 @@ def nearest(name: object, known: Collection[str]) -> str:
     return f" (did you mean {by_small[near[0]]!r}?)" if near else ""
 
 
-def none_of(what: str, name: object, known: Collection[str]) -> str:
-    """What is said of a choice that is none of those that there are."""
-    return f"{what} must be one of {', '.join(known)}, and {name!r} came{nearest(name, known)}"
+def none_of(what: str, name: object, known: Collection[str], meant: str = "") -> str:
+    """What is said of a choice that is none of those that there are.
+
+    Args:
+        what: is chosen.
+        name: that came.
+        known: what there is.
+        meant: which of these people call so; "" is the one whose letters are most alike.
+    """
+    near = nearest(meant or name, known)
+    return f"{what} must be one of {', '.join(known)}, and {name!r} came{near}"
 
 
 def unknown(what: str, name: str, known: Collection[str]) -> str:

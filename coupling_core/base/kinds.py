@@ -26,6 +26,16 @@ FOLDERS = (
 """The packages that have the kinds, each in its `KINDS`; this order is that of messages."""
 
 DEFAULT_K_VIEW = 32
+_CALLED = {
+    **dict.fromkeys(("path", "paths", "trajectories", "pca"), "trajectory"),
+    **dict.fromkeys(("token", "tokens"), "self"),
+    **dict.fromkeys(("layers", "blocks", "coupling"), "depth"),
+    **dict.fromkeys(("edits", "ablation", "patching"), "what-if"),
+    "noise": "perturbation",
+    "eigenvalues": "spectrum",
+    "readouts": "directions",
+}
+"""What people call a kind for which there is another name here."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +82,7 @@ def kind_of(name: str) -> KindOfResult:
         InputError: where there is none.
     """
     if name not in tuple(kinds()):
-        raise InputError(none_of("the kind", name, kinds()))
+        raise InputError(none_of("the kind", name, kinds(), _CALLED.get(str(name).lower(), "")))
     return kinds()[name]
 
 

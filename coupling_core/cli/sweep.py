@@ -1,7 +1,7 @@
 """`coupling sweep`: many models with many prompts, on one machine or on many."""
 
 import shlex
-from collections import Counter
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +12,7 @@ import typer
 from coupling_core.analysis.exports.naming import file_part
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import Measure, Method, ModelSubset, Performance
-from coupling_core.base.units import counted, duration
+from coupling_core.base.units import counted
 from coupling_core.cli import files, options
 from coupling_core.cli.signals import stopping
 from coupling_core.cli.terminal import (
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from coupling_core.analysis.findings import Findings
-    from coupling_core.experiments.sweeps import Plan, State
+    from coupling_core.experiments.sweeps import Plan, State, Status
+    from coupling_core.experiments.sweeps.journal import Failure
     from coupling_core.experiments.sweeps.running import Report
 
 app = typer.Typer(help="Measure many models with many prompts.", no_args_is_help=True)
@@ -152,31 +153,29 @@ def status(file: File, as_json: options.Json = False, store: options.StoreFolder
     """Tell what is stored of a sweep, what is missing, and what failed."""
     from coupling_core.experiments import sweeps
 
-    plan, shelf = sweeps.make(sweeps.read(file), told=False), Store(store)
-    journal = sweeps.Journal.of(shelf, plan.id)
-    state, failures = journal.state(), journal.failures()
-    models = _counted(plan, shelf)
-    missing = len(plan) - sum(row["stored"] for row in models)
+    plan = sweeps.make(sweeps.read(file), told=False)
+    found = sweeps.status(plan, store)
     if as_json:
         print_json(
             {
-                "id": plan.id,
-                "total": len(plan),
-                "stored": sum(row["stored"] for row in models),
-                "runs": bool(state and state.runs),
-                "state": state and asdict(state),
-                "models": models,
-                "failed": [asdict(failure) for failure in failures],
+                "id": found.id,
+                "total": found.total,
+                "stored": found.stored,
+                "runs": found.runs,
+                "state": found.state and asdict(found.state),
+                "models": [asdict(model) for model in found.models],
+                "failed": [asdict(failure) for failure in found.failures],
             }
         )
     else:
-        _show_counted(plan, models)
-        if state:
-            print_lines("", f"last run    {_told(state) if state.runs else _last(state)}")
-        _show_failures(failures, traces=True)
-    if missing:
+        _show_counted(plan, found)
+        if found.last_run:
+            print_lines("", f"last run    {found.last_run}")
+        _show_failures(found.failures, traces=True)
+    if found.missing:
         raise ComputeError(
-            f"{missing} of {len(plan)} measurements are missing: `coupling sweep run {file}`"
+            f"{found.missing} of {found.total} measurements are missing: "
+            f"`coupling sweep run {file}`"
         )
 
 
@@ -301,47 +300,29 @@ def _require_one_place(
         raise InputError("--jobs are Slurm's: give --slurm too, or --workers for this machine")
 
 
-def _counted(plan: "Plan", store: Store) -> list[dict[str, Any]]:
-    """How many measurements of each model are stored."""
-    stored = Counter(
-        item.weights for item, key in zip(plan.items(), plan.stored(store), strict=True) if key
-    )
-    each = len(plan.prompts) * len(plan.sweep.kinds)
-    return [
-        {
-            "model": weights.title,
-            "total": each,
-            "stored": stored[number],
-            "problem": weights.problem,
-        }
-        for number, weights in enumerate(plan.weights)
-    ]
-
-
 def _show_plan(plan: "Plan", store: Store, *, as_json: bool) -> None:
-    models = _counted(plan, store)
+    from coupling_core.experiments import sweeps
+
+    found = sweeps.status(plan, store)
     if as_json:
-        stored = sum(row["stored"] for row in models)
-        print_json(
-            plan.described
-            | {"id": plan.id, "stored": stored, "missing": len(plan) - stored, "models": models}
-        )
+        counts = {"id": found.id, "stored": found.stored, "missing": found.missing}
+        models = [asdict(model) for model in found.models]
+        print_json(plan.described | counts | {"models": models})
         return
-    _show_counted(plan, models)
+    _show_counted(plan, found)
 
 
-def _show_counted(plan: "Plan", models: list[dict[str, Any]]) -> None:
-    stored = sum(row["stored"] for row in models)
+def _show_counted(plan: "Plan", found: "Status") -> None:
     of = f"{counted(len(plan.weights), 'model')}, {counted(len(plan.prompts), 'prompt')}"
     print_lines(
         f"sweep       {plan.sweep.title or plan.sweep.name} ({plan.id})",
         f"measures    {of}, {', '.join(plan.sweep.kinds)}; K = {', '.join(map(str, plan.sweep.k))}",
-        f"stored      {stored} of {len(plan)}",
+        f"stored      {found.stored} of {found.total}",
         "",
     )
     print_table(
         ("model", "stored", "of", ""),
-        [(row["model"], str(row["stored"]), str(row["total"]), row["problem"]) for row in models],
+        [(one.model, str(one.stored), str(one.total), one.problem) for one in found.models],
     )
 
 
@@ -362,34 +343,18 @@ def _ended(plan: "Plan", state: "State", table: Any, failures: list[Any]) -> dic
 def _show_ended(
     plan: "Plan", state: "State", rows: int, failures: list[Any], written: Path
 ) -> None:
+    from coupling_core.experiments.sweeps.progress import run_told
+
     missing = state.total - state.stored
     print_lines(
         f"sweep       {plan.sweep.title or plan.sweep.name} ({plan.id})",
-        f"measured    {_told(state) if missing else f'all {len(plan)} were stored'}",
+        f"measured    {run_told(state) if missing else f'all {len(plan)} were stored'}",
         f"table       {rows} rows in {written}",
     )
     _show_failures(failures)
 
 
-def _told(state: "State") -> str:
-    """How far a run came, in a line."""
-    took = duration(state.updated - state.started)
-    how = "runs" if state.runs else (state.ended or "stopped without a word")
-    return (
-        f"{how}: {state.stored} stored before, {state.done} measured in {took}, "
-        f"{state.failed} failed, {state.left} left"
-    )
-
-
-def _last(state: "State") -> str:
-    """How the last run ended; what is stored by now stands above it."""
-    if state.ended == "done" and state.total == state.stored:
-        return "found all of it stored"
-    took = duration(state.updated - state.started)
-    return f"{state.ended or 'stopped without a word'}, after {took}; {state.failed} failed"
-
-
-def _show_failures(failures: list[Any], *, traces: bool = False) -> None:
+def _show_failures(failures: Sequence["Failure"], *, traces: bool = False) -> None:
     from coupling_core.experiments.sweeps.journal import by_reason, told_failure
 
     reasons = by_reason(failures)

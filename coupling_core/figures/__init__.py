@@ -16,6 +16,7 @@
     tables                 the same numbers as tables
 
     paths                  tokens' paths through depth in their principal components
+    paths_apart            those of two results side by side
     by_depth, per_token    a number of each state or block, and of each whole path
     linearised             errors of the linearised path
     scaling                top singular values by depth, and their inverse

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cases import planted, trajectory_result
 
-from coupling_core import InputError, compare, expodistance, growth_rates
+from coupling_core import InputError, compare, expodistance, growth_rates, project_paths
 
 
 def grown(factors, line_shape):
@@ -212,3 +212,62 @@ def test_paths_that_are_hardly_seen_beside_others_are_told():
         caption = compare(a, small).plot("paths").caption
         assert re.search(f"They lie close together here, and reach {told}\u00a0% as far", caption)
     assert "close together" not in compare(a, b).plot("paths").caption
+
+
+def drawn_in(figure, axis):
+    """The paths that are drawn on an axis, by their token."""
+    traces = (trace for trace in figure.data if trace.xaxis == axis)
+    return {int(trace.name): trace for trace in traces if (trace.name or "").isdigit()}
+
+
+def test_paths_side_by_side_are_each_in_their_own_components():
+    a, b = trajectory_result(), trajectory_result(seed=1)
+    b = replace(b, states=b.states / 10**5)
+    drawn = compare(a, b).plot("paths-apart", part="deeper", token=2)
+    assert [note.text for note in drawn.figure.layout.annotations] == ["A", "B"]
+    for of, axis in ((a, "x"), (b, "x2")):
+        found = project_paths(of, part="deeper")
+        shown = drawn_in(drawn.figure, axis)
+        assert set(shown) == set(found.tokens)
+        for at, token in enumerate(found.tokens):
+            walked = found.coordinates[: len(shown[token].x), at]
+            np.testing.assert_allclose(shown[token].x, walked[:, 0], rtol=1e-5)
+            np.testing.assert_allclose(shown[token].y, walked[:, 1], rtol=1e-5)
+        assert [token for token in shown if shown[token].line.width > 1.5] == [2]
+    assert "The axes of the two are not the same." in drawn.caption
+    assert [bar.name for bar in drawn.figure.data].count("places") == 1
+    assert b"<svg" in drawn._render(".svg")
+
+
+def test_the_bar_of_two_prompts_is_that_of_the_longer():
+    a, b = trajectory_result(n_tokens=3), trajectory_result(n_tokens=5)
+    for one, other in ((a, b), (b, a)):
+        figure = compare(one, other).plot("paths-apart", first=True).figure
+        (bar,) = [trace for trace in figure.data if trace.name == "places"]
+        assert bar.marker.cmax == 5
+        widths = [
+            {token: trace.line.width for token, trace in drawn_in(figure, axis).items()}
+            for axis in ("x", "x2")
+        ]
+        assert [max(of, key=of.get) for of in widths] == [len(one.tokens), len(other.tokens)]
+    figure = compare(b, a).plot("paths-apart", token=5, first=True, other_token=2).figure
+    assert drawn_in(figure, "x2")[2].line.width > 1.5
+    nearest = compare(b, a).plot("paths-apart", token=5, first=True).figure
+    assert drawn_in(nearest, "x2")[3].line.width > 1.5
+    with pytest.raises(InputError, match="token 0 is out of range"):
+        compare(b, a).plot("paths-apart", other_token=0)
+    with pytest.raises(InputError, match="it has token, other_token"):
+        compare(a, b).plot("paths-apart", tokn=2)
+
+
+def test_paths_without_components_say_so_side_by_side():
+    a, b = trajectory_result(n_tokens=1), trajectory_result(n_tokens=3)
+    notes = [note.text for note in compare(a, b).plot("paths-apart").figure.layout.annotations]
+    assert any("has no" in note for note in notes)
+
+
+def test_what_is_the_same_at_each_token_is_not_counted_as_less():
+    one = grown([2.0, 2.0], [1.0, 2.0])
+    assert "1.500 in A and 1.500 in B (the same at each of 2 tokens)" in compare(one, one).verdict
+    less = replace(one, line_shape=np.array([1.0, 1.5]))
+    assert "1.500 in A and 1.250 in B (more in A at 1 of 2 tokens)" in compare(one, less).verdict

@@ -26,6 +26,7 @@ from coupling_core.experiments.sweeps import (
     make_table,
     read_table,
     run,
+    status,
     write_table,
 )
 from coupling_core.experiments.sweeps import worker as working
@@ -169,6 +170,48 @@ def test_a_failure_is_told_with_its_traceback_and_is_no_number(client, plan, sto
     assert len(tried) == 2 * (1 + 2 + 1 + 1)
     table, _ = make_table(asked, store)
     assert set(table.prompt) == {PROMPTS[0]}
+    found = status(asked, store)
+    assert repr(found) == f"Status({asked.id}, 2 of 8 stored, 6 failed)"
+    assert "Of 8 measurements, 2 are stored. The last run: done, after" in found.verdict
+    assert "2 measurements failed with: " in found.verdict
+    assert [(model.stored, model.total) for model in found.models] == [(1, 4), (1, 4)]
+    assert {failure.prompt for failure in found.failures} == set(PROMPTS[1:])
+
+
+def test_the_status_counts_what_is_stored_of_each_model(plan, store, tmp_path):
+    asked = plan()
+    found = status(asked, store.root)
+    assert (found.total, found.stored, found.missing, found.runs) == (8, 0, 8, False)
+    assert (found.state, found.last_run, found.failures) == (None, "", ())
+    assert found.verdict == "Of 8 measurements, 0 are stored."
+    items = [item for item in asked.items() if item.weights == 1][:3]
+    for item in items:
+        measure(item.request, store, device="cpu")
+    table = status(asked, store).to_pandas()
+    assert table.model.tolist() == [weights.title for weights in asked.weights]
+    assert (table.stored.tolist(), table.total.tolist()) == ([0, 3], [4, 4])
+    assert table.problem.tolist() == ["", ""]
+    with pytest.raises(InputError, match="a dict came where a plan is needed"):
+        inspect.unwrap(status)({"name": "few"}, store)
+
+
+def test_the_status_says_why_a_model_cannot_be_measured(plan, store, folders):
+    models = [{"model": str(folders[0])}, {"model": "somebody/nowhere"}]
+    found = status(plan(models=models), store)
+    assert found.models[0].problem == ""
+    assert found.models[1].problem in found.verdict
+    assert "somebody/nowhere cannot be measured as things are: " in found.verdict
+
+
+def test_the_status_tells_a_run_that_goes_on(plan, store):
+    asked = plan()
+    journal = Journal.of(store, asked.id)
+    journal.begin(asked.described)
+    now = time.time()
+    journal.note(State(asked.id, "few", 8, 2, 1, started=now, updated=now), now=True)
+    found = status(asked, store)
+    assert found.runs
+    assert found.last_run.startswith("runs: 2 stored before, 1 measured in ")
 
 
 def test_a_model_that_always_fails_alike_is_given_up(client, plan, store, planted):

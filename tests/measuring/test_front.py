@@ -146,6 +146,9 @@ def test_a_store_may_be_named_by_its_folder(tmp_path, llama):
         ({"input_ids": [[1, 2]]}, {}, r'prompt\["input_ids"\]'),
         (None, {}, "a NoneType None: expected a text"),
         ("The cat", {"kind": "breadth"}, "the kind must be one of"),
+        ("The cat", {"kind": "paths"}, r"did you mean 'trajectory'"),
+        ("The cat", {"kind": "Tokens"}, r"did you mean 'self'"),
+        ("The cat", {"kind": "dept"}, r"did you mean 'depth'"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_in_words(prompt, said, words):

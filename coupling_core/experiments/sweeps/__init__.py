@@ -7,6 +7,7 @@ worker       what it does
 clusters     where workers run (dask)
 running      giving out what is missing, and taking in what came of it
 journal      what is noted on the disk meanwhile
+progress     how far it is, from that and from the store
 table        the scores
 report       what they say, as a page
 report_file  the same, written from Python
@@ -15,6 +16,7 @@ report_file  the same, written from Python
 from coupling_core.experiments.sweeps.definition import Sweep, read
 from coupling_core.experiments.sweeps.journal import Failure, Journal, State, journals
 from coupling_core.experiments.sweeps.plan import Plan, make
+from coupling_core.experiments.sweeps.progress import ModelStatus, Status, status
 from coupling_core.experiments.sweeps.report_file import write_report
 from coupling_core.experiments.sweeps.running import nothing_to_do, run
 from coupling_core.experiments.sweeps.table import (
@@ -28,8 +30,10 @@ from coupling_core.experiments.sweeps.table import (
 __all__ = [
     "Failure",
     "Journal",
+    "ModelStatus",
     "Plan",
     "State",
+    "Status",
     "Sweep",
     "journals",
     "make",
@@ -38,6 +42,7 @@ __all__ = [
     "read",
     "read_table",
     "run",
+    "status",
     "table_csv",
     "write_report",
     "write_sealed",

@@ -126,6 +126,26 @@ def plot(
     return Drawing(drawn, partial(render, drawn, result=result, view=view))
 
 
+def apart(a: TrajectoryResult, b: TrajectoryResult, view: PathView, **options: Any) -> Drawing:
+    """The paths of two results side by side, each in its own components.
+
+    In ink is the token of A that is asked for, and of B the one at its place, or the nearest.
+
+    Raises:
+        InputError: on another option, or a token that A has not.
+    """
+    from coupling_core.figures import render
+    from coupling_core.figures.paths_apart import paths_apart
+
+    n, asked = len(b.tokens), options.pop("token", -1)
+    token = resolve_token(asked, len(a.tokens))
+    nearest = min(token, n) if asked > 0 else max(asked, -n)
+    other = resolve_token(options.pop("other_token", nearest), n)
+    make = partial(paths_apart, a, b, view, token=token, other_token=other)
+    drawn = drawn_with(make, "paths-apart", options)
+    return Drawing(drawn, partial(render, drawn, result=a, view=view))
+
+
 def projected(found: ProjectedPaths, figure: str, token: int = -1) -> Drawing:
     """Paths that are projected already, with one token in ink.
 
