@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from coupling_core.analysis import sentences, statistics
+from coupling_core.analysis.scores import MIN_NUMBERS
 from coupling_core.analysis.statistics import (
     SIZES,
     SUBSETS,
@@ -250,6 +251,13 @@ class Findings(Drawn):
             told.append(f"{failed} of {rows} rows rest on an SVD that failed its certificate")
         if without := int(self.means.rows["without"].sum()):
             told.append(f"{without} scores are undefined and are left out of the means")
+        prompts = self.means.rows["prompts"]
+        if (few := int((prompts < MIN_NUMBERS).sum())) and prompts.max() > 1:
+            some = f" of {few} of {len(prompts)} models" * (few < len(prompts))
+            told.append(
+                f"the means{some} are over fewer than {MIN_NUMBERS} prompts: an interval of so "
+                "few is wide, and nothing is claimed of it"
+            )
         total, kinds = plan.get("total"), plan.get("kinds")
         if isinstance(total, int) and isinstance(kinds, list | tuple) and "depth" in kinds:
             expected, measured = total // len(kinds), self.table["key"].nunique()

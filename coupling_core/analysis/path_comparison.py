@@ -155,11 +155,16 @@ class PathComparison(Drawn):
 
     def _normed(self) -> str:
         """That the last step is of the final norm too, which rescales every state."""
-        if "included" not in f"{self.a.final_norm_words} {self.b.final_norm_words}":
+        words = self.a.final_norm_words, self.b.final_norm_words
+        with_norm = [side for side, told in zip("AB", words, strict=True) if "included" in told]
+        if not with_norm:
             return ""
+        alone = f" of {with_norm[0]} alone" * (words[0] != words[1])
+        apart = " The two are not alike in this: measure both with, or both without it."
         return (
-            " The last step has the final norm in it, which rescales every state: how the norm "
-            "grows, and how evenly, can be another matter with final_norm='exclude'."
+            f" The last step{alone} has the final norm in it, which rescales every state: how "
+            "straight the paths are, how the norm grows, and how evenly, can be another matter "
+            f"with final_norm='exclude'.{apart * bool(alone)}"
         )
 
     def __repr__(self) -> str:

@@ -8,9 +8,10 @@ from difflib import get_close_matches
 
 
 def nearest(name: object, known: Collection[str]) -> str:
-    """A question for the known name that is most like this one; "" where none is."""
-    by_small = {each.lower(): each for each in known}
-    near = get_close_matches(str(name).lower(), by_small, 1)
+    """A question for the known name that is most like this one, or begins so; "" where none is."""
+    by_small, small = {each.lower(): each for each in known}, str(name).lower()
+    near = get_close_matches(small, by_small, 1)
+    near = near or [each for each in by_small if len(small) > 2 and each.startswith(small)]
     return f" (did you mean {by_small[near[0]]!r}?)" if near else ""
 
 

@@ -240,6 +240,8 @@ def report(
             "",
         )
         _show_means(found)
+        for doubt in found.doubts({}):  # what is missing is told above
+            print_lines("", f"note        {doubt}")
         print_lines("", f"written     {out}")
 
 
@@ -343,12 +345,10 @@ def _ended(plan: "Plan", state: "State", table: Any, failures: list[Any]) -> dic
 def _show_ended(
     plan: "Plan", state: "State", rows: int, failures: list[Any], written: Path
 ) -> None:
-    from coupling_core.experiments.sweeps.progress import run_told
-
     missing = state.total - state.stored
     print_lines(
         f"sweep       {plan.sweep.title or plan.sweep.name} ({plan.id})",
-        f"measured    {run_told(state) if missing else f'all {len(plan)} were stored'}",
+        f"measured    {state.told if missing else f'all {len(plan)} were stored'}",
         f"table       {rows} rows in {written}",
     )
     _show_failures(failures)

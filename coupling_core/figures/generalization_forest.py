@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # statistics import scipy and pandas, which pages do without 
 ROW = 30
 """Pixels."""
 MARGINS = 110
+BELOW = 86
+"""Pixels of the axis in a file, whose title has two lines."""
 SOFT = {style.ACCENT: "rgba(228, 87, 46, 0.45)", style.INK: "rgba(125, 131, 140, 0.45)"}
 INNER = {"thickness": 7, "width": 0}
 OUTER = {"thickness": 1.5, "width": 6}
@@ -67,7 +69,7 @@ def _forest(table: "DataFrame", alt: str, caption: str, title: str, source: str)
     figure = style.new_figure(
         alt,
         caption,
-        {"title": title, "source": source},
+        {"title": title, "source": source, "below": BELOW},
         height=ROW * len(table) + MARGINS,
         xaxis={"title": {"text": title.replace(" of ", "<br>of ")}, "range": [-1.08, 1.08]}
         | style.GRID,

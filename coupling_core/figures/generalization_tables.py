@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coupling_core.base.units import counted
+
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
 
@@ -89,7 +91,7 @@ def by_prompt_table(model: "PromptTrend", x_name: str) -> "DataFrame":
 def trends_table(trends: "PromptTrends") -> "DataFrame":
     """Twin of the correlations within models: the mean over them, then a row a model."""
     told = sum(not model.reason for model in trends.models)
-    mean = [f"mean of {told} models", told, trends.mean, *_interval(trends.interval)]
+    mean = [f"mean of {counted(told, 'model')}", told, trends.mean, *_interval(trends.interval)]
     rows = [
         [one.model, len(one.x), one.spearman, *_interval(one.interval)] for one in trends.models
     ]

@@ -64,6 +64,12 @@ def mean_words(values: Float[np.ndarray, " token"]) -> str:
     return text + f" without {left_out}" * (left_out > 0 and bool(known.any()))
 
 
+def _first(explained: Float[np.ndarray, " c"]) -> str:
+    """How many components explain the shares that follow."""
+    n = int((explained > 0).sum())
+    return f"the first {n} explain" if n > 1 else "they explain"
+
+
 def _reach(found: ProjectedPaths) -> float:
     """How far paths extend in two components, at most."""
     return float(np.nanmax(np.ptp(found.coordinates[..., :2], axis=(0, 1))))
@@ -111,18 +117,19 @@ def paths_caption(
     """How the paths are read."""
     first, last = found.states[[0, -1]]
     end = walked(result, found).states[-1]
-    where = f"the last of these states, x^{last}" if view.fit == "last" else "all of these states"
+    ended = "the last of these states" if end == last else "the last state"
+    where = f"{ended}, x^{last}" if view.fit == "last" else "all of these states"
     shares = ", ".join(percent(share, 1) for share in found.explained if share > 0)
     drawn = ", ".join(percent(share, 1) for share in found.drawn if np.isfinite(share))
     text = f"Each line is a token's path from x^{first} to x^{end} (dot). "
     if found.fitted_to is None:
         text += (
-            f"The components are fitted on {where}, of whose variance they explain "
+            f"The components are fitted on {where}, of whose variance {_first(found.explained)} "
             f"{shares or 'nothing, since there is none'}"
         )
     else:
         text += f"The components are those of {which(found.fitted_to, result)}, fitted on {where}"
-        text += f"; of the variance here they explain {shares}" * bool(shares)
+        text += f"; of the variance here {_first(found.explained)} {shares}" * bool(shares)
     text += f" (of all that is drawn: {drawn})." if view.fit == "last" and drawn else "."
     if end < last:
         text += f" Rings are x^{last}, after the last block and the final norm, which rescales it."
@@ -133,9 +140,11 @@ def paths_caption(
         text += f" {n_drawn} of them are drawn."
     text += " The first token is left out." * left_out
     if beside is not None and not found.why_none:
-        names = which(result, beside.result), which(beside.result, result, second=True)
+        names = [which(result, beside.result), which(beside.result, result, second=True)]
+        names = [_the(name) for name in names]
         text += (
-            f" The lines are {names[0]}; dashed are the paths of {names[1]} in the same components"
+            f" The lines are of {names[0]}; dashed are the paths of {names[1]} in the same "
+            "components"
         )
         if np.isfinite(beside.explained).any():
             share = percent(np.nansum(beside.explained[:2]), 1)
@@ -177,6 +186,11 @@ def by_depth_caption(result: TrajectoryResult, name: str) -> str:
     return _BY_DEPTH[name]
 
 
+def _the(name: str) -> str:
+    """A word of `which` with its article, in a sentence."""
+    return {"trained": "the trained model", "untrained twin": "the untrained twin"}.get(name, name)
+
+
 def of_both(result: TrajectoryResult, beside: TrajectoryResult | None, mark: str) -> str:
     """Whose the other numbers are, where a second result is drawn beside; else nothing.
 
@@ -188,7 +202,7 @@ def of_both(result: TrajectoryResult, beside: TrajectoryResult | None, mark: str
     if beside is None:
         return ""
     if beside.tokens == result.tokens:
-        own, other = which(result, beside), which(beside, result, second=True)
+        own, other = (_the(which(result, beside)), _the(which(beside, result, second=True)))
         return f" {mark} {other}; all else is of {own}."
     told = (
         f"the {counted(len(of.tokens), 'token')} of “{short_prompt(of)}”" for of in (result, beside)

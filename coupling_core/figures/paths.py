@@ -77,7 +77,10 @@ def draw(
     )
     others, own = chosen[found.tokens[chosen] != token], chosen[found.tokens[chosen] == token]
     if len(walked.states) < len(found.states):
-        figure.add_trace(_normed(result, found, chosen, dimensions))
+        figure.add_trace(_normed(result, found, others, dimensions))
+        if own.size:
+            ring = _normed(result, found, own, dimensions)
+            figure.add_trace(ring.update(meta=style.INKED, name="selected normed"))
     if beside is not None and not found.why_none:
         figure.add_traces(_dashed(beside, dimensions))
     for at in (*others, *own):
@@ -176,21 +179,20 @@ def _ends(
     numbers = found.tokens[which]
     shades = [_color(int(number), len(result.tokens)) for number in numbers]
     texts = [label(result.tokens[number - 1]) for number in numbers]
-    far = [found.coordinates[_farthest(found.coordinates[:, at]), at] for at in which]
-    points = np.array([*found.coordinates[-1, which], *far]).reshape(-1, COMPONENTS)
+    points = found.coordinates[-1, which].reshape(-1, COMPONENTS)
     is_labelled = always or len(found.tokens) <= LABELLED
     trace = go.Scatter if dimensions == 2 else go.Scatter3d
     return trace(
         **_coordinates(points, dimensions),
         mode="markers+text",
         marker={
-            "color": shades * 2,
-            "size": [(9 if always else 6) / (dimensions - 1)] * len(which) + [0] * len(which),
+            "color": shades,
+            "size": (9 if always else 6) / (dimensions - 1),
             "line": {"width": 0},
         },
-        text=[""] * len(which) + (texts if is_labelled else [""] * len(which)),
+        text=texts if is_labelled else None,
         textposition="top center",
-        textfont={"color": shades * 2, "size": 12},
+        textfont={"color": shades, "size": 12},
         hoverinfo="skip",
         name=name,
     )
@@ -215,11 +217,6 @@ def _normed(
         hoverinfo="skip",
         name="normed",
     )
-
-
-def _farthest(points: Float[np.ndarray, "state c"]) -> int:
-    """The state at which a path is farthest from where it begins: there its text has room."""
-    return int(np.linalg.norm(np.nan_to_num(points - points[0]), axis=-1).argmax())
 
 
 def _coordinates(

@@ -67,6 +67,10 @@ def test_a_figure_of_both_takes_its_options():
     drawn = compare(a, b).plot("paths", token=2, part="deeper").figure
     assert next(t for t in drawn.data if t.name == "2").line.width > 1.5
     assert "x^6 to x^" in drawn.layout.meta["caption"]
+    with pytest.raises(InputError, match=r"compare\(paths, others\)\.plot\('paths-apart'\)"):
+        inspect.unwrap(type(a).plot)(a, "paths-apart")
+    with pytest.raises(InputError, match="did you mean 'expodistance'"):
+        inspect.unwrap(type(a).plot)(a, "expo")
     with pytest.raises(InputError, match="the figure norms has no option 'tokn'"):
         compare(a, b).plot("norms", tokn=2)
 
@@ -179,6 +183,9 @@ def test_two_that_differ_in_the_final_norm_alone_say_so():
     b = replace(a, request=replace(a.request, final_norm="exclude"))
     assert a.final_norm_words != b.final_norm_words
     found = compare(a, b)
+    assert "The last step of A alone has the final norm in it" in found.verdict
+    assert "The two are not alike in this" in found.verdict
+    assert "The last step of B alone" in compare(b, a).verdict
     for told in (found.verdict, repr(found), found.plot("line-shape").caption, repr(found.plot())):
         assert a.final_norm_words in told
         assert b.final_norm_words in told
@@ -199,6 +206,7 @@ def test_what_the_final_norm_does_to_growth_is_said_where_it_is_included():
     assert "The last step has the final norm in it" in compare(a, b).verdict
     assert "the final norm's step included" in a.verdict
     assert "whose rescaling counts as growth" in a.plot("expodistance").caption
+    assert "alike in this" not in compare(a, b).verdict
     without = [replace(one, request=replace(one.request, final_norm="exclude")) for one in (a, b)]
     assert "final norm in it" not in compare(*without).verdict
     assert "final norm's step" not in without[0].verdict

@@ -348,6 +348,8 @@ def test_doubts_stand_above_the_figures(open_page: Open) -> None:
     assert [warning.value for warning in app.warning] == [
         "3 of 195 rows rest on an SVD that failed its certificate.",
         "2 scores are undefined and are left out of the means.",
+        "The means of 1 of 13 models are over fewer than 5 prompts: an interval of so few is wide, "
+        "and nothing is claimed of it.",
         "5 of 70 measurements are missing.",
     ]
 

@@ -88,7 +88,7 @@ def test_a_token_is_selected_on_every_figure(open_page: Open, stored) -> None:
     np.testing.assert_allclose(numbers(selected["y"]), stored[0].entropy[:, 3], rtol=1e-5)
     assert "capital" in selected["name"]
     inked = [t["name"] for t in charts(app)["paths"]["data"] if t.get("meta") == "inked"]
-    assert inked == ["4", "selected"]
+    assert inked == ["selected normed", "4", "selected"]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import re
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 import tiny
 from plotly.offline import get_plotlyjs
@@ -154,14 +155,36 @@ def test_no_name_prompt_or_title_becomes_a_part_of_the_page():
     assert "onerror" not in {name for _, attrs in found.tags for name in attrs}
 
 
+def test_few_prompts_bear_no_claim_and_are_named():
+    assert "The means are over fewer than 5 prompts" in read(FEW)[1].of("p")[1]
+    origins = [{"source": "text", "n": 1, "sha256": "a"}] * 4
+    _, found = read(FEW, PLAN | {"origins": origins, "final_norm": "exclude"})
+    assert "final norm excluded." in found.of("p")[0]
+    assert found.of("p")[-1] == (
+        "Here are 4 prompts: how coupling goes with their length or their difficulty is not told "
+        "of fewer than 5."
+    )
+    assert not any("Spearman" in alt for alt in found.alts)
+    assert "Prompts: 4 in the sweep's file itself." in found.of("li")
+    assert {f"prompt {n}" for n in range(4)} <= set(found.of("li"))
+    one = FEW[(FEW["prompt"] != "prompt 1") & (FEW["model"] == "Beta-1")]
+    some = read(pd.concat([sweep_of(zoo()[:6]).query("model != 'Beta-1'"), one]))[1]
+    assert "The means of 1 of 6 models are over fewer than 5 prompts" in some.of("p")[1]
+    many = read(sweep_of(zoo()[:2], prompts=21))[1]
+    assert "Prompts" not in many.of("h3")
+    assert not any("fewer than 5" in line for line in many.of("p"))
+
+
 def test_what_is_missing_and_in_doubt_is_said():
     broken = FEW.copy()
     broken.loc[broken.index[:3], "certified"] = False
     broken.loc[broken.index[broken["k"] == 4][:2], "corrected"] = np.nan
     _, found = read(broken, PLAN | {"total": 20})
-    assert found.of("p")[1:] == [
+    assert found.of("p")[1:5] == [
         "3 of 48 rows rest on an SVD that failed its certificate.",
         "2 scores are undefined and are left out of the means.",
+        "The means are over fewer than 5 prompts: an interval of so few is wide, and nothing is "
+        "claimed of it.",
         "16 of 20 measurements are missing.",
     ]
 
@@ -180,11 +203,12 @@ def test_only_a_loss():
 
 
 def test_neither_score_nor_loss():
-    page, found = read(FEW.assign(loss=np.nan, score=np.nan))
+    _, found = read(FEW.assign(loss=np.nan, score=np.nan))
     assert "Fewer than 3 of these models have a known held-out loss." in found.of("p")
     assert "What this shows" not in found.of("h3")
     assert found.of("h2")[2:5] == ["Coupling and size", "Coupling and prompts", "Coupling and K"]
-    assert len(figures_of(page)) == 8
+    assert not any("loss" in alt for alt in found.alts)  # an empty figure of a correlation
+    assert not any("losses" in line for line in found.of("li"))
 
 
 def test_a_single_model_at_one_k_with_one_prompt():

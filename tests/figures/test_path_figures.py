@@ -59,7 +59,10 @@ def test_the_final_norm_is_a_step_of_its_own_and_no_way_back(result, dimensions)
     path, rings = trace(figure, "4"), trace(figure, "normed")
     assert list(path.customdata) == list(range(12))  # up to x^11: the last step has no line
     for i, axis in enumerate("xyz"[:dimensions]):
-        np.testing.assert_allclose(rings[axis], found.coordinates[-1, :, i], rtol=1e-5)
+        shown = found.coordinates[-1, :, i]
+        np.testing.assert_allclose(rings[axis], shown[found.tokens != 4], rtol=1e-5)
+        own = trace(figure, "selected normed")[axis]
+        np.testing.assert_allclose(own, shown[found.tokens == 4], rtol=1e-5)
     caption = figure.layout.meta["caption"]
     assert "from x^0 to x^11 (dot)" in caption
     assert "Rings are x^12, after the last block and the final norm" in caption
@@ -83,9 +86,10 @@ def test_paths_without_the_final_norm_are_whole(result, change, view, last):
 @pytest.mark.parametrize("token", [2, 4])
 def test_the_selected_path_is_in_ink_and_on_top(result, token):
     figure = figures.paths(result, VIEW, token=token)
-    line, end = [t for t in figure.data if t.meta == style.INKED]
-    assert (line.name, end.name) == (str(token), "selected")
-    assert {line.line.color, end.marker.color, end.textfont.color} == {style.BLACK}
+    ring, line, end = [t for t in figure.data if t.meta == style.INKED]
+    assert (ring.name, line.name, end.name) == ("selected normed", str(token), "selected")
+    inked = {line.line.color, end.marker.color, end.textfont.color, ring.marker.color}
+    assert inked == {style.BLACK}
     assert end.text[-1] == f"word{token}"
     names = [t.name for t in figure.data]
     assert names[-5:] == [str(token), "ends", "selected", "places", "picks"]
@@ -99,7 +103,8 @@ def test_a_click_anywhere_on_a_path_has_its_token(result):
     figure = figures.paths(result, VIEW, token=2)
     picks = trace(figure, "picks")
     for x, y, number in zip(picks.x, picks.y, picks.customdata, strict=True):
-        path, rings = trace(figure, str(number)), trace(figure, "normed")
+        path = trace(figure, str(number))
+        rings = trace(figure, "selected normed" if number == 2 else "normed")
         at = np.r_[path.x, rings.x], np.r_[path.y, rings.y]
         assert min(np.hypot(at[0] - x, at[1] - y)) < 1e-4
         assert path.hoverinfo == "skip"  # or it would take the click
@@ -309,3 +314,17 @@ def test_top_singular_values_are_drawn_by_depth(inverse):
 )
 def test_token_texts_are_short_visible_and_no_markup(text, shown):
     assert label(text) == shown
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_the_text_of_a_token_stands_at_the_end_of_its_path(result, dimensions):
+    """Not at the farthest point of a path that turns back, which has no dot."""
+    states = result.states.copy()
+    states[6] *= 40
+    turned = replace(result, states=states)
+    figure = figures.paths(turned, VIEW, token=4, dimensions=dimensions)
+    for ends in (trace(figure, "ends"), trace(figure, "selected")):
+        for at, text in enumerate(ends.text):
+            path = trace(figure, text.removeprefix("word"))
+            for axis in "xyz"[:dimensions]:
+                assert ends[axis][at] == path[axis][-1]

@@ -21,6 +21,7 @@ from pydantic import TypeAdapter
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import SWEEPS
+from coupling_core.base.units import duration
 from coupling_core.base.writing import write_quietly, write_whole, writing
 from coupling_core.store.disk import Store, as_store
 
@@ -57,7 +58,7 @@ class Failure:
     attempts: int = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class State:
     """How far a sweep is.
 
@@ -94,6 +95,23 @@ class State:
     host: str = field(default_factory=socket.gethostname)
     pid: int = field(default_factory=os.getpid)
     ended: str = ""
+
+    def __repr__(self) -> str:
+        return f"State({self.name}, {self.told})"
+
+    @property
+    def told(self) -> str:
+        """How far it is, in a line."""
+        took = duration(self.updated - self.started)
+        return (
+            f"{self.how}: {self.stored} stored before, {self.done} measured in {took}, "
+            f"{self.failed} failed, {self.left} left"
+        )
+
+    @property
+    def how(self) -> str:
+        """Whether it runs, or how it ended, in a word or a sentence."""
+        return self.ended or ("runs" if self.runs else "stopped without a word")
 
     @property
     def left(self) -> int:

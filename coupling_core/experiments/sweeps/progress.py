@@ -74,11 +74,11 @@ class Status(Told):
         if self.state is None:
             return ""
         if self.state.runs:
-            return run_told(self.state)
+            return self.state.told
         if self.state.ended == "done" and self.state.total == self.state.stored:
             return "found all of it stored"
         took = duration(self.state.updated - self.state.started)
-        return f"{how_ended(self.state)}, after {took}; {self.state.failed} failed"
+        return f"{self.state.how}, after {took}; {self.state.failed} failed"
 
     @property
     def verdict(self) -> str:
@@ -135,18 +135,3 @@ def status(plan: Plan, store: Store | str | os.PathLike[str] | None = None) -> S
     ]
     journal = Journal.of(store, plan.id)
     return Status(plan.id, tuple(models), journal.state(), tuple(journal.failures()))
-
-
-def run_told(state: State) -> str:
-    """How far a run came, in a line."""
-    took = duration(state.updated - state.started)
-    how = "runs" if state.runs else how_ended(state)
-    return (
-        f"{how}: {state.stored} stored before, {state.done} measured in {took}, "
-        f"{state.failed} failed, {state.left} left"
-    )
-
-
-def how_ended(state: State) -> str:
-    """How a run that runs no more ended, as it noted."""
-    return state.ended or "stopped without a word"

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 from coupling_core import figures
 from coupling_core.analysis.findings import Findings, Question, find
+from coupling_core.analysis.scores import MIN_NUMBERS
 from coupling_core.analysis.statistics import SIZES, SUBSETS
+from coupling_core.base.images import shown
 from coupling_core.base.records import PROMPT_NUMBERS
 from coupling_core.figures.document import (
     bullets,
@@ -33,6 +35,8 @@ _OF_A_MODEL = {
 """Columns of what is found of a model, and their titles."""
 SMALLEST = 3
 """Models below which nothing is said about how two numbers go together."""
+LISTED = 20
+"""Prompts up to which each is named; of more the hash of all of a source is."""
 
 
 def report(plan: Mapping[str, object], table: "pd.DataFrame", question: Question) -> bytes:
@@ -54,13 +58,15 @@ def report(plan: Mapping[str, object], table: "pd.DataFrame", question: Question
 
 def _head(plan: Mapping[str, object], found: Findings) -> Iterator[str]:
     rows = found.means.rows
-    prompts = found.table["prompt"].nunique()
+    prompts, norm = found.table["prompt"].nunique(), plan.get("final_norm")
     yield paragraph(
         f"{len(rows)} models and checkpoints ({SUBSETS[found.question.subset].title}), {prompts} "
-        f"prompts; {found.measure}; definition {plan.get('definition')}, role {plan.get('role')}."
+        f"prompts; {found.measure}; definition {plan.get('definition')}, role {plan.get('role')}"
+        + f", final norm {norm}d" * bool(norm)
+        + "."
     )
     for doubt in found.doubts(plan):
-        yield paragraph(f"{doubt}.")
+        yield paragraph(f"{doubt[0].upper()}{doubt[1:]}.")
 
 
 def _models(found: Findings) -> Iterator[str]:
@@ -95,9 +101,16 @@ def _sizes(found: Findings) -> Iterator[str]:
 
 
 def _prompts(found: Findings) -> Iterator[str]:
-    if found.table["prompt"].nunique() < SMALLEST:
+    prompts = found.table["prompt"].nunique()
+    if prompts < SMALLEST:
         return
     yield heading("Coupling and prompts")
+    if prompts < MIN_NUMBERS:
+        yield paragraph(
+            f"Here are {prompts} prompts: how coupling goes with their length or their difficulty "
+            f"is not told of fewer than {MIN_NUMBERS}."
+        )
+        return
     for number in PROMPT_NUMBERS:
         if found.table[number].nunique() > 1:
             trends = found.trends(number, last=True)
@@ -109,7 +122,9 @@ def _by_k(found: Findings) -> Iterator[str]:
     if len(found.by_k) > 1:
         yield heading("Coupling and K")
         yield drawing(figures.coupling_by_k(found.by_k))
-        yield drawing(figures.correlation_by_k(found.correlations_by_k, found.question.against))
+        if not all(one.reason for one in found.correlations_by_k.values()):
+            by_k, against = found.correlations_by_k, found.question.against
+            yield drawing(figures.correlation_by_k(by_k, against))
 
 
 def _origin(plan: Mapping[str, object], table: "pd.DataFrame") -> Iterator[str]:
@@ -118,12 +133,17 @@ def _origin(plan: Mapping[str, object], table: "pd.DataFrame") -> Iterator[str]:
         "Sources",
         (
             "Scores: measured by this program; each row of the table names its result by its key.",
-            "Held-out losses: recorded as the runs were trained.",
+            "Held-out losses: recorded as the runs were trained."
+            if table["loss"].notna().any()
+            else "",
             "Published numbers of models (parameters, training tokens, leaderboard scores): the "
             "catalogue of models, which names the source of each.",
             f"Prompts: {_of_prompts(plan)}.",
         ),
     )
+    prompts = table["prompt"].unique()
+    if len(prompts) <= LISTED:
+        yield bullets("Prompts", [shown(prompt) for prompt in prompts])
     columns = ["model", "family", "step", "parameters", "layers", "width", "training_tokens"]
     known = table.drop_duplicates("model")[[*columns, "loss", "score"]]
     yield folded_table(known.set_index("model").dropna(axis=1, how="all"))
@@ -133,8 +153,14 @@ def _of_prompts(plan: Mapping[str, object]) -> str:
     origins = plan.get("origins")
     if not isinstance(origins, list):
         return "not recorded"
+    known = [one for one in origins if isinstance(one, dict)]
+    own = sum(one.get("source") == "text" for one in known)
+    told = [f"{own} in the sweep's file itself"] * bool(own)
     return "; ".join(
-        f"{one.get('n')} of {one.get('source')} (SHA-256 {str(one.get('sha256'))[:12]})"
-        for one in origins
-        if isinstance(one, dict)
+        told
+        + [
+            f"{one.get('n')} of {one.get('source')} (SHA-256 {str(one.get('sha256'))[:12]})"
+            for one in known
+            if one.get("source") != "text"
+        ]
     )

@@ -119,6 +119,11 @@ def plot(
     """
     from coupling_core.figures import render
 
+    if figure == "paths-apart":
+        raise InputError(
+            "paths-apart is a figure of two results: compare(paths, others).plot('paths-apart') "
+            "draws it, as does `coupling compare A B --figure paths-apart`"
+        )
     name: FigureName = known_figure(figure, get_args(FigureName))
     _require_depth(result, name)
     token = resolve_token(options.pop("token", -1), len(result.tokens))
