@@ -42,6 +42,7 @@ from coupling_core.base.records import (
     PromptNumber,
 )
 from coupling_core.base.showing import Drawn, in_short
+from coupling_core.base.tables import require_table
 
 _MEASURES: dict[Measure, str] = {
     "corrected": "mean chance-corrected score",
@@ -306,8 +307,10 @@ def find(table: pd.DataFrame, question: Question | None = None) -> Findings:
         question: at which K, of which models, against what; None is `first_question`.
 
     Raises:
-        InputError: where it has no depth-wise row at this K, or no model is in the subset.
+        InputError: where it is no table, has no depth-wise row at this K, or no model is in the
+            subset.
     """
+    require_table(table)
     rows = table[table["kind"] == "depth"]
     if rows.empty:
         raise InputError(
@@ -327,7 +330,11 @@ def first_question(table: pd.DataFrame, asked: Iterable[float] = ()) -> Question
     Args:
         table: of a sweep.
         asked: the K of its file.
+
+    Raises:
+        InputError: where it is no table.
     """
+    require_table(table)
     shared, known = every_k(table, asked), performances(table)
     return Question(shared[0] if shared else 1, against=known[0] if known else "loss")
 

@@ -9,6 +9,7 @@ blocks          block numbers in the forms in which people name them
 edits           edits of a model's depth: their spelling, and which blocks run where
 removal         blocks that are left out, or run with their neighbours' weights
 arrays          what is said of a result where an array is needed
+tables          what is said of what is no table
 records         what is asked for and how it is looked at, frozen
 token_ids       token ids in whatever form they are handed over
 results         what is stored of a measurement, one class a file

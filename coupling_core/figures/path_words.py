@@ -56,6 +56,17 @@ def which(
     return "trained" if asked.untrained is None else "untrained twin"
 
 
+def both_in_words(a: TrajectoryResult, b: TrajectoryResult) -> tuple[str, str]:
+    """The two of `which`, as a sentence has them: with articles, and the seed of a twin."""
+
+    def in_words(name: str, of: TrajectoryResult) -> str:
+        if name == "untrained twin":
+            return f"the untrained twin (seed {of.request.untrained})"
+        return "the trained model" if name == "trained" else name
+
+    return in_words(which(a, b), a), in_words(which(b, a, second=True), b)
+
+
 def mean_words(values: Float[np.ndarray, " token"]) -> str:
     """The mean over the prompt; infinite and undefined numbers are counted, not averaged."""
     known = np.isfinite(values)
@@ -140,8 +151,7 @@ def paths_caption(
         text += f" {n_drawn} of them are drawn."
     text += " The first token is left out." * left_out
     if beside is not None and not found.why_none:
-        names = [which(result, beside.result), which(beside.result, result, second=True)]
-        names = [_the(name) for name in names]
+        names = both_in_words(result, beside.result)
         text += (
             f" The lines are of {names[0]}; dashed are the paths of {names[1]} in the same "
             "components"
@@ -186,11 +196,6 @@ def by_depth_caption(result: TrajectoryResult, name: str) -> str:
     return _BY_DEPTH[name]
 
 
-def _the(name: str) -> str:
-    """A word of `which` with its article, in a sentence."""
-    return {"trained": "the trained model", "untrained twin": "the untrained twin"}.get(name, name)
-
-
 def of_both(result: TrajectoryResult, beside: TrajectoryResult | None, mark: str) -> str:
     """Whose the other numbers are, where a second result is drawn beside; else nothing.
 
@@ -202,7 +207,7 @@ def of_both(result: TrajectoryResult, beside: TrajectoryResult | None, mark: str
     if beside is None:
         return ""
     if beside.tokens == result.tokens:
-        own, other = (_the(which(result, beside)), _the(which(beside, result, second=True)))
+        own, other = both_in_words(result, beside)
         return f" {mark} {other}; all else is of {own}."
     told = (
         f"the {counted(len(of.tokens), 'token')} of “{short_prompt(of)}”" for of in (result, beside)

@@ -55,7 +55,8 @@ def paths_apart(
             axis = "" if column == 1 else str(column)
             place = {"xref": f"x{axis} domain", "yref": f"y{axis} domain"}
             whole.add_annotation(note).layout.annotations[-1].update(place)
-    sides = [f"Left, {names[0]}", f"Right, {names[1]}"]
+    told = path_words.both_in_words(a, b)
+    sides = [f"Left, {told[0]}", f"Right, {told[1]}"]
     alt, caption = (
         " ".join(
             f"{side}: {panel.layout.meta[name]}" for side, panel in zip(sides, panels, strict=True)

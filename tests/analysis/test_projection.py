@@ -153,7 +153,7 @@ def test_a_twin_is_drawn_in_the_components_of_the_first():
         np.testing.assert_allclose(last.x, seen[: len(last.x), -1, 0], rtol=1e-5, atol=1e-6)
         assert {trace.line.dash for trace in twins.values()} == {"dash"}
         assert len([axis for axis in "xyz" if getattr(last, axis, None) is not None]) == dimensions
-        assert "dashed are the paths of the untrained twin" in drawn.layout.meta["caption"]
+        assert "dashed are the paths of the untrained twin (seed 0)" in drawn.layout.meta["caption"]
     assert one.plot("paths", twin=other).caption == compare(one, other).plot("paths").caption
 
 

@@ -228,7 +228,11 @@ def test_it_begins_with_the_coupling_of_each_model_and_its_interval():
     first = page[page.index("Coupling by model") : page.index("Coupling and held-out loss")]
     assert re.findall(r"<th>([^<]+)</th>\s+<td>", first) == means["model"].to_list()
     assert "<details>" not in first
-    assert "95 % from" in found.of("th")
+    assert {"95 % from", "corrected"} <= set(found.of("th"))
+    assert "chance" not in first  # which is 0 of a corrected score
+    raw, _ = read(FEW, question=Question(4, measure="coupling"))
+    assert "<th>chance</th>" in raw
+    assert "<th>coupling</th>" in raw
     cells = re.findall(r"<td>([^<]+)</td>", first)
     assert float(cells[0]) == pytest.approx(means["coupling"].iloc[0], abs=1e-3)
     many = [model | {"model": f"{model['model']} {i}"} for i in range(3) for model in zoo()]
@@ -261,6 +265,8 @@ def test_a_report_is_written_from_python(tmp_path):
     other = write_report(str(tmp_path / "o.html"), plan, FEW, Question(8))
     expected = report(plan.described, FEW, Question(8))
     assert without_ids(other.read_bytes()) == without_ids(expected)
+    with pytest.raises(InputError, match=r"table, damaged = sweeps\.make_table\(plan\)"):
+        inspect.unwrap(write_report)(tmp_path / "r.html", plan, (FEW, {}))
     with pytest.raises(InputError, match=r"a report is written as \.html, and 'r\.csv' came"):
         write_report(tmp_path / "r.csv", plan, FEW)
     with pytest.raises(InputError, match="a dict came where a plan is needed"):

@@ -1,12 +1,15 @@
 """The file of a sweep's scores: what is written is read back, and what is none is refused."""
 
+import inspect
+from functools import partial
+
 import numpy as np
 import pytest
 import tiny
 from sweep_table import sweep_of, zoo
 
 from coupling_core import InputError
-from coupling_core.analysis.findings import Question, find
+from coupling_core.analysis.findings import Question, find, first_question
 from coupling_core.analysis.statistics import at_k
 from coupling_core.experiments.sweeps import make, make_table, read_table, run, write_table
 from coupling_core.experiments.sweeps.table import COLUMNS
@@ -158,3 +161,20 @@ def test_a_k_says_which_share_of_the_width_it_came_of(tmp_path):
     old = TABLE.drop(columns="k_share")
     write_table(tmp_path / "old.csv", old)
     assert "k_share" not in read_table(tmp_path / "old.csv")
+
+
+def test_what_make_table_gives_is_two_things(tmp_path):
+    pair = (sweep_of(zoo()), {})
+    told = r"a tuple came where a table is needed, .*: table, damaged = sweeps\.make_table\(plan\)"
+    for taken in (find, first_question, partial(write_table, tmp_path / "t.csv")):
+        with pytest.raises(InputError, match=told):
+            unwrapped(taken)(pair)
+    with pytest.raises(InputError, match=r"a dict came where a table is needed, as measure_many"):
+        unwrapped(find)({})
+
+
+def unwrapped(function):
+    """What a caller without checked types calls."""
+    if isinstance(function, partial):
+        return partial(inspect.unwrap(function.func), *function.args)
+    return inspect.unwrap(function)

@@ -13,6 +13,7 @@ from coupling_core.analysis.scores import k_of, known_interval
 from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import HOW, OF_SHARES, PERFORMANCES, Measure
+from coupling_core.base.tables import require_table
 
 FACTS = ("parameters", "layers", "width", "training_tokens")
 """Numbers of a model that do not depend on the prompt; NaN where unknown. The performances are such
@@ -133,10 +134,7 @@ def require_columns(table: pd.DataFrame, *names: str) -> None:
     Raises:
         InputError: naming what is missing.
     """
-    if not isinstance(table, pd.DataFrame):
-        raise InputError(
-            f"a {type(table).__name__} came where a table is needed, as measure_many(...) gives it"
-        )
+    require_table(table)
     missing = [name for name in names if name not in table]
     if missing:
         meant = nearest(missing[0], list(map(str, table))) if len(missing) == 1 else ""

@@ -286,7 +286,8 @@ def read(what: str | os.PathLike[str] | Mapping[str, Any]) -> Sweep:
     try:
         found = tomllib.loads(read_bytes(path, LARGEST).decode())
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the sweep {path} cannot be read: {error}") from error
+        why = getattr(error, "strerror", "") or error
+        raise InputError(f"the sweep {path} cannot be read: {why}") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"the sweep {path} is no TOML: {error}") from error
     return parse(found, path)

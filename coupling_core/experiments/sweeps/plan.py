@@ -16,6 +16,7 @@ from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.images import is_image, shown
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, Request, usual_token
+from coupling_core.base.units import counted
 from coupling_core.experiments.sweeps.definition import Models, Sweep, read
 from coupling_core.sources.catalogue import CatalogueModel, catalogue
 from coupling_core.sources.prompts import Origin, Prompt, Sample, load
@@ -104,11 +105,10 @@ class Plan:
 
     def __repr__(self) -> str:
         kinds, every_k = ", ".join(self.sweep.kinds), ", ".join(map(str, self.sweep.k))
-        models = "model" if len(self.weights) == 1 else "models"
-        prompts = "prompt" if len(self.prompts) == 1 else "prompts"
+        models, prompts = counted(len(self.weights), "model"), counted(len(self.prompts), "prompt")
         return (
-            f"Plan({self.sweep.name}, {len(self.weights)} {models}, {len(self.prompts)} {prompts}, "
-            f"{kinds}, K = {every_k}, {len(self)} measurements)"
+            f"Plan({self.sweep.name}, {models}, {prompts}, {kinds}, K = {every_k}, "
+            f"{counted(len(self), 'measurement')})"
         )
 
     @cached_property

@@ -72,8 +72,12 @@ def _head(plan: Mapping[str, object], found: Findings) -> Iterator[str]:
 def _models(found: Findings) -> Iterator[str]:
     yield heading("Coupling by model")
     rows = found.means.rows.sort_values("coupling", ascending=False)
-    shown = rows[[name for name in _OF_A_MODEL if rows[name].notna().any()]]
-    yield shown_table(shown.rename(columns=_OF_A_MODEL).set_index("model"), most=FOLDED)
+    measure = found.question.measure
+    titles = _OF_A_MODEL | {"coupling": measure}
+    if measure != "coupling":  # whose chance is 0
+        titles.pop("chance")
+    known = rows[[name for name in titles if rows[name].notna().any()]]
+    yield shown_table(known.rename(columns=titles).set_index("model"), most=FOLDED)
 
 
 def _performance(found: Findings) -> Iterator[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.tables import require_table
 from coupling_core.base.writing import write_whole, writing
 from coupling_core.experiments.sweeps.plan import Plan, require_plan
 
@@ -33,12 +34,13 @@ def write_report(
         the path that was written.
 
     Raises:
-        InputError: on another ending, where no plan came, where the table has no depth-wise row, or
+        InputError: on another ending, where no plan or no table came, where the table has no depth-wise row, or
             where nothing can be written.
         ComputeError: where the disk is full.
     """
     path = Path(path)
     require_plan(plan)
+    require_table(table)
     if path.suffix != ".html":
         raise InputError(f"a report is written as .html, and {path.name!r} came")
     from coupling_core.analysis.findings import first_question

@@ -23,6 +23,7 @@ from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.reading import opened
 from coupling_core.base.records import HOW, OF_SHARES, PERFORMANCES, Role, View
 from coupling_core.base.results import Result
+from coupling_core.base.tables import require_table
 from coupling_core.base.writing import write_whole, writing
 from coupling_core.experiments.sweeps.plan import Plan, Weights, published, require_plan
 from coupling_core.sources.catalogue import CatalogueModel
@@ -119,13 +120,14 @@ def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
         table: of a sweep or of `measure_many`.
 
     Raises:
-        InputError: where it cannot be written, its name ends otherwise, or a column of a Parquet
-            file has texts and numbers.
+        InputError: where it cannot be written, no table came, its name ends otherwise, or a column
+            of a Parquet file has texts and numbers.
         ComputeError: where the disk is full.
     """
     path = Path(path)
     if path.suffix not in TABLES:
         raise InputError(f"a table is written as {' or '.join(TABLES)}, and {path.name!r} came")
+    require_table(table)
     content = _parquet(path, table) if path.suffix == ".parquet" else table_csv(table)
     with writing(path):
         write_whole(path, content)
