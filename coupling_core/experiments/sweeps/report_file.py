@@ -34,8 +34,8 @@ def write_report(
         the path that was written.
 
     Raises:
-        InputError: on another ending, where no plan or no table came, where the table has no depth-wise row, or
-            where nothing can be written.
+        InputError: on another ending, where no plan or no table came, where the table has no
+            depth-wise row, or where nothing can be written.
         ComputeError: where the disk is full.
     """
     path = Path(path)
