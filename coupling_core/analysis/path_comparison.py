@@ -199,7 +199,7 @@ def _words(row: Any, every: int) -> str:
     if np.isnan(row.a_above):
         return told
     if row.difference == row.a_above == 0:
-        return f"{told} (the same at each of {row.tokens:.0f} tokens)"
+        return f"{told} (the same at each of {counted(int(row.tokens), 'token')})"
     others = every - int(row.tokens)
     rest = "the other has" if others == 1 else f"the {others} others have"
     only = f"; {rest} none in both" * (others > 0)

@@ -83,7 +83,8 @@ class Status(Told):
     @property
     def verdict(self) -> str:
         """What is stored, how the last run went, and the most frequent reason why some failed."""
-        told = f"Of {counted(self.total, 'measurement')}, {self.stored} are stored."
+        are = "is" if self.stored == 1 else "are"
+        told = f"Of {counted(self.total, 'measurement')}, {self.stored} {are} stored."
         if self.state is not None:
             told += f" The last run: {self.last_run}."
         lost = [model for model in self.models if model.problem]
