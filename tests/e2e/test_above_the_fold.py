@@ -28,8 +28,11 @@ def plot(page: Page, key: str) -> dict[str, float]:
 
 @pytest.mark.parametrize(
     ("width", "height", "least", "keys"),
-    [(1280, 720, 200, KEYS), (1920, 1080, 420, KEYS), (390, 844, 260, KEYS[:1])],
-    ids=["laptop", "projector", "phone"],
+    [
+        pytest.param(1280, 720, 200, KEYS, id="laptop"),
+        pytest.param(1920, 1080, 420, KEYS, id="projector", marks=pytest.mark.slow),
+        pytest.param(390, 844, 260, KEYS[:1], id="phone"),
+    ],
 )
 def test_maps_are_whole_and_large_above_the_fold(
     visit: Visit, width: int, height: int, least: int, keys: tuple[str, ...]

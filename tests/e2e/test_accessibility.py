@@ -61,13 +61,14 @@ WORDS = (
 )
 
 DARK = ("Start", "Training", "Directions", "Spectrum")
-"""Pages that are looked at in the dark by default: with a map, tags, a table and a button."""
+"""Pages that are looked at in the dark by default: with a map, tags, a table and a button. The
+others are looked at in the light, and each in its other scheme where slow tests run."""
 CASES = [
-    *(("light", title) for title in PAGES),
-    *(
-        pytest.param("dark", title, marks=() if title in DARK else pytest.mark.slow)
-        for title in PAGES
-    ),
+    pytest.param(
+        scheme, title, marks=pytest.mark.slow if (title in DARK) == (scheme == "light") else ()
+    )
+    for scheme in ("light", "dark")
+    for title in PAGES
 ]
 
 

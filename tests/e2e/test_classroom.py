@@ -97,6 +97,7 @@ def test_a_lesson_goes_round(visit: Visit, offline: Page, tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.slow
 def test_the_tour_is_taken_home(visit: Visit, offline: Page, tmp_path: Path) -> None:
     page = visit("/Tour")
     page.get_by_role("button", name="Take the tour with you").click()

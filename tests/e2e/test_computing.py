@@ -47,6 +47,7 @@ def test_a_prompt_is_computed_with_progress_and_drawn(visit: Visit, app: App) ->
     assert len(app.results) == 1
 
 
+@pytest.mark.slow
 def test_a_list_shows_what_it_comes_to_while_the_rest_is_measured(visit: Visit) -> None:
     page = visit("/Depth?list=shipped&k=10")
     page.get_by_text("Use your own prompts").click()

@@ -12,7 +12,10 @@ new MutationObserver(() => {
 """
 
 
-@pytest.mark.parametrize(("name", "last"), [("What_if", "exchange"), ("Depth", "angles")])
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [pytest.param("What_if", "exchange", marks=pytest.mark.slow), ("Depth", "angles")],
+)
 def test_what_is_below_the_fold_comes_after_the_first_figures(
     visit: Visit, name: str, last: str
 ) -> None:

@@ -55,8 +55,8 @@ AT_ONCE = "* { transition: none !important }"
     ("address", "key"),
     [
         ("/", "matrix-untrained"),
-        ("/Depth", "angles"),
-        ("/Tokens", "singular-values"),
+        pytest.param("/Depth", "angles", marks=pytest.mark.slow),
+        pytest.param("/Tokens", "singular-values", marks=pytest.mark.slow),
         ("/Training", "paths"),
     ],
 )

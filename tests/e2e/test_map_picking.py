@@ -207,16 +207,12 @@ def test_one_tap_selects_a_cell(touch: Visit, width: int, count: int) -> None:
     ("address", "key"),
     [
         ("/", "scores"),
-        *(
-            pytest.param(*case, marks=pytest.mark.slow)
-            for case in (
-                ("/Layer_graph", "graph"),
-                ("/Trajectories", "paths"),
-                ("/Depth", "mosaic"),
-            )
-        ),
+        ("/Layer_graph", "graph"),
+        ("/Trajectories", "paths"),
+        ("/Depth", "mosaic"),
     ],
 )
+@pytest.mark.slow
 def test_a_drag_moves_no_figure_and_selects_nothing(visit: Visit, address: str, key: str) -> None:
     page = visit(address)
     wait_for_chart(page, key)

@@ -33,9 +33,14 @@ def room(visit: Visit) -> Visit:
     [
         ("/Tour?stop=4&guesses=---2&present=1", "untrained"),
         ("/?present=1", "matrix-untrained"),
-        ("/Depth?present=1", "angles"),
-        ("/Training?present=1", "paths"),
-        ("/What_if?present=1", "exchange"),
+        *(
+            pytest.param(f"/{page}?present=1", figure, marks=pytest.mark.slow)
+            for page, figure in (
+                ("Depth", "angles"),
+                ("Training", "paths"),
+                ("What_if", "exchange"),
+            )
+        ),
     ],
 )
 def test_letters_and_maps_are_large_and_the_sidebar_is_gone(
