@@ -366,7 +366,7 @@ if not TYPE_CHECKING:  # which would then know of no name that is missing
             from importlib.metadata import version
 
             return version("coupling-explorer")
-        if name == "sweeps":
+        if name in ("sweeps", "figures"):
             return import_module(f"{__name__}.{name}")
         if name not in _WHERE:
             from coupling_core.base.choosing import nearest

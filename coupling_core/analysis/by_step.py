@@ -20,6 +20,7 @@ from coupling_core.analysis.at_steps import AtSteps
 from coupling_core.analysis.locality import locality
 from coupling_core.analysis.scores import means, score_pairs
 from coupling_core.analysis.spectra import spectrum_numbers
+from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
@@ -126,8 +127,8 @@ class Course(Drawn):
 
         Returns:
             a row a step, the fields of `StepNumbers` as columns, those of the spectra only where
-            they were asked for. What is not measured is NaN. Its `attrs` say suite, prompt, K and
-            definition.
+            they were asked for. What is not measured is NaN. Its `attrs` say suite, prompt, at
+            which token, K, definition (and its p), role and final norm.
 
         Raises:
             InputError: where K or a block is not in the results.
@@ -140,7 +141,11 @@ class Course(Drawn):
         seen = viewed(view, self.default_k, k=k)
         table = DataFrame([asdict(one) for one in numbers(self, seen)], columns=columns)
         table.attrs |= {"suite": self.suite.name, "prompt": self.request.prompt_words}
-        table.attrs |= {"K": seen.k, "definition": seen.definition}
+        table.attrs |= {"K": seen.k, "definition": seen.definition, "role": seen.role}
+        table.attrs |= {"p": seen.p} if DEFINITIONS[seen.definition].takes_p else {}
+        one = next(iter(self.depth.values()), None)
+        told = {} if one is None else one.attributes()
+        table.attrs |= {name: told[name] for name in ("measured", "final_norm") if name in told}
         return table
 
     def plot(

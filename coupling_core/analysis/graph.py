@@ -23,7 +23,7 @@ from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import DEFAULT_THRESHOLD, Role, View, resolve_blocks, viewed
 from coupling_core.base.results import DepthResult
 from coupling_core.base.results.base import require_result
-from coupling_core.base.units import ranges
+from coupling_core.base.units import counted, ranges
 
 if TYPE_CHECKING:  # a tenth and half a second to import
     import networkx as nx
@@ -145,8 +145,9 @@ def scores_graph(
 
 def require_threshold(threshold: float) -> None:
     """Refuse a threshold that no score is measured against."""
-    is_number = isinstance(threshold, Real)
-    if not is_number or not 0 <= threshold <= 1:
+    if not isinstance(threshold, Real):
+        raise InputError(f"the threshold must be a number, and {threshold!r} came")
+    if not 0 <= threshold <= 1:
         raise InputError(
             f"the threshold must lie in 0..1, and {threshold!r} came: 0 is chance (or no "
             "coupling, of the raw score), and 1 is full coupling"
@@ -229,6 +230,19 @@ def communities_words(graph: "nx.Graph") -> str:
     return f"{text}; modularity {modularity(graph):.2f}.{_all_by_chance(graph)}"
 
 
+def last_block_words(graph: "nx.Graph") -> str:
+    """How many edges are of the last block, where that is of another kind; else ""."""
+    last = [block for block, depth in graph.nodes(data="relative_depth") if depth == 1]
+    with_norm = graph.graph.get("final_norm") == "final norm included"
+    if not last or not with_norm or not graph.degree(last[0]):
+        return ""
+    n = graph.degree(last[0])
+    return (
+        f"{n} of {counted(graph.number_of_edges(), 'edge')} {'is' if n == 1 else 'are'} of block "
+        f"{last[0]}, which has the model's final norm in it and is of another kind."
+    )
+
+
 def _all_by_chance(graph: "nx.Graph") -> str:
     """That the threshold of a graph of raw scores leaves nothing out, where it does not."""
     floors = [edge["chance"] for *_, edge in graph.edges(data=True)]
@@ -289,11 +303,17 @@ def graph_edges(graph: "nx.Graph[int]") -> "DataFrame":
         unit. Its `attrs` are the graph's own.
 
     Raises:
-        InputError: where another thing came.
+        InputError: where another thing came, or a graph that is directed.
     """
     from pandas import DataFrame
 
     _require_graph(graph)
+    if graph.is_directed():
+        raise InputError(
+            "a directed graph came, as a .graphml file of `coupling graph` has it: there each edge "
+            "stands once for each direction, with that one's own scores in its `corrected` and "
+            "`coupling`; layer_graph(result) is the graph that is meant here"
+        )
     table = DataFrame(edge_rows(graph), columns=list(EDGE_COLUMNS))
     table.attrs.update(graph.graph)
     return table

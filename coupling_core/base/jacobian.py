@@ -16,6 +16,12 @@ if TYPE_CHECKING:  # half a second to import, and only tables need it
 
 LARGEST = 3
 """Singular values that the verdict names."""
+_NORMED = {
+    "final norm included": " The final norm is in it: where that shrinks the state, J comes near "
+    "to -I, and its singular values to 1.",
+    "final norm excluded": " The final norm is not in it.",
+}
+"""What is said of it by its `final_norm`."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -38,6 +44,8 @@ class BlockJacobian(SameContent, Told):
         token: t, 1..n.
         tokens: the texts of all tokens.
         model: what to call the model.
+        final_norm: of the last block, whether the model's final norm is in it, in words; "" of
+            every other, of which none is.
     """
 
     J: Float[np.ndarray, "d d"]
@@ -52,6 +60,7 @@ class BlockJacobian(SameContent, Told):
     token: int
     tokens: tuple[str, ...]
     model: str
+    final_norm: str
 
     def to_pandas(self) -> "DataFrame":
         """A row a singular triplet.
@@ -69,6 +78,7 @@ class BlockJacobian(SameContent, Told):
             "block": self.block,
             "token": self.token,
             "prompt": "".join(self.tokens),
+            "final_norm": self.final_norm,
             "certified": self.certificate.certified,
         }
         return table
@@ -82,7 +92,7 @@ class BlockJacobian(SameContent, Told):
         return (
             f"The norm of J is {rounded(float(np.linalg.norm(self.J)))} and its largest singular "
             f"values are {largest}; the first {len(self.s)} hold {percent(held)} of its squared "
-            f"norm.{failed}"
+            f"norm.{_NORMED.get(self.final_norm, '')}{failed}"
         )
 
     @property
@@ -95,5 +105,7 @@ class BlockJacobian(SameContent, Told):
         told = "certified" if self.certificate.certified else "not certified"
         return (
             f"BlockJacobian({self.model}, block {self.block}, token {self.token} of "
-            f"{len(self.tokens)} {self.tokens[self.token - 1]!r}, {d} x {d}, K = {k}, {told})"
+            f"{len(self.tokens)} {self.tokens[self.token - 1]!r}, {d} x {d}, K = {k}, "
+            + f"{self.final_norm}, " * bool(self.final_norm)
+            + f"{told})"
         )

@@ -54,7 +54,9 @@ def require_writable(path: Path | None, formats: tuple[str, ...], *, as_json: bo
         return
     if path.suffix not in formats:
         json = "; --json prints JSON, for > to write" if path.suffix == ".json" else ""
-        raise InputError(f"--out ends in {', '.join(formats)}, and {path.name!r} came{json}")
+        of_many = formats == AGGREGATE_FORMATS and path.suffix in FORMATS
+        drawn = ": many prompts have a table, and a figure is of one, with --prompt" * of_many
+        raise InputError(f"--out ends in {', '.join(formats)}, and {path.name!r} came{json}{drawn}")
     with writing(path):
         if path.is_dir():
             raise InputError(f"--out {path} is a folder: give a file")

@@ -11,7 +11,7 @@ import numpy as np
 
 from coupling_core.analysis.exports import ENDINGS, written
 from coupling_core.analysis.exports.naming import facts
-from coupling_core.analysis.scores import MIN_PROMPTS, known_interval
+from coupling_core.analysis.scores import MIN_PROMPTS, Interval, known_interval
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import AnyView, Request
 from coupling_core.base.results import Progress, Result
@@ -205,9 +205,7 @@ def _arrays(rows: Sequence[Row]) -> dict[str, np.ndarray]:
 def _report(
     rows: Sequence[Row], failed: Failed, more: dict[str, Any], *, as_json: bool, out: Path | None
 ) -> None:
-    over = {
-        name: known_interval(np.array([row.mean[name] for row in rows])) for name in rows[0].mean
-    }
+    over = _over(rows)
     if len(rows) < MIN_PROMPTS:
         warn(f"{len(rows)} prompts are fewer than {MIN_PROMPTS}: this is no claim about the model")
     if as_json:
@@ -230,11 +228,52 @@ def _report(
                 name + f" (of {one.n})" * (one.n < len(rows)),
                 f"{one.mean:z.4f}",
                 f"{one.median:z.4f}",
-                "none of one prompt" if one.n < 2 else f"{one.low:z.4f} to {one.high:z.4f}",
+                _interval(one),
             )
             for name, one in over.items()
         ],
     )
+    show_categories(rows)
+
+
+def show_categories(rows: Sequence[Row]) -> None:
+    """Print the means over the prompts of each category, where their file names several."""
+    found = by_category(rows)
+    if not found:
+        return
+    print_lines("")
+    print_table(
+        ("category", "", "prompts", "mean", "95 % interval"),
+        [
+            (category, name, str(one.n), f"{one.mean:z.4f}", _interval(one))
+            for category, means in found.items()
+            for name, one in means.items()
+        ],
+    )
+
+
+def by_category(rows: Sequence[Row]) -> dict[str, dict[str, Interval]]:
+    """The mean of each number over the prompts of each category, where there are several.
+
+    Args:
+        rows: of prompts; the ones without a category are left out.
+    """
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.prompt.category:
+            found.setdefault(row.prompt.category, []).append(row)
+    return {category: _over(of) for category, of in found.items()} if len(found) > 1 else {}
+
+
+def _over(rows: Sequence[Row]) -> dict[str, Interval]:
+    """The mean of each number over prompts, with its interval."""
+    return {
+        name: known_interval(np.array([row.mean[name] for row in rows])) for name in rows[0].mean
+    }
+
+
+def _interval(one: Interval) -> str:
+    return "none of one prompt" if one.n < 2 else f"{one.low:z.4f} to {one.high:z.4f}"
 
 
 def summary(rows: Sequence[Row], failed: Failed) -> dict[str, Any]:
@@ -257,6 +296,10 @@ def summary(rows: Sequence[Row], failed: Failed) -> dict[str, Any]:
             for row in rows
         ],
         "failed": [{"line": line, "error": str(error)} for line, error in sorted(failed.items())],
+        "by_category": {
+            category: {name: vars(one) for name, one in means.items()}
+            for category, means in by_category(rows).items()
+        },
     }
 
 

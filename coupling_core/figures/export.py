@@ -85,7 +85,7 @@ def on_paper(
     origin = told.get("source") or (words.provenance(result, view) if result and view else "")
     caption, source = (
         [in_html(html.escape(line)) for line in textwrap.wrap(text, _LETTERS * width // WIDTH)]
-        for text in (told["caption"], origin)
+        for text in (" ".join(filter(None, [told.get("summary"), told["caption"]])), origin)
     )
     notes = [*caption, *(f"<span style='color: {style.INK}'>{line}</span>" for line in source)]
     page = style.reink(go.Figure(figure), style.BLACK)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.analysis.graph import communities_words
+from coupling_core.analysis.graph import communities_words, last_block_words
 from coupling_core.analysis.locality import Locality
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
@@ -29,7 +29,7 @@ def graph_alt(whose: str, view: View, drawn: "nx.Graph") -> str:
     if drawn.number_of_edges():
         block, basis, weight = max(drawn.edges(data="weight"), key=itemgetter(2))
         text += f" The strongest joins blocks {block} and {basis} with {weight:.3f}."
-    return f"{text} {communities_words(drawn)}"
+    return f"{text} {_groups(drawn)}"
 
 
 def graph_summary(drawn: "nx.Graph") -> str:
@@ -40,7 +40,12 @@ def graph_summary(drawn: "nx.Graph") -> str:
     text = f"{edges} of {counted(pairs, 'pair')} {are}, at {facts['threshold']:g} or more"
     if missing:
         text += f"; {counted(missing, 'pair')} without a score"
-    return f"{text}. {communities_words(drawn)}"
+    return f"{text}. {_groups(drawn)}"
+
+
+def _groups(drawn: "nx.Graph") -> str:
+    """The communities, and how far the last block decides on them."""
+    return " ".join(filter(None, [communities_words(drawn), last_block_words(drawn)]))
 
 
 def graph_caption(layout: str, corrected: bool, auto_range: bool) -> str:

@@ -117,7 +117,7 @@ def prompt_of(prompt: Prompt) -> str | tuple[int, ...]:
     except InputError as error:
         raise InputError(
             f"the prompt is {_shown(prompt)}: expected a text, one list or tensor of token ids, or "
-            "the path of an image as a Path; several are a list of lists in measure_many"
+            "the path of an image as a Path; several are a list in measure_many"
         ) from error
 
 

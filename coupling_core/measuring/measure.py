@@ -1,6 +1,7 @@
 """measure(request, store): from the store, or through the composition of the request's kind."""
 
 import logging
+import re
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -25,6 +26,8 @@ from coupling_core.store.disk import Store
 Report = Callable[[Progress], None]
 _log = logging.getLogger(__name__)
 
+DEVICE = re.compile(r"(cpu|cuda|mps)(:\d+)?")
+"""Names of devices that there may be, on this machine or another."""
 REMEDY = "close other programs, shorten the prompt, or choose a smaller model or another device"
 """Where memory ran out and nothing better is known."""
 
@@ -121,6 +124,8 @@ def answer(
         progress: told at each step.
     """
     report = progress or (lambda _: None)
+    if device is not None and not DEVICE.fullmatch(device):  # a stored answer needs none
+        raise InputError(f"device {device!r} is unknown: expected cpu, cuda, cuda:0 or mps")
     if store is not None:
         found = find_stored(asked, store, fast=fast)
         if found:

@@ -1,5 +1,7 @@
 """Means of a table of many prompts by what they are of."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -132,3 +134,12 @@ def test_means_say_of_what_they_are():
         "model": "m", "kind": "depth", "k": 8, "definition": "page", "role": "B",
         "measure": "corrected",
     }  # fmt: skip
+
+
+def test_groups_of_few_prompts_are_told():
+    with pytest.warns(UserWarning, match=r"^1 of 2 groups has fewer than 5 prompts: an interval"):
+        means_by(table(topic=["a", "a", "b", None]).dropna(subset="topic"), "topic")
+    many = pd.concat([table(topic="a", prompt=f"{n}") for n in range(2)], ignore_index=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        means_by(many, "topic")

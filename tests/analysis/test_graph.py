@@ -17,6 +17,7 @@ from coupling_core.analysis.graph import (
     directed,
     graph_edges,
     groups,
+    last_block_words,
     layer_graph,
     modularity,
     require_threshold,
@@ -24,6 +25,7 @@ from coupling_core.analysis.graph import (
     to_graphml,
 )
 from coupling_core.analysis.locality import locality
+from coupling_core.figures.export import on_paper
 
 
 def uncoupled(n_blocks=4):
@@ -241,7 +243,7 @@ def test_k_is_said_as_for_scores():
 @pytest.mark.parametrize("threshold", ["x", None])
 def test_a_threshold_that_is_no_number_is_refused(threshold):
     unchecked = inspect.unwrap(require_threshold)  # without the types that tests check
-    with pytest.raises(InputError, match=r"threshold must lie in 0\.\.1, and ('x'|None) came"):
+    with pytest.raises(InputError, match=r"threshold must be a number, and ('x'|None) came"):
         unchecked(threshold)
 
 
@@ -324,3 +326,31 @@ def test_distances_without_a_score_have_a_sentence():
     assert locality(random_result(), k=1, definition="preprint").verdict == "No pair has a score."
     with pytest.raises(InputError, match="distances are of pairs of blocks"):
         locality(random_result(), k=1, blocks=[2])
+
+
+def test_how_many_edges_are_of_the_last_block_is_told():
+    result = planted()
+    graph = layer_graph(result, VIEW, threshold=0.0)
+    L, n = result.n_blocks, graph.degree(result.n_blocks)
+    told = f"{n} of {graph.number_of_edges()} edges are of block {L}, which has the model's final"
+    assert last_block_words(graph).startswith(told)
+    for other in (
+        layer_graph(result, replace(VIEW, blocks=(1, 2, 3)), threshold=0.0),
+        layer_graph(result, VIEW, threshold=1.0),
+        layer_graph(replace(result, request=replace(result.request, final_norm="exclude")), VIEW),
+    ):
+        assert last_block_words(other) == ""
+    drawn = result.plot("graph", threshold=0.0)
+    assert told in drawn.figure.layout.meta["summary"]
+    assert told in repr(drawn)
+    page = on_paper(drawn.figure, result, VIEW)
+    (notes,) = [note.text for note in page.layout.annotations if note.name == "provenance"]
+    assert f"{graph.number_of_edges()} of 10 pairs are edges, at 0 or more" in notes
+
+
+def test_a_directed_graph_and_a_threshold_in_words_are_refused():
+    graph = layer_graph(planted(), VIEW, threshold=0.0)
+    with pytest.raises(InputError, match=r"a directed graph came, as a \.graphml file"):
+        inspect.unwrap(graph_edges)(directed(graph, planted(), VIEW))
+    with pytest.raises(InputError, match="threshold must be a number"):
+        inspect.unwrap(require_threshold)("0.1")

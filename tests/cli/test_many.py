@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import psutil
 import pytest
 import tiny
 from waiting import PATIENCE, until
 
 from coupling_core import PathView, Request, View, measure
+from coupling_core.analysis.scores import mean_interval
 from coupling_core.base import pace
 from coupling_core.base.cores import cores
 from coupling_core.base.units import about
@@ -52,6 +54,38 @@ def test_trajectories_of_many_prompts_are_the_same_as_each(run, folder, listed, 
         assert row["topic"].startswith("t")
         for name, value in wanted.items():
             assert float(row[name]) == pytest.approx(value, rel=1e-6, nan_ok=True)
+
+
+@pytest.mark.parametrize("command", ["depth", "trajectory"])
+def test_the_means_of_each_category_are_told(run, folder, tmp_path, command):
+    path = tmp_path / "own.csv"
+    categories = ("fact", "story", "fact")
+    lines = [f"{p},{of}\n" for p, of in zip(PROMPTS, categories, strict=True)]
+    path.write_text("prompt,category\n" + "".join(lines))
+    more = ("--k", 4) if command == "depth" else ()
+    asked = (command, "--model", folder, "--prompts", path, *more)
+    said = json.loads(run(*asked, "--json")[1])
+    assert set(said["by_category"]) == {"fact", "story"}
+    for name, over in said["by_category"]["fact"].items():
+        of_facts = [said["prompts"][i]["mean"][name] for i in (0, 2)]
+        wanted = mean_interval(np.array(of_facts))
+        assert (over["n"], over["mean"]) == (2, pytest.approx(wanted.mean))
+        assert (over["low"], over["high"]) == pytest.approx((wanted.low, wanted.high))
+    out = run(*asked)[1]
+    shown = out[out.index("category") :]
+    assert shown.count("fact") == shown.count("story") == len(said["by_category"]["fact"])
+    assert "none of one prompt" in shown
+    path.write_text("prompt,category\n" + "".join(f"{p},fact\n" for p in PROMPTS))
+    assert json.loads(run(*asked, "--json")[1])["by_category"] == {}
+    assert "category" not in run(*asked)[1]
+
+
+def test_a_figure_of_many_prompts_is_refused_with_the_reason(run, folder, listed):
+    status, _, err = run("depth", "--model", folder, "--prompts", listed, "--out", "many.svg")
+    assert status == 2
+    assert "'many.svg' came: many prompts have a table, and a figure is of one" in err
+    _, _, err = run("depth", "--model", folder, "--prompts", listed, "--out", "many.xlsx")
+    assert "a figure is of one" not in err
 
 
 def test_tokens_of_many_prompts_are_the_same_as_each(run, folder, listed):

@@ -214,3 +214,10 @@ def test_a_folder_that_shall_be_made_is_written_as_one(llama, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     assert measure(IDS, "./kept", model=llama, k=4).key
     assert measure(IDS, "kept", model=llama, k=4).key  # there it is
+
+
+def test_a_device_that_is_none_is_refused_where_the_answer_is_stored(tmp_path):
+    model, store = tiny.model("llama"), Store(tmp_path)
+    assert measure(IDS, model=model, store=store).key
+    with pytest.raises(InputError, match="device 'gpu' is unknown: expected cpu, cuda, cuda:0"):
+        measure(IDS, model=model, store=store, device="gpu")

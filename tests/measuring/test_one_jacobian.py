@@ -1,5 +1,7 @@
 """One block's Jacobian as it is: to the bit what a measurement has of it, and checked."""
 
+import copy
+
 import numpy as np
 import pytest
 import tiny
@@ -85,3 +87,28 @@ def test_what_is_not_there_is_refused(llama, said, words):
         jacobian(llama, IDS, **said)
     with pytest.raises(InputError, match="no tokenizer"):
         jacobian(llama, "The cat sat", block=1)
+
+
+def test_the_last_block_says_whether_the_final_norm_is_in_it(llama):
+    told = {}
+    for final_norm in ("include", "exclude"):
+        last = jacobian(llama, IDS, block=-1, final_norm=final_norm)
+        words = f"final norm {final_norm}d"
+        assert last.final_norm == last.to_pandas().attrs["final_norm"] == words
+        assert f", {words}, certified)" in repr(last)
+        told[final_norm] = last.verdict
+        first = jacobian(llama, IDS, block=1, final_norm=final_norm)
+        assert first.final_norm == ""
+        assert "final norm" not in repr(first) + first.verdict
+    assert "The final norm is in it" in told["include"]
+    assert "The final norm is not in it" in told["exclude"]
+
+
+def test_where_a_norm_shrinks_the_state_the_last_jacobian_is_near_minus_one(llama):
+    """As its verdict says: all that is left of the whole block is small."""
+    shrinking = copy.deepcopy(llama)
+    with torch.no_grad():
+        shrinking.model.norm.weight.mul_(1e-3)
+    last = jacobian(shrinking, IDS, block=-1)
+    np.testing.assert_allclose(last.J, -np.eye(len(last.J)), atol=0.05)
+    np.testing.assert_allclose(last.s, 1, atol=0.05)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int
 
-from coupling_core.analysis.scores import known_interval
+from coupling_core.analysis.scores import MIN_NUMBERS, known_interval
 from coupling_core.analysis.statistics.means import (
     require_columns,
     require_measure,
@@ -16,6 +16,7 @@ from coupling_core.analysis.statistics.means import (
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import HOW, OF_SHARES
+from coupling_core.base.units import counted
 
 APART = ("model", "kind", "k")
 """Columns whose values are never brought together in one mean."""
@@ -50,7 +51,8 @@ def means_by(
             makes no groups, or the measure has no numbers.
 
     Warns:
-        UserWarning: where rows come more than once, as of two tables that were joined.
+        UserWarning: where rows come more than once, as of two tables that were joined, and where
+            groups have fewer than five prompts.
     """
     named = [by] if isinstance(by, str) else list(by)
     require_columns(table, *APART, *named)
@@ -81,7 +83,19 @@ def means_by(
     groups.attrs["measure"] = measure
     if n := uncertified(table):
         groups.attrs["uncertified"] = n
+    _warn_of_few(groups)
     return groups
+
+
+def _warn_of_few(groups: pd.DataFrame) -> None:
+    """Say of how many groups the interval bears no claim."""
+    few = int(groups["n"].between(2, MIN_NUMBERS - 1).sum())
+    if few:
+        warnings.warn(
+            f"{few} of {counted(len(groups), 'group')} {'has' if few == 1 else 'have'} fewer than "
+            f"{MIN_NUMBERS} prompts: an interval of so few is wide, and nothing is claimed of it",
+            stacklevel=4,
+        )
 
 
 def _warn_of_repeated(table: pd.DataFrame, apart: Sequence[str]) -> None:

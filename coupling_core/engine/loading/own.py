@@ -98,9 +98,13 @@ def own_code(model: nn.Module) -> str:
 
 
 def _told(foreign: tuple[str, ...]) -> str:
-    """The first places of all where code of one's own runs; a wrapper's may be in every module."""
+    """The first places of all where code of one's own runs; a wrapper's may be in every module.
+
+    Hooks come first, which people know that they have put there.
+    """
+    ordered = sorted(foreign, key=lambda one: not one.startswith("a hook"))
     more = len(foreign) - _TOLD
-    return "; ".join(foreign[:_TOLD]) + f"; and {more} more" * (more > 0)
+    return "; ".join(ordered[:_TOLD]) + f"; and {more} more" * (more > 0)
 
 
 def _name(model: Any, variant: str) -> str:

@@ -118,6 +118,7 @@ def report(done: list[Measured], failed: Failed, *, as_json: bool) -> None:
         f"{'':18}{'mean':>8}{'median':>9}   95\u00a0% interval",
         *(_row(name, over[name]) for name in MEASURES),
     )
+    many.show_categories([m.row for m in done])
 
 
 def _row(name: str, over: Interval) -> str:

@@ -18,6 +18,7 @@ from coupling_core import CouplingError, InputError, Request, Store, measure
 from coupling_core.analysis.compare import differences
 from coupling_core.base.records import OWN
 from coupling_core.engine.loading.content import content
+from coupling_core.engine.loading.own import own_code
 
 IDS = (5, 17, 42, 8, 99, 17, 3)
 REQUEST = Request(IDS, k=8, k_view=4)
@@ -122,6 +123,17 @@ def test_what_is_not_stored_says_so_and_a_variant_is_stored(stores, caplog):
     assert np.array_equal(named[0].singular_values, found.singular_values)
     assert len(store.entries()) == 3
     assert all(store.get(each.key).key == each.key for each in (clean, *named))
+
+
+def test_a_hook_of_ones_own_is_told_before_what_a_wrapper_replaced(monkeypatch):
+    """A wrapper replaces many things, and three are told."""
+    model = tiny.model("llama")
+    for name in ("relu", "silu", "gelu", "softmax"):
+        monkeypatch.setattr(torch.nn.functional, name, lambda *given, **said: given[0])
+    behaviours.hook(model)
+    told = own_code(model)
+    assert told.startswith("a hook on model.layers.2.mlp")
+    assert "was replaced" in told
 
 
 def test_a_model_is_the_same_after_it_was_measured_and_in_another_process():
