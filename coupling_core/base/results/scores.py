@@ -284,7 +284,9 @@ class Scores(ScoreMap):
         """The scores as a table.
 
         Returns:
-            a row a pair; columns block (of the Jacobian), basis, coupling, chance, corrected.
+            a row a pair; columns block (of the Jacobian), basis, coupling, chance, corrected. A
+            block with itself, which scores 1 by construction, has a row too: `mean()` leaves these
+            out, and so does `table.query("block != basis")`.
         """
         from pandas import DataFrame
 
