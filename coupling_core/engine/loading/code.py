@@ -16,9 +16,13 @@ from typing import Any
 import torch
 import transformers
 
+_OF_PACKAGES = ("site-packages", "dist-packages")
+"""Names of folders into which packages are installed: an environment's, the user's, the system's."""
 _PLACES = tuple(
     {
         *(Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib", "stdlib")),
+        # An environment may see the packages of another one too.
+        *(Path(place).resolve() for place in sys.path if Path(place).name in _OF_PACKAGES),
         # Their own folders, where they run from a checkout.
         *(Path(str(each.__file__)).resolve().parent for each in (torch, transformers)),
         Path(__file__).resolve().parents[2],

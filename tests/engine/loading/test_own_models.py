@@ -2,6 +2,8 @@
 
 import itertools
 import logging
+import os
+import subprocess
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
@@ -369,3 +371,24 @@ def test_modules_are_measured_as_people_hand_them_over(family, kind):
 def test_a_verdict_says_what_the_weights_are_held_in(dtype, told):
     result = measure(REQUEST, model=tiny.model("llama").to(dtype))
     assert told in result.verdict
+
+
+def test_packages_of_another_environment_are_installed_too(tmp_path):
+    """As in one that was made with --system-site-packages."""
+    for folder, expected in (("dist-packages", True), ("own", False)):
+        place = tmp_path / folder
+        place.mkdir()
+        (place / "somebodys.py").write_text("")
+        found = subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                "import somebodys; from coupling_core.engine.loading.code import is_installed; "
+                "print(is_installed('somebodys'))",
+            ],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(place), *sys.path])},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert found.stdout.strip() == str(expected)
