@@ -17,7 +17,7 @@ import torch
 import transformers
 
 _OF_PACKAGES = ("site-packages", "dist-packages")
-"""Names of folders into which packages are installed: an environment's, the user's, the system's."""
+"""Names of folders that hold packages: an environment's, the user's, the system's."""
 _PLACES = tuple(
     {
         *(Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib", "stdlib")),
