@@ -444,9 +444,10 @@ def depth_wise(name: str, result: Result) -> DepthResult:
     if isinstance(result, DepthResult):
         return result
     if not isinstance(result, Result):
+        tables = "; compare_models(table, a, b) compares two models of a table"
         raise InputError(
             f"{name} is a {type(result).__name__}: expected a result, as measure(...) or "
-            "Store().get(key) gives it"
+            f"Store().get(key) gives it{tables * hasattr(result, 'columns')}"
         )
     kind = result.request.kind
     between = "; it is compared with another one between the tokens of the same prompt"

@@ -18,6 +18,7 @@ from coupling_core.analysis.scores import MIN_PROMPTS, k_of, mean_interval
 from coupling_core.base.choosing import nearest
 from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
@@ -42,8 +43,8 @@ _EACH = {"each": True}
 """Marks what has a value for each prompt."""
 
 
-@dataclass(frozen=True, repr=False)
-class ModelComparison(Drawn):
+@dataclass(frozen=True, repr=False, eq=False)
+class ModelComparison(SameContent, Drawn):
     """How much more coupled one model is than another, over the prompts that both have.
 
     Args:

@@ -1,5 +1,7 @@
 """Means of a table of many prompts by what they are of."""
 
+import inspect
+import pickle
 import warnings
 
 import numpy as np
@@ -7,6 +9,7 @@ import pandas as pd
 import pytest
 
 from coupling_core import InputError, compare_models, mean_interval, means_by
+from coupling_core.analysis.compare import depth_wise
 
 
 def table(**columns):
@@ -143,3 +146,18 @@ def test_groups_of_few_prompts_are_told():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         means_by(many, "topic")
+
+
+def test_a_comparison_of_few_prompts_is_equal_to_itself_made_again():
+    """Its interval and its p are NaN, which equals nothing."""
+    rows = pd.concat([table(model=name, prompt=list("wxyz"), corrected=0.5) for name in "ab"])
+    rows["corrected"] = np.arange(8.0) ** 2
+    found, again = (compare_models(rows, "a", "b") for _ in range(2))
+    assert np.isnan(found.p)
+    assert found == again == pickle.loads(pickle.dumps(found))
+    assert found != compare_models(rows, "b", "a")
+
+
+def test_tables_are_compared_by_another_function():
+    with pytest.raises(InputError, match=r"A is a DataFrame: .*; compare_models\(table, a, b\) c"):
+        inspect.unwrap(depth_wise)("A", table())
