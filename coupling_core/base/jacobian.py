@@ -90,9 +90,10 @@ class BlockJacobian(SameContent, Told):
         held = self._shares.sum()
         failed = "" if self.certificate.certified else f" Not certified: {self.certificate.reason}."
         return (
-            f"The norm of J is {rounded(float(np.linalg.norm(self.J)))} and its largest singular "
-            f"values are {largest}; the first {len(self.s)} hold {percent(held)} of its squared "
-            f"norm.{_NORMED.get(self.final_norm, '')}{failed}"
+            "The norm of J, which is without the identity of the residual stream, is "
+            f"{rounded(float(np.linalg.norm(self.J)))} and its largest singular values are "
+            f"{largest}; the first {len(self.s)} hold {percent(held)} of its squared norm."
+            f"{_NORMED.get(self.final_norm, '')}{failed}"
         )
 
     @property
