@@ -185,7 +185,7 @@ def table_of_means(
     if out is not None:
         named = partial(_arrays, rows)
         axes = dict.fromkeys(("line", "prompt", *rows[0].mean), ("prompt",))
-        content = written(files.ending(out), partial(frame, rows), named, axes)
+        content = written(files.ending(out), partial(frame, rows), named, axes, alike(rows))
         if content is not None:  # `require_writable` has refused other endings
             files.write(out, content)
     more, show = together() if together else ({}, lambda: None)
@@ -280,6 +280,7 @@ def summary(rows: Sequence[Row], failed: Failed) -> dict[str, Any]:
     """What was measured and what was not, ready for JSON."""
     return {
         "n": len(rows),
+        "measured": alike(rows),
         "seconds": sum(row.seconds for row in rows),
         "load_seconds": sum(row.load_seconds for row in rows),
         "stored": all(row.stored for row in rows),
@@ -301,6 +302,12 @@ def summary(rows: Sequence[Row], failed: Failed) -> dict[str, Any]:
             for category, means in by_category(rows).items()
         },
     }
+
+
+def alike(rows: Sequence[Row]) -> dict[str, str | float]:
+    """Which model, what was measured and how that is looked at: what is the same of all prompts."""
+    first, others = rows[0].whose, [row.whose for row in rows[1:]]
+    return {name: one for name, one in first.items() if all(of.get(name) == one for of in others)}
 
 
 def frame(rows: Sequence[Row]) -> "DataFrame":

@@ -11,6 +11,7 @@ import numpy as np
 import psutil
 import pytest
 import tiny
+import xarray
 from waiting import PATIENCE, until
 
 from coupling_core import PathView, Request, View, measure
@@ -66,6 +67,11 @@ def test_the_means_of_each_category_are_told(run, folder, tmp_path, command):
     asked = (command, "--model", folder, "--prompts", path, *more)
     said = json.loads(run(*asked, "--json")[1])
     assert set(said["by_category"]) == {"fact", "story"}
+    assert (said["measured"]["model"], said["measured"]["final_norm"]) == ("tiny-llama", "include")
+    assert ("K" in said["measured"]) == (command == "depth")
+    assert "written     r.nc" in run(*asked, "--out", "r.nc")[1]
+    with xarray.open_dataset(tmp_path / "r.nc") as found:
+        assert found.attrs.items() >= said["measured"].items()
     for name, over in said["by_category"]["fact"].items():
         of_facts = [said["prompts"][i]["mean"][name] for i in (0, 2)]
         wanted = mean_interval(np.array(of_facts))

@@ -9,7 +9,7 @@ import typer
 from coupling_core.base.records import DEFAULT_MODEL, Request, parse_blocks
 from coupling_core.base.results import DepthResult
 from coupling_core.cli import files, options, reports
-from coupling_core.cli.terminal import ProgressBar
+from coupling_core.cli.terminal import ProgressBar, print_lines
 from coupling_core.kinds.depth import prompts
 from coupling_core.kinds.depth.views import FigureName, draw
 from coupling_core.measuring.measure import measure
@@ -71,6 +71,8 @@ def command(
         if out is not None:
             prompts.write(out, done)
         prompts.report(done, failed, as_json=as_json)
+        if out is not None and not as_json:
+            print_lines("", f"written     {out}")
         return
     with ProgressBar(blocks) as bar:
         found = measure(

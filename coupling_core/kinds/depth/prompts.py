@@ -156,7 +156,8 @@ def write(path: Path, done: list[Measured]) -> None:
         ComputeError: where the disk is full.
     """
     table = partial(many.frame, [m.row for m in done])
-    content = written(files.ending(path), table, partial(to_arrays, done), AXES)
+    about = many.alike([m.row for m in done])
+    content = written(files.ending(path), table, partial(to_arrays, done), AXES, about)
     if content is not None:  # `require_writable` has refused other endings
         files.write(path, content)
 
