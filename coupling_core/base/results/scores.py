@@ -415,7 +415,8 @@ class PositionScores(ScoreMap):
             return told + self._one_block_told()
         return told + (
             " Each pair of tokens has the mean over all pairs of blocks; between different tokens "
-            "that counts a block with itself, which is above chance in an untrained network too."
+            "that counts a block with itself, and there even an untrained network is far above "
+            "chance."
         )
 
     def _one_block_told(self) -> str:
@@ -424,8 +425,8 @@ class PositionScores(ScoreMap):
         if of.blocks[0] != of.blocks[1]:
             return ""
         return (
-            " They are of one block at different tokens, which is above chance in an untrained "
-            "network too."
+            " They are of one block at different tokens: there even an untrained network is far "
+            "above chance."
         )
 
     def _pairs_told(self) -> tuple[str, str]:
