@@ -209,7 +209,7 @@ def _show(drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool) -
         f"edges       {drawn.number_of_edges()} of {drawn.graph['pairs']} pairs at "
         f"{drawn.graph['threshold']:g} or more" + f", {missing} without a score" * bool(missing),
         f"communities {communities_words(drawn)}",
-        *([f"note        {last_block_words(drawn)}"] if last_block_words(drawn) else []),
+        *(f"note        {told}" for told in filter(None, [last_block_words(drawn)])),
         f"locality    {_locality(near)}",
         "",
     )

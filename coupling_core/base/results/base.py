@@ -184,9 +184,7 @@ class Result(Drawn):
     @property
     def final_norm_words(self) -> str:
         """Whether a final norm belongs to the last block, or that this model has none."""
-        if not self.provenance.get("final_norm", True):
-            return "no final norm"
-        return f"final norm {self.request.final_norm}d"
+        return norm_words(self.request, has_norm=bool(self.provenance.get("final_norm", True)))
 
     def token_words(self, token: int) -> str:
         """Which token (1..n) that is: its number, and its text."""
@@ -464,6 +462,11 @@ def require_result(result: object, wanted: type | tuple[type, ...], *kinds: str)
         f"{came} came where one of kind {' or '.join(map(repr, kinds))} is needed: "
         f"measure(..., kind={kinds[0]!r})"
     )
+
+
+def norm_words(request: Request, *, has_norm: bool) -> str:
+    """Whether a final norm belongs to the last block, or that the model has none."""
+    return f"final norm {request.final_norm}d" if has_norm else "no final norm"
 
 
 def named(model: str, seed: int | None) -> str:

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from coupling_core.base.jacobian import BlockJacobian
-from coupling_core.base.records import Request, resolve_block
+from coupling_core.base.records import resolve_block
 from coupling_core.base.results import DepthResult, Progress
-from coupling_core.base.results.base import named
+from coupling_core.base.results.base import named, norm_words
 from coupling_core.engine.jacobians.captured_block import Block
 from coupling_core.engine.jacobians.derivative_check import checked_jacobian
 from coupling_core.engine.jacobians.trace import trace_of
@@ -71,13 +71,10 @@ def one_block(asked: Resolved, loaded: LoadedModel, block: int) -> BlockJacobian
         token=traced.token,
         tokens=about["tokens"],
         model=named(str(asked.identity.get("name", request.model)), request.untrained),
-        final_norm=_norm_words(traced.kind.final_norm, request) if number == n else "",
+        final_norm=norm_words(request, has_norm=traced.kind.final_norm is not None)
+        if number == n
+        else "",
     )
-
-
-def _norm_words(norm: nn.Module | None, request: Request) -> str:
-    """Whether a model's final norm is in its last block."""
-    return "no final norm" if norm is None else f"final norm {request.final_norm}d"
 
 
 def measured_block(
