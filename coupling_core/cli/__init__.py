@@ -22,6 +22,7 @@
     reports    what is printed of a result            files       what --out writes
     stored     stored results by what people type     signals     Ctrl-C ends a command in order
     many       many prompts of one model              course      how far they are
+    rows       one row a prompt, their means         many_drawn    the figure of many prompts
     one_or_many    one prompt measured and told, or many averaged
     strict     options that would have no effect are refused
     commands   all of them together

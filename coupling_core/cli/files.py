@@ -29,7 +29,8 @@ if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
 FORMATS = (*ENDINGS, ".safetensors", ".html", ".pdf", ".svg", ".png")
 STDOUT = Path("-")
 """What --out calls standard output; CSV is written to it."""
-AGGREGATE_FORMATS = ENDINGS
+OF_MANY = (*ENDINGS, ".html", ".pdf", ".svg", ".png")
+"""Of many prompts no result is written."""
 
 
 def require_writable(path: Path | None, formats: tuple[str, ...], *, as_json: bool = False) -> None:
@@ -54,9 +55,9 @@ def require_writable(path: Path | None, formats: tuple[str, ...], *, as_json: bo
         return
     if path.suffix not in formats:
         json = "; --json prints JSON, for > to write" if path.suffix == ".json" else ""
-        of_many = formats == AGGREGATE_FORMATS and path.suffix in FORMATS
-        drawn = ": many prompts have a table, and a figure is of one, with --prompt" * of_many
-        raise InputError(f"--out ends in {', '.join(formats)}, and {path.name!r} came{json}{drawn}")
+        of_one = formats == OF_MANY and path.suffix in FORMATS
+        held = f": a {path.suffix} file holds the result of one prompt, with --prompt" * of_one
+        raise InputError(f"--out ends in {', '.join(formats)}, and {path.name!r} came{json}{held}")
     with writing(path):
         if path.is_dir():
             raise InputError(f"--out {path} is a folder: give a file")

@@ -1,5 +1,6 @@
 """`coupling graph`: the blocks of a model as a graph, weighted by their coupling at one token."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from coupling_core.analysis.graph import (
     require_threshold,
 )
 from coupling_core.analysis.locality import Locality, locality
+from coupling_core.analysis.over_prompts import OfPrompt, of_prompt
 from coupling_core.analysis.scores import definition_name, means, score_pairs
 from coupling_core.base.records import (
     DEFAULT_MODEL,
@@ -35,12 +37,15 @@ from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.showing import arrays_of
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import table_of_means
+from coupling_core.cli.many_drawn import listed as listed_as
+from coupling_core.cli.rows import Row
 from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:
     import networkx as nx
+    import plotly.graph_objects as go
 
 NUMBERS = (".graphml", *ENDINGS)
 FORMATS = (*NUMBERS, ".html", ".pdf", ".svg", ".png")
@@ -92,7 +97,7 @@ def graph(
     require_threshold(threshold)
     listed = options.prompt_or_prompts(prompt, image, many)
     view = options.view_of(k, definition, p, role)
-    formats = FORMATS if listed is None else files.AGGREGATE_FORMATS
+    formats = FORMATS if listed is None else files.OF_MANY
     files.require_writable(out, formats, as_json=as_json)
     asked = partial(
         Request,
@@ -114,10 +119,30 @@ def graph(
         return replace(options.at_its_k(view, k, result), blocks=shown)
 
     if listed is not None:
+        parts: list[OfPrompt] = []
+
+        def row(result: Result) -> dict[str, float]:
+            found = cast(DepthResult, result)
+            parts.append(of_prompt(found, look(found)))
+            return _row(found, look(found), corrected, threshold)
+
+        def drawing(_: Sequence[Row]) -> "go.Figure":
+            from coupling_core import figures  # plotly
+
+            return figures.mean_graph(
+                parts,
+                listed_as(many),
+                corrected=corrected,
+                threshold=threshold,
+                layout=layout,
+                color=color,
+                auto_range=auto_range,
+            )
+
         table_of_means(
             ask,
             listed,
-            lambda result: _row(cast(DepthResult, result), look(result), corrected, threshold),
+            row,
             Store(store),
             view_of=look,
             blocks=blocks,
@@ -125,6 +150,7 @@ def graph(
             fast=not plain,
             out=out,
             as_json=as_json,
+            drawing=drawing,
         )
         return
     request = ask(options.one_prompt(prompt, image))

@@ -1,79 +1,34 @@
 """Many prompts: each measured (a stored one is only read), told as it goes, stopped in order."""
 
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from coupling_core.analysis.exports import ENDINGS, written
-from coupling_core.analysis.exports.naming import facts
-from coupling_core.analysis.scores import MIN_PROMPTS, Interval, known_interval
+from coupling_core.analysis.exports import written
+from coupling_core.analysis.scores import MIN_PROMPTS, Interval
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import AnyView, Request
 from coupling_core.base.results import Progress, Result
 from coupling_core.cli import files
 from coupling_core.cli.course import Course
+from coupling_core.cli.many_drawn import DrawMany
+from coupling_core.cli.rows import (
+    Failed,
+    Row,
+    alike,
+    arrays,
+    by_category,
+    frame,
+    over_prompts,
+    summary,
+)
 from coupling_core.cli.signals import stopping
 from coupling_core.cli.terminal import print_json, print_lines, print_table, warn
 from coupling_core.measuring.many import Answers
-from coupling_core.sources.prompts import Prompt, own_cells, own_columns, repeated
+from coupling_core.sources.prompts import Prompt, repeated
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
-
-if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
-    from pandas import DataFrame
-
-FORMATS = ENDINGS
-
-
-@dataclass(frozen=True)
-class Row:
-    """One prompt's part in a table.
-
-    Args:
-        prompt: as it stands in its file.
-        key: of its result in the store.
-        stored: whether it was there before.
-        seconds: of computing; 0 where it was stored.
-        load_seconds: of loading the model; 0 where it was in memory already.
-        mean: its numbers, by name.
-        whose: which model, what was measured, and how that is looked at.
-    """
-
-    prompt: Prompt
-    key: str
-    stored: bool
-    seconds: float
-    load_seconds: float
-    mean: dict[str, float]
-    whose: dict[str, str | float]
-
-    @classmethod
-    def of(
-        cls,
-        prompt: Prompt,
-        result: Result,
-        mean: dict[str, float],
-        view: AnyView | None,
-        *,
-        stored: bool,
-    ) -> "Row":
-        """What a result says of its prompt, where it has been looked at so."""
-        seconds, load_seconds = (
-            0.0 if stored else float(result.provenance[name])
-            for name in ("seconds", "load_seconds")
-        )
-        whose = facts(result, view)
-        del whose["prompt"]
-        return cls(prompt, result.key, stored, seconds, load_seconds, mean, whose)
-
-
-Failed = dict[int, InputError | ComputeError]
-"""Errors by the line of the prompt."""
 
 
 def each(
@@ -154,6 +109,7 @@ def table_of_means(
     fast: bool,
     out: Path | None,
     as_json: bool,
+    drawing: DrawMany,
     together: Callable[[], tuple[dict[str, Any], Callable[[], None]]] | None = None,
 ) -> None:
     """Measure prompts, write a row of numbers each, and print their means over the prompts.
@@ -169,6 +125,7 @@ def table_of_means(
         fast: as `measure` has it.
         out: the file to write; None writes none.
         as_json: whether JSON is printed.
+        drawing: draws the figure of all, where one is written.
         together: what there is to say of all results together, once all were told to `row_of`: for
             JSON, and printed.
 
@@ -183,31 +140,30 @@ def table_of_means(
     each(ask, prompts, store, failed, device=device, fast=fast, blocks=blocks, take=take)
     rows.sort(key=lambda row: row.prompt.row)
     if out is not None:
-        named = partial(_arrays, rows)
+        named = partial(arrays, rows)
         axes = dict.fromkeys(("line", "prompt", *rows[0].mean), ("prompt",))
         content = written(files.ending(out), partial(frame, rows), named, axes, alike(rows))
-        if content is not None:  # `require_writable` has refused other endings
-            files.write(out, content)
+        files.write(out, content if content is not None else drawn(drawing, rows, out.suffix))
     more, show = together() if together else ({}, lambda: None)
     _report(rows, failed, more, as_json=as_json, out=out)
     if not as_json:
         show()
 
 
-def _arrays(rows: Sequence[Row]) -> dict[str, np.ndarray]:
-    return {
-        "line": np.array([row.prompt.row for row in rows]),
-        "prompt": np.array([row.prompt.words for row in rows]),
-        **{name: np.array([row.mean[name] for row in rows]) for name in rows[0].mean},
-    }
+def drawn(drawing: DrawMany, rows: Sequence[Row], ending: str) -> bytes:
+    """The figure of many prompts, as the content of a file with this ending."""
+    from coupling_core import figures  # plotly
+
+    return figures.render(drawing(rows), ending)
 
 
 def _report(
     rows: Sequence[Row], failed: Failed, more: dict[str, Any], *, as_json: bool, out: Path | None
 ) -> None:
-    over = _over(rows)
+    over = over_prompts(rows)
     if len(rows) < MIN_PROMPTS:
         warn(f"{len(rows)} prompts are fewer than {MIN_PROMPTS}: this is no claim about the model")
+    warn_of_uncertified(rows)
     if as_json:
         print_json(
             summary(rows, failed)
@@ -252,91 +208,12 @@ def show_categories(rows: Sequence[Row]) -> None:
     )
 
 
-def by_category(rows: Sequence[Row]) -> dict[str, dict[str, Interval]]:
-    """The mean of each number over the prompts of each category, where there are several.
-
-    Args:
-        rows: of prompts; the ones without a category are left out.
-    """
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        if row.prompt.category:
-            found.setdefault(row.prompt.category, []).append(row)
-    return {category: _over(of) for category, of in found.items()} if len(found) > 1 else {}
-
-
-def _over(rows: Sequence[Row]) -> dict[str, Interval]:
-    """The mean of each number over prompts, with its interval."""
-    return {
-        name: known_interval(np.array([row.mean[name] for row in rows])) for name in rows[0].mean
-    }
+def warn_of_uncertified(rows: Sequence[Row]) -> None:
+    """Say of how many prompts an SVD did not pass its checks."""
+    if n := sum(row.certified is False for row in rows):
+        told = "is not certified" if n == 1 else "are not certified"
+        warn(f"{n} of {len(rows)} prompts {told}: an SVD did not pass its checks")
 
 
 def _interval(one: Interval) -> str:
     return "none of one prompt" if one.n < 2 else f"{one.low:z.4f} to {one.high:z.4f}"
-
-
-def summary(rows: Sequence[Row], failed: Failed) -> dict[str, Any]:
-    """What was measured and what was not, ready for JSON."""
-    return {
-        "n": len(rows),
-        "measured": alike(rows),
-        "seconds": sum(row.seconds for row in rows),
-        "load_seconds": sum(row.load_seconds for row in rows),
-        "stored": all(row.stored for row in rows),
-        "key": [row.key for row in rows],
-        "prompts": [
-            {
-                "line": row.prompt.row,
-                "prompt": row.prompt.words,
-                "key": row.key,
-                "stored": row.stored,
-                "mean": row.mean,
-                **({"fields": own} if (own := _fields(row.prompt)) else {}),
-            }
-            for row in rows
-        ],
-        "failed": [{"line": line, "error": str(error)} for line, error in sorted(failed.items())],
-        "by_category": {
-            category: {name: vars(one) for name, one in means.items()}
-            for category, means in by_category(rows).items()
-        },
-    }
-
-
-def alike(rows: Sequence[Row]) -> dict[str, str | float]:
-    """Which model, what was measured and how that is looked at: what is the same of all prompts."""
-    first, others = rows[0].whose, [row.whose for row in rows[1:]]
-    return {name: one for name, one in first.items() if all(of.get(name) == one for of in others)}
-
-
-def frame(rows: Sequence[Row]) -> "DataFrame":
-    """A row a prompt: its line and text, the columns of its file, its means, whose they are.
-
-    A column of the file that is named as one of ours has `prompt_` before it.
-    """
-    from pandas import DataFrame
-
-    ours = ("line", "prompt", *rows[0].mean, *rows[0].whose, "key")
-    own = own_columns([_fields(row.prompt) for row in rows], ours)
-    return DataFrame(
-        [
-            {"line": row.prompt.row, "prompt": row.prompt.words}
-            | {name: _cell(value) for name, value in own_cells(_fields(row.prompt), own).items()}
-            | row.mean
-            | row.whose
-            | {"key": row.key}
-            for row in rows
-        ]
-    )
-
-
-def _fields(prompt: Prompt) -> dict[str, Any]:
-    """What the prompt's file says of it beside its text."""
-    known = {"category": prompt.category or None, "difficulty": prompt.difficulty}
-    return {name: value for name, value in known.items() if value is not None} | dict(prompt.fields)
-
-
-def _cell(value: Any) -> Any:
-    """A value as a cell: what JSON nests, as its text."""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value

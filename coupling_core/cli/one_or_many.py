@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from coupling_core.base.records import AnyView, Request
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import table_of_means
+from coupling_core.cli.many_drawn import DrawMany
 from coupling_core.cli.terminal import ProgressBar
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
@@ -24,6 +25,7 @@ def answer(
     view: AnyView,
     row: Callable[[Any, Any], dict[str, float]],
     drawing: Callable[[Any], "Callable[[], go.Figure]"],
+    drawing_many: DrawMany,
     store: Path | None,
     device: str | None,
     fast: bool,
@@ -40,6 +42,7 @@ def answer(
         view: how a result is looked at.
         row: the numbers of a result in the view, by name, of which means are told.
         drawing: what draws the figure of a result; it refuses what the result does not have.
+        drawing_many: what draws the figure of many.
         store: the store's folder; None is the usual one.
         device: where to compute.
         fast: as `measure` has it.
@@ -50,7 +53,7 @@ def answer(
         InputError, ComputeError, Cancelled: as `measure` and `table_of_means`.
     """
     listed = options.prompt_or_prompts(prompt, image, many)
-    formats = files.FORMATS if listed is None else files.AGGREGATE_FORMATS
+    formats = files.FORMATS if listed is None else files.OF_MANY
     files.require_writable(out, formats, as_json=as_json)
     shelf = Store(store)
     if listed is not None:
@@ -64,6 +67,7 @@ def answer(
             fast=fast,
             out=out,
             as_json=as_json,
+            drawing=drawing_many,
         )
         return
     request = ask(options.one_prompt(prompt, image))

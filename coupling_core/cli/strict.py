@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperCommand
 
 from coupling_core.analysis.exports import ENDINGS
+from coupling_core.cli.many_drawn import OF_MANY
 from coupling_core.store.archive import SUFFIX
 
 ALONE = ("edit", "out")
@@ -36,4 +37,17 @@ class Strict(TyperCommand):
                 "of the command's own table; --json has those of every figure"
             )
             raise typer.BadParameter(told, ctx=ctx, param=figure)
+        if figure and ctx.params.get("many") is not None:
+            _require_of_many(ctx, figure)
         return rest
+
+
+def _require_of_many(ctx: Any, option: Any) -> None:
+    """Refuse a figure that there is of one prompt alone."""
+    offered = OF_MANY.get(str(ctx.info_name), ())
+    came = ctx.params["figure"]
+    if came in offered:
+        return
+    instead = f"choose {', '.join(offered)}" if offered else "without it, each stands in one figure"
+    told = f"{came} is a figure of one prompt, and --prompts gives many: {instead}"
+    raise typer.BadParameter(told, ctx=ctx, param=option)

@@ -95,6 +95,7 @@ def mean_graph(
     """
     found, view = mean_scores([part.scores for part in parts]), _view(parts)
     about: dict[str, str | float] = {"model": parts[0].model, "prompts": len(parts), "K": view.k}
+    about["final_norm"] = parts[0].final_norm
     drawn = scores_graph(found, parts[0].n_blocks, about, corrected=corrected, threshold=threshold)
     return graph_of(
         drawn,
@@ -136,7 +137,7 @@ def prompt_strip(
         title: of the axis, with its unit.
         origin: the "title" and the "source" of the figure's file.
         terms: definition and K, set smaller under the title.
-        chance: what the number is by chance; None where that means nothing.
+        chance: what the number is by chance, or in an ideal case; None where there is neither.
         selected: the prompt to mark; 0 is none.
         beside: the numbers of another model with the same prompts.
         other: what to call that one.
@@ -344,6 +345,6 @@ def _strip_caption(n: int, without: int, over: Interval, chance: float | None, z
     told = "A dot is a prompt. The red line is the mean over the prompts"
     told += ", the band its 95\u00a0% interval." if np.isfinite(over.low) else "."
     if chance is not None:
-        value = "0" if chance == 0 else f"{rounded(chance)}, the mean of the prompts' floors"
-        told += f" The dotted line is {zero}: {value}."
+        floors = ", the mean of the prompts' floors" * (zero == "chance" and chance != 0)
+        told += f" The dotted line is {zero}: {rounded(chance) if chance else 0}{floors}."
     return told + f" {counted(without)} without a number." * bool(without)

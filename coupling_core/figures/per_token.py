@@ -29,16 +29,20 @@ class Number:
         log: whether the axis is logarithmic.
         line: what a number is compared with: the value that an ideal path has; None where the
             axis cannot show it.
+        ideal: what that path is, or has.
     """
 
     title: str
     values: Callable[[TrajectoryResult], Float[np.ndarray, " token"]]
     log: bool = False
     line: float | None = None
+    ideal: str = ""
 
 
 NUMBERS: dict[PathNumber, Number] = {
-    "line-shape": Number("Line-shape score (1 is a line)", lambda r: r.line_shape, line=1.0),
+    "line-shape": Number(
+        "Line-shape score (1 is a line)", lambda r: r.line_shape, line=1.0, ideal="a straight path"
+    ),
     "expodistance": Number(
         "Expodistance (0 is even growth)",
         lambda r: trajectory.expodistance(r.norms),
@@ -48,6 +52,7 @@ NUMBERS: dict[PathNumber, Number] = {
         "Variation of the steps (0 is equal steps)",
         lambda r: trajectory.equidistance(r.step_lengths),
         line=0.0,
+        ideal="equal steps",
     ),
 }
 

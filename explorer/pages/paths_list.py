@@ -136,6 +136,7 @@ def _numbers(listed: PromptList, found: Mapping[int, Paths], group: Group) -> ov
         group.number.replace("-", "_"),
         {"title": whose, "source": f"{whose} · {first.final_norm}"},
         chance=NUMBERS[group.number].line,
+        zero=NUMBERS[group.number].ideal,
     )
 
 

@@ -59,7 +59,8 @@ class Numbers:
         column: its name in a table.
         origin: the "title" and the "source" of files.
         terms: definition and K; "" where it has none.
-        chance: what it is by chance; None where that means nothing.
+        chance: what it is by chance, or in an ideal case; None where there is no such value.
+        zero: what has that value.
         beside: the same of another model with the same prompts, where there is one.
         other: what to call that one, "trained" or "untrained".
         other_chance: what its number is by chance, where that is another one.
@@ -72,6 +73,7 @@ class Numbers:
     origin: Mapping[str, object]
     terms: str = ""
     chance: float | None = None
+    zero: str = "chance"
     beside: Mapping[int, float] = field(default_factory=dict)
     other: str = ""
     other_chance: float | None = None
@@ -152,7 +154,8 @@ def tell(numbers: Numbers, what: str, verdict: Verdict | None = None) -> None:
         st.caption(with_minus(f"{plain(verdict.reason)} {spread}"))
     else:
         mean = f"Over {counted(over.n)}, the mean {plain(what)} is **{interval_words(over)}**"
-        mean += f", where chance gives {rounded(numbers.chance)}." if numbers.chance else "."
+        gives = "chance gives" if numbers.zero == "chance" else f"{numbers.zero} would have"
+        mean += f", where {gives} {rounded(numbers.chance)}." if numbers.chance else "."
         st.markdown(with_minus(f"{mean} {spread}"))
     if few := few_words(over.n):
         st.warning(few, icon=":material/warning:")
@@ -285,6 +288,7 @@ def strip_of(numbers: Numbers, nth: int) -> None:
         beside=dict(numbers.beside),
         other=numbers.other,
         other_chance=numbers.other_chance,
+        zero=numbers.zero,
         name="prompts, untrained" if numbers.is_twin else "prompts",
     )
     draw(figure, "prompts", None, lambda: numbers.table().set_index("number"), picks=("nth",))
@@ -398,9 +402,9 @@ def means(
         {"title": whose(parts, listed.title), "source": source(parts, listed.title, view)},
         score_terms(view),
         0.0 if corrected else _floor(parts),
-        beside,
-        other,
-        _floor(list(twin.values())) if twin and not corrected else None,
+        beside=beside,
+        other=other,
+        other_chance=_floor(list(twin.values())) if twin and not corrected else None,
     )
 
 

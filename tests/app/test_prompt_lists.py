@@ -381,6 +381,10 @@ def test_paths_of_a_list(open_page: Open, model: dict[str, str]) -> None:
     app = settled(press(app, "Compute all 4 prompts"))
     assert not app.exception
     assert list(charts(app)) == ["prompts", "line-shape-by-depth"]
+    told = words(app)
+    assert ", where a straight path would have 1.000. The lowest is prompt" in told
+    assert "The dotted line is a straight path: 1.000." in told
+    assert "chance" not in told
     app.segmented_control(key="along@trajectories-list").set_value("growth").run()
     assert list(charts(app)) == ["prompts", "growth"]
     assert "expodistance" in words(app)

@@ -573,12 +573,6 @@ def test_an_aggregate_as_npz_has_mean_matrices(depth, listed, tmp_path, folder):
     assert list(arrays["blocks"]) == [1, 2, 3, 4]
 
 
-def test_an_aggregate_is_no_figure(depth, listed):
-    assert "--out ends in .npz, .nc, .csv, .parquet" in complaint(
-        depth("--prompts", listed, "--out", "r.svg")
-    )
-
-
 # ---- the store
 
 

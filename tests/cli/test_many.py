@@ -6,21 +6,25 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import psutil
 import pytest
 import tiny
 import xarray
 from waiting import PATIENCE, until
 
-from coupling_core import PathView, Request, View, measure
+from coupling_core import PathView, Request, Store, View, figures, means_by, measure
 from coupling_core.analysis.scores import mean_interval
 from coupling_core.base import pace
 from coupling_core.base.cores import cores
 from coupling_core.base.units import about
+from coupling_core.figures.by_depth import CURVES
 from coupling_core.kinds.tokens import export as tokens_export
 from coupling_core.kinds.trajectory import export as trajectory_export
+from coupling_core.kinds.trajectory.prompts import BY_DEPTH
 from coupling_core.measuring import many
 
 PROMPTS = ("The cat sat on the mat", "the dog lay down", "a bird sang at dawn")
@@ -86,12 +90,166 @@ def test_the_means_of_each_category_are_told(run, folder, tmp_path, command):
     assert "category" not in run(*asked)[1]
 
 
-def test_a_figure_of_many_prompts_is_refused_with_the_reason(run, folder, listed):
-    status, _, err = run("depth", "--model", folder, "--prompts", listed, "--out", "many.svg")
+def test_a_result_is_of_one_prompt(run, folder, listed):
+    asked = ("depth", "--model", folder, "--prompts", listed, "--out")
+    status, _, err = run(*asked, "many.safetensors")
     assert status == 2
-    assert "'many.svg' came: many prompts have a table, and a figure is of one" in err
-    _, _, err = run("depth", "--model", folder, "--prompts", listed, "--out", "many.xlsx")
-    assert "a figure is of one" not in err
+    assert "a .safetensors file holds the result of one prompt, with --prompt" in err
+    _, _, err = run(*asked, "many.xlsx")
+    assert "of one prompt" not in err
+
+
+def drawn(monkeypatch, run, *asked):
+    """The figure of many prompts that a command writes, before it becomes a file."""
+    found, render = [], figures.render
+
+    def keep(figure, ending, *more):
+        found.append(figure)
+        return render(figure, ending, *more)
+
+    monkeypatch.setattr(figures, "render", keep)
+    status, out, err = run(*asked, "--out", "many.html")
+    assert status == 0, err
+    assert "written     many.html" in out
+    (figure,) = found
+    return figure
+
+
+@pytest.fixture
+def scored(folder):
+    """What each prompt gives at K = 4, measured one by one."""
+    return [measure(Request(p, model=str(folder), k=4)).scores(k=4) for p in PROMPTS]
+
+
+@pytest.mark.parametrize("name", ["corrected", "coupling"])
+def test_the_map_of_many_prompts_is_their_mean(monkeypatch, run, folder, listed, scored, name):
+    raw = ("--raw",) if name == "coupling" else ()
+    figure = drawn(
+        *(monkeypatch, run, "depth", "--model", folder, "--prompts", listed, "--k", 4, *raw)
+    )
+    wanted = np.mean([getattr(one, name) for one in scored], axis=0)
+    shown = np.array(figure.data[0].z, dtype=float)
+    apart = ~np.eye(len(wanted), dtype=bool)
+    assert shown[apart] == pytest.approx(wanted[apart], abs=1e-6)
+    assert "mean over 3 prompts of own.csv" in figure.layout.meta["source"]
+
+
+def test_the_graph_of_many_prompts_is_of_their_mean(monkeypatch, run, folder, listed, scored):
+    how = ("--k", 4, "--raw", "--threshold", 0.47, "--layout", "circle")
+    figure = drawn(monkeypatch, run, "graph", "--model", folder, "--prompts", listed, *how)
+    mean = np.mean([one.coupling for one in scored], axis=0)
+    weight = (mean + mean.T) / 2
+    expected = np.argwhere(np.triu(weight >= 0.47, 1)) + 1
+    (edges,) = [trace for trace in figure.data if trace.name == "edges"]
+    assert sorted(map(tuple, edges.customdata)) == sorted(map(tuple, expected))
+    last = sum(len(weight) in pair for pair in expected)
+    assert 0 < last < len(expected)
+    assert (
+        f"{last} of {len(expected)} edges {'is' if last == 1 else 'are'} of block 4"
+        in figure.layout.meta["summary"]
+    )
+
+
+OF_ONE_NUMBER = {
+    "tokens": ("corrected", "--block", 2, "--k", 4),
+    "trajectory": ("line_shape",),
+    "trajectory --figure equidistance": ("equidistance",),
+    "spectrum": ("departure",),
+    "perturbation": ("radius",),
+    "whatif": ("interchange_kl",),
+    "directions": ("writes_beyond",),
+}
+
+
+@pytest.mark.parametrize("command", OF_ONE_NUMBER)
+def test_a_figure_of_many_prompts_has_a_dot_for_each(monkeypatch, run, folder, listed, command):
+    name, *more = OF_ONE_NUMBER[command]
+    asked = (*command.split(), "--model", folder, "--prompts", listed, *more)
+    figure = drawn(monkeypatch, run, *asked)
+    plain = [part for part in command.split()[:1]]
+    said = json.loads(run(*plain, "--model", folder, "--prompts", listed, *more, "--json")[1])
+    numbers = {one["line"]: one["mean"][name] for one in said["prompts"]}
+    known = {line: value for line, value in numbers.items() if value is not None}
+    (dots,) = [trace for trace in figure.data if trace.name == "prompts"]
+    shown = dict(zip(dots.customdata.ravel().tolist(), dots.x, strict=True))
+    assert shown == pytest.approx(known, rel=1e-5)
+    lines = [shape for shape in figure.layout.shapes if shape.name == "mean"]
+    assert known
+    assert lines[0].x0 == pytest.approx(said["over_prompts"][name]["mean"], rel=1e-5)
+    assert "the mean of the prompts' floors" not in figure.layout.meta["caption"]
+    assert "3 prompts of own.csv" in figure.layout.meta["source"]
+
+
+def test_raw_scores_of_tokens_stand_beside_their_floors(monkeypatch, run, folder, listed):
+    how = ("--model", folder, "--prompts", listed, "--block", 2, "--k", 4)
+    caption = drawn(monkeypatch, run, "tokens", *how, "--raw").layout.meta["caption"]
+    chance = json.loads(run("tokens", *how, "--json")[1])["over_prompts"]["chance"]["mean"]
+    assert f"The dotted line is chance: {chance:.3f}, the mean of the prompts' floors" in caption
+
+
+@pytest.mark.parametrize("name", BY_DEPTH)
+def test_curves_of_many_prompts_are_the_mean_of_their_medians(
+    monkeypatch, run, folder, listed, name
+):
+    asked = ("trajectory", "--model", folder, "--prompts", listed, "--figure", name)
+    if name == "line-shape-by-depth":  # this model is too shallow for it
+        status, _, err = run(*asked, "--out", "many.html")
+        assert status == 2
+        assert "choose another, such as line-shape" in err
+        return
+    figure = drawn(monkeypatch, run, *asked)
+    each = [measure(Request(p, model=str(folder), kind="trajectory")) for p in PROMPTS]
+    wanted = np.mean([np.nanmedian(CURVES[name].values(one), axis=1) for one in each], axis=0)
+    (mean,) = [trace for trace in figure.data if trace.name == "mean over prompts"]
+    assert np.array(mean.y, dtype=float) == pytest.approx(wanted, rel=1e-5, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (("depth", "--figure", "spectrum"), "choose scores"),
+        (("graph", "--figure", "locality"), "choose graph"),
+        (("trajectory", "--figure", "paths-3d"), "choose line-shape, expodistance"),
+        (("tokens", "--figure", "grid"), "without it, each stands in one figure"),
+    ],
+)
+def test_a_figure_of_one_prompt_is_not_drawn_of_many(run, folder, listed, asked, told):
+    status, _, err = run(*asked, "--model", folder, "--prompts", listed, "--out", "many.html")
+    assert status == 2
+    assert f"{asked[-1]} is a figure of one prompt, and --prompts gives many: {told}" in err
+
+
+@pytest.mark.parametrize(
+    ("command", "measure", "k"),
+    [
+        (("depth", "--k", 4), "corrected", 4),
+        (("tokens", "--k", 4), "corrected", 4),
+        (("trajectory",), "line_shape", None),
+        (("graph", "--k", 4), "edges", 4),
+    ],
+)
+def test_a_table_of_prompts_goes_on_in_python(run, folder, listed, tmp_path, command, measure, k):
+    assert run(*command, "--model", folder, "--prompts", listed, "--out", "r.csv")[0] == 0
+    table = pd.read_csv(tmp_path / "r.csv")
+    found = means_by(table, "topic", measure=measure)
+    assert found["topic"].tolist() == ["t0", "t1", "t2"]
+    assert found["mean"].tolist() == pytest.approx(table[measure].tolist())
+    assert (found.attrs["model"], found.attrs.get("k")) == ("tiny-llama", k)
+
+
+def test_an_svd_that_fails_its_checks_is_told_of_many_prompts(run, folder, listed, tmp_path):
+    asked = ("depth", "--model", folder, "--prompts", listed, "--k", 4)
+    assert "not certified" not in run(*asked, "--out", "r.csv")[2]
+    assert [row["certified"] for row in rows(tmp_path / "r.csv")] == ["True"] * 3
+    key = rows(tmp_path / "r.csv")[1]["key"]
+    store = Store()
+    result = store.get(key)
+    bad = replace(result.certificates[0], certified=False, reason="planted")
+    store.put(replace(result, certificates=(bad, *result.certificates[1:])))
+    status, out, err = run(*asked, "--json")
+    assert status == 0
+    assert "1 of 3 prompts is not certified: an SVD did not pass its checks" in err
+    assert [one["certified"] for one in json.loads(out)["prompts"]] == [True, False, True]
 
 
 def test_tokens_of_many_prompts_are_the_same_as_each(run, folder, listed):
@@ -117,8 +275,6 @@ def test_graphs_of_many_prompts_are_the_same_as_each(run, folder, listed, tmp_pa
         assert float(row["neighbours"]) == pytest.approx(found["locality"]["mean"][0], rel=1e-5)
         alone = measure(Request(prompt, model=str(folder), k=4)).scores(k=4, blocks="1-3").mean()
         assert float(row["corrected"]) == pytest.approx(alone.corrected, rel=1e-5)
-    status, _, err = run("graph", *how, "--prompts", listed, "--out", "g.svg")
-    assert (status, "g.svg" in err or "ends in" in err) == (2, True)
 
 
 @pytest.mark.parametrize("command", ["depth", "tokens", "graph"])
@@ -208,12 +364,12 @@ def test_what_grows_with_the_square_is_estimated_before(run, folder, monkeypatch
 
 
 def test_ctrl_c_while_a_result_is_looked_at_is_told_alike(run, folder, tmp_path, monkeypatch):
-    from coupling_core.kinds.trajectory import command
+    from coupling_core.kinds.trajectory import prompts
 
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "row", interrupted)
+    monkeypatch.setattr(prompts, "row", interrupted)
     listed = tmp_path / "some.txt"
     listed.write_text("the cat\na dog\nthe mat")
     status, _, err = run("trajectory", "--model", folder, "--prompts", listed)

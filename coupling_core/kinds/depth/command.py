@@ -62,14 +62,12 @@ def command(
         return asked(text, token=options.token_of(token, text))
 
     shelf = Store(store)
-    files.require_writable(
-        out, files.FORMATS if many is None else files.AGGREGATE_FORMATS, as_json=as_json
-    )
+    files.require_writable(out, files.FORMATS if many is None else files.OF_MANY, as_json=as_json)
     if listed is not None:
         look = partial(options.at_its_k, view, k)
         done, failed = prompts.measure_all(ask, listed, look, blocks, shelf, device, fast=not plain)
         if out is not None:
-            prompts.write(out, done)
+            prompts.write(out, done, many, corrected=corrected)
         prompts.report(done, failed, as_json=as_json)
         if out is not None and not as_json:
             print_lines("", f"written     {out}")

@@ -10,25 +10,23 @@ import numpy as np
 
 from coupling_core.analysis.exports import written
 from coupling_core.analysis.over_prompts import (
-    TokenMeasured,
+    OfPrompt,
     mean_scores,
-    token_measured,
+    of_prompt,
     token_words,
 )
 from coupling_core.analysis.scores import (
     MIN_PROMPTS,
     Interval,
-    Scores,
     definition_name,
     mean_interval,
     means,
-    score_pairs,
 )
 from coupling_core.base.records import Request, View, parse_blocks
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.results.scores import MEASURES
-from coupling_core.cli import files, many
-from coupling_core.cli.many import Failed, Row
+from coupling_core.cli import files, many, many_drawn, rows
+from coupling_core.cli.rows import Failed, Row
 from coupling_core.cli.terminal import print_json, print_lines, warn
 from coupling_core.sources.prompts import Prompt
 from coupling_core.store.disk import Store
@@ -47,13 +45,11 @@ class Measured:
 
     Args:
         row: the prompt, its means over l != l', and its result's key.
-        found: the scores of the view.
-        at: the token that was measured.
+        of: what is kept of its result.
     """
 
     row: Row
-    found: Scores
-    at: TokenMeasured
+    of: OfPrompt
 
 
 def measure_all(
@@ -89,10 +85,9 @@ def measure_all(
     def take(prompt: Prompt, of: Result, stored: bool) -> None:
         result = cast(DepthResult, of)
         shown = replace(look(result), blocks=parse_blocks(blocks, result.n_blocks))
-        found = score_pairs(result, shown)
-        row = Row.of(prompt, result, dict(means(found)), shown, stored=stored)
-        # Of many, results fill the memory.
-        done.append(Measured(row, replace(found, result=None), token_measured(result)))
+        one = of_prompt(result, shown)
+        row = Row.of(prompt, result, dict(means(one.scores)), shown, stored=stored)
+        done.append(Measured(row, one))
 
     many.each(ask, prompts, store, failed, device=device, fast=fast, blocks=blocks, take=take)
     return sorted(done, key=lambda each: each.row.prompt.row), failed
@@ -101,19 +96,20 @@ def measure_all(
 def report(done: list[Measured], failed: Failed, *, as_json: bool) -> None:
     """Print the aggregate, and warn where there are too few prompts for a claim."""
     over = {name: mean_interval(_column(done, name)) for name in MEASURES}
-    view = cast(View, done[0].found.view)
+    view = cast(View, done[0].of.scores.view)
     if not over["coupling"].enough:
         warn(
             f"{len(done)} prompts are fewer than {MIN_PROMPTS}: a few can overstate coupling, so "
             "this is no claim about the model"
         )
+    many.warn_of_uncertified([m.row for m in done])
     if as_json:
         print_json(_summary(done, failed, view, over))
         return
     print_lines(
         f"prompts     {len(done)} measured, {sum(m.row.stored for m in done)} of them from the "
         "store" + f", {len(failed)} left out" * bool(failed),
-        f"token       {token_words([m.at for m in done])}",
+        f"token       {token_words([m.of.at for m in done])}",
         f"score       {definition_name(view)}, K = {view.k}, mean over l != l'",
         f"{'':18}{'mean':>8}{'median':>9}   95\u00a0% interval",
         *(_row(name, over[name]) for name in MEASURES),
@@ -130,13 +126,13 @@ def _row(name: str, over: Interval) -> str:
 def _summary(
     done: list[Measured], failed: Failed, view: View, over: dict[str, Interval]
 ) -> dict[str, Any]:
-    return many.summary([m.row for m in done], failed) | {
+    return rows.summary([m.row for m in done], failed) | {
         "enough": over["coupling"].enough,
         "k": view.k,
         "definition": view.definition,
         "p": view.p,
         "role": view.role,
-        "blocks": done[0].found.blocks,
+        "blocks": done[0].of.scores.blocks,
         "over_prompts": {name: asdict(interval) for name, interval in over.items()},
         **mean_matrices(done),
     }
@@ -144,22 +140,34 @@ def _summary(
 
 def mean_matrices(done: list[Measured]) -> dict[str, np.ndarray]:
     """Raw score, chance floor and corrected score of each pair, as means over the prompts."""
-    found = mean_scores([m.found for m in done])
+    found = mean_scores([m.of.scores for m in done])
     return {name: getattr(found, name) for name in MEASURES}
 
 
-def write(path: Path, done: list[Measured]) -> None:
-    """Write the aggregate: arrays of means and of each prompt, or a table with a row a prompt.
+def write(path: Path, done: list[Measured], file: Path | None, *, corrected: bool) -> None:
+    """Write the aggregate: arrays of means and of each prompt, a row a prompt, or the mean map.
+
+    Args:
+        path: where to.
+        done: what was measured.
+        file: that the prompts came from.
+        corrected: whether the map is of chance-corrected scores.
 
     Raises:
         InputError: where the file cannot be written.
         ComputeError: where the disk is full.
     """
-    table = partial(many.frame, [m.row for m in done])
-    about = many.alike([m.row for m in done])
+    table = partial(rows.frame, [m.row for m in done])
+    about = rows.alike([m.row for m in done])
     content = written(files.ending(path), table, partial(to_arrays, done), AXES, about)
-    if content is not None:  # `require_writable` has refused other endings
-        files.write(path, content)
+    files.write(path, content if content is not None else _mean_map(path, done, file, corrected))
+
+
+def _mean_map(path: Path, done: list[Measured], file: Path | None, corrected: bool) -> bytes:
+    from coupling_core import figures  # plotly
+
+    parts, listed = [m.of for m in done], many_drawn.listed(file)
+    return figures.render(figures.mean_map(parts, listed, corrected=corrected), path.suffix)
 
 
 def to_arrays(done: list[Measured]) -> dict[str, np.ndarray]:
@@ -169,7 +177,7 @@ def to_arrays(done: list[Measured]) -> dict[str, np.ndarray]:
         mean_matrices(done)
         | per_prompt
         | {
-            "blocks": np.array(done[0].found.blocks),
+            "blocks": np.array(done[0].of.scores.blocks),
             "lines": np.array([m.row.prompt.row for m in done]),
             "prompts": np.array([m.row.prompt.words for m in done]),
         }

@@ -10,6 +10,7 @@ from coupling_core.base.records import DEFAULT_MODEL, DirectionsView, Request
 from coupling_core.base.results import DirectionsResult
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import table_of_means
+from coupling_core.cli.many_drawn import Drawn, strip
 from coupling_core.cli.terminal import ProgressBar, print_json
 from coupling_core.kinds.directions import report
 from coupling_core.kinds.directions.prompts import PromptsTogether
@@ -21,6 +22,8 @@ if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
     import plotly.graph_objects as go
 
 Side = Literal["u", "v"]
+
+_OF_MANY = Drawn("writes_beyond", "Directions written that say more than chance (share, 0 to 1)")
 
 
 def command(
@@ -98,7 +101,7 @@ def command(
     at = () if sizes is None else options.numbers(sizes, float, "sizes", "numbers such as 0.1,0.5")
     tries = Tries(view, side, component, at, takes_out, shared, export, imported)
     tries.require_possible(of_many=listed is not None, out=out)
-    formats = files.FORMATS if listed is None else files.AGGREGATE_FORMATS
+    formats = files.FORMATS if listed is None else files.OF_MANY
     files.require_writable(out, formats, as_json=as_json)
     files.require_writable(export, (".safetensors",))
     if listed is not None:
@@ -112,6 +115,7 @@ def command(
             fast=True,
             out=out,
             as_json=as_json,
+            drawing=partial(strip, _OF_MANY, many),
             together=prompts.told,
         )
         return

@@ -7,9 +7,12 @@ import typer
 
 from coupling_core.base.records import DEFAULT_MODEL, AnyView, Request
 from coupling_core.cli import options
+from coupling_core.cli.many_drawn import Drawn, strip
 from coupling_core.cli.one_or_many import answer
 from coupling_core.kinds.perturbation.export import row
 from coupling_core.kinds.perturbation.views import TENTH, FigureName, draw
+
+_OF_MANY = Drawn("radius", "Perturbation radius (norms of the embedding)")
 
 
 def command(
@@ -54,6 +57,7 @@ def command(
         view=AnyView(),
         row=row,
         drawing=lambda result: partial(draw, result, figure, size),
+        drawing_many=partial(strip, _OF_MANY, many),
         store=store,
         device=device,
         fast=not plain,

@@ -7,9 +7,12 @@ import typer
 
 from coupling_core.base.records import DEFAULT_MODEL, AnyView, Request
 from coupling_core.cli import options
+from coupling_core.cli.many_drawn import Drawn, strip
 from coupling_core.cli.one_or_many import answer
 from coupling_core.kinds.spectrum.export import row
 from coupling_core.kinds.spectrum.views import FigureName, draw
+
+_OF_MANY = Drawn("departure", "Departure from normality (0 is normal)", 0.0, "a normal map")
 
 
 def command(
@@ -51,6 +54,7 @@ def command(
         view=AnyView(),
         row=row,
         drawing=lambda result: partial(draw, result, figure),
+        drawing_many=partial(strip, _OF_MANY, many),
         store=store,
         device=device,
         fast=not plain,

@@ -11,6 +11,7 @@ from coupling_core.base.results import Result, TokenMeansResult, TokensResult
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.forewarning import forewarn
 from coupling_core.cli.many import table_of_means
+from coupling_core.cli.many_drawn import score, strip
 from coupling_core.cli.terminal import ProgressBar
 from coupling_core.kinds.tokens.export import row
 from coupling_core.kinds.tokens.views import OF_A_PAIR, FigureName, draw, of_a_pair
@@ -90,7 +91,7 @@ def command(
     if block is None:
         require_kept(view)
         _require_pair(figure)
-    formats = files.FORMATS if listed is None else files.AGGREGATE_FORMATS
+    formats = files.FORMATS if listed is None else files.OF_MANY
     files.require_writable(out, formats, as_json=as_json)
     shelf = Store(store)
     if listed is not None:
@@ -104,6 +105,7 @@ def command(
             fast=not plain,
             out=out,
             as_json=as_json,
+            drawing=partial(strip, score(corrected=corrected), many),
         )
         return
     asked = resolve(ask(options.one_prompt(prompt, image)))

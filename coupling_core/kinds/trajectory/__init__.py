@@ -1,4 +1,7 @@
-"""Trajectories: the path of every token through the blocks."""
+"""Trajectories: the path of every token through the blocks.
+
+Of many prompts, `prompts` has the figure.
+"""
 
 from coupling_core.base.kinds import KindOfResult
 from coupling_core.base.records import PathView

@@ -10,7 +10,7 @@ from coupling_core.base.records import DEFAULT_MODEL, Fit, Part, PathView, Reque
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.cli import options
 from coupling_core.cli.one_or_many import answer
-from coupling_core.kinds.trajectory.export import row
+from coupling_core.kinds.trajectory.prompts import PathsTogether
 from coupling_core.kinds.trajectory.views import FigureName, draw
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
@@ -64,14 +64,16 @@ def command(
         number = resolve_token(token, len(result.tokens))
         return partial(draw, result, view, figure, number)
 
+    of_many = PathsTogether(figure, many)
     answer(
         ask,
         prompt,
         image,
         many,
         view=view,
-        row=row,
+        row=of_many.row,
         drawing=drawing,
+        drawing_many=of_many.draw,
         store=store,
         device=device,
         fast=not plain,

@@ -87,7 +87,7 @@ def maker(result: TrajectoryResult, view: PathView, figure: FigureName, token: i
     return partial(figures.by_depth, result, figure, token=token)
 
 
-def _require_depth(result: TrajectoryResult, figure: FigureName) -> None:
+def require_depth(result: TrajectoryResult, figure: FigureName) -> None:
     """Refuse a figure that would have no line, since too few states follow one another."""
     if figure == "line-shape-by-depth" and result.n_blocks + 1 < WINDOW:
         raise InputError(
@@ -102,7 +102,7 @@ def draw(result: TrajectoryResult, view: PathView, figure: FigureName, token: in
     Raises:
         InputError: where the model is too shallow for it.
     """
-    _require_depth(result, figure)
+    require_depth(result, figure)
     return maker(result, view, figure, token)()
 
 
@@ -125,7 +125,7 @@ def plot(
             "draws it, as does `coupling compare A B --figure paths-apart`"
         )
     name: FigureName = known_figure(figure, get_args(FigureName))
-    _require_depth(result, name)
+    require_depth(result, name)
     token = resolve_token(options.pop("token", -1), len(result.tokens))
     drawn = drawn_with(maker(result, view, name, token), figure, options)
     return Drawing(drawn, partial(render, drawn, result=result, view=view))

@@ -16,7 +16,8 @@ from coupling_core.analysis.effect_study import EffectStudy, study_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView, Request
 from coupling_core.base.results import DepthResult, Result, WhatIfResult
-from coupling_core.cli.many import Failed, each
+from coupling_core.cli.many import each
+from coupling_core.cli.rows import Failed
 from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import ProgressBar, print_json, print_lines
 from coupling_core.measuring.measure import measure

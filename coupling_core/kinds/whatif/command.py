@@ -11,6 +11,7 @@ from coupling_core.base.records import DEFAULT_MODEL, EffectView, Request
 from coupling_core.base.results import WhatIfResult
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import table_of_means
+from coupling_core.cli.many_drawn import Drawn, strip
 from coupling_core.cli.terminal import ProgressBar
 from coupling_core.kinds.whatif import against as _against
 from coupling_core.kinds.whatif import one_edit
@@ -18,6 +19,10 @@ from coupling_core.kinds.whatif.export import row
 from coupling_core.kinds.whatif.views import FigureName, draw
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
+
+_OF_MANY = Drawn(
+    "interchange_kl", "Median effect of interchanging two blocks (nats)", 0.0, "no effect"
+)
 
 
 def command(
@@ -71,7 +76,7 @@ def command(
         stack=stack,
         kind="what-if",
     )
-    formats = files.FORMATS if listed is None else files.AGGREGATE_FORMATS
+    formats = files.FORMATS if listed is None else files.OF_MANY
     files.require_writable(out, formats, as_json=as_json)
     if listed is not None and against is not None:
         study = _against.of_many(ask, listed, view, Store(store), device)
@@ -87,6 +92,7 @@ def command(
             fast=True,
             out=out,
             as_json=as_json,
+            drawing=partial(strip, _OF_MANY, many),
         )
         return
     request = ask(options.one_prompt(prompt, image))

@@ -1,0 +1,93 @@
+"""What --out draws of many prompts, where a command has a figure of them."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from coupling_core.analysis.over_prompts import prompts
+from coupling_core.cli.files import STDOUT
+from coupling_core.cli.rows import Row, alike, over_prompts
+
+if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
+    import plotly.graph_objects as go
+
+
+OF_MANY = {
+    "depth": ("scores",),
+    "graph": ("graph",),
+    "trajectory": (
+        *("line-shape", "expodistance", "equidistance"),
+        *("norms", "growth", "steps", "line-shape-by-depth", "entropy"),
+    ),
+}
+"""Figures of many prompts that --figure may name, by command; others draw where each stands."""
+
+DrawMany = Callable[[Sequence[Row]], "go.Figure"]
+"""Draws the figure of many prompts from their rows."""
+
+
+class Drawn(NamedTuple):
+    """The number of each prompt that is drawn.
+
+    Args:
+        name: what a row calls it.
+        title: of its axis, with its unit.
+        ideal: what it is by chance, or where a path is a line, or the name of the number that says
+            it; None where there is no such value.
+        called: what that value is called.
+    """
+
+    name: str
+    title: str
+    ideal: float | str | None = None
+    called: str = "chance"
+
+
+def score(*, corrected: bool) -> Drawn:
+    """The mean score of each prompt, chance-corrected or raw."""
+    if corrected:
+        return Drawn("corrected", "Mean chance-corrected score", 0.0)
+    return Drawn("coupling", "Mean score c", "chance")
+
+
+def strip(of: Drawn, file: Path | None, rows: Sequence[Row]) -> "go.Figure":
+    """Where each of many prompts stands: a dot each, with their mean and its interval.
+
+    Args:
+        of: their number.
+        file: that they came from.
+        rows: theirs.
+    """
+    from coupling_core import figures
+
+    over = over_prompts(rows)
+    return figures.prompt_strip(
+        {row.prompt.row: row.mean[of.name] for row in rows},
+        {row.prompt.row: row.prompt.words for row in rows},
+        over[of.name],
+        of.title,
+        origin=origin(rows, file),
+        chance=over[of.ideal].mean if isinstance(of.ideal, str) else of.ideal,
+        zero=of.called,
+    )
+
+
+def origin(rows: Sequence[Row], file: Path | None) -> dict[str, object]:
+    """The title of a figure of many prompts, and whose numbers it has.
+
+    Args:
+        rows: of the prompts.
+        file: that they came from.
+    """
+    told = alike(rows)
+    model = told.pop("model", "several models")
+    title = f"{model}, {prompts(len(rows))} of {listed(file)}"
+    n = sum(row.certified is not None for row in rows)
+    certified = f"SVDs of {sum(row.certified is True for row in rows)} of {n} certified"
+    facts = [f"{name.replace('_', ' ')}: {value}" for name, value in told.items() if name != "p"]
+    return {"title": title, "source": " · ".join([title, *facts, *([certified] if n else [])])}
+
+
+def listed(file: Path | None) -> str:
+    """What a file of prompts is called in figures."""
+    return "standard input" if file is None or file == STDOUT else file.name

@@ -1,0 +1,176 @@
+"""One row a prompt, and what all rows together come to: means, a table, arrays, JSON."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coupling_core.analysis.exports.naming import facts
+from coupling_core.analysis.scores import Interval, known_interval
+from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.records import AnyView
+from coupling_core.base.results import Result
+from coupling_core.sources.prompts import Prompt, own_cells, own_columns
+
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True)
+class Row:
+    """One prompt's part in a table.
+
+    Args:
+        prompt: as it stands in its file.
+        key: of its result in the store.
+        stored: whether it was there before.
+        seconds: of computing; 0 where it was stored.
+        load_seconds: of loading the model; 0 where it was in memory already.
+        mean: its numbers, by name.
+        whose: which model, what was measured, and how that is looked at.
+        kind: of the measurement.
+        certified: whether every SVD passed its checks; None where there was none.
+    """
+
+    prompt: Prompt
+    key: str
+    stored: bool
+    seconds: float
+    load_seconds: float
+    mean: dict[str, float]
+    whose: dict[str, str | float]
+    kind: str
+    certified: bool | None
+
+    @classmethod
+    def of(
+        cls,
+        prompt: Prompt,
+        result: Result,
+        mean: dict[str, float],
+        view: AnyView | None,
+        *,
+        stored: bool,
+    ) -> "Row":
+        """What a result says of its prompt, where it has been looked at so."""
+        seconds, load_seconds = (
+            0.0 if stored else float(result.provenance[name])
+            for name in ("seconds", "load_seconds")
+        )
+        whose = facts(result, view)
+        del whose["prompt"]
+        certified = result.certified if result.svds else None
+        of = (seconds, load_seconds, mean, whose, result.request.kind, certified)
+        return cls(prompt, result.key, stored, *of)
+
+
+Failed = dict[int, InputError | ComputeError]
+"""Errors by the line of the prompt."""
+
+
+def over_prompts(rows: Sequence[Row]) -> dict[str, Interval]:
+    """The mean of each number over prompts, with its interval."""
+    return {
+        name: known_interval(np.array([row.mean[name] for row in rows])) for name in rows[0].mean
+    }
+
+
+def by_category(rows: Sequence[Row]) -> dict[str, dict[str, Interval]]:
+    """The mean of each number over the prompts of each category, where there are several.
+
+    Args:
+        rows: of prompts; the ones without a category are left out.
+    """
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.prompt.category:
+            found.setdefault(row.prompt.category, []).append(row)
+    if len(found) < 2:
+        return {}
+    return {category: over_prompts(of) for category, of in found.items()}
+
+
+def alike(rows: Sequence[Row]) -> dict[str, str | float]:
+    """Which model, what was measured and how that is looked at: what is the same of all prompts."""
+    first, others = rows[0].whose, [row.whose for row in rows[1:]]
+    return {name: one for name, one in first.items() if all(of.get(name) == one for of in others)}
+
+
+def frame(rows: Sequence[Row]) -> "DataFrame":
+    """A row a prompt: its line and text, the columns of its file, its means, whose they are.
+
+    It has the columns by which `means_by` keeps rows apart. One of the file that is named as one of
+    ours has `prompt_` before it.
+    """
+    from pandas import DataFrame
+
+    ours = ("line", "prompt", *rows[0].mean, *_kept_apart(rows[0]), "certified", "key")
+    own = own_columns([_fields(row.prompt) for row in rows], ours)
+    return DataFrame(
+        [
+            {"line": row.prompt.row, "prompt": row.prompt.words}
+            | {name: _cell(value) for name, value in own_cells(_fields(row.prompt), own).items()}
+            | row.mean
+            | _kept_apart(row)
+            | {"certified": row.certified, "key": row.key}
+            for row in rows
+        ]
+    )
+
+
+def _kept_apart(row: Row) -> dict[str, str | float]:
+    """Whose a row is, with the kind and K under the names that tables of many prompts have."""
+    whose = dict(row.whose)
+    k = whose.pop("K", float("nan"))
+    return {"model": whose.pop("model"), "kind": row.kind, "k": k} | whose
+
+
+def arrays(rows: Sequence[Row]) -> dict[str, np.ndarray]:
+    """Lines, texts and numbers of the prompts, by name."""
+    return {
+        "line": np.array([row.prompt.row for row in rows]),
+        "prompt": np.array([row.prompt.words for row in rows]),
+        **{name: np.array([row.mean[name] for row in rows]) for name in rows[0].mean},
+    }
+
+
+def summary(rows: Sequence[Row], failed: Failed) -> dict[str, Any]:
+    """What was measured and what was not, ready for JSON."""
+    return {
+        "n": len(rows),
+        "measured": alike(rows),
+        "seconds": sum(row.seconds for row in rows),
+        "load_seconds": sum(row.load_seconds for row in rows),
+        "stored": all(row.stored for row in rows),
+        "key": [row.key for row in rows],
+        "prompts": [
+            {
+                "line": row.prompt.row,
+                "prompt": row.prompt.words,
+                "key": row.key,
+                "stored": row.stored,
+                "certified": row.certified,
+                "mean": row.mean,
+                **({"fields": own} if (own := _fields(row.prompt)) else {}),
+            }
+            for row in rows
+        ],
+        "failed": [{"line": line, "error": str(error)} for line, error in sorted(failed.items())],
+        "by_category": {
+            category: {name: vars(one) for name, one in means.items()}
+            for category, means in by_category(rows).items()
+        },
+    }
+
+
+def _fields(prompt: Prompt) -> dict[str, Any]:
+    """What the prompt's file says of it beside its text."""
+    known = {"category": prompt.category or None, "difficulty": prompt.difficulty}
+    return {name: value for name, value in known.items() if value is not None} | dict(prompt.fields)
+
+
+def _cell(value: Any) -> Any:
+    """A value as a cell: what JSON nests, as its text."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
