@@ -39,7 +39,7 @@ import signal
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:  # slow to import, and no command is needed to stop
     import typer
@@ -47,6 +47,9 @@ if TYPE_CHECKING:  # slow to import, and no command is needed to stop
 __all__ = ["main"]
 
 _NO_CHOICE = re.compile(r"'([^']*)' is not one of ('.*')")
+_NO_NUMBER = re.compile(r"Input should be a valid (integer|number), unable to parse .*")
+"""What pydantic says."""
+_NUMBERS = {"integer": "whole number", "number": "number"}
 _STOPPED = 130
 """The exit status that shells know Ctrl-C by."""
 
@@ -111,9 +114,17 @@ def _misused(error: "typer.TyperException") -> str:
     """What was wrong with a command, and the remedy where words came that it does not take."""
     from coupling_core.base.choosing import nearest
 
+    context = getattr(error, "ctx", None)
+    offered: list[str] | None = getattr(error, "possibilities", None)
+    if context is not None and offered:
+        hidden = {name for one in context.command.params if one.hidden for name in one.opts}
+        offered[:] = [name for name in offered if name not in hidden]
     # What pydantic puts before the words of a choice that is none.
     told = error.format_message().replace("Value error, ", "")
-    context = getattr(error, "ctx", None)
+    if no_number := _NO_NUMBER.search(told):
+        wrong: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
+        came = "".join(f", and {one['input']!r} came" for one in wrong)
+        told = f"{told[: no_number.start()]}expected a {_NUMBERS[no_number[1]]}{came}"
     takes_text = context is not None and any(
         "--prompt" in one.opts for one in context.command.params
     )

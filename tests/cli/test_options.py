@@ -118,6 +118,14 @@ def test_shells_are_given_completions(monkeypatch, shell):
     assert "python" not in done.stdout.lower()
 
 
+def test_an_option_that_help_does_not_have_is_not_offered(run):
+    status, _, told = run("tokens", "--mod", "self")
+    assert (status, told.strip()) == (
+        2,
+        "error: No such option: --mod (Possible options: --model, --out)",
+    )
+
+
 def test_a_choice_that_is_none_is_refused_in_plain_words(run):
     status, _, told = run("depth", "--figure", "foo")
     assert status == 2
