@@ -66,6 +66,7 @@ class ModelComparison(SameContent, Drawn):
         role: "A" or "B"; "" likewise.
         token: the one measured; None likewise.
         final_norm: whether it belongs to the last block; "" likewise.
+        blocks: over whose pairs the scores are taken, as they were named; "" for all.
         width: d of the narrower model; 0 where the table does not say it.
         uncertified: of how many of the results compared not every SVD is certified.
         k_of_each: the K of `a` and that of `b`, where a share of their widths was asked for.
@@ -101,6 +102,7 @@ class ModelComparison(SameContent, Drawn):
     role: str = ""
     token: int | None = None
     final_norm: str = ""
+    blocks: str = ""
     width: int = 0
     uncertified: int = 0
     k_of_each: tuple[int, int] | None = None
@@ -185,7 +187,7 @@ class ModelComparison(SameContent, Drawn):
 
     def _how(self) -> str:
         """What is not as usual of the score, in brackets."""
-        usual = {"definition": "paper", "role": "A", "token": -1, "final_norm": "include"}
+        usual = dict(zip(HOW, ("paper", "A", -1, "include", ""), strict=True))
         said = {name: getattr(self, name) for name in usual}
         other = [n for n, value in said.items() if value not in (usual[n], None, "")]
         told = ", ".join(f"{name.replace('_', ' ')} {said[name]!r}" for name in other)
@@ -234,7 +236,7 @@ class ModelComparison(SameContent, Drawn):
         table = DataFrame({"prompt": self.prompts, **self.own})
         table = table.assign(a=self.of_a, b=self.of_b)
         table["difference"] = table["a"] - table["b"]
-        of = {"a", "b", "measure", "kind", "k", "definition", "role", "token", "final_norm"}
+        of = {"a", "b", "measure", "kind", "k", *HOW}
         told = {name: value for name, value in self._alike().items() if name in of}
         table.attrs |= {name: value for name, value in told.items() if value == value}
         return table

@@ -6,9 +6,19 @@ from typing import SupportsIndex
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import parse_blocks, resolve_blocks
+from coupling_core.base.units import ranges
 
 Blocks = str | Iterable[SupportsIndex] | SupportsIndex | None
 """Block numbers: a text such as "9-16", a range, a list, one number; None is every block."""
+
+
+def told(blocks: Blocks) -> str:
+    """Blocks as they were named, as a text."""
+    if isinstance(blocks, str):
+        return blocks.strip()
+    if blocks is None:
+        return ""
+    return ranges(map(index, blocks if isinstance(blocks, Iterable) else [blocks]))
 
 
 def blocks_of(blocks: Blocks, n_blocks: int) -> tuple[int, ...] | None:

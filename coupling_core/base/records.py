@@ -37,7 +37,9 @@ TOKEN_K_VIEW = 16
 
 OF_SHARES = "k_share"
 """The column of a table that says which share of a width a K was asked for as."""
-HOW = ("definition", "role", "token", "final_norm")
+OF_BLOCKS = "blocks"
+"""The column of a table that says over which blocks its scores are taken, where not over all."""
+HOW = ("definition", "role", "token", "final_norm", OF_BLOCKS)
 """Columns that say how a score came about, of tables of more than one measurement."""
 
 DEFAULT_THRESHOLD = 0.1

@@ -10,6 +10,8 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.analysis.scores import every_k_of
+from coupling_core.base.blocks import Blocks, blocks_of
+from coupling_core.base.blocks import told as told_blocks
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.keywords import known_keywords
@@ -18,6 +20,7 @@ from coupling_core.base.records import (
     DEFAULT_K,
     DEFAULT_MODEL,
     HOW,
+    OF_BLOCKS,
     OF_SHARES,
     PERFORMANCES,
     FinalNorm,
@@ -46,6 +49,9 @@ from coupling_core.sources.prompts import own_cells, own_columns, repeated
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
+MOST_BLOCKS = 10_000
+"""More than any model has."""
+
 
 @known_keywords
 def measure_many(
@@ -54,6 +60,7 @@ def measure_many(
     *,
     kind: Kind = "depth",
     k: int | float | Iterable[int | float] | None = None,
+    blocks: Blocks = None,
     definition: DefinitionName = "paper",
     role: Role = "A",
     token: int | None = None,
@@ -90,6 +97,8 @@ def measure_many(
             is narrower than one of them has rows for the others. Below 1 it is a share of each
             model's width, rounded, which stands in the column `k_share`. None is the `default_k` of
             each result: 50, and less where a model is narrower.
+        blocks: over whose pairs the scores of `depth` are taken, as `scores` has them ("9-16", a
+            range, a list); the column `blocks` says it. None is all.
         definition: which score; `paper` is the paper's Eq. 9.
         role: "A" for U^T J V, "B" for V^T J U.
         token: the token measured, or fixed, 1..n; -1 is the last. None is the usual one, as of
@@ -117,7 +126,8 @@ def measure_many(
         the table has `prompt_` before its name.
 
     Raises:
-        InputError: where prompts or models are not what they should be, or every prompt fails.
+        InputError: where prompts or models are not what they should be, a model lacks one of the
+            blocks, or every prompt fails.
         ComputeError: where a model is out of reach, or every prompt fails.
     """
     asked, listed = list(prompts_of(prompts)), models_of(models)
@@ -129,6 +139,7 @@ def measure_many(
         warnings.warn(told, stacklevel=3)
     kept = shelf(store)
     has = kind_of(kind)
+    blocks, of_blocks = _chosen(blocks, kind)
     said: dict[str, Any] = {"kind": kind, "final_norm": final_norm}
     said |= {"token": token} if has.token and token is not None else {}
     said |= {"k": max(ks)} if has.has_k and ks else {}
@@ -152,16 +163,18 @@ def measure_many(
             failed: dict[int, Exception] = {}
             with closing(of(model)) as come:
                 for number, get in come:
-                    prompt = asked[number]
+                    prompt, result = asked[number], None
                     try:
                         result = get()
                         shared = facts | of_prompt(prompt.about, result)
                         shared |= own_cells(prompt.about.fields, own)
-                        at_ks = numbers(result, ks or (result.default_k,), definition, role)
-                        shared |= how(result, definition, role)
+                        at_ks = numbers(result, ks or (result.default_k,), definition, role, blocks)
+                        shared |= how(result, definition, role) | of_blocks
                         found[number] = [shared | of_k for of_k in at_ks]
                     except (InputError, ComputeError) as error:
                         failed[number] = error
+                    if result is not None:
+                        blocks_of(blocks, result.n_blocks)  # all other prompts would fail alike
                     advance(f"{facts['model']}: {prompt.about.words[:40]}")
             if has.has_k and {row["layers"] for of_one in found.values() for row in of_one} == {1}:
                 warnings.warn(
@@ -177,8 +190,23 @@ def measure_many(
     tokens = {usual_token(kind, prompt.text) for prompt in asked}
     if has.token and token is None and len(tokens) == 1:
         said["token"] = tokens.pop()
-    table.attrs |= said | scored | ({"k": list(ks)} if ks and len(ks) > 1 else {})
+    table.attrs |= said | scored | of_blocks | ({"k": list(ks)} if ks and len(ks) > 1 else {})
     return table
+
+
+def _chosen(blocks: Blocks, kind: Kind) -> tuple[Blocks, Row]:
+    """The blocks that are chosen, to be read again and again, and the column that says them."""
+    if blocks is None:
+        return None, {}
+    if kind != "depth":
+        raise InputError(
+            f"blocks={blocks!r} choose pairs of the kind depth, and {kind} was asked for: leave "
+            "them out"
+        )
+    if isinstance(blocks, Iterable) and not isinstance(blocks, str):
+        blocks = list(blocks)
+    blocks_of(blocks, MOST_BLOCKS)  # refuses what no model can have
+    return blocks, {OF_BLOCKS: told_blocks(blocks)}
 
 
 def _every_k(k: Any) -> tuple[int | float, ...] | None:

@@ -37,7 +37,7 @@ TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
 OF_DEPTH = [
     name
     for name in COLUMNS
-    if name not in (*OF_ONE_KIND, "k_share", "floor_error", "loss", "score")
+    if name not in (*OF_ONE_KIND, "k_share", "floor_error", "blocks", "loss", "score")
 ]
 """Columns of a table of blocks at one token, of models whose performance is not known."""
 
@@ -416,7 +416,8 @@ def test_each_difference_has_what_stands_beside_its_prompt():
     assert each["topic"].tolist() == [topics[prompt] for prompt in each["prompt"]]
     assert each["difference"].mean() == pytest.approx(found.difference)
     told = {"a": "a", "b": "b", "measure": "corrected", "kind": "depth", "k": 8.0}
-    assert each.attrs == told | {"definition": "paper", "role": "", "final_norm": "", "token": None}
+    unsaid = {"role": "", "final_norm": "", "token": None, "blocks": ""}
+    assert each.attrs == told | {"definition": "paper"} | unsaid
     assert pickle.loads(pickle.dumps(found)) == found
 
 
@@ -518,7 +519,13 @@ def test_a_comparison_shows_itself_as_its_sentence():
 
 @pytest.mark.parametrize(
     "other",
-    [{"definition": "alignment"}, {"role": "B"}, {"token": 1}, {"final_norm": "exclude"}],
+    [
+        {"definition": "alignment"},
+        {"role": "B"},
+        {"token": 1},
+        {"final_norm": "exclude"},
+        {"blocks": "2-4"},
+    ],
     ids=HOW,
 )
 def test_scores_that_came_about_in_other_ways_are_kept_apart(own, other):
@@ -530,8 +537,43 @@ def test_scores_that_came_about_in_other_ways_are_kept_apart(own, other):
     with pytest.raises(InputError, match=f"the rows differ in {name}"):
         compare_models(pd.concat([one, table]), "a", "b")
     means = means_by(pd.concat([same, table]), "model")
-    assert list(means[name]) == [*same[name].unique(), *table[name].unique()]
+    usual = same[name].unique() if name in same else ["all"]
+    told = [each if each == each else "all" for each in means[name]]
+    assert told == [*usual, *table[name].unique()]
     assert list(means.n) == [len(TEXTS)] * 2
+
+
+@pytest.mark.parametrize("blocks", ["2-4", range(2, 5), [-3, 3, 4], (n for n in (2, 3, 4))])
+def test_scores_are_of_the_blocks_that_are_chosen(own, where, tmp_path, blocks):
+    table = asked(TEXTS, {"a": own, "b": where}, blocks=blocks)
+    told = {"[-3, 3, 4]": "-3, 3-4"}.get(repr(blocks), "2-4")
+    assert set(table["blocks"]) == {table.attrs["blocks"]} == {told}
+    for row in table[table["model"] == "b"].itertuples():
+        found = measure(Request(row.prompt, k=8, model=str(where)))
+        expected = found.scores(row.k, "2-4").mean()
+        assert (row.corrected, row.coupling) == (expected.corrected, expected.coupling)
+        assert row.alignment == found.scores(row.k, "2-4", definition="alignment").mean().coupling
+    compared = compare_models(table, "a", "b", k=4)
+    assert f"at K = 4 (blocks {told!r}), over n = 3" in compared.verdict
+    assert compared.blocks == compared.by_prompt().attrs["blocks"] == told
+    write_table(tmp_path / "t.csv", table)
+    assert set(read_table(tmp_path / "t.csv")["blocks"]) == {told}
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"blocks": "2-9"}, "block 9 is out of range: this model has blocks 1..4"),
+        ({"blocks": "two"}, "blocks 'two' cannot be read"),
+        ({"blocks": []}, "no block is named"),
+        ({"blocks": "2-4", "kind": "self"}, "choose pairs of the kind depth, and self was asked"),
+    ],
+)
+def test_blocks_that_there_are_not_are_refused_before_all_is_measured(own, said, why):
+    store = Store(gallery=Path("none"))
+    with pytest.raises(InputError, match=why):
+        asked(TEXTS, {"a": own}, store=store, **said)
+    assert len(store.entries()) <= 1
 
 
 def test_a_comparison_names_its_definition(own):

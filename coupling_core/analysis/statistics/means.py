@@ -12,7 +12,7 @@ import pandas as pd
 from coupling_core.analysis.scores import k_of, known_interval
 from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import HOW, OF_SHARES, PERFORMANCES, Measure
+from coupling_core.base.records import HOW, OF_BLOCKS, OF_SHARES, PERFORMANCES, Measure
 from coupling_core.base.tables import require_table
 
 FACTS = ("parameters", "layers", "width", "training_tokens")
@@ -182,9 +182,12 @@ def require_alike(table: pd.DataFrame) -> None:
     """
     for name in HOW:
         held = table[name].dropna().unique().tolist() if name in table else []
-        if len(held) > 1:
+        ways = [*map(str, held)]
+        if name == OF_BLOCKS and held and table[name].isna().any():
+            ways.append("all")
+        if len(ways) > 1:
             raise InputError(
-                f"the rows differ in {name} ({', '.join(map(str, held))}), so that their scores do "
+                f"the rows differ in {name} ({', '.join(ways)}), so that their scores do "
                 f"not compare: choose one, as table[table.{name} == {held[0]!r}] does"
             )
 

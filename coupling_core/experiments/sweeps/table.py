@@ -7,6 +7,7 @@ known is left empty. Rows are in the order of the sweep, so that two runs give t
 import logging
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,12 +17,13 @@ import pandas as pd
 
 from coupling_core.analysis.exports.forms import as_read, inert, to_parquet
 from coupling_core.analysis.scores import ways_of
+from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName, sampled_definitions
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.extras import needed
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.reading import opened
-from coupling_core.base.records import HOW, OF_SHARES, PERFORMANCES, Role, View
+from coupling_core.base.records import HOW, OF_BLOCKS, OF_SHARES, PERFORMANCES, Role, View
 from coupling_core.base.results import Result
 from coupling_core.base.tables import require_table
 from coupling_core.base.writing import write_whole, writing
@@ -104,7 +106,8 @@ def make_table(
     for name in dict.fromkeys(str(row["model"]) for row in rows if _is_alone(row)):
         _log.warning("%s has one block, and coupling is of pairs of blocks: it has no score", name)
     still = set(plan.stored(store)) if left_out else set()
-    table = pd.DataFrame(rows, columns=[*COLUMNS, *own.values()])
+    ours = [name for name in COLUMNS if name != OF_BLOCKS]  # all of them are looked at
+    table = pd.DataFrame(rows, columns=[*ours, *own.values()])
     return table, {key: why for key, why in left_out.items() if key in still}
 
 
@@ -248,7 +251,7 @@ def _require_sealed(path: Path) -> None:
 
 
 _TEXTS = ("model", "id", "revision", "family", "prompt", "source", "category", "kind", "key",
-          "definition", "role", "final_norm")  # fmt: skip
+          "definition", "role", "final_norm", OF_BLOCKS)  # fmt: skip
 _COUNTS = ("layers", "width", "tokens", "k", "token")
 _NUMERIC = tuple(name for name in COLUMNS if name not in (*_TEXTS, "trained", "certified"))
 
@@ -316,7 +319,11 @@ def how(result: Result, definition: DefinitionName, role: Role) -> Row:
 
 
 def numbers(
-    result: Result, asked: Iterable[int | float], definition: DefinitionName, role: Role
+    result: Result,
+    asked: Iterable[int | float],
+    definition: DefinitionName,
+    role: Role,
+    blocks: Blocks = None,
 ) -> Iterator[Row]:
     """The numbers of a result, at each K where it has one; `COLUMNS` are taken of them.
 
@@ -325,6 +332,10 @@ def numbers(
         asked: every K, or below 1 the share of the width.
         definition: of the score.
         role: A or B.
+        blocks: over which pairs the scores are taken; None is all.
+
+    Raises:
+        InputError: where the model lacks one of the blocks.
     """
     kind = kind_of(result.request.kind)
     row = kind.part("export").row
@@ -335,10 +346,11 @@ def numbers(
     is_sampled = definition in sampled_definitions()
     for k, share in ways_of(asked, result.width):
         if k <= result.k_max:
-            found = row(result, View(k, definition, role=role))
-            aligned = row(result, View(k, "alignment", role=role))
+            view = View(k, definition, role=role, blocks=blocks_of(blocks, result.n_blocks))
+            found = row(result, view)
+            aligned = row(result, replace(view, definition="alignment"))
             found |= {"k": k, OF_SHARES: share, "alignment": aligned["coupling"]}
             if is_sampled:
-                seen = scored.scores(k=k, definition=definition, role=role)
+                seen = scored.scores(k, view.blocks, definition=definition, role=role)
                 found[FLOOR_ERROR] = seen.floor_error
             yield found
