@@ -25,6 +25,7 @@
     rows       one row a prompt, their means         many_drawn    the figure of many prompts
     one_or_many    one prompt measured and told, or many averaged
     strict     options that would have no effect are refused
+    completing    what a shell completes beside options
     commands   all of them together
 
 Exit status: 0 done, 2 the input is wrong, 1 the computing failed, 130 stopped by Ctrl-C; each but

@@ -30,7 +30,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import View, parse_blocks
 from coupling_core.base.results import Result, TokenMeansResult, TokensResult, TrajectoryResult
 from coupling_core.base.units import with_difference
-from coupling_core.cli import files, options
+from coupling_core.cli import completing, files, options
 from coupling_core.cli.compare_told import tell
 from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import print_json, print_lines, print_table
@@ -45,10 +45,20 @@ SHOWN = 10
 
 def compare(
     a: Annotated[
-        str, typer.Argument(metavar="A", help="The one: a key, its first letters, or a file.")
+        str,
+        typer.Argument(
+            metavar="A",
+            help="The one: a key, its first letters, or a file.",
+            autocompletion=completing.keys,
+        ),
     ],
     b: Annotated[
-        str, typer.Argument(metavar="B", help="The other: a key, its first letters, or a file.")
+        str,
+        typer.Argument(
+            metavar="B",
+            help="The other: a key, its first letters, or a file.",
+            autocompletion=completing.keys,
+        ),
     ],
     blocks: options.Blocks = None,
     k: options.StoredK = None,

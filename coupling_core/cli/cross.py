@@ -12,7 +12,7 @@ from coupling_core.analysis.crossing import cross as cross_results
 from coupling_core.analysis.exports import ENDINGS, written
 from coupling_core.base.errors import InputError
 from coupling_core.base.results import DirectionsResult, Scores
-from coupling_core.cli import files, options
+from coupling_core.cli import completing, files, options
 from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import print_json, print_lines, print_table
 from coupling_core.measuring.trying import cross_scores
@@ -30,10 +30,20 @@ _AXES = {
 
 def cross(
     a: Annotated[
-        str, typer.Argument(metavar="A", help="The one: a key, its first letters, or a file.")
+        str,
+        typer.Argument(
+            metavar="A",
+            help="The one: a key, its first letters, or a file.",
+            autocompletion=completing.keys,
+        ),
     ],
     b: Annotated[
-        str, typer.Argument(metavar="B", help="The other: a key, its first letters, or a file.")
+        str,
+        typer.Argument(
+            metavar="B",
+            help="The other: a key, its first letters, or a file.",
+            autocompletion=completing.keys,
+        ),
     ],
     k: Annotated[
         int | None, typer.Option(help=options.COUNTED, show_default="half of those that are kept")

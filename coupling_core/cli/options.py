@@ -23,6 +23,7 @@ from coupling_core.base.records import (
     usual_token,
 )
 from coupling_core.base.results import Result
+from coupling_core.cli import completing
 from coupling_core.cli.files import FORMATS
 from coupling_core.sources.prompts import Prompt as Prompt_
 from coupling_core.sources.prompts import read_file
@@ -34,7 +35,12 @@ if TYPE_CHECKING:
 else:  # what is offered, and taken
     _Definition = Literal[tuple(DEFINITIONS)]
 
-Model = Annotated[str, typer.Option(help="An alias, a hub id, a folder, or a .gguf file.")]
+Model = Annotated[
+    str,
+    typer.Option(
+        help="An alias, a hub id, a folder, or a .gguf file.", autocompletion=completing.models
+    ),
+]
 Text = Annotated[str, typer.Option("--prompt", help="The text to measure.")]
 Prompt = Annotated[str | None, typer.Option(help="The text to measure.")]
 Image = Annotated[

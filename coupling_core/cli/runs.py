@@ -14,7 +14,7 @@ from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import AnyView, View
 from coupling_core.base.units import size
 from coupling_core.base.writing import writing
-from coupling_core.cli import files, options, reports
+from coupling_core.cli import completing, files, options, reports
 from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table, say
 from coupling_core.measuring.recheck import Recheck
@@ -30,7 +30,10 @@ app = typer.Typer(
 SHOWN = 40
 """Characters of a prompt in a list."""
 
-Key = Annotated[str, typer.Argument(help="A key, its first letters, or a file.")]
+Key = Annotated[
+    str,
+    typer.Argument(help="A key, its first letters, or a file.", autocompletion=completing.keys),
+]
 
 
 @app.command("ls", hidden=True)  # as it was called; scripts have it

@@ -8,7 +8,7 @@ import typer
 
 from coupling_core.base.errors import ComputeError
 from coupling_core.base.units import size as in_words
-from coupling_core.cli import options
+from coupling_core.cli import completing, options
 from coupling_core.cli.terminal import print_json, print_lines, print_table, warn
 from coupling_core.cli.train import new, train
 from coupling_core.sources import hub
@@ -72,7 +72,11 @@ class Checkpoint:
 @app.command("list")
 def list_(
     name: Annotated[
-        str | None, typer.Argument(help="A suite, to list its steps; all suites by default.")
+        str | None,
+        typer.Argument(
+            help="A suite, to list its steps; all suites by default.",
+            autocompletion=completing.runs,
+        ),
     ] = None,
     as_json: options.Json = False,
     store: options.StoreFolder = None,

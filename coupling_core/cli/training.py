@@ -23,7 +23,7 @@ from coupling_core.analysis.scores import definition_name
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import Result
-from coupling_core.cli import files, options
+from coupling_core.cli import completing, files, options
 from coupling_core.cli.checkpoints import fill, parse_steps
 from coupling_core.cli.terminal import print_json, print_lines, print_table, say, warn
 from coupling_core.measuring.borrowing import Borrower
@@ -71,6 +71,7 @@ def training(
         typer.Option(
             "--suite",
             help=f"See `coupling suite list`; repeat it for several; {DEFAULT_SUITE} by default.",
+            autocompletion=completing.runs,
         ),
     ] = None,
     steps: Annotated[str, typer.Option(help="Such as 0,16,512; or all.")] = "all",

@@ -1,12 +1,15 @@
 """One name, one meaning, one default: the options of all commands side by side."""
 
+import os
 import subprocess
 import sys
 from collections import defaultdict
 
 import pytest
+import tiny
 import typer
 
+from coupling_core import Request, Store, measure
 from coupling_core.cli.commands import app
 
 EXCEPTIONS = {
@@ -159,3 +162,32 @@ def test_what_may_come_twice_does(run):
     assert run("depth", "--help", "-q", "-q")[0] == 0
     said = run("depth", "--prompt", "x", "--k", "8", "--k", "0")[2]
     assert "K must be at least 1" in said
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("coupling depth --model sm", {"smollm2-135m"}),
+        ("coupling depth --model owner/", {"owner/cached--model"}),
+        ("coupling training --suite mini-128", {"mini-128", "mini-128-seed1"}),
+        ("coupling suite list mini-128", {"mini-128", "mini-128-seed1"}),
+        ("coupling runs show KEY", {"KEY"}),
+        ("coupling compare KEY", {"KEY"}),
+        ("coupling depth --model none-such", set()),
+    ],
+)
+def test_models_runs_and_keys_are_completed(tmp_path, monkeypatch, typed, offered):
+    folder = tiny.folder(tmp_path / "llama")
+    result = measure(Request(tiny.TEXT, model=str(folder), k=2), Store())
+    key = result.key.partition("-")[0]
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    (tmp_path / "hub" / "models--owner--cached--model").mkdir(parents=True)
+    words = typed.replace("KEY", key[:4])
+    told = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    done = subprocess.run(
+        [sys.executable, "-m", "coupling_core"],
+        env=os.environ | told | {"_COUPLING_COMPLETE": "complete_bash"},
+        capture_output=True,
+        text=True,
+    )
+    assert set(done.stdout.split()) == {key if one == "KEY" else one for one in offered}
