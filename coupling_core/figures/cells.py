@@ -93,7 +93,7 @@ def differences(
         zmin=-style.DIFFERENCE_LIMIT,
         zmax=style.DIFFERENCE_LIMIT,
         colorscale=style.DIVERGING,
-        colorbar=style.color_bar(title, style.score_terms(view)),
+        colorbar=style.color_bar(title, style.score_terms(view), **style.DIFFERENCE_TICKS),
         name="difference",
         **hover,
     )

@@ -51,6 +51,11 @@ DEPTH: tuple[str, ...] = tuple(
 DIFFERENCE_LIMIT = 0.3
 """End of the range of a difference of two scores: 95 of 100 pairs of a trained model differ from
 their untrained twins by less than half of it."""
+DIFFERENCE_TICKS: dict[str, object] = {
+    "tickvals": [at * DIFFERENCE_LIMIT for at in (-1, -0.5, 0, 0.5, 1)],
+    "ticktext": ["≤ \u22120.3", "\u22120.15", "0", "0.15", "≥ 0.3"],
+}
+"""Its ends say where larger differences have their colours too."""
 
 CATEGORIES = (
     "#2f7fc1",

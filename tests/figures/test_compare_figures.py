@@ -44,6 +44,8 @@ def test_the_difference_is_drawn_round_zero(same):
     assert shown.z[off] == pytest.approx((same.a_values - same.b_values)[off], abs=1e-6)
     assert np.isnan(np.diag(shown.z)).all()
     assert (shown.zmin, shown.zmax) == (-DIFFERENCE_LIMIT, DIFFERENCE_LIMIT)
+    bar = dict(zip(shown.colorbar.tickvals, shown.colorbar.ticktext, strict=True))
+    assert bar == {-0.3: "≤ \u22120.3", -0.15: "\u22120.15", 0: "0", 0.15: "0.15", 0.3: "≥ 0.3"}
     middle = shown.colorscale[len(shown.colorscale) // 2]
     assert middle[0] == 0.5
     assert shown.colorbar.title.text.startswith("A - B, chance-corrected score")
