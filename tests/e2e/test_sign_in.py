@@ -126,6 +126,7 @@ def test_a_callback_opens_the_door_once_and_for_nobody_else(visit: Visit, app: A
 
 
 @pytest.mark.usefixtures("provider")
+@pytest.mark.slow
 def test_a_tab_that_stayed_open_is_asked_again_after_thirty_days(visit: Visit, app: App) -> None:
     page = visit_with_cookie(visit, app, SECRET, 0, iat=time.time() - 30 * DAY + 15)
     expect(page.get_by_role("heading", level=1)).to_be_visible()

@@ -64,6 +64,7 @@ def test_cancelling_leaves_no_half_suite(visit: Visit, home: Path) -> None:
     assert not list((home / "suites" / ".training").glob("*"))
 
 
+@pytest.mark.slow
 def test_a_killed_worker_leaves_none_and_another_takes_its_place(
     visit: Visit, app: App, home: Path
 ) -> None:
@@ -83,6 +84,7 @@ def test_a_killed_worker_leaves_none_and_another_takes_its_place(
     assert suite(home, "next").is_dir()
 
 
+@pytest.mark.slow
 def test_a_closed_tab_leaves_a_whole_suite_or_none(visit: Visit, home: Path) -> None:
     page = visit(SMALL + "&own_name=closed")
     train(page)

@@ -48,6 +48,7 @@ def weights(folder: Path, batch: int, goal: str) -> torch.Tensor:
     return torch.cat([saved[name].flatten() for name in sorted(saved)])
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_result_of_one_with_the_same_batch(folder: Path) -> None:
     for goal in ("raise", ""):
         main(options(folder, batch=8, sequences=2, goal=goal))

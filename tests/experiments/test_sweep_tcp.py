@@ -59,6 +59,7 @@ def sweep(tmp_path, monkeypatch):
     return file, tmp_path / "store", table(alone.root)
 
 
+@pytest.mark.slow
 def test_workers_and_the_scheduler_die_and_nothing_is_lost(sweep):
     file, store, expected = sweep
     with cluster() as (address, scheduler, workers):
