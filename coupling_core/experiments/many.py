@@ -29,6 +29,7 @@ from coupling_core.base.records import (
     View,
     usual_token,
 )
+from coupling_core.base.results import Result
 from coupling_core.experiments.many_answers import answers
 from coupling_core.experiments.many_asked import Model, Models, Prompts, models_of, prompts_of
 from coupling_core.experiments.many_progress import telling
@@ -174,7 +175,7 @@ def measure_many(
                     except (InputError, ComputeError) as error:
                         failed[number] = error
                     if result is not None:
-                        blocks_of(blocks, result.n_blocks)  # all other prompts would fail alike
+                        _require_pairs(blocks, result, facts["model"])
                     advance(f"{facts['model']}: {prompt.about.words[:40]}")
             if has.has_k and {row["layers"] for of_one in found.values() for row in of_one} == {1}:
                 warnings.warn(
@@ -205,8 +206,30 @@ def _chosen(blocks: Blocks, kind: Kind) -> tuple[Blocks, Row]:
         )
     if isinstance(blocks, Iterable) and not isinstance(blocks, str):
         blocks = list(blocks)
-    blocks_of(blocks, MOST_BLOCKS)  # refuses what no model can have
+    try:
+        blocks_of(blocks, MOST_BLOCKS)
+    except InputError as error:
+        raise InputError(
+            f"blocks {blocks!r} are none that a model can have: expected a text such as '9-16' or "
+            "'-4--1', a range, or a list of whole numbers from 1 on, or from -1 back"
+        ) from error
     return blocks, {OF_BLOCKS: told_blocks(blocks)}
+
+
+def _require_pairs(blocks: Blocks, result: Result, model: str) -> None:
+    """Refuse blocks that a model lacks, whatever the prompt, and one that has no other beside it.
+
+    Raises:
+        InputError: naming the model.
+    """
+    try:
+        chosen = blocks_of(blocks, result.n_blocks)
+    except InputError as error:
+        raise InputError(f"{model}: {error}") from error
+    if chosen is not None and len(chosen) < 2:
+        raise InputError(
+            f"blocks={blocks!r} is one block, and scores are of pairs: name two at least"
+        )
 
 
 def _every_k(k: Any) -> tuple[int | float, ...] | None:

@@ -143,7 +143,10 @@ def models_of(models: Any) -> list[Model]:
 
 def _says_one(said: Mapping[str, Any]) -> bool:
     """Whether a mapping says one model in parts, and not several by their names."""
-    return "model" in said or bool(said and said.keys() <= _KNOWN)
+    if "model" in said:
+        return True
+    are_models = (isinstance(one, Mapping) or hasattr(one, "parameters") for one in said.values())
+    return bool(said and said.keys() <= _KNOWN) and not any(are_models)
 
 
 def _once(every: Iterable[Model]) -> list[Model]:

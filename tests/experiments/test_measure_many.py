@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import warnings
 from pathlib import Path
 
 import by_hand
@@ -563,9 +564,11 @@ def test_scores_are_of_the_blocks_that_are_chosen(own, where, tmp_path, blocks):
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ({"blocks": "2-9"}, "block 9 is out of range: this model has blocks 1..4"),
-        ({"blocks": "two"}, "blocks 'two' cannot be read"),
-        ({"blocks": []}, "no block is named"),
+        ({"blocks": "2-9"}, "a: block 9 is out of range: this model has blocks 1..4"),
+        ({"blocks": -1}, "blocks=-1 is one block, and scores are of pairs"),
+        ({"blocks": "two"}, "blocks 'two' are none that a model can have: expected a text such as"),
+        ({"blocks": 0}, "blocks 0 are none that a model can have"),
+        ({"blocks": []}, r"blocks \[\] are none that a model can have"),
         ({"blocks": "2-4", "kind": "self"}, "choose pairs of the kind depth, and self was asked"),
     ],
 )
@@ -574,6 +577,36 @@ def test_blocks_that_there_are_not_are_refused_before_all_is_measured(own, said,
     with pytest.raises(InputError, match=why):
         asked(TEXTS, {"a": own}, store=store, **said)
     assert len(store.entries()) <= 1
+
+
+def test_what_is_not_said_of_a_score_is_as_usual(own):
+    usual = asked(TEXTS, {"a": own}, k=4, store=None).drop(columns=list(HOW[:-1]))
+    other = asked(TEXTS, {"b": own}, k=4, store=None)
+    assert compare_models(pd.concat([usual, other]), "a", "b").difference == 0
+    for name, value in (("definition", "alignment"), ("role", "B"), ("final_norm", "exclude")):
+        other = asked(TEXTS, {"b": own}, k=4, store=None, **{name: value})
+        with pytest.raises(InputError, match=f"the rows differ in {name} \\({value}, "):
+            compare_models(pd.concat([usual, other]), "a", "b")
+
+
+def test_measurements_looked_at_in_several_ways_are_no_repeated_ones(where):
+    named = {"models": {"a": where}, "k": 4, "store": None}
+    topics = [{"prompt": text, "topic": "one"} for text in TEXTS]
+    every, some = asked(topics, **named), asked(topics, blocks="2-4", **named)
+    twice = pd.concat([every, some]).assign(key=[f"key {n}" for n in range(3)] * 2)
+    other = twice.assign(topic="two")
+    for table in (twice, pd.concat([twice, other])):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            means_by(table, "topic")
+        assert [str(one.message) for one in told if "row already" in str(one.message)] == []
+    with pytest.warns(UserWarning, match=r'drop_duplicates\(\["blocks", "key"\]\) leaves each'):
+        means_by(pd.concat([twice, some.assign(key=twice["key"][:3].tolist())]), "topic")
+
+
+def test_a_model_may_be_called_as_a_part_of_one_is(where):
+    (one,) = set(asked(TEXTS[:1], {"untrained": {"model": where, "untrained": 0}})["model"])
+    assert one == "untrained"
 
 
 def test_a_comparison_names_its_definition(own):

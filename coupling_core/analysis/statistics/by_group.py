@@ -60,7 +60,7 @@ def means_by(
     if table.empty:
         raise InputError("the table has no row, so that there is nothing to average")
     apart = (*APART, *(name for name in (OF_SHARES, *HOW) if name in table))
-    _warn_of_repeated(table, apart)
+    _warn_of_repeated(table, tuple(dict.fromkeys((*apart, *named))))
     several = [name for name in apart if table[name].nunique(dropna=False) > 1]
     columns = list(dict.fromkeys([*several, *named]))
     places = pd.DataFrame({name: _numbered(table[name]) for name in columns})
@@ -102,7 +102,7 @@ def _warn_of_repeated(table: pd.DataFrame, apart: Sequence[str]) -> None:
     """Say of a measurement that has several rows: an interval over them is too narrow."""
     if "key" not in table:
         return
-    of = [*(name for name in apart if table[name].nunique() > 1), "key"]
+    of = [*(name for name in apart if table[name].nunique(dropna=False) > 1), "key"]
     n = int(table[table["key"].astype(bool)].duplicated(of).sum())
     told = str(of).replace("'", '"')
     if n:

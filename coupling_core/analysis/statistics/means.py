@@ -174,20 +174,24 @@ def require_measure(table: pd.DataFrame, measure: object) -> None:
     )
 
 
+_USUAL = {"definition": "paper", "role": "A", "final_norm": "include", OF_BLOCKS: "all"}
+"""What tables without these columns have."""
+
+
 def require_alike(table: pd.DataFrame) -> None:
-    """Refuse rows whose scores came about in different ways.
+    """Refuse rows whose scores came about in different ways; what is not said is as usual.
 
     Raises:
         InputError: naming in what they differ.
     """
     for name in HOW:
         held = table[name].dropna().unique().tolist() if name in table else []
-        ways = [*map(str, held)]
-        if name == OF_BLOCKS and held and table[name].isna().any():
-            ways.append("all")
-        if len(ways) > 1:
+        unsaid = _USUAL.get(name)
+        if held and unsaid and unsaid not in held and table[name].isna().any():
+            held.append(unsaid)
+        if len(held) > 1:
             raise InputError(
-                f"the rows differ in {name} ({', '.join(ways)}), so that their scores do "
+                f"the rows differ in {name} ({', '.join(map(str, held))}), so that their scores do "
                 f"not compare: choose one, as table[table.{name} == {held[0]!r}] does"
             )
 
