@@ -37,6 +37,8 @@ TOKEN_K_VIEW = 16
 
 OF_SHARES = "k_share"
 """The column of a table that says which share of a width a K was asked for as."""
+OF_GRAPHS = ("weighed_by", "threshold")
+"""Columns that say how graphs were drawn whose edges are counted."""
 OF_BLOCKS = "blocks"
 """The column of a table that says over which blocks its scores are taken, where not over all."""
 HOW = ("definition", "role", "token", "final_norm", OF_BLOCKS)

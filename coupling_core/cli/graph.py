@@ -27,6 +27,7 @@ from coupling_core.analysis.scores import definition_name, means, score_pairs
 from coupling_core.base.records import (
     DEFAULT_MODEL,
     DEFAULT_THRESHOLD,
+    OF_GRAPHS,
     Layout,
     NodeColor,
     Request,
@@ -151,6 +152,9 @@ def graph(
             out=out,
             as_json=as_json,
             drawing=drawing,
+            chosen=dict(
+                zip(OF_GRAPHS, ("corrected" if corrected else "coupling", threshold), strict=True)
+            ),
         )
         return
     request = ask(options.one_prompt(prompt, image))

@@ -1,12 +1,12 @@
 """Many prompts: each measured (a stored one is only read), told as it goes, stopped in order."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from coupling_core.analysis.exports import written
-from coupling_core.analysis.scores import MIN_PROMPTS, Interval
+from coupling_core.analysis.scores import MIN_NUMBERS, MIN_PROMPTS, Interval
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import AnyView, Request
 from coupling_core.base.results import Progress, Result
@@ -110,6 +110,7 @@ def table_of_means(
     out: Path | None,
     as_json: bool,
     drawing: DrawMany,
+    chosen: Mapping[str, str | float] | None = None,
     together: Callable[[], tuple[dict[str, Any], Callable[[], None]]] | None = None,
 ) -> None:
     """Measure prompts, write a row of numbers each, and print their means over the prompts.
@@ -126,6 +127,7 @@ def table_of_means(
         out: the file to write; None writes none.
         as_json: whether JSON is printed.
         drawing: draws the figure of all, where one is written.
+        chosen: what else was chosen of how the numbers are taken, by name.
         together: what there is to say of all results together, once all were told to `row_of`: for
             JSON, and printed.
 
@@ -135,7 +137,9 @@ def table_of_means(
     rows, failed = [], Failed()
 
     def take(prompt: Prompt, result: Result, stored: bool) -> None:
-        rows.append(Row.of(prompt, result, row_of(result), view_of(result), stored=stored))
+        rows.append(
+            Row.of(prompt, result, row_of(result), view_of(result), stored=stored, chosen=chosen)
+        )
 
     each(ask, prompts, store, failed, device=device, fast=fast, blocks=blocks, take=take)
     rows.sort(key=lambda row: row.prompt.row)
@@ -164,6 +168,7 @@ def _report(
     if len(rows) < MIN_PROMPTS:
         warn(f"{len(rows)} prompts are fewer than {MIN_PROMPTS}: this is no claim about the model")
     warn_of_uncertified(rows)
+    warn_of_few(rows)
     if as_json:
         print_json(
             summary(rows, failed)
@@ -206,6 +211,17 @@ def show_categories(rows: Sequence[Row]) -> None:
             for name, one in means.items()
         ],
     )
+
+
+def warn_of_few(rows: Sequence[Row]) -> None:
+    """Say that an interval of fewer than five numbers is wide, where one is told."""
+    groups = [over_prompts(rows), *by_category(rows).values()]
+    counts = {one.n for means in groups for one in means.values()}
+    if any(1 < n < MIN_NUMBERS for n in counts):
+        warn(
+            f"an interval of fewer than {MIN_NUMBERS} prompts is wide, may go beyond what a number "
+            "can be, and bears out nothing"
+        )
 
 
 def warn_of_uncertified(rows: Sequence[Row]) -> None:

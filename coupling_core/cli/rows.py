@@ -1,8 +1,9 @@
 """One row a prompt, and what all rows together come to: means, a table, arrays, JSON."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from coupling_core.analysis.exports.naming import facts
 from coupling_core.analysis.scores import Interval, known_interval
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.records import AnyView
+from coupling_core.base.records import OF_BLOCKS, AnyView, DirectionsView, View
 from coupling_core.base.results import Result
+from coupling_core.base.units import ranges
 from coupling_core.sources.prompts import Prompt, own_cells, own_columns
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
@@ -30,7 +32,6 @@ class Row:
         load_seconds: of loading the model; 0 where it was in memory already.
         mean: its numbers, by name.
         whose: which model, what was measured, and how that is looked at.
-        kind: of the measurement.
         certified: whether every SVD passed its checks; None where there was none.
     """
 
@@ -41,7 +42,6 @@ class Row:
     load_seconds: float
     mean: dict[str, float]
     whose: dict[str, str | float]
-    kind: str
     certified: bool | None
 
     @classmethod
@@ -53,16 +53,17 @@ class Row:
         view: AnyView | None,
         *,
         stored: bool,
+        chosen: Mapping[str, str | float] | None = None,
     ) -> "Row":
-        """What a result says of its prompt, where it has been looked at so."""
+        """What a result says of its prompt, where it is looked at so, and `chosen` besides."""
         seconds, load_seconds = (
             0.0 if stored else float(result.provenance[name])
             for name in ("seconds", "load_seconds")
         )
-        whose = facts(result, view)
+        whose = facts(result, view) | {"kind": result.request.kind} | _chosen(result, view)
         del whose["prompt"]
         certified = result.certified if result.svds else None
-        of = (seconds, load_seconds, mean, whose, result.request.kind, certified)
+        of = (seconds, load_seconds, mean, whose | dict(chosen or {}), certified)
         return cls(prompt, result.key, stored, *of)
 
 
@@ -95,7 +96,23 @@ def by_category(rows: Sequence[Row]) -> dict[str, dict[str, Interval]]:
 def alike(rows: Sequence[Row]) -> dict[str, str | float]:
     """Which model, what was measured and how that is looked at: what is the same of all prompts."""
     first, others = rows[0].whose, [row.whose for row in rows[1:]]
-    return {name: one for name, one in first.items() if all(of.get(name) == one for of in others)}
+    found = {name: one for name, one in first.items() if all(of.get(name) == one for of in others)}
+    if "measured" not in found:  # what stands before a token's own number or text
+        ways = [str(row.whose["measured"]).split(", ") for row in rows]
+        same = takewhile(lambda parts: len(set(parts)) == 1, zip(*ways, strict=False))
+        if told := ", ".join(parts[0] for parts in same):
+            found["measured"] = told
+    return found
+
+
+def _chosen(result: Result, view: AnyView | None) -> dict[str, str | float]:
+    """The blocks that are looked at, where not all are, and how many directions of each."""
+    told: dict[str, str | float] = {}
+    if isinstance(view, View | DirectionsView) and view.blocks is not None:
+        told = {OF_BLOCKS: ranges(view.blocks)} if len(view.blocks) < result.n_blocks else {}
+    if isinstance(view, DirectionsView) and view.leading is not None:
+        told["K"] = view.leading
+    return told
 
 
 def frame(rows: Sequence[Row]) -> "DataFrame":
@@ -124,7 +141,7 @@ def _kept_apart(row: Row) -> dict[str, str | float]:
     """Whose a row is, with the kind and K under the names that tables of many prompts have."""
     whose = dict(row.whose)
     k = whose.pop("K", float("nan"))
-    return {"model": whose.pop("model"), "kind": row.kind, "k": k} | whose
+    return {"model": whose.pop("model"), "kind": whose.pop("kind"), "k": k} | whose
 
 
 def arrays(rows: Sequence[Row]) -> dict[str, np.ndarray]:

@@ -1,6 +1,8 @@
 """Commands that refuse what others would silently pass over: an option twice, or to no end."""
 
 from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -34,12 +36,24 @@ class Strict(TyperCommand):
         if figure and str(ctx.params.get("out")).endswith((*ENDINGS, SUFFIX, "-")):
             told = (
                 f"it says which figure --out draws, and {ctx.params['out']} gets the numbers "
-                "of the command's own table; --json has those of every figure"
+                "of the command's own table"
+                + "; --json has those of every figure"
+                * (ctx.params.get("many") is None)
             )
             raise typer.BadParameter(told, ctx=ctx, param=figure)
+        _require_another_file(ctx, options)
         if figure and ctx.params.get("many") is not None:
             _require_of_many(ctx, figure)
         return rest
+
+
+def _require_another_file(ctx: Any, options: Iterable[Any]) -> None:
+    """Refuse to write over the prompts that are read."""
+    many, out = ctx.params.get("many"), ctx.params.get("out")
+    if many is None or out is None or Path(many).resolve() != Path(out).resolve():
+        return
+    told = f"{out} is the file of the prompts, which would be lost: name another"
+    raise typer.BadParameter(told, ctx=ctx, param=next(o for o in options if o.name == "out"))
 
 
 def _require_of_many(ctx: Any, option: Any) -> None:

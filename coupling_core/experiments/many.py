@@ -175,7 +175,7 @@ def measure_many(
                     except (InputError, ComputeError) as error:
                         failed[number] = error
                     if result is not None:
-                        _require_pairs(blocks, result, facts["model"])
+                        _require_pairs(blocks, result, str(facts["model"]))
                     advance(f"{facts['model']}: {prompt.about.words[:40]}")
             if has.has_k and {row["layers"] for of_one in found.values() for row in of_one} == {1}:
                 warnings.warn(

@@ -17,6 +17,7 @@ from coupling_core.base.records import DEFAULT_THRESHOLD, Layout, NodeColor, Vie
 from coupling_core.base.units import rounded
 from coupling_core.figures import style, words
 from coupling_core.figures.graph import graph_of
+from coupling_core.figures.graph_words import graph_summary
 from coupling_core.figures.scores import fill
 
 HEIGHT = 360
@@ -108,7 +109,11 @@ def mean_graph(
         color=color,
         auto_range=auto_range,
         selected=selected,
-        told={"title": whose(parts, listed), "source": source(parts, listed, view)},
+        told={
+            "title": whose(parts, listed),
+            "source": source(parts, listed, view),
+            "summary": f"{graph_summary(drawn)} An edge is of the mean of the prompts' scores.",
+        },
     )
 
 

@@ -237,6 +237,48 @@ def test_a_table_of_prompts_goes_on_in_python(run, folder, listed, tmp_path, com
     assert (found.attrs["model"], found.attrs.get("k")) == ("tiny-llama", k)
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("depth", "--k", 4, "--blocks", "2-3"), {"kind": "depth", "blocks": "2-3", "K": 4}),
+        (("depth", "--k", 4, "--blocks", "1-4"), {"kind": "depth", "K": 4}),
+        (
+            ("graph", "--k", 4, "--blocks", "2-4", "--raw", "--threshold", 0.3),
+            {"kind": "depth", "blocks": "2-4", "weighed_by": "coupling", "threshold": 0.3},
+        ),
+        (("directions", "--block", 2, "--k", 3), {"kind": "directions", "blocks": "2", "K": 3}),
+        (
+            ("tokens", "--kind", "fixed-input", "--block", 2, "--other-block", 3, "--k", 4),
+            {"kind": "fixed-input", "measured": "in blocks 2 and 3", "K": 4},
+        ),
+    ],
+)
+def test_what_was_chosen_is_told_of_many_prompts(run, folder, listed, tmp_path, asked, said):
+    how = (*asked, "--model", folder, "--prompts", listed)
+    found = json.loads(run(*how, "--json")[1])["measured"]
+    assert found.items() >= said.items()
+    assert ("blocks" in found) == ("blocks" in said)
+    assert run(*how, "--out", "r.csv")[0] == 0
+    for row in rows(tmp_path / "r.csv"):
+        for name, value in said.items():
+            cell = row["k" if name == "K" else name]
+            assert str(value) in cell if name == "measured" else cell == str(value)
+
+
+def test_the_file_of_the_prompts_is_not_written_over(run, folder, listed):
+    before = listed.read_bytes()
+    status, _, err = run("depth", "--model", folder, "--prompts", listed, "--out", listed)
+    assert status == 2
+    assert "is the file of the prompts, which would be lost: name another" in err
+    assert listed.read_bytes() == before
+
+
+def test_intervals_of_few_prompts_bear_nothing_out(run, folder, listed):
+    for command in ("depth", "trajectory"):
+        _, _, err = run(command, "--model", folder, "--prompts", listed)
+        assert "an interval of fewer than 5 prompts is wide" in err
+
+
 def test_an_svd_that_fails_its_checks_is_told_of_many_prompts(run, folder, listed, tmp_path):
     asked = ("depth", "--model", folder, "--prompts", listed, "--k", 4)
     assert "not certified" not in run(*asked, "--out", "r.csv")[2]

@@ -12,7 +12,7 @@ import pandas as pd
 from coupling_core.analysis.scores import k_of, known_interval
 from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import HOW, OF_BLOCKS, OF_SHARES, PERFORMANCES, Measure
+from coupling_core.base.records import HOW, OF_BLOCKS, OF_GRAPHS, OF_SHARES, PERFORMANCES, Measure
 from coupling_core.base.tables import require_table
 
 FACTS = ("parameters", "layers", "width", "training_tokens")
@@ -154,8 +154,7 @@ def require_measure(table: pd.DataFrame, measure: object) -> None:
         raise InputError(
             f"measure is one column of the table, such as 'corrected': {measure!r} came"
         )
-    others = {*COLUMNS, *HOW, *PERFORMANCES, "tokens", "difficulty", OF_SHARES} - {"chance"}
-    facts = {*COLUMNS, *HOW, "certified", OF_SHARES} - {"chance"}
+    facts = {*COLUMNS, *HOW, "certified", "line", "p", *OF_GRAPHS, OF_SHARES} - {"chance"}
     is_number = measure in table and pd.api.types.is_numeric_dtype(table[measure])
     if is_number and measure not in facts:
         return
@@ -164,7 +163,11 @@ def require_measure(table: pd.DataFrame, measure: object) -> None:
             f"{measure!r} says of what a row is, and is no number that was measured: choose one "
             "with measure=..., such as 'corrected'"
         )
-    numbers = [str(name) for name in table.select_dtypes("number") if name not in others]
+    numbers = [
+        str(name)
+        for name in table.select_dtypes("number")
+        if name not in facts | {*PERFORMANCES, "tokens", "difficulty"}
+    ]
     held = ", which has texts in it" if measure in table else nearest(measure, numbers)
     if measure in table and pd.to_numeric(table[measure], errors="coerce").notna().any():
         held += ": coupling_core.sweeps.read_table reads such a file as it was"

@@ -25,6 +25,7 @@ from coupling_core.analysis.scores import (
 from coupling_core.base.records import Request, View, parse_blocks
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.results.scores import MEASURES
+from coupling_core.base.units import ranges
 from coupling_core.cli import files, many, many_drawn, rows
 from coupling_core.cli.rows import Failed, Row
 from coupling_core.cli.terminal import print_json, print_lines, warn
@@ -103,6 +104,7 @@ def report(done: list[Measured], failed: Failed, *, as_json: bool) -> None:
             "this is no claim about the model"
         )
     many.warn_of_uncertified([m.row for m in done])
+    many.warn_of_few([m.row for m in done])
     if as_json:
         print_json(_summary(done, failed, view, over))
         return
@@ -110,11 +112,17 @@ def report(done: list[Measured], failed: Failed, *, as_json: bool) -> None:
         f"prompts     {len(done)} measured, {sum(m.row.stored for m in done)} of them from the "
         "store" + f", {len(failed)} left out" * bool(failed),
         f"token       {token_words([m.of.at for m in done])}",
-        f"score       {definition_name(view)}, K = {view.k}, mean over l != l'",
+        f"score       {definition_name(view)}, K = {view.k}, mean over l != l'{_of_blocks(done)}",
         f"{'':18}{'mean':>8}{'median':>9}   95\u00a0% interval",
         *(_row(name, over[name]) for name in MEASURES),
     )
     many.show_categories([m.row for m in done])
+
+
+def _of_blocks(done: list[Measured]) -> str:
+    """Of which blocks, where not of all."""
+    blocks = done[0].of.scores.blocks
+    return f" of blocks {ranges(blocks)}" if len(blocks) < done[0].of.n_blocks else ""
 
 
 def _row(name: str, over: Interval) -> str:

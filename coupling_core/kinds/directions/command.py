@@ -111,6 +111,7 @@ def command(
             listed,
             prompts.row,
             Store(store),
+            view_of=lambda _: view,
             device=device,
             fast=True,
             out=out,
