@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from coupling_core.analysis.exports import ENDINGS
+from coupling_core.cli.files import STDOUT
 from coupling_core.cli.many_drawn import OF_MANY
 from coupling_core.store.archive import SUFFIX
 
@@ -34,11 +35,10 @@ class Strict(TyperCommand):
             told = "it says which figure --out draws, and no --out came"
             raise typer.BadParameter(told, ctx=ctx, param=figure)
         if figure and str(ctx.params.get("out")).endswith((*ENDINGS, SUFFIX, "-")):
+            of_json = "; --json has those of every figure" * (ctx.params.get("many") is None)
             told = (
                 f"it says which figure --out draws, and {ctx.params['out']} gets the numbers "
-                "of the command's own table"
-                + "; --json has those of every figure"
-                * (ctx.params.get("many") is None)
+                f"of the command's own table{of_json}"
             )
             raise typer.BadParameter(told, ctx=ctx, param=figure)
         _require_another_file(ctx, options)
@@ -50,7 +50,7 @@ class Strict(TyperCommand):
 def _require_another_file(ctx: Any, options: Iterable[Any]) -> None:
     """Refuse to write over the prompts that are read."""
     many, out = ctx.params.get("many"), ctx.params.get("out")
-    if many is None or out is None or Path(many).resolve() != Path(out).resolve():
+    if many is None or out in (None, STDOUT) or Path(many).resolve() != Path(out).resolve():
         return
     told = f"{out} is the file of the prompts, which would be lost: name another"
     raise typer.BadParameter(told, ctx=ctx, param=next(o for o in options if o.name == "out"))

@@ -849,3 +849,9 @@ def test_prompts_come_from_standard_input(depth, monkeypatch):
     )
     said = printed(depth("--prompts", "-", "--json"))
     assert [(one["line"], one["prompt"]) for one in said["prompts"]] == [(1, PROMPT), (3, OTHER)]
+
+
+def test_a_table_of_standard_input_goes_to_standard_output(depth, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"{PROMPT}\n".encode())))
+    status, _, told = depth("--prompts", "-", "--out", "-")
+    assert (status, "which would be lost" in told) == (0, False)
