@@ -367,7 +367,7 @@ def test_a_report_as_json_and_csv(run, lay, tmp_path):
         (("--k", "nan"), "not nan"),
         (("--k", 0), "not 0"),
         (("--k=-3",), "not -3"),
-        (("--k", "many"), "should be a valid number"),
+        (("--k", "many"), "expected a number, and 'many' came"),
         (("--out", "r.pdf"), "--out ends in .html, .csv, .parquet, and 'r.pdf' came"),
         (("--out", "/none/r.html"), "there is no folder /none"),
         (("--subset", "above-45"), "no model is left: score > 45"),
