@@ -124,8 +124,9 @@ def graph(
 
         def row(result: Result) -> dict[str, float]:
             found = cast(DepthResult, result)
-            parts.append(of_prompt(found, look(found)))
-            return _row(found, look(found), corrected, threshold)
+            seen = look(found)
+            parts.append(of_prompt(found, seen))
+            return _row(found, seen, corrected, threshold)
 
         def drawing(_: Sequence[Row]) -> "go.Figure":
             from coupling_core import figures  # plotly
