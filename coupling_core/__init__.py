@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from coupling_core import sweeps
     from coupling_core.analysis.by_step import Course, StepNumbers, numbers
     from coupling_core.analysis.compare import Comparison, compare, summarise
+    from coupling_core.analysis.comparing_models import compare_models
     from coupling_core.analysis.coupling_effect import CouplingEffect, coupling_effect
     from coupling_core.analysis.crossing import Crossing, cross
     from coupling_core.analysis.directions import (
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from coupling_core.analysis.findings import Findings, Question, find
     from coupling_core.analysis.graph import communities, graph_edges, layer_graph, modularity
     from coupling_core.analysis.locality import Locality, locality
-    from coupling_core.analysis.model_comparison import ModelComparison, compare_models
+    from coupling_core.analysis.model_comparison import ModelComparison
     from coupling_core.analysis.path_comparison import PathComparison
     from coupling_core.analysis.perturbation import perturbation_radius
     from coupling_core.analysis.projection import ProjectedPaths, project_paths
@@ -271,7 +272,8 @@ _HOMES = {
     "analysis.findings": ("Findings", "Question", "find"),
     "analysis.graph": ("communities", "graph_edges", "layer_graph", "modularity"),
     "analysis.locality": ("Locality", "locality"),
-    "analysis.model_comparison": ("ModelComparison", "compare_models"),
+    "analysis.comparing_models": ("compare_models",),
+    "analysis.model_comparison": ("ModelComparison",),
     "analysis.path_comparison": ("PathComparison",),
     "analysis.token_comparison": ("TokenComparison",),
     "analysis.perturbation": ("perturbation_radius",),

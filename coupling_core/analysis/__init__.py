@@ -13,6 +13,7 @@ compare         two results side by side, of blocks
 token_comparison, path_comparison    the same of tokens, and of paths
 sides           what they have in common
 model_comparison    two models over the same prompts: the difference, and how sure it is
+comparing_models    the same from a table of measurements, or two ways to look at one model
 effects         what edits of a model's depth do, by block and by pair of blocks
 perturbation    how far noise gets, and the size up to which a Jacobian says it
 spectra         curves over depth of the blocks' linear maps

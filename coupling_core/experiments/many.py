@@ -1,7 +1,7 @@
 """measure_many(...): many prompts with several models, as the table of a sweep."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -30,6 +30,7 @@ from coupling_core.base.records import (
     usual_token,
 )
 from coupling_core.base.results import Result
+from coupling_core.base.units import ranges
 from coupling_core.experiments.many_answers import answers
 from coupling_core.experiments.many_asked import Model, Models, Prompts, models_of, prompts_of
 from coupling_core.experiments.many_progress import telling
@@ -99,7 +100,8 @@ def measure_many(
             model's width, rounded, which stands in the column `k_share`. None is the `default_k` of
             each result: 50, and less where a model is narrower.
         blocks: over whose pairs the scores of `depth` are taken, as `scores` has them ("9-16", a
-            range, a list); the column `blocks` says it. None is all.
+            range, a list); the column `blocks` says which, where they are not all: by their numbers
+            where the models are equally deep, and else as they were named. None is all.
         definition: which score; `paper` is the paper's Eq. 9.
         role: "A" for U^T J V, "B" for V^T J U.
         token: the token measured, or fixed, 1..n; -1 is the last. None is the usual one, as of
@@ -140,7 +142,7 @@ def measure_many(
         warnings.warn(told, stacklevel=3)
     kept = shelf(store)
     has = kind_of(kind)
-    blocks, of_blocks = _chosen(blocks, kind)
+    blocks = _chosen(blocks, kind)
     said: dict[str, Any] = {"kind": kind, "final_norm": final_norm}
     said |= {"token": token} if has.token and token is not None else {}
     said |= {"k": max(ks)} if has.has_k and ks else {}
@@ -152,6 +154,7 @@ def measure_many(
         listed, asked, said, kept, ks or (), tokenizer=tokenizer, device=place, client=client
     )
     rows: list[Row] = []
+    depths: set[int] = set()
     left_out: dict[str, Exception] = {}
     every, each = len(asked) * len(listed), "prompt" if len(listed) == 1 else "measurement"
     with telling(every, shown=progress, of=each) as advance:
@@ -170,11 +173,12 @@ def measure_many(
                         shared = facts | of_prompt(prompt.about, result)
                         shared |= own_cells(prompt.about.fields, own)
                         at_ks = numbers(result, ks or (result.default_k,), definition, role, blocks)
-                        shared |= how(result, definition, role) | of_blocks
+                        shared |= how(result, definition, role)
                         found[number] = [shared | of_k for of_k in at_ks]
                     except (InputError, ComputeError) as error:
                         failed[number] = error
                     if result is not None:
+                        depths.add(result.n_blocks)
                         _require_pairs(blocks, result, str(facts["model"]))
                     advance(f"{facts['model']}: {prompt.about.words[:40]}")
             if has.has_k and {row["layers"] for of_one in found.values() for row in of_one} == {1}:
@@ -186,7 +190,8 @@ def measure_many(
             rows += [row for number in sorted(found) for row in found[number]]
             for number in sorted(failed):
                 left_out[f"{facts['model']}: {asked[number].about.words}"] = failed[number]
-    table = _table(rows, own.values(), left_out)
+    of_blocks = _named(blocks, depths)
+    table = _table([row | of_blocks for row in rows], own.values(), left_out)
     scored = {"definition": definition, "role": role} if has.has_k else {}
     tokens = {usual_token(kind, prompt.text) for prompt in asked}
     if has.token and token is None and len(tokens) == 1:
@@ -195,10 +200,10 @@ def measure_many(
     return table
 
 
-def _chosen(blocks: Blocks, kind: Kind) -> tuple[Blocks, Row]:
-    """The blocks that are chosen, to be read again and again, and the column that says them."""
+def _chosen(blocks: Blocks, kind: Kind) -> Blocks:
+    """The blocks that are chosen, to be read again and again."""
     if blocks is None:
-        return None, {}
+        return None
     if kind != "depth":
         raise InputError(
             f"blocks={blocks!r} choose pairs of the kind depth, and {kind} was asked for: leave "
@@ -213,7 +218,25 @@ def _chosen(blocks: Blocks, kind: Kind) -> tuple[Blocks, Row]:
             f"blocks {blocks!r} are none that a model can have: expected a text such as '9-16' or "
             "'-4--1', a range, or a list of whole numbers from 1 on, or from -1 back"
         ) from error
-    return blocks, {OF_BLOCKS: told_blocks(blocks)}
+    return blocks
+
+
+def _named(blocks: Blocks, depths: Collection[int]) -> Row:
+    """The column that says over which blocks the scores are taken, where not over all.
+
+    The same blocks have one name, however they were given, so that tables of several calls compare.
+
+    Args:
+        blocks: as they were chosen.
+        depths: how many blocks the models have.
+    """
+    if blocks is None:
+        return {}
+    chosen = {n: sorted(set(blocks_of(blocks, n) or ())) for n in depths}
+    if all(numbers == list(range(1, n + 1)) for n, numbers in chosen.items()):
+        return {}
+    names = set(map(ranges, chosen.values()))
+    return {OF_BLOCKS: names.pop() if len(names) == 1 else told_blocks(blocks)}
 
 
 def _require_pairs(blocks: Blocks, result: Result, model: str) -> None:

@@ -18,6 +18,8 @@ def prompt_differences(found: ModelComparison) -> go.Figure:
         a figure as `prompt_strip` gives it, with the shape "chance" where there is no difference.
     """
     table = found.by_prompt()
+    first, second = found.names
+    of = f" of {found.model}" if found.model else ""
     places = range(1, len(table) + 1)
     over = Interval(
         found.difference, float(np.median(table.difference)), found.low, found.high, found.n
@@ -26,8 +28,8 @@ def prompt_differences(found: ModelComparison) -> go.Figure:
         dict(zip(places, table.difference.astype(float), strict=True)),
         dict(zip(places, map(str, table.prompt), strict=True)),
         over,
-        f"{found.a} minus {found.b}: {found.number}",
-        origin={"title": f"{found.a} and {found.b}", "source": found.verdict},
+        f"{first} minus {second}: {found.number}",
+        origin={"title": f"{first} and {second}{of}", "source": found.verdict},
         chance=0,
         zero="no difference",
         name="prompts of both",

@@ -10,7 +10,7 @@ import streamlit as st
 
 from coupling_core import figures
 from coupling_core.analysis.exports import to_csv
-from coupling_core.analysis.model_comparison import compare_models
+from coupling_core.analysis.comparing_models import compare_models
 from coupling_core.analysis.over_prompts import (
     OfPrompt,
     few_words,

@@ -3,6 +3,7 @@
 import inspect
 import pickle
 import warnings
+from functools import partial
 from pathlib import Path
 
 import by_hand
@@ -417,8 +418,7 @@ def test_each_difference_has_what_stands_beside_its_prompt():
     assert each["topic"].tolist() == [topics[prompt] for prompt in each["prompt"]]
     assert each["difference"].mean() == pytest.approx(found.difference)
     told = {"a": "a", "b": "b", "measure": "corrected", "kind": "depth", "k": 8.0}
-    unsaid = {"role": "", "final_norm": "", "token": None, "blocks": ""}
-    assert each.attrs == told | {"definition": "paper"} | unsaid
+    assert each.attrs == told | {"definition": "paper", "column": "model"}
     assert pickle.loads(pickle.dumps(found)) == found
 
 
@@ -547,7 +547,7 @@ def test_scores_that_came_about_in_other_ways_are_kept_apart(own, other):
 @pytest.mark.parametrize("blocks", ["2-4", range(2, 5), [-3, 3, 4], (n for n in (2, 3, 4))])
 def test_scores_are_of_the_blocks_that_are_chosen(own, where, tmp_path, blocks):
     table = asked(TEXTS, {"a": own, "b": where}, blocks=blocks)
-    told = {"[-3, 3, 4]": "-3, 3-4"}.get(repr(blocks), "2-4")
+    told = "2-4"
     assert set(table["blocks"]) == {table.attrs["blocks"]} == {told}
     for row in table[table["model"] == "b"].itertuples():
         found = measure(Request(row.prompt, k=8, model=str(where)))
@@ -577,6 +577,74 @@ def test_blocks_that_there_are_not_are_refused_before_all_is_measured(own, said,
     with pytest.raises(InputError, match=why):
         asked(TEXTS, {"a": own}, store=store, **said)
     assert len(store.entries()) <= 1
+
+
+def test_all_blocks_by_number_are_all_of_them_and_those_of_other_depths_keep_their_name(own):
+    assert "blocks" not in asked(TEXTS, {"a": own}, blocks="1-4", store=None)
+    gpt = by_hand.GPT()
+    models = {"a": own, "b": wrap(gpt, blocks=gpt.blocks)}
+    table = asked([[3, 1, 4], [1, 5, 9]], models, k=4, blocks="-2--1", store=None)
+    assert set(table["blocks"]) == {"-2--1"}
+    assert compare_models(table, "a", "b").n == 2
+
+
+TOPICS = [
+    {"prompt": " ".join(["the cat sat on"] * n), "topic": "odd" if n % 2 else "even"}
+    for n in range(1, 12)
+]
+
+
+def test_two_ways_to_look_at_a_model_are_compared_prompt_by_prompt(own):
+    asked_so = partial(asked, TOPICS, {"a": own}, k=4, store=None)
+    late, early = asked_so(blocks="-2--1"), asked_so(blocks="1-2")
+    table = pd.concat([late, asked_so(), early])
+    found = compare_models(table, "3-4", "1-2", column="blocks")
+    apart = late["corrected"] - early["corrected"]
+    assert found.difference == pytest.approx(apart.mean())
+    assert found.p == pytest.approx(stats.ttest_rel(late["corrected"], early["corrected"]).pvalue)
+    assert (found.model, found.blocks, found.n) == ("a", "", 11)
+    assert found.verdict.startswith("blocks 3-4 ")
+    assert "at K = 4 of a, over n = 11 prompts" in found.verdict
+    assert compare_models(table, "1-2", "all", column="blocks").a_mean == found.b_mean
+    assert "blocks" not in found.by_prompt().attrs
+    groups = found.means_by("topic")
+    assert groups["topic"].tolist() == ["odd", "even"]
+    for name, row in groups.set_index("topic").iterrows():
+        of = apart[(late["topic"] == name).to_numpy()]
+        assert (row.n, row.difference) == (len(of), pytest.approx(of.mean()))
+        interval = stats.t.interval(0.95, len(of) - 1, of.mean(), stats.sem(of))
+        assert (row.low, row.high) == pytest.approx(interval)
+        assert row.p == pytest.approx(stats.ttest_1samp(of, 0).pvalue)
+    assert groups.attrs["column"] == "blocks"
+
+
+@pytest.mark.parametrize(
+    ("column", "a", "b"), [("role", "A", "B"), ("definition", "paper", "alignment")]
+)
+def test_roles_and_definitions_of_a_model_compare_too(own, column, a, b):
+    tables = [asked(TEXTS, {"m": own}, k=4, store=None, **{column: name}) for name in (a, b)]
+    found = compare_models(pd.concat(tables), a, b, column=column)
+    assert (found.a_mean, found.b_mean) == tuple(of["corrected"].mean() for of in tables)
+    assert found.names == (f"{column} {a}", f"{column} {b}")
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({}, r"no model '3-4' \('3-4' is of its blocks: column='blocks' compares these\)"),
+        ({"column": "block"}, r"the column must be one of model, blocks.*did you mean 'blocks'"),
+        ({"column": "role"}, "the table has no role '3-4'.*it has 'A'"),
+    ],
+)
+def test_what_cannot_be_compared_of_a_model_is_refused(own, said, why):
+    tables = [asked(TEXTS, {"a": own}, k=4, store=None, blocks=b) for b in ("3-4", "1-2")]
+    with pytest.raises(InputError, match=why):
+        inspect.unwrap(compare_models)(pd.concat(tables), "3-4", "1-2", **said)
+    both = pd.concat([*tables, tables[0].assign(model="b")])
+    with pytest.raises(InputError, match=r"several models \(a, b\), and two blocks of one are"):
+        compare_models(both, "3-4", "1-2", column="blocks")
+    with pytest.raises(InputError, match="no column 'kind' of their own: they have tokens, with"):
+        compare_models(pd.concat(tables), "3-4", "1-2", column="blocks").means_by("kind")
 
 
 def test_what_is_not_said_of_a_score_is_as_usual(own):

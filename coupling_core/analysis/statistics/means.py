@@ -181,6 +181,14 @@ _USUAL = {"definition": "paper", "role": "A", "final_norm": "include", OF_BLOCKS
 """What tables without these columns have."""
 
 
+def labels(table: pd.DataFrame, column: str) -> pd.Series:
+    """The values of a column as texts; what is not said is as usual, and a token's number whole."""
+    held = table[column]
+    if column == "token":
+        return held.map(lambda token: "" if pd.isna(token) else str(int(token)))
+    return held.fillna(_USUAL.get(column, "")).map(str)  # a file's model 0 is "0"
+
+
 def require_alike(table: pd.DataFrame) -> None:
     """Refuse rows whose scores came about in different ways; what is not said is as usual.
 
