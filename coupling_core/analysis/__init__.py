@@ -22,6 +22,7 @@ directions      gaps and ties of directions, their tracks, and what blocks share
 effect_study    the same over many prompts, beside the coupling of the same blocks
 coupling_effect    whether coupled blocks are the ones that can be interchanged
 pruning         which blocks to leave out, and what that costs
+path_curves     numbers of a path by depth, and their means over prompts
 trajectory      how straight and evenly spaced the paths of tokens are
 projection      principal components of the paths
 by_step, at_steps    a measurement over the steps of a training run, and its results by step

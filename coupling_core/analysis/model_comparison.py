@@ -139,8 +139,9 @@ class ModelComparison(SameContent, Drawn):
         """The means of both, their difference, and how sure it is."""
         at = "" if np.isnan(self.k) else f" at K = {self.k:g}"
         if self.k_of_each:
-            a, b = self.k_of_each
-            each = f" ({a})" if self.model else f", {a} of {self.a} and {b} of {self.b}"
+            first, second = self.k_of_each
+            both = f", {first} of {self.a} and {second} of {self.b}"
+            each = f" ({first})" if self.model else both
             at += f" of the width{each}"
         at += self._how() + (f" of {self.model}" if self.model else "")
         a, b, _ = self._told()

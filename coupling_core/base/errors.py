@@ -1,5 +1,7 @@
 """What can go wrong, in three kinds that a caller treats differently."""
 
+from collections.abc import Sequence
+
 
 class CouplingError(Exception):
     """Base of every error that this package raises on purpose."""
@@ -19,3 +21,15 @@ class ComputeError(CouplingError):
 
 class Cancelled(CouplingError):
     """The user stopped a running measurement."""
+
+
+def every_prompt_failed(errors: Sequence[Exception]) -> InputError | ComputeError:
+    """What is raised where every prompt of a call failed; of one reason, that reason alone.
+
+    Args:
+        errors: of the prompts, as they came.
+    """
+    first = errors[0]
+    kind = InputError if isinstance(first, InputError) else ComputeError
+    is_one = len({str(error) for error in errors}) == 1
+    return kind(str(first) if is_one else f"every prompt failed, the first with: {first}")

@@ -5,15 +5,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from coupling_core.analysis.exports import written
 from coupling_core.analysis.scores import MIN_NUMBERS, MIN_PROMPTS, Interval
-from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.errors import ComputeError, InputError, every_prompt_failed
 from coupling_core.base.records import AnyView, Request
 from coupling_core.base.results import Progress, Result
+from coupling_core.base.units import ranges
 from coupling_core.cli import files
 from coupling_core.cli.course import Course
 from coupling_core.cli.many_drawn import DrawMany
 from coupling_core.cli.rows import (
+    Axes,
     Failed,
     Row,
     alike,
@@ -87,14 +91,26 @@ def each(
             if answer.result:
                 take(prompt, answer.result, answer.stored)
     if len(failed) == len(prompts):
-        first = next(iter(failed.values()))
-        failure = InputError if isinstance(first, InputError) else ComputeError
-        raise failure(f"every prompt failed, the first with: {first}")
+        raise every_prompt_failed([*failed.values()])
+    _tell_of_the_others(failed)
 
 
 def _leave_out(prompt: Prompt, error: InputError | ComputeError, failed: Failed) -> None:
+    """Leave a prompt out, and say why where that was not said before."""
+    if str(error) not in map(str, failed.values()):
+        warn(f"line {prompt.row} is left out: {error}")
     failed[prompt.row] = error
-    warn(f"line {prompt.row} is left out: {error}")
+
+
+def _tell_of_the_others(failed: Failed) -> None:
+    """Name the lines that are left out for a reason that was told of another one."""
+    lines: dict[str, list[int]] = {}
+    for line, error in failed.items():
+        lines.setdefault(str(error), []).append(line)
+    for first, *others in lines.values():
+        if others:
+            line, are = ("line", "is") if len(others) == 1 else ("lines", "are")
+            warn(f"{line} {ranges(sorted(others))} {are} left out for the reason of line {first}")
 
 
 def table_of_means(
@@ -111,7 +127,8 @@ def table_of_means(
     as_json: bool,
     drawing: DrawMany,
     chosen: Mapping[str, str | float] | None = None,
-    together: Callable[[], tuple[dict[str, Any], Callable[[], None]]] | None = None,
+    together: Callable[[Sequence[Row]], tuple[dict[str, Any], Callable[[], None]]] | None = None,
+    further: Callable[[Sequence[Row]], Mapping[str, tuple[Axes, np.ndarray]]] = lambda _: {},
 ) -> None:
     """Measure prompts, write a row of numbers each, and print their means over the prompts.
 
@@ -130,6 +147,7 @@ def table_of_means(
         chosen: what else was chosen of how the numbers are taken, by name.
         together: what there is to say of all results together, once all were told to `row_of`: for
             JSON, and printed.
+        further: arrays of all beside their numbers, with the names of their axes.
 
     Raises:
         InputError, ComputeError, Cancelled: as `each`; or where the file cannot be written.
@@ -144,12 +162,14 @@ def table_of_means(
     each(ask, prompts, store, failed, device=device, fast=fast, blocks=blocks, take=take)
     rows.sort(key=lambda row: row.prompt.row)
     if out is not None:
-        named = partial(arrays, rows)
-        axes = dict.fromkeys(("line", "prompt", *rows[0].mean), ("prompt",))
+        more = further(rows)
+        named = partial(arrays, rows, {name: values for name, (_, values) in more.items()})
+        axes: dict[str, Axes] = dict.fromkeys(("line", "prompt", *rows[0].mean), ("prompt",))
+        axes |= {name: of for name, (of, _) in more.items()}
         content = written(files.ending(out), partial(frame, rows), named, axes, alike(rows))
         files.write(out, content if content is not None else drawn(drawing, rows, out.suffix))
-    more, show = together() if together else ({}, lambda: None)
-    _report(rows, failed, more, as_json=as_json, out=out)
+    also, show = together(rows) if together else ({}, lambda: None)
+    _report(rows, failed, also, as_json=as_json, out=out)
     if not as_json:
         show()
 

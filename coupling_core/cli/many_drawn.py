@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from coupling_core.analysis.over_prompts import prompts
+from coupling_core.analysis.path_curves import CURVES
 from coupling_core.cli.files import STDOUT
 from coupling_core.cli.rows import Row, alike, over_prompts
 
@@ -15,10 +16,7 @@ if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
 OF_MANY = {
     "depth": ("scores",),
     "graph": ("graph",),
-    "trajectory": (
-        *("line-shape", "expodistance", "equidistance"),
-        *("norms", "growth", "steps", "line-shape-by-depth", "entropy"),
-    ),
+    "trajectory": ("line-shape", "expodistance", "equidistance", *CURVES),
 }
 """Figures of many prompts that --figure may name, by command; others draw where each stands."""
 
@@ -69,6 +67,7 @@ def strip(of: Drawn, file: Path | None, rows: Sequence[Row]) -> "go.Figure":
         origin=origin(rows, file),
         chance=over[of.ideal].mean if isinstance(of.ideal, str) else of.ideal,
         zero=of.called,
+        groups={row.prompt.row: row.prompt.category for row in rows if row.prompt.category},
     )
 
 

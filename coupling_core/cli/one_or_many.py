@@ -1,13 +1,16 @@
 """What commands of several kinds do alike: one prompt is measured and told, many are averaged."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from coupling_core.base.records import AnyView, Request
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import table_of_means
 from coupling_core.cli.many_drawn import DrawMany
+from coupling_core.cli.rows import Axes, Row
 from coupling_core.cli.terminal import ProgressBar
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
@@ -26,6 +29,8 @@ def answer(
     row: Callable[[Any, Any], dict[str, float]],
     drawing: Callable[[Any], "Callable[[], go.Figure]"],
     drawing_many: DrawMany,
+    together: Callable[[Sequence[Row]], tuple[dict[str, Any], Callable[[], None]]] | None = None,
+    further: Callable[[Sequence[Row]], Mapping[str, tuple[Axes, np.ndarray]]] = lambda _: {},
     store: Path | None,
     device: str | None,
     fast: bool,
@@ -43,6 +48,8 @@ def answer(
         row: the numbers of a result in the view, by name, of which means are told.
         drawing: what draws the figure of a result; it refuses what the result does not have.
         drawing_many: what draws the figure of many.
+        together: as `table_of_means` has it.
+        further: likewise.
         store: the store's folder; None is the usual one.
         device: where to compute.
         fast: as `measure` has it.
@@ -68,6 +75,8 @@ def answer(
             out=out,
             as_json=as_json,
             drawing=drawing_many,
+            together=together,
+            further=further,
         )
         return
     request = ask(options.one_prompt(prompt, image))

@@ -67,6 +67,9 @@ class Row:
         return cls(prompt, result.key, stored, *of)
 
 
+Axes = tuple[str, ...]
+"""Names of the axes of an array."""
+
 Failed = dict[int, InputError | ComputeError]
 """Errors by the line of the prompt."""
 
@@ -144,12 +147,13 @@ def _kept_apart(row: Row) -> dict[str, str | float]:
     return {"model": whose.pop("model"), "kind": whose.pop("kind"), "k": k} | whose
 
 
-def arrays(rows: Sequence[Row]) -> dict[str, np.ndarray]:
-    """Lines, texts and numbers of the prompts, by name."""
+def arrays(rows: Sequence[Row], further: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Lines, texts and numbers of the prompts, by name, and further arrays of theirs."""
     return {
         "line": np.array([row.prompt.row for row in rows]),
         "prompt": np.array([row.prompt.words for row in rows]),
         **{name: np.array([row.mean[name] for row in rows]) for name in rows[0].mean},
+        **further,
     }
 
 

@@ -13,7 +13,7 @@ from coupling_core.analysis.scores import every_k_of
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.blocks import told as told_blocks
 from coupling_core.base.definitions import DefinitionName
-from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.errors import ComputeError, InputError, every_prompt_failed
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import (
@@ -293,9 +293,7 @@ def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception
     from pandas import DataFrame
 
     if not rows:
-        first = next(iter(left_out.values()))
-        kind = InputError if isinstance(first, InputError) else ComputeError
-        raise kind(f"every prompt failed, the first with: {first}") from first
+        raise every_prompt_failed([*left_out.values()]) from next(iter(left_out.values()))
     for which, why in left_out.items():
         warnings.warn(f"left out: {which}: {why}", stacklevel=4)
     found = set().union(*rows)

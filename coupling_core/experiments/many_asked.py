@@ -87,6 +87,11 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
         return
     is_frame = hasattr(prompts, "to_dict") and hasattr(prompts, "columns")  # a column has none
     records = prompts.to_dict("records") if is_frame else prompts
+    if not isinstance(records, Iterable):
+        raise InputError(
+            f"the prompts came as {type(prompts).__name__}: expected a list of texts, of token ids "
+            "or of mappings with a 'prompt', a frame with a column 'prompt', or a file's path"
+        )
     for number, record in enumerate(records, 1):
         about = dict(record) if isinstance(record, Mapping) else {"prompt": record}
         about = {name: None if _is_missing(value) else value for name, value in about.items()}
@@ -134,6 +139,11 @@ def models_of(models: Any) -> list[Model]:
         named = [(str(name), model) for name, model in models.items()]
     else:
         one = is_named(models) or isinstance(models, Mapping) or hasattr(models, "parameters")
+        if not one and not isinstance(models, Iterable):
+            raise InputError(
+                f"the models came as {type(models).__name__}: expected a name, a folder or a "
+                "module, a list of these, or a mapping from the names in the table to them"
+            )
         named = [("", model) for model in ([models] if one else models)]
     seen: Counter[str] = Counter()
     found = _once(_found(name, model, seen) for name, model in named)

@@ -4,6 +4,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from coupling_core.analysis.path_curves import median
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
 
@@ -42,8 +43,8 @@ def linearised(result: TrajectoryResult, *, token: int) -> go.Figure:
     )
     for name, text, values, color in lines:
         figure.add_trace(_line(values[:, at], name, text, color, width=2.5))
-        median = style.median(values)
-        figure.add_trace(_line(median, f"{name}-median", f"{name}, median", color, width=1))
+        middle = median(values)
+        figure.add_trace(_line(middle, f"{name}-median", f"{name}, median", color, width=1))
     figure.add_trace(
         _line(rest[:, at], "rest", "the state stays where it is", style.INK, width=2, dash="dot")
     )

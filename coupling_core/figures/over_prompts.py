@@ -12,7 +12,8 @@ from jaxtyping import Float
 from coupling_core.analysis.graph import scores_graph
 from coupling_core.analysis.over_prompts import OfPrompt, mean_scores, source, whose
 from coupling_core.analysis.over_prompts import prompts as counted
-from coupling_core.analysis.scores import Interval, nan_mean
+from coupling_core.analysis.path_curves import curve_over_prompts
+from coupling_core.analysis.scores import Interval
 from coupling_core.base.records import DEFAULT_THRESHOLD, Layout, NodeColor, View
 from coupling_core.base.units import rounded
 from coupling_core.figures import style, words
@@ -132,6 +133,7 @@ def prompt_strip(
     other_chance: float | None = None,
     name: str = "prompts",
     zero: str = "chance",
+    groups: Mapping[int, str] | None = None,
 ) -> go.Figure:
     """Where each prompt stands: a dot a prompt, in the order of their numbers.
 
@@ -149,16 +151,20 @@ def prompt_strip(
         other_chance: what its number is by chance, where that is another one.
         name: what to call the dots.
         zero: what `chance` is.
+        groups: the group of each prompt, such as its category, by the same numbers. From two on,
+            and up to as many as there are colours, each has its own.
 
     Returns:
-        a figure with the shapes "interval" and "mean" and a trace called `name`, whose customdata
-        is [number of the prompt], and one like it, called `other`, where that has numbers.
+        a figure with the shapes "interval" and "mean" and a trace called `name`, or one for each
+        group, called by it and its mean, whose customdata is [number of the prompt], and one like
+        it, called `other`, where that has numbers.
     """
     known = {place: one for place, one in numbers.items() if np.isfinite(one)}
     order = sorted(known, key=known.__getitem__)
     values = np.array([known[place] for place in order])
     also = np.array([(beside or {}).get(place, np.nan) for place in order])
     drawn = np.concatenate([values, also[np.isfinite(also)]])
+    grouped = _grouped(order, groups or {})
     figure = style.new_figure(
         _strip_alt(order, values, over, title) + f" Beside them: {other}." * bool(beside),
         _strip_caption(len(order), len(numbers) - len(order), over, chance, zero)
@@ -178,12 +184,17 @@ def prompt_strip(
             "showgrid": False,
             "ticks": "",
         },
-        showlegend=bool(beside),
+        showlegend=bool(beside) or len(grouped) > 1,
     )
     if np.isfinite(over.low):
         box = {"x0": over.low, "x1": over.high, "y0": 0, "y1": 1, "yref": "paper"}
         figure.add_shape(
-            type="rect", name="interval", fillcolor=style.ACCENTED_BAND, line_width=0, **box
+            type="rect",
+            name="interval",
+            fillcolor=style.ACCENTED_BAND,
+            line_width=0,
+            layer="below",
+            **box,
         )
     figure.add_vline(over.mean, line={"color": style.ACCENT, "width": 1.5}, name="mean")
     if chance is not None:
@@ -192,7 +203,9 @@ def prompt_strip(
         figure.add_vline(other_chance, line=style.DOTTED, name="other chance")
     if beside:
         figure.add_trace(_rings(order, also, other))
-    figure.add_trace(_dots(order, values, texts, name))
+    for color, (group, places) in zip(style.CATEGORIES, grouped.items(), strict=False):
+        called = f"{group}: mean {rounded(float(values[places].mean()))}" if group else name
+        figure.add_trace(_dots(order, values, texts, called, color, places))
     if selected in order:
         figure.add_trace(_chosen(order.index(selected), values))
     return figure
@@ -211,21 +224,38 @@ def _rings(order: Sequence[int], values: Float[np.ndarray, " prompt"], name: str
     )
 
 
+def _grouped(order: Sequence[int], groups: Mapping[int, str]) -> dict[str, list[int]]:
+    """The places of each group in the order, from 0, as the groups come in the list of prompts.
+
+    All are one, without a name, where a prompt is of none, or there is one group, or more than
+    there are colours.
+    """
+    found: dict[str, list[int]] = {groups[number]: [] for number in groups if number in order}
+    if not 1 < len(found) <= len(style.CATEGORIES) or any(one not in groups for one in order):
+        return {"": list(range(len(order)))}
+    for at, number in enumerate(order):
+        found[groups[number]].append(at)
+    return found
+
+
 def _dots(
     order: Sequence[int],
     values: Float[np.ndarray, " prompt"],
     texts: Mapping[int, str],
     name: str,
+    color: str,
+    places: Sequence[int],
 ) -> go.Scatter:
+    """The dots at some places of the order, from 0."""
     return go.Scatter(
-        x=values,
-        y=np.arange(1, len(order) + 1),
-        customdata=np.array(order).reshape(-1, 1),
+        x=values[places],
+        y=np.array(places) + 1,
+        customdata=np.array(order)[places].reshape(-1, 1),
         mode="markers",
-        marker={"color": style.CATEGORIES[0], "size": DOT, "opacity": 0.85},
+        marker={"color": color, "size": DOT, "opacity": 0.85},
         text=[
-            f"prompt {place}: {rounded(value)}<br>{_wrapped(texts[place])}"
-            for place, value in zip(order, values, strict=True)
+            f"prompt {order[at]}: {rounded(values[at])}<br>{_wrapped(texts[order[at]])}"
+            for at in places
         ],
         hovertemplate="%{text}<extra></extra>",
         name=name,
@@ -281,8 +311,7 @@ def by_depth_over_prompts(
         is selected, its own.
     """
     at = np.arange(first, first + curves.shape[1])
-    mean = nan_mean(curves, 0)
-    low, high = (style.quantile(curves.T, q) for q in (0.1, 0.9))
+    mean, low, high, _ = curve_over_prompts(curves)
     there = np.isfinite(low)
     figure = style.new_figure(
         f"{title} by depth, mean over {counted(len(curves))} of the median of their tokens, with "

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from coupling_core.analysis.path_curves import CURVES, CurveName
 from coupling_core.analysis.projection import project_paths
 from coupling_core.analysis.scaling import TOP, inverse_fits
 from coupling_core.base.records import PathView
 from coupling_core.base.results import DepthResult, TrajectoryResult
-from coupling_core.figures.by_depth import CURVES, CurveName
 from coupling_core.figures.linearised import stays
 from coupling_core.figures.per_token import NUMBERS
 

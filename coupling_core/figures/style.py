@@ -101,7 +101,7 @@ BELOW = {
 _MAP_AXIS, _MAP_LEGEND = 60, 28
 """Pixels below a map for its axis, and for the legend of its grey cells."""
 
-DOTTED = {"color": INK, "width": 1, "dash": "dot"}
+DOTTED = {"color": INK, "width": 2, "dash": "dot"}
 """A line that marks a place."""
 
 PICKED_PIXELS = 6
@@ -230,20 +230,6 @@ def reink(figure: go.Figure, color: str) -> go.Figure:
     for shape in figure.select_shapes({"legendgroup": INKED}):
         shape.line.color = color
     return figure
-
-
-def quantile(values: Float[np.ndarray, "depth token"], q: float) -> Float[np.ndarray, " depth"]:
-    """Quantile over the tokens that have a number; NaN where none has."""
-    known = np.where(np.isfinite(values), values, np.nan)
-    some = np.isfinite(known).any(1)
-    found = np.full(len(values), np.nan)
-    found[some] = np.nanquantile(known[some], q, axis=1)
-    return found
-
-
-def median(values: Float[np.ndarray, "depth token"]) -> Float[np.ndarray, " depth"]:
-    """Median over the tokens that have a number."""
-    return quantile(values, 0.5)
 
 
 def span(values: Float[np.ndarray, "*any"]) -> tuple[float, float]:

@@ -11,11 +11,10 @@ from jaxtyping import Float
 from coupling_core import figures
 from coupling_core.analysis import trajectory
 from coupling_core.analysis.over_prompts import prompts as counted
+from coupling_core.analysis.path_curves import CURVES, CurveName, median
 from coupling_core.base.records import Request
 from coupling_core.base.results import TrajectoryResult
-from coupling_core.figures.by_depth import CURVES, CurveName
 from coupling_core.figures.per_token import NUMBERS, PathNumber
-from coupling_core.figures.style import median
 from explorer.asking import listing
 from explorer.pages.trajectories import PathsState
 from explorer.panels import over_list

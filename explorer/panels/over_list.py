@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.exports import to_csv
 from coupling_core.analysis.comparing_models import compare_models
+from coupling_core.analysis.exports import to_csv
 from coupling_core.analysis.over_prompts import (
     OfPrompt,
     few_words,

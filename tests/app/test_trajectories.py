@@ -8,10 +8,10 @@ from cases import trajectory_result
 from screen import PAGES, Open, charts, words
 
 from coupling_core import PathView, project_paths
+from coupling_core.analysis.path_curves import CURVES
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import percent
 from coupling_core.experiments.gallery import EXAMPLES, path_requests
-from coupling_core.figures.by_depth import CURVES
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 from explorer.asking.several import counterpart

@@ -17,14 +17,13 @@ import xarray
 from waiting import PATIENCE, until
 
 from coupling_core import PathView, Request, Store, View, figures, means_by, measure
+from coupling_core.analysis.path_curves import CURVES
 from coupling_core.analysis.scores import mean_interval
 from coupling_core.base import pace
 from coupling_core.base.cores import cores
 from coupling_core.base.units import about
-from coupling_core.figures.by_depth import CURVES
 from coupling_core.kinds.tokens import export as tokens_export
 from coupling_core.kinds.trajectory import export as trajectory_export
-from coupling_core.kinds.trajectory.prompts import BY_DEPTH
 from coupling_core.measuring import many
 
 PROMPTS = ("The cat sat on the mat", "the dog lay down", "a bird sang at dawn")
@@ -187,7 +186,7 @@ def test_raw_scores_of_tokens_stand_beside_their_floors(monkeypatch, run, folder
     assert f"The dotted line is chance: {chance:.3f}, the mean of the prompts' floors" in caption
 
 
-@pytest.mark.parametrize("name", BY_DEPTH)
+@pytest.mark.parametrize("name", CURVES)
 def test_curves_of_many_prompts_are_the_mean_of_their_medians(
     monkeypatch, run, folder, listed, name
 ):
@@ -202,6 +201,55 @@ def test_curves_of_many_prompts_are_the_mean_of_their_medians(
     wanted = np.mean([np.nanmedian(CURVES[name].values(one), axis=1) for one in each], axis=0)
     (mean,) = [trace for trace in figure.data if trace.name == "mean over prompts"]
     assert np.array(mean.y, dtype=float) == pytest.approx(wanted, rel=1e-5, nan_ok=True)
+
+
+def test_numbers_of_the_curves_are_in_json_and_in_files_of_arrays(run, folder, listed, tmp_path):
+    prompts = rows(listed)
+    asked = ("trajectory", "--model", folder, "--prompts", listed)
+    status, out, err = run(*asked, "--json")
+    assert status == 0, err
+    told = json.loads(out)["by_depth"]
+    for ending in ("npz", "nc"):
+        status, _, err = run(*asked, "--out", tmp_path / f"paths.{ending}")
+        assert status == 0, err
+    archive = np.load(tmp_path / "paths.npz")
+    dataset = xarray.load_dataset(tmp_path / "paths.nc")
+    for name, curve in CURVES.items():
+        of_each = []
+        for row in prompts:
+            one = measure(Request(row["prompt"], model=str(folder), kind="trajectory"))
+            values = curve.values(one)
+            known = np.isfinite(values).any(1)
+            middle = np.full(len(values), np.nan)
+            middle[known] = np.nanmedian(values[known], axis=1)
+            of_each.append(middle)
+        wanted, called = np.array(of_each), name.replace("-", "_")
+        np.testing.assert_allclose(archive[called], wanted, rtol=1e-5)
+        np.testing.assert_allclose(dataset[called], wanted, rtol=1e-5)
+        first = dataset[called].dims[1]
+        assert (dataset[called].dims[0], int(dataset[first][0])) == ("prompt", curve.first)
+        mean = np.array(told[called]["mean"], dtype=float)
+        np.testing.assert_allclose(mean, wanted.mean(0), rtol=1e-5)
+        low = np.array(told[called]["low"], dtype=float)
+        np.testing.assert_allclose(low, np.quantile(wanted, 0.1, axis=0), rtol=1e-5)
+        assert told[called]["first"] == curve.first
+        assert told[called]["n"] == np.isfinite(wanted).sum(0).tolist()
+
+
+def test_dots_of_categories_have_their_colours(monkeypatch, run, folder, tmp_path):
+    listed = tmp_path / "own.csv"
+    pairs = zip(PROMPTS, ("odd", "even", "odd"), strict=True)
+    listed.write_text("prompt,category\n" + "".join(f"{p},{t}\n" for p, t in pairs))
+    figure = drawn(monkeypatch, run, "spectrum", "--model", folder, "--prompts", listed)
+    _, out, _ = run("spectrum", "--model", folder, "--prompts", listed, "--json")
+    told = json.loads(out)
+    means = {name: of["departure"]["mean"] for name, of in told["by_category"].items()}
+    dots = {trace.name: trace for trace in figure.data}
+    assert list(dots) == [f"{name}: mean {mean:.3f}" for name, mean in means.items()]
+    assert len({trace.marker.color for trace in figure.data}) == 2
+    lines = {row["line"]: row["mean"]["departure"] for row in told["prompts"]}
+    for trace in figure.data:
+        assert [lines[int(line)] for (line,) in trace.customdata] == pytest.approx(trace.x)
 
 
 @pytest.mark.parametrize(
@@ -336,8 +384,18 @@ def test_a_narrow_model_is_looked_at_at_its_width_where_no_k_is_said(run, folder
 def test_a_k_beyond_the_width_is_told_in_a_line(run, folder, listed, command):
     status, _, err = run(command, "--model", folder, "--prompts", listed, "--k", 33)
     assert (status, "Traceback" in err) == (2, False), err
-    told = "error: every prompt failed, the first with: K must lie in 1..32 (the model's width)"
-    assert told in err.splitlines()[-1]
+    told = "K must lie in 1..32 (the model's width), and 33 came"
+    assert err.splitlines()[-1] == f"error: {told}"
+    assert err.count(told) == 2  # once for the first line that is left out
+
+
+def test_a_reason_is_told_once_for_all_lines_that_have_it(run, folder, tmp_path):
+    listed = tmp_path / "prompts.txt"
+    listed.write_text("\n".join(["The cat", "The cat sat on the mat", "A dog", "Two"]))
+    status, _, err = run("depth", "--model", folder, "--prompts", listed, "--token", 3)
+    assert status == 0
+    assert "warning: line 1 is left out: token 3 is out of range: this prompt has tokens" in err
+    assert "warning: line 3 is left out for the reason of line 1" in err
 
 
 def test_ctrl_c_says_how_many_are_stored_and_the_same_command_goes_on(

@@ -252,7 +252,7 @@ def test_a_prompt_that_fails_is_left_out_and_told(own):
     assert len(table) == 1
     (why,) = table.attrs["left_out"].values()
     assert "is out of range" in why
-    with pytest.raises(InputError, match="every prompt failed"):
+    with pytest.raises(InputError, match="^token id 10000 is out of range"):
         asked([[10_000]], own, k=4)
 
 
@@ -647,6 +647,29 @@ def test_what_cannot_be_compared_of_a_model_is_refused(own, said, why):
         compare_models(pd.concat(tables), "3-4", "1-2", column="blocks").means_by("kind")
 
 
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (lambda: inspect.unwrap(measure_many)(5), "the prompts came as int: expected a list of"),
+        (lambda: inspect.unwrap(measure_many)(["a b"], 5), "the models came as int: expected a"),
+        (lambda: inspect.unwrap(means_by)(planted(2), 5), "by is a column of the table, such as"),
+        (lambda: inspect.unwrap(read_table)(5), "int came where the path of a table is needed"),
+        (
+            lambda: inspect.unwrap(write_table)(planted(2), "a.csv"),
+            r"DataFrame came where the path .*: write_table\(path, table\)",
+        ),
+    ],
+)
+def test_what_is_no_list_and_no_path_is_refused_in_words(call, why):
+    with pytest.raises(InputError, match=why):
+        call()
+
+
+def test_one_reason_of_all_prompts_is_the_error(own):
+    with pytest.raises(InputError, match=r"^K must lie in 1\.\.32 \(the model's width\)"):
+        asked(TEXTS, {"a": own}, k=33, store=None)
+
+
 def test_what_is_not_said_of_a_score_is_as_usual(own):
     usual = asked(TEXTS, {"a": own}, k=4, store=None).drop(columns=list(HOW[:-1]))
     other = asked(TEXTS, {"b": own}, k=4, store=None)
@@ -744,7 +767,7 @@ def test_a_comparison_names_what_is_not_as_usual(own):
 
 def test_where_every_k_is_beyond_the_width_that_is_the_error():
     model = tiny.model("llama", 0)
-    with pytest.raises(InputError, match=r"every prompt failed, .*width"):
+    with pytest.raises(InputError, match=r"^K must .*width"):
         measure_many([(1, 2, 3)], model, k=(1000, 2000), store=None, progress=False)
 
 

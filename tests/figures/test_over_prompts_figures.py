@@ -67,6 +67,41 @@ def test_a_dot_is_a_prompt_the_lowest_first() -> None:
     assert "The dotted line is chance: 0." in figure.layout.meta["caption"]
 
 
+NUMBERS = {1: 0.3, 2: 0.1, 3: 0.2}
+TEXTS = {1: "one", 2: "two", 3: "three"}
+OVER = mean_interval(np.array([*NUMBERS.values()]))
+
+
+def test_groups_have_colours_of_their_own_in_the_rows_of_all() -> None:
+    groups = {1: "late", 2: "early", 3: "late"}
+    figure = figures.prompt_strip(NUMBERS, TEXTS, OVER, "Score", origin=ORIGIN, groups=groups)
+    late, early = figure.data
+    assert (late.name, early.name) == ("late: mean 0.250", "early: mean 0.100")
+    assert (late.customdata.ravel().tolist(), list(late.x)) == ([3, 1], [0.2, 0.3])
+    assert (list(late.y), list(early.y)) == ([2, 3], [1])
+    assert late.marker.color != early.marker.color
+    assert figure.layout.showlegend
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [None, {1: "one", 2: "one", 3: "one"}, {1: "one", 2: "two"}],
+    ids=["none", "of one group", "of a prompt without"],
+)
+def test_dots_without_groups_are_of_one_colour(groups: dict[int, str] | None) -> None:
+    figure = figures.prompt_strip(NUMBERS, TEXTS, OVER, "Score", origin=ORIGIN, groups=groups)
+    (dots,) = figure.data
+    assert (dots.name, list(dots.x)) == ("prompts", [0.1, 0.2, 0.3])
+    assert not figure.layout.showlegend
+
+
+def test_more_groups_than_colours_are_of_one_colour() -> None:
+    numbers = {at: at / 10 for at in range(1, 11)}
+    texts = {at: f"prompt {at}" for at in numbers}
+    figure = figures.prompt_strip(numbers, texts, OVER, "Score", origin=ORIGIN, groups=texts)
+    assert len(figure.data) == 1
+
+
 def test_a_single_prompt_has_no_interval() -> None:
     over = mean_interval(np.array([0.3]))
     figure = figures.prompt_strip({1: 0.3}, {1: "one"}, over, "Mean score", origin=ORIGIN)

@@ -7,10 +7,10 @@ import pytest
 from cases import depth_result, planted_jacobians, trajectory_result
 
 from coupling_core import PathView, figures, project_paths
+from coupling_core.analysis.path_curves import CURVES, median
 from coupling_core.analysis.scaling import fit_line, inverse_fits
 from coupling_core.base.units import percent
 from coupling_core.figures import style
-from coupling_core.figures.by_depth import CURVES
 from coupling_core.figures.export import on_paper
 from coupling_core.figures.paths import MOST, PICKS, chosen_tokens
 from coupling_core.figures.per_token import NUMBERS
@@ -161,8 +161,8 @@ def test_numbers_by_depth_are_drawn_and_tabled(result, twin, name):
     np.testing.assert_allclose(selected.y, values[:, 2])
     assert selected.x[0] == curve.first
     assert selected.x[-1] == 12
-    np.testing.assert_allclose(trace(figure, "median").y, style.median(values))
-    np.testing.assert_allclose(trace(figure, "twin").y, style.median(curve.values(twin)))
+    np.testing.assert_allclose(trace(figure, "median").y, median(values))
+    np.testing.assert_allclose(trace(figure, "twin").y, median(curve.values(twin)))
     np.testing.assert_allclose(figures.by_depth_table(result, name).to_numpy(), values)
     assert "untrained" in trace(figure, "twin").name
     assert figure.layout.meta["caption"].endswith(".")

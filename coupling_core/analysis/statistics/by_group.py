@@ -1,7 +1,7 @@
 """Means of a table of many prompts by what they are of, such as their category."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -54,6 +54,10 @@ def means_by(
         UserWarning: where rows come more than once, as of two tables that were joined, and where
             groups have fewer than five prompts.
     """
+    if not isinstance(by, Iterable):
+        raise InputError(
+            f"by is a column of the table, such as 'category', or a list of some: {by!r} came"
+        )
     named = [by] if isinstance(by, str) else list(by)
     require_columns(table, *APART, *named)
     require_measure(table, measure)

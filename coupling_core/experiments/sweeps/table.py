@@ -127,13 +127,27 @@ def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
             of a Parquet file has texts and numbers.
         ComputeError: where the disk is full.
     """
-    path = Path(path)
+    path = _path(path)
     if path.suffix not in TABLES:
         raise InputError(f"a table is written as {' or '.join(TABLES)}, and {path.name!r} came")
     require_table(table)
     content = _parquet(path, table) if path.suffix == ".parquet" else table_csv(table)
     with writing(path):
         write_whole(path, content)
+
+
+def _path(path: object) -> Path:
+    """The path of a table.
+
+    Raises:
+        InputError: where something else came.
+    """
+    if isinstance(path, str | os.PathLike):
+        return Path(path)
+    raise InputError(
+        f"{type(path).__name__} came where the path of a table is needed: write_table(path, "
+        "table) and read_table(path) have it first"
+    )
 
 
 def _parquet(path: Path, table: pd.DataFrame) -> bytes:
@@ -183,7 +197,7 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
         InputError: where there is none, it is not as it was written, lacks a column, or a number is
             none that can be.
     """
-    path = Path(path)
+    path = _path(path)
     try:
         _require_sealed(path)
         with opened(path) as file:
@@ -193,8 +207,8 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     may_lack = {*OF_ONE_KIND, *PERFORMANCES, *HOW, OF_SHARES, FLOOR_ERROR}
     if lacking := [name for name in COLUMNS if name not in table and name not in may_lack]:
         raise InputError(
-            f"the table {path} has no column {lacking[0]!r}: expected one as `coupling sweep run` "
-            "writes it"
+            f"the table {path} has no column {lacking[0]!r}: expected one as write_table and "
+            "`coupling sweep run` write it, of measurements; pandas.read_csv reads any table"
         )
     for name in {*HOW} & {*_TEXTS} & {*table}:
         table[name] = table[name].replace("", np.nan)

@@ -1,6 +1,6 @@
 """Directions of many prompts: their numbers one by one, and what the prompts have in common."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -9,6 +9,7 @@ import numpy as np
 from coupling_core.analysis.directions import BetweenPrompts, between_prompts
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult, Result
+from coupling_core.cli.rows import Row
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.kinds.directions.export import row
 
@@ -36,7 +37,7 @@ class PromptsTogether:
             self.kept.append(found)
         return row(found, self.view)
 
-    def told(self) -> tuple[dict[str, Any], Callable[[], None]]:
+    def told(self, _: Sequence[Row]) -> tuple[dict[str, Any], Callable[[], None]]:
         """What is said of all: for JSON, and printed; nothing of a single prompt."""
         if len(self.kept) < 2:
             return {}, lambda: None

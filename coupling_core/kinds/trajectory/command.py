@@ -74,6 +74,8 @@ def command(
         row=of_many.row,
         drawing=drawing,
         drawing_many=of_many.draw,
+        together=of_many.told,
+        further=of_many.arrays,
         store=store,
         device=device,
         fast=not plain,

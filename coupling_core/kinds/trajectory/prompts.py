@@ -1,43 +1,41 @@
 """The paths of many prompts: their numbers one by one, and the figure of all."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from jaxtyping import Float
 
+from coupling_core.analysis.path_curves import CURVES, CurveName, curve_over_prompts, median
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.cli.many_drawn import Drawn, origin, strip
-from coupling_core.cli.rows import Row
+from coupling_core.cli.rows import Axes, Row
 from coupling_core.kinds.trajectory.export import row
 from coupling_core.kinds.trajectory.views import FigureName, require_depth
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
     import plotly.graph_objects as go
 
-    from coupling_core.figures.by_depth import CurveName
     from coupling_core.figures.per_token import PathNumber
-
-BY_DEPTH = ("norms", "growth", "steps", "line-shape-by-depth", "entropy")
-"""Figures of a curve for each prompt; the others have a number for each."""
 
 
 @dataclass
 class PathsTogether:
-    """Takes the results of prompts as they come, then draws them together.
+    """Takes the results of prompts as they come, then tells and draws them together.
 
     Args:
         figure: which; the paths themselves are of one prompt, and their straightness stands for
             them.
         file: that the prompts came from.
+        curves: of each result, by its key: its numbers by depth, medians over its tokens.
     """
 
     figure: FigureName
     file: Path | None
-    curves: list[Float[np.ndarray, " depth"]] = field(default_factory=list)
+    curves: dict[str, dict[CurveName, Float[np.ndarray, " depth"]]] = field(default_factory=dict)
 
     def row(self, result: TrajectoryResult, view: PathView) -> dict[str, float]:
         """The numbers of one prompt.
@@ -46,32 +44,50 @@ class PathsTogether:
             InputError: where the model is too shallow for the figure.
         """
         require_depth(result, self.figure)
-        if self.figure in BY_DEPTH:
-            from coupling_core.figures.by_depth import CURVES
-            from coupling_core.figures.style import median
-
-            values = CURVES[cast("CurveName", self.figure)].values(result)
-            self.curves.append(median(values))
+        self.curves[result.key] = {
+            name: median(curve.values(result)) for name, curve in CURVES.items()
+        }
         return row(result, view)
+
+    def arrays(self, rows: Sequence[Row]) -> Mapping[str, tuple[Axes, np.ndarray]]:
+        """The curves of each prompt, by name."""
+        return {
+            name.replace("-", "_"): (
+                ("prompt", "block" if curve.first else "state"),
+                self._of(rows, name),
+            )
+            for name, curve in CURVES.items()
+        }
+
+    def told(self, rows: Sequence[Row]) -> tuple[dict[str, Any], Callable[[], None]]:
+        """What the curves of all come to, for JSON; nothing of it is printed."""
+        means = {
+            name.replace("-", "_"): {"first": curve.first}
+            | curve_over_prompts(self._of(rows, name))._asdict()
+            for name, curve in CURVES.items()
+        }
+        return {"by_depth": means}, lambda: None
 
     def draw(self, rows: Sequence[Row]) -> "go.Figure":
         """The curves of all, or where each prompt stands."""
         from coupling_core import figures
-        from coupling_core.figures.by_depth import CURVES
         from coupling_core.figures.per_token import NUMBERS
 
-        if self.figure in BY_DEPTH:
-            curve = CURVES[cast("CurveName", self.figure)]
+        if self.figure in CURVES:
+            curve = CURVES[self.figure]
             return figures.by_depth_over_prompts(
-                np.stack(self.curves),
+                self._of(rows, self.figure),
                 curve.first,
                 curve.title,
                 curve.depth,
                 origin=origin(rows, self.file),
                 log=curve.log,
             )
-        name = cast("PathNumber", "line-shape" if self.figure == "paths" else self.figure)
-        number = NUMBERS[name]
+        drawn = cast("PathNumber", "line-shape" if self.figure == "paths" else self.figure)
+        number = NUMBERS[drawn]
         title = f"Mean over the tokens: {number.title}"
-        of = Drawn(name.replace("-", "_"), title, number.line, number.ideal)
+        of = Drawn(drawn.replace("-", "_"), title, number.line, number.ideal)
         return strip(of, self.file, rows)
+
+    def _of(self, rows: Sequence[Row], name: CurveName) -> Float[np.ndarray, "prompt depth"]:
+        return np.stack([self.curves[row.key][name] for row in rows])
