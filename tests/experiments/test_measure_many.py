@@ -252,7 +252,7 @@ def test_a_prompt_that_fails_is_left_out_and_told(own):
     assert len(table) == 1
     (why,) = table.attrs["left_out"].values()
     assert "is out of range" in why
-    with pytest.raises(InputError, match="^token id 10000 is out of range"):
+    with pytest.raises(InputError, match=r"^token id 10000 is out of range"):
         asked([[10_000]], own, k=4)
 
 
