@@ -109,8 +109,9 @@ def _tell_of_the_others(failed: Failed) -> None:
         lines.setdefault(str(error), []).append(line)
     for first, *others in lines.values():
         if others:
-            line, are = ("line", "is") if len(others) == 1 else ("lines", "are")
-            warn(f"{line} {ranges(sorted(others))} {are} left out for the reason of line {first}")
+            named = "line {} is" if len(others) == 1 else "lines {} are"
+            which = named.format(ranges(sorted(others)))
+            warn(f"{which} left out for the reason of line {first}")
 
 
 def table_of_means(

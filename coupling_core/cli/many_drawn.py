@@ -83,8 +83,14 @@ def origin(rows: Sequence[Row], file: Path | None) -> dict[str, object]:
     title = f"{model}, {prompts(len(rows))} of {listed(file)}"
     n = sum(row.certified is not None for row in rows)
     certified = f"SVDs of {sum(row.certified is True for row in rows)} of {n} certified"
-    facts = [f"{name.replace('_', ' ')}: {value}" for name, value in told.items() if name != "p"]
+    facts = [_fact(name, value) for name, value in told.items() if name not in ("p", "final_norm")]
+    facts.append(rows[0].final_norm)
     return {"title": title, "source": " · ".join([title, *facts, *([certified] if n else [])])}
+
+
+def _fact(name: str, value: str | float) -> str:
+    """What all prompts have alike, as the source of a figure of one prompt has it."""
+    return f"K = {value:g}" if name == "K" else f"{name.replace('_', ' ')}: {value}"
 
 
 def listed(file: Path | None) -> str:

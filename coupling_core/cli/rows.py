@@ -33,6 +33,7 @@ class Row:
         mean: its numbers, by name.
         whose: which model, what was measured, and how that is looked at.
         certified: whether every SVD passed its checks; None where there was none.
+        final_norm: whether it belongs to the last block, in words.
     """
 
     prompt: Prompt
@@ -43,6 +44,7 @@ class Row:
     mean: dict[str, float]
     whose: dict[str, str | float]
     certified: bool | None
+    final_norm: str
 
     @classmethod
     def of(
@@ -64,7 +66,7 @@ class Row:
         del whose["prompt"]
         certified = result.certified if result.svds else None
         of = (seconds, load_seconds, mean, whose | dict(chosen or {}), certified)
-        return cls(prompt, result.key, stored, *of)
+        return cls(prompt, result.key, stored, *of, result.final_norm_words)
 
 
 Axes = tuple[str, ...]

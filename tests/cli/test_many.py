@@ -176,7 +176,10 @@ def test_a_figure_of_many_prompts_has_a_dot_for_each(monkeypatch, run, folder, l
     assert known
     assert lines[0].x0 == pytest.approx(said["over_prompts"][name]["mean"], rel=1e-5)
     assert "the mean of the prompts' floors" not in figure.layout.meta["caption"]
-    assert "3 prompts of own.csv" in figure.layout.meta["source"]
+    source = figure.layout.meta["source"]
+    assert "3 prompts of own.csv" in source
+    assert source.count("final norm included") == 1
+    assert ("K = 4" in source) == ("--k" in asked)
 
 
 def test_raw_scores_of_tokens_stand_beside_their_floors(monkeypatch, run, folder, listed):
