@@ -17,6 +17,9 @@ OF_MANY = {
     "depth": ("scores",),
     "graph": ("graph",),
     "trajectory": ("line-shape", "expodistance", "equidistance", *CURVES),
+    "whatif": ("interchange", "replace", "blocks"),
+    "spectrum": ("maps", "products"),
+    "perturbation": ("cosine", "radius"),
 }
 """Figures of many prompts that --figure may name, by command; others draw where each stands."""
 

@@ -154,9 +154,14 @@ OF_ONE_NUMBER = {
     "trajectory": ("line_shape",),
     "trajectory --figure equidistance": ("equidistance",),
     "spectrum": ("departure",),
-    "perturbation": ("radius",),
+    "spectrum --figure products": ("effective_rank",),
+    "perturbation": ("cosine",),
+    "perturbation --figure radius": ("radius",),
     "whatif": ("interchange_kl",),
+    "whatif --figure replace": ("replace_kl",),
+    "whatif --figure blocks": ("skip_kl",),
     "directions": ("writes_beyond",),
+    "directions --side v": ("reads_beyond",),
 }
 
 

@@ -23,7 +23,11 @@ if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
 
 Side = Literal["u", "v"]
 
-_OF_MANY = Drawn("writes_beyond", "Directions written that say more than chance (share, 0 to 1)")
+_OF_MANY: dict[Side, Drawn] = {
+    "u": Drawn("writes_beyond", "Directions written that say more than chance (share, 0 to 1)"),
+    "v": Drawn("reads_beyond", "Directions read that say more than chance (share, 0 to 1)"),
+}
+"""The number of each prompt that is drawn of a side."""
 
 
 def command(
@@ -116,7 +120,7 @@ def command(
             fast=True,
             out=out,
             as_json=as_json,
-            drawing=partial(strip, _OF_MANY, many),
+            drawing=partial(strip, _OF_MANY[side], many),
             together=prompts.told,
         )
         return

@@ -12,7 +12,13 @@ from coupling_core.cli.one_or_many import answer
 from coupling_core.kinds.perturbation.export import row
 from coupling_core.kinds.perturbation.views import TENTH, FigureName, draw
 
-_OF_MANY = Drawn("radius", "Perturbation radius (norms of the embedding)")
+_OF_MANY = {
+    "radius": Drawn("radius", "Perturbation radius (norms of the embedding)"),
+    "cosine": Drawn(
+        "cosine", "Cosine of the last state with that without noise (of 0.1)", 1.0, "no change"
+    ),
+}
+"""The number of each prompt that stands for a figure."""
 
 
 def command(
@@ -57,7 +63,7 @@ def command(
         view=AnyView(),
         row=row,
         drawing=lambda result: partial(draw, result, figure, size),
-        drawing_many=partial(strip, _OF_MANY, many),
+        drawing_many=partial(strip, _OF_MANY.get(figure, _OF_MANY["cosine"]), many),
         store=store,
         device=device,
         fast=not plain,

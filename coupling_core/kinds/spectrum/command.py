@@ -12,7 +12,15 @@ from coupling_core.cli.one_or_many import answer
 from coupling_core.kinds.spectrum.export import row
 from coupling_core.kinds.spectrum.views import FigureName, draw
 
-_OF_MANY = Drawn("departure", "Departure from normality (0 is normal)", 0.0, "a normal map")
+_DEPARTURE = Drawn(
+    "departure", "Departure from normality, median of the blocks (0 to 1)", 0.0, "a normal map"
+)
+_OF_MANY: dict[FigureName, Drawn] = {
+    "eigenvalues": _DEPARTURE,
+    "maps": _DEPARTURE,
+    "products": Drawn("effective_rank", "Effective rank of the product of all blocks"),
+}
+"""The number of each prompt that stands for a figure."""
 
 
 def command(
@@ -54,7 +62,7 @@ def command(
         view=AnyView(),
         row=row,
         drawing=lambda result: partial(draw, result, figure),
-        drawing_many=partial(strip, _OF_MANY, many),
+        drawing_many=partial(strip, _OF_MANY[figure], many),
         store=store,
         device=device,
         fast=not plain,

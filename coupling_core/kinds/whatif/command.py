@@ -20,9 +20,16 @@ from coupling_core.kinds.whatif.views import FigureName, draw
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
 
-_OF_MANY = Drawn(
-    "interchange_kl", "Median effect of interchanging two blocks (nats)", 0.0, "no effect"
-)
+_OF_MANY: dict[FigureName, Drawn] = {
+    "interchange": Drawn(
+        "interchange_kl", "Median effect of interchanging two blocks (nats)", 0.0, "no effect"
+    ),
+    "replace": Drawn(
+        "replace_kl", "Median effect of a block in place of another (nats)", 0.0, "no effect"
+    ),
+    "blocks": Drawn("skip_kl", "Median effect of skipping a block (nats)", 0.0, "no effect"),
+}
+"""The number of each prompt that stands for a figure."""
 
 
 def command(
@@ -92,7 +99,7 @@ def command(
             fast=True,
             out=out,
             as_json=as_json,
-            drawing=partial(strip, _OF_MANY, many),
+            drawing=partial(strip, _OF_MANY[figure], many),
         )
         return
     request = ask(options.one_prompt(prompt, image))
