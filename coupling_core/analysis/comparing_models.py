@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from coupling_core.analysis.model_comparison import ModelComparison, paired_interval
+from coupling_core.analysis.model_comparison import ModelComparison, differences, paired_interval
 from coupling_core.analysis.scores import k_of
 from coupling_core.base.choosing import nearest, none_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import HOW, PERFORMANCES
+from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, PERFORMANCES, parse_blocks
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -111,7 +111,8 @@ def compare_models(
     if not both:
         raise InputError(f"{a!r} and {b!r} have no prompt in common in this table")
     x, y = (np.array([of[prompt] for prompt in both]) for of in (first, second))
-    low, high, p, reason = paired_interval(x - y)
+    apart = differences(x, y)
+    low, high, p, reason = paired_interval(apart)
     floors = [_floor_error(of_both[of_both["model"] == name]) for name in (a, b)]
     chance = _chance(of_both[of_both["prompt"].isin(both)], a, b, measure)
     return ModelComparison(
@@ -122,7 +123,7 @@ def compare_models(
         k=float("nan") if chosen is None else float(chosen),
         a_mean=float(x.mean()),
         b_mean=float(y.mean()),
-        difference=float((x - y).mean()),
+        difference=float(apart.mean()),
         low=low,
         high=high,
         p=p,
@@ -142,6 +143,8 @@ def compare_models(
         b_floor_error=floors[1],
         column=column,
         model="" if column == "model" else models[0],
+        untrained=_untrained(of_both, models),
+        last_block_of=_last_block_of(of_both, a, b) if column == OF_BLOCKS else "",
         **{name: value for name, value in _how(of_both).items() if name != column},
     )
 
@@ -151,6 +154,29 @@ def _how(table: "DataFrame") -> dict[str, Any]:
     said = {name: table[name].tolist()[0] for name in HOW if name in table}
     known = {name: value for name, value in said.items() if value == value}
     return known | ({"token": int(known["token"])} if "token" in known else {})
+
+
+def _untrained(table: "DataFrame", models: Sequence[str]) -> tuple[str, ...]:
+    """The models whose weights were never trained, as far as the table says so.
+
+    Args:
+        table: of what is compared.
+        models: their names, or the one of which two ways are compared.
+    """
+    if "trained" not in table:
+        return ()
+    never = table["model"][table["trained"].map(str) == "False"].unique()
+    return tuple(never) if len(models) > 1 else tuple(models)[: len(never)]
+
+
+def _last_block_of(table: "DataFrame", a: str, b: str) -> str:
+    """Which of two names of blocks has the last one in it, where one alone has; "" else."""
+    without = "final_norm" in table and (table["final_norm"] == "exclude").all()
+    if "layers" not in table or without:
+        return ""
+    n = int(table["layers"].iloc[0])
+    first, second = (name == ALL_BLOCKS or n in parse_blocks(name, n) for name in (a, b))
+    return "" if first == second else "a" if first else "b"
 
 
 def _k_of_each(table: "DataFrame", a: str, b: str) -> tuple[int, int]:
@@ -185,9 +211,9 @@ def _own(table: "DataFrame", prompts: Sequence[Any]) -> dict[str, tuple[Any, ...
 
 def _is_beside(table: "DataFrame", name: str) -> bool:
     """Whether a column has one value a prompt, and not the same for all."""
-    known = table[name].astype(str)
-    each = known.groupby(table["prompt"]).nunique()
-    return bool((each == 1).all() and known.nunique() > 1)
+    known = table[name].map(str)  # an empty cell is a value too
+    each = known.groupby(table["prompt"]).nunique(dropna=False)
+    return bool((each == 1).all() and known.nunique(dropna=False) > 1)
 
 
 def _floor_error(rows: "DataFrame") -> float | None:

@@ -20,7 +20,7 @@ from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import HOW, Measure
+from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, Measure
 from coupling_core.base.showing import Drawn
 from coupling_core.base.units import counted, interval_told, rounded, with_difference
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
 
+ROUNDING = 1e-12
+"""Numbers are one where they differ by less than this, in units of themselves."""
 _EACH = {"each": True}
 """Marks what has a value for each prompt."""
 
@@ -67,6 +69,9 @@ class ModelComparison(SameContent, Drawn):
         column: of which `a` and `b` are values: "model", or where two ways to look at one model are
             compared, `blocks`, `role`, `definition`, `final_norm` or `token`.
         model: which one, where not two of them are compared; "" else.
+        untrained: those of which the weights are a random draw, as the table names them.
+        last_block_of: "a" or "b", where that alone has the last block in it, and with it the final
+            norm; "" else.
         prompts: those that both have, in the order in which `a` has them.
         of_a: the number of `a` for each of them.
         of_b: that of `b`.
@@ -104,6 +109,8 @@ class ModelComparison(SameContent, Drawn):
     b_floor_error: float | None = None
     column: str = "model"
     model: str = ""
+    untrained: tuple[str, ...] = ()
+    last_block_of: str = ""
     prompts: tuple[str, ...] = field(default=(), metadata=_EACH)
     of_a: tuple[float, ...] = field(default=(), metadata=_EACH)
     of_b: tuple[float, ...] = field(default=(), metadata=_EACH)
@@ -132,7 +139,7 @@ class ModelComparison(SameContent, Drawn):
     @property
     def number(self) -> str:
         """What was compared, in words."""
-        return self.measure + " score" * (self.measure in get_args(Measure))
+        return self.measure.replace("_", " ") + " score" * (self.measure in get_args(Measure))
 
     @property
     def verdict(self) -> str:
@@ -149,14 +156,18 @@ class ModelComparison(SameContent, Drawn):
             f"{self.names[0]} {a}, {self.names[1]} {b}: "
             f"{self.difference_words} in the mean {self.number}{at}, over n = {self.n} "
             f"prompt{'s' * (self.n != 1)} that both have{self._left_out()}"
-            f"{self._few()}{self._sampled()}.{self._floors()}{self._uncertified()}{self._nearly_whole()}"
+            f"{self._few()}{self._sampled()}.{self._last_block()}{self._draws()}{self._floors()}{self._uncertified()}{self._nearly_whole()}"
         )
 
     @property
     def names(self) -> tuple[str, str]:
         """What `a` and `b` are called in sentences."""
         of = "" if self.column == "model" else self.column.replace("_", " ") + " "
-        return of + self.a, of + self.b
+        first, second = (
+            f"{one} blocks" if (self.column, one) == (OF_BLOCKS, ALL_BLOCKS) else of + one
+            for one in (self.a, self.b)
+        )
+        return first, second
 
     def _few(self) -> str:
         """That so few prompts bear no claim, where they do not."""
@@ -164,6 +175,26 @@ class ModelComparison(SameContent, Drawn):
             return ""
         told = "can overstate coupling" if self.measure in get_args(Measure) else "bear no claim"
         return f"; fewer than {MIN_PROMPTS} prompts {told}"
+
+    def _last_block(self) -> str:
+        """That one side alone has the last block, which is of another kind, where that is so."""
+        if not self.last_block_of:
+            return ""
+        which = self.names["ab".index(self.last_block_of)]
+        return (
+            f" The last block is among {which} alone, with the final norm in it where the model "
+            "has one: without it the difference may be another."
+        )
+
+    def _draws(self) -> str:
+        """That an untrained model is one of many, where one is compared."""
+        if not self.untrained:
+            return ""
+        return (
+            f" The weights of {' and '.join(self.untrained)} are one random draw"
+            f"{' each' * (len(self.untrained) > 1)}: interval and p are over prompts, and not over "
+            "such draws."
+        )
 
     def _floors(self) -> str:
         """What chance alone gives of raw scores, which mean nothing without it."""
@@ -202,12 +233,14 @@ class ModelComparison(SameContent, Drawn):
 
     def _sampled(self) -> str:
         """That the floors are not exact, where they are not."""
-        if self.measure != "corrected" or self.definition not in sampled_definitions():
+        of = {self.a, self.b} if self.column == "definition" else {self.definition}
+        if self.measure != "corrected" or not of & {*sampled_definitions()}:
             return ""
         told = "; the floors are means over 8 random bases, the same for all prompts, "
         a, b = self.a_floor_error, self.b_floor_error
-        if a is None or b is None:
+        if a is None and b is None:
             return f"{told}an error that interval and p leave out"
+        a, b = a or 0.0, b or 0.0  # floors of another definition are exact
         told += f"with a standard error of {rounded(a, 4)} and {rounded(b, 4)}, "
         is_within = abs(self.difference) < 2 * float(np.hypot(a, b))
         return told + (
@@ -242,9 +275,10 @@ class ModelComparison(SameContent, Drawn):
 
         table = DataFrame({"prompt": self.prompts, **self.own})
         table = table.assign(a=self.of_a, b=self.of_b)
-        table["difference"] = table["a"] - table["b"]
+        table["difference"] = differences(np.array(self.of_a), np.array(self.of_b))
         of = {"a", "b", "column", "model", "measure", "kind", "k", *HOW}
         told = {name: value for name, value in self._alike().items() if name in of}
+        told["k"] = int(self.k) if self.k >= 1 else self.k
         table.attrs |= {
             name: value
             for name, value in told.items()
@@ -256,7 +290,7 @@ class ModelComparison(SameContent, Drawn):
         """The difference in each group of the prompts, such as each category.
 
         Args:
-            column: one of `own`, whose values make the groups.
+            column: one of `own`, whose values make the groups; an empty cell is a group too.
 
         Returns:
             a row a group, in the order in which they come: its value, `n`, the means `a` and `b`,
@@ -268,6 +302,8 @@ class ModelComparison(SameContent, Drawn):
         """
         from pandas import DataFrame
 
+        if not isinstance(column, str):
+            raise InputError(f"one column makes the groups, such as 'category': {column!r} came")
         if column not in self.own:
             raise InputError(
                 f"the prompts have no column {column!r} of their own{nearest(column, self.own)}: "
@@ -302,6 +338,15 @@ class ModelComparison(SameContent, Drawn):
         return self.verdict
 
 
+def differences(
+    a: Float[np.ndarray, " prompt"], b: Float[np.ndarray, " prompt"]
+) -> Float[np.ndarray, " prompt"]:
+    """`a` - `b`; 0 where they are equal but for the rounding of their last digits."""
+    apart = a - b
+    rounding = ROUNDING * np.maximum(abs(a), abs(b))
+    return np.where(abs(apart) <= rounding, 0.0, apart)
+
+
 def paired_interval(differences: Float[np.ndarray, " prompt"]) -> tuple[float, float, float, str]:
     """Ends of the 95 % interval, and p, of a mean of paired differences; or why there are none."""
     from scipy import stats
@@ -311,7 +356,7 @@ def paired_interval(differences: Float[np.ndarray, " prompt"]) -> tuple[float, f
     n = len(differences)
     if reason := too_few(n, "prompts"):
         return float("nan"), float("nan"), float("nan"), reason
-    if np.ptp(differences) == 0:
+    if np.ptp(differences) <= ROUNDING * abs(differences).max():
         reason = "the difference is the same for every prompt"
         return float("nan"), float("nan"), float("nan"), reason
     found = mean_interval(differences)

@@ -41,6 +41,8 @@ OF_GRAPHS = ("weighed_by", "threshold")
 """Columns that say how graphs were drawn whose edges are counted."""
 OF_BLOCKS = "blocks"
 """The column of a table that says over which blocks its scores are taken, where not over all."""
+ALL_BLOCKS = "all"
+"""What blocks are called that a table does not name."""
 HOW = ("definition", "role", "token", "final_norm", OF_BLOCKS)
 """Columns that say how a score came about, of tables of more than one measurement."""
 
@@ -622,7 +624,7 @@ def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:
         return resolve_blocks(None, n_blocks)
     chosen: list[int] = []
     for part in text.split(","):
-        form = re.fullmatch(r"(-?\d+)(?:-(-?\d+))?(?::(\d+))?", part.strip())
+        form = re.fullmatch(r"(-?\d+)(?:-(-?\d+)(?::(\d+))?)?", part.strip())
         if form is None:
             raise InputError(
                 f"blocks {text!r} cannot be read: expected a form such as 1-{n_blocks}, "

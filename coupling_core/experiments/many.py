@@ -6,7 +6,6 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from operator import index
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.analysis.scores import every_k_of
@@ -266,8 +265,8 @@ def _every_k(k: Any) -> tuple[int | float, ...] | None:
 def _one_k(k: Any) -> int | float:
     """A K, or a share of the width."""
     if isinstance(k, Real) and not isinstance(k, bool):
-        if hasattr(k, "__index__") and index(k) >= 1:
-            return index(k)
+        if float(k) >= 1 and float(k).is_integer():  # a column of numbers has 10 as 10.0
+            return int(float(k))
         if 0 < float(k) < 1:
             return float(k)
     raise InputError(

@@ -11,6 +11,8 @@ from coupling_core.figures.over_prompts import prompt_strip
 def prompt_differences(found: ModelComparison) -> go.Figure:
     """The difference of two models at each prompt: a dot a prompt, from the lowest up.
 
+    Categories have colours of their own.
+
     Args:
         found: the comparison.
 
@@ -33,4 +35,5 @@ def prompt_differences(found: ModelComparison) -> go.Figure:
         chance=0,
         zero="no difference",
         name="prompts of both",
+        groups=dict(zip(places, map(str, found.own.get("category", ())), strict=False)),
     )

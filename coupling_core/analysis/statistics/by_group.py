@@ -15,7 +15,7 @@ from coupling_core.analysis.statistics.means import (
 )
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import HOW, OF_GRAPHS, OF_SHARES
+from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, OF_GRAPHS, OF_SHARES
 from coupling_core.base.units import counted
 
 APART = ("model", "kind", "k")
@@ -64,6 +64,8 @@ def means_by(
     if table.empty:
         raise InputError("the table has no row, so that there is nothing to average")
     apart = (*APART, *(name for name in (OF_SHARES, *HOW, *OF_GRAPHS) if name in table))
+    if OF_BLOCKS in table:
+        table = table.assign(**{OF_BLOCKS: table[OF_BLOCKS].fillna(ALL_BLOCKS)})
     _warn_of_repeated(table, tuple(dict.fromkeys((*apart, *named))))
     several = [name for name in apart if table[name].nunique(dropna=False) > 1]
     columns = list(dict.fromkeys([*several, *named]))

@@ -12,7 +12,15 @@ import pandas as pd
 from coupling_core.analysis.scores import k_of, known_interval
 from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import HOW, OF_BLOCKS, OF_GRAPHS, OF_SHARES, PERFORMANCES, Measure
+from coupling_core.base.records import (
+    ALL_BLOCKS,
+    HOW,
+    OF_BLOCKS,
+    OF_GRAPHS,
+    OF_SHARES,
+    PERFORMANCES,
+    Measure,
+)
 from coupling_core.base.tables import require_table
 
 FACTS = ("parameters", "layers", "width", "training_tokens")
@@ -135,7 +143,7 @@ def require_columns(table: pd.DataFrame, *names: str) -> None:
         InputError: naming what is missing.
     """
     require_table(table)
-    missing = [name for name in names if name not in table]
+    missing = [name for name in dict.fromkeys(names) if name not in table]
     if missing:
         meant = nearest(missing[0], list(map(str, table))) if len(missing) == 1 else ""
         raise InputError(
@@ -177,7 +185,7 @@ def require_measure(table: pd.DataFrame, measure: object) -> None:
     )
 
 
-_USUAL = {"definition": "paper", "role": "A", "final_norm": "include", OF_BLOCKS: "all"}
+_USUAL = {"definition": "paper", "role": "A", "final_norm": "include", OF_BLOCKS: ALL_BLOCKS}
 """What tables without these columns have."""
 
 
