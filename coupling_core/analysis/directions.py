@@ -200,10 +200,10 @@ class InCommon(SameContent):
     """The directions that several subspaces have in common.
 
     Args:
-        directions: in columns, the most shared first.
+        directions: in columns, the most shared first, as many as one subspace has.
         share: eigenvalues of the mean projection onto the blocks' subspaces: 1 lies in all.
         chance: the share that independent random subspaces stay below.
-        count: how many directions are shared beyond chance.
+        count: how many of these directions are shared beyond chance.
     """
 
     directions: Float[np.ndarray, "d k"]
@@ -289,7 +289,8 @@ def shared_subspace(bases: Sequence[Float[np.ndarray, "d _"]], seed: int = 0) ->
     directions, s, _ = np.linalg.svd(together, full_matrices=False)
     chance = _share_by_chance(d, tuple(b.shape[1] for b in bases), seed)
     share = s**2
-    return InCommon(directions[:, :k], share[:k], chance, int((share > chance).sum()))
+    # Some subspaces share more than k where not all have the same; all of them share k at most.
+    return InCommon(directions[:, :k], share[:k], chance, int((share[:k] > chance).sum()))
 
 
 @known_keywords
@@ -331,7 +332,8 @@ class BetweenPrompts(SameContent, Told):
         angles: principal angles in degrees between two prompts' subspaces, smallest first, mean
             over the pairs of prompts; NaN where one of them has fewer directions.
         chance: the same of independent random subspaces.
-        shared: how many directions are shared by the prompts beyond chance, by block.
+        shared: of the K directions that lie most in the subspaces of all prompts, how many do so
+            beyond chance, by block.
         leading: K, how many directions of a block each prompt has.
         n: prompts.
     """
@@ -357,7 +359,7 @@ class BetweenPrompts(SameContent, Told):
         return (
             f"Between two of {self.n} prompts, the leading {self.leading} directions of a block "
             f"stand at {np.median(self.angles[known]):.1f} degrees in the median; independent ones "
-            f"would at {chance:.1f}. In {sharing} of {len(self.blocks)} blocks all prompts share "
+            f"would at {chance:.1f}. In {sharing} of {len(self.blocks)} blocks the prompts share "
             f"directions beyond chance{most}."
         )
 

@@ -17,7 +17,7 @@ from coupling_core.analysis.scores import MIN_PROMPTS, Interval, definition_name
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Scores
 from coupling_core.base.results.scores import MEASURES
-from coupling_core.base.units import rounded
+from coupling_core.base.units import ranges, rounded
 from coupling_core.sources.tokens import visible
 
 LEAST, ALIKE = 3, 0.75
@@ -112,11 +112,13 @@ def whose(parts: Sequence[OfPrompt], listed: str) -> str:
 
 def source(parts: Sequence[OfPrompt], listed: str, view: View) -> str:
     """Where the means come from, in one line, for files."""
-    certified = sum(part.certified for part in parts)
+    certified, blocks = sum(part.certified for part in parts), parts[0].scores.blocks
     told = [
         whose(parts, listed),
         f"K = {view.k}",
         definition_name(view),
+        *([f"blocks {ranges(blocks)}"] if len(blocks) < parts[0].n_blocks else []),
+        token_words([part.at for part in parts]),
         parts[0].final_norm,
         f"SVDs of {certified} of {prompts(len(parts))} certified",
     ]
@@ -178,10 +180,13 @@ def token_words(of: Sequence[TokenMeasured]) -> str:
 def _place(of: Sequence[TokenMeasured]) -> str:
     """The place of the tokens, from the end where that is the same in all, else from the front."""
     from_end, numbers = {one.n - one.number for one in of}, {one.number for one in of}
-    if len(from_end) == 1:
-        back = from_end.pop()
-        return "the last token" if not back else f"token {-1 - back}, counted from the end,"
-    return f"token {numbers.pop()}" if len(numbers) == 1 else "one token"
+    if from_end == {0}:
+        return "the last token"
+    if len(numbers) == 1:
+        return f"token {numbers.pop()}"
+    return (
+        f"token {-1 - from_end.pop()}, counted from the end," if len(from_end) == 1 else "one token"
+    )
 
 
 def few_words(n: int) -> str:

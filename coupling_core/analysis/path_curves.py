@@ -23,12 +23,14 @@ class Curve:
         values: (depth token).
         first: depth of the first row: 0 where there is one a state, 1 where there is one a block.
         log: whether the axis is logarithmic.
+        rescaled: whether a final norm in the last block, which rescales its state, is in it.
     """
 
     title: str
     values: Callable[[TrajectoryResult], Float[np.ndarray, "depth token"]]
     first: int = 0
     log: bool = False
+    rescaled: bool = True
 
     @property
     def depth(self) -> str:
@@ -52,7 +54,7 @@ CURVES: dict[CurveName, Curve] = {
     "line-shape-by-depth": Curve(
         f"Line-shape score of {trajectory.WINDOW} states", lambda r: r.windowed_line_shape
     ),
-    "entropy": Curve("Entropy of the logits (nats)", lambda r: r.entropy),
+    "entropy": Curve("Entropy of the logits (nats)", lambda r: r.entropy, rescaled=False),
 }
 
 

@@ -39,6 +39,8 @@ OF_SHARES = "k_share"
 """The column of a table that says which share of a width a K was asked for as."""
 OF_GRAPHS = ("weighed_by", "threshold")
 """Columns that say how graphs were drawn whose edges are counted."""
+OVER_TOKENS = "over_tokens"
+"""The column that says over which tokens effects are averaged, where not over all."""
 OF_BLOCKS = "blocks"
 """The column of a table that says over which blocks its scores are taken, where not over all."""
 ALL_BLOCKS = "all"

@@ -24,6 +24,7 @@ from coupling_core.cli.rows import (
     arrays,
     by_category,
     frame,
+    mean_of_each,
     over_prompts,
     summary,
 )
@@ -187,7 +188,9 @@ def _report(
 ) -> None:
     over = over_prompts(rows)
     if len(rows) < MIN_PROMPTS:
-        warn(f"{len(rows)} prompts are fewer than {MIN_PROMPTS}: this is no claim about the model")
+        warn(f"{fewer(len(rows))}: this is no claim about the model")
+    if told := mean_of_each(over):
+        warn(told)
     warn_of_uncertified(rows)
     warn_of_few(rows)
     if as_json:
@@ -232,6 +235,11 @@ def show_categories(rows: Sequence[Row]) -> None:
             for name, one in means.items()
         ],
     )
+
+
+def fewer(n: int) -> str:
+    """That so many prompts are too few for a claim."""
+    return f"{n} {'prompt is' if n == 1 else 'prompts are'} fewer than {MIN_PROMPTS}"
 
 
 def warn_of_few(rows: Sequence[Row]) -> None:

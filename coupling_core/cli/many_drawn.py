@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from coupling_core.analysis.over_prompts import prompts
 from coupling_core.analysis.path_curves import CURVES
+from coupling_core.base.results.scores import MEASURES
 from coupling_core.cli.files import STDOUT
-from coupling_core.cli.rows import Row, alike, over_prompts
+from coupling_core.cli.rows import Row, alike, mean_of_each, over_prompts
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
     import plotly.graph_objects as go
@@ -22,6 +23,12 @@ OF_MANY = {
     "perturbation": ("cosine", "radius"),
 }
 """Figures of many prompts that --figure may name, by command; others draw where each stands."""
+
+OF_ONE = {
+    "trajectory": ("token", "fit", "part", "first"),
+    "perturbation": ("size",),
+}
+"""Options by command that say how the figure of one prompt is drawn, and nothing of many."""
 
 DrawMany = Callable[[Sequence[Row]], "go.Figure"]
 """Draws the figure of many prompts from their rows."""
@@ -62,7 +69,7 @@ def strip(of: Drawn, file: Path | None, rows: Sequence[Row]) -> "go.Figure":
     from coupling_core import figures
 
     over = over_prompts(rows)
-    return figures.prompt_strip(
+    drawn = figures.prompt_strip(
         {row.prompt.row: row.mean[of.name] for row in rows},
         {row.prompt.row: row.prompt.words for row in rows},
         over[of.name],
@@ -72,6 +79,9 @@ def strip(of: Drawn, file: Path | None, rows: Sequence[Row]) -> "go.Figure":
         zero=of.called,
         groups={row.prompt.row: row.prompt.category for row in rows if row.prompt.category},
     )
+    if of.name in MEASURES and (told := mean_of_each(over)):
+        drawn.layout.meta["caption"] += f" {told[0].upper()}{told[1:]}."
+    return drawn
 
 
 def origin(rows: Sequence[Row], file: Path | None) -> dict[str, object]:
@@ -86,6 +96,9 @@ def origin(rows: Sequence[Row], file: Path | None) -> dict[str, object]:
     title = f"{model}, {prompts(len(rows))} of {listed(file)}"
     n = sum(row.certified is not None for row in rows)
     certified = f"SVDs of {sum(row.certified is True for row in rows)} of {n} certified"
+    token = told.pop("token", None)
+    if isinstance(token, int):
+        told["measured"] = "at the last token" if token == -1 else f"at token {token}"
     facts = [_fact(name, value) for name, value in told.items() if name not in ("p", "final_norm")]
     facts.append(rows[0].final_norm)
     return {"title": title, "source": " · ".join([title, *facts, *([certified] if n else [])])}

@@ -11,6 +11,7 @@ import numpy as np
 from coupling_core.analysis.exports.naming import facts
 from coupling_core.analysis.scores import Interval, known_interval
 from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import OF_BLOCKS, AnyView, DirectionsView, View
 from coupling_core.base.results import Result
 from coupling_core.base.units import ranges
@@ -62,7 +63,9 @@ class Row:
             0.0 if stored else float(result.provenance[name])
             for name in ("seconds", "load_seconds")
         )
-        whose = facts(result, view) | {"kind": result.request.kind} | _chosen(result, view)
+        asked = result.request
+        whose = facts(result, view) | {"kind": asked.kind} | _chosen(result, view)
+        whose |= {"token": asked.token} if kind_of(asked.kind).token else {}
         del whose["prompt"]
         certified = result.certified if result.svds else None
         of = (seconds, load_seconds, mean, whose | dict(chosen or {}), certified)
@@ -81,6 +84,23 @@ def over_prompts(rows: Sequence[Row]) -> dict[str, Interval]:
     return {
         name: known_interval(np.array([row.mean[name] for row in rows])) for name in rows[0].mean
     }
+
+
+def mean_of_each(over: Mapping[str, Interval]) -> str:
+    """Why means of c and of its floor lie otherwise than the corrected one, where they do; "" else.
+
+    Args:
+        over: the mean of each number over prompts.
+    """
+    if not {"coupling", "chance", "corrected"} <= over.keys():
+        return ""
+    apart = over["coupling"].mean - over["chance"].mean
+    if not apart * over["corrected"].mean < 0:
+        return ""
+    return (
+        "the mean of c is on the other side of its floors' mean than the corrected score is of 0: "
+        "each pair is corrected by a floor of its own, and pairs with a low floor count for more"
+    )
 
 
 def by_category(rows: Sequence[Row]) -> dict[str, dict[str, Interval]]:

@@ -10,7 +10,7 @@ from typer.core import TyperCommand
 
 from coupling_core.analysis.exports import ENDINGS
 from coupling_core.cli.files import STDOUT
-from coupling_core.cli.many_drawn import OF_MANY
+from coupling_core.cli.many_drawn import OF_MANY, OF_ONE
 from coupling_core.store.archive import SUFFIX
 
 ALONE = ("edit", "out")
@@ -42,8 +42,10 @@ class Strict(TyperCommand):
             )
             raise typer.BadParameter(told, ctx=ctx, param=figure)
         _require_another_file(ctx, options)
-        if figure and ctx.params.get("many") is not None:
-            _require_of_many(ctx, figure)
+        if ctx.params.get("many") is not None:
+            if figure:
+                _require_of_many(ctx, figure)
+            _require_effect(ctx, options)
         return rest
 
 
@@ -54,6 +56,15 @@ def _require_another_file(ctx: Any, options: Iterable[Any]) -> None:
         return
     told = f"{out} is the file of the prompts, which would be lost: name another"
     raise typer.BadParameter(told, ctx=ctx, param=next(o for o in options if o.name == "out"))
+
+
+def _require_effect(ctx: Any, options: Iterable[Any]) -> None:
+    """Refuse an option that says how a figure of one prompt is drawn."""
+    of_one = OF_ONE.get(str(ctx.info_name), ())
+    for option in options:
+        if option.name in of_one:
+            told = "it says how a figure of one prompt is drawn, and --prompts gives many"
+            raise typer.BadParameter(told, ctx=ctx, param=option)
 
 
 def _require_of_many(ctx: Any, option: Any) -> None:

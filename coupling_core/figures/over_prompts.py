@@ -293,6 +293,7 @@ def by_depth_over_prompts(
     *,
     origin: Mapping[str, object],
     log: bool = False,
+    normed: bool = False,
     selected: tuple[int, Float[np.ndarray, " depth"]] | None = None,
 ) -> go.Figure:
     """A number of paths by depth: the mean over prompts of the median of each prompt's tokens.
@@ -304,6 +305,7 @@ def by_depth_over_prompts(
         depth: what is counted along the depth.
         origin: the "title" and the "source" of the figure's file.
         log: whether the axis is logarithmic.
+        normed: whether the last block has the final norm in it, and the number with it.
         selected: the number of a prompt, and its curve, which is drawn too.
 
     Returns:
@@ -317,7 +319,9 @@ def by_depth_over_prompts(
         f"{title} by depth, mean over {counted(len(curves))} of the median of their tokens, with "
         "the middle 80\u00a0% of the prompts.",
         f"The line is the mean over {counted(len(curves))} of the median of each prompt's tokens; "
-        "the band holds the middle 80\u00a0% of the prompts.",
+        "the band holds the middle 80\u00a0% of the prompts."
+        + " The last step has the final norm in it, whose rescaling counts too."
+        * normed,
         origin,
         height=HEIGHT,
         xaxis={"title": {"text": depth}},

@@ -151,6 +151,7 @@ def _by_depth(
         curve.depth,
         origin=numbers.origin,
         log=curve.log,
+        normed=curve.rescaled and next(iter(found.values())).final_norm == "final norm included",
         selected=(nth, found[nth].curve) if nth in found else None,
     )
     draw(figure, group.curve, None, lambda: _table(found, curve.first))

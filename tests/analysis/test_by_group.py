@@ -69,7 +69,7 @@ def test_any_column_of_numbers_has_means_and_a_pair_of_models_is_compared_by_it(
     assert list(means_by(paths, "model", measure="line_shape")["mean"]) == [1.5, 3.5]
     found = compare_models(paths, "a", "b", measure="line_shape")
     assert found.difference == -2.0
-    assert "in the mean line_shape, over n = 2" in found.verdict
+    assert "in the mean line shape, over n = 2" in found.verdict
     for told in (lambda: means_by(paths, "model"), lambda: compare_models(paths, "a", "b")):
         with pytest.raises(InputError, match=r"no column of numbers .*of line_shape$"):
             told()

@@ -61,6 +61,16 @@ def test_the_shared_directions_are_the_planted_ones():
         shared_subspace(some[:1])
 
 
+def test_no_more_directions_are_shared_than_a_subspace_has():
+    """Each pair of three planes shares another line, so that three lines are beyond chance."""
+    lines = np.eye(D)[:, :3]
+    planes = [lines[:, [0, 1]], lines[:, [0, 2]], lines[:, [1, 2]]]
+    found = shared_subspace(planes)
+    np.testing.assert_allclose(found.share, 2 / 3)
+    assert found.chance < 2 / 3
+    assert found.count == found.directions.shape[1] == 2
+
+
 def test_what_a_result_s_blocks_share_is_of_the_view(result):
     found = shared_of(result, DirectionsView((1, 2, 3), 4), "v")
     assert found.directions.shape == (result.width, 4)

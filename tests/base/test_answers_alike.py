@@ -366,7 +366,7 @@ def test_prompts_are_told_beside_chance():
     assert f"independent ones would at {chance:.1f}." in found.verdict
     alike = cc.between_prompts([directions_result()] * 3, cc.DirectionsView((2, 3), 4))
     assert "Between two of 3 prompts, the leading 4 directions" in alike.verdict
-    assert "In 2 of 2 blocks all prompts share directions beyond chance; most in block 2, 4" in (
+    assert "In 2 of 2 blocks the prompts share directions beyond chance; most in block 2, 4" in (
         alike.verdict
     )
     none = replace(found, angles=np.full_like(found.angles, np.nan))

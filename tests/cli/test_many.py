@@ -22,6 +22,7 @@ from coupling_core.analysis.scores import mean_interval
 from coupling_core.base import pace
 from coupling_core.base.cores import cores
 from coupling_core.base.units import about
+from coupling_core.cli.rows import mean_of_each
 from coupling_core.kinds.tokens import export as tokens_export
 from coupling_core.kinds.trajectory import export as trajectory_export
 from coupling_core.measuring import many
@@ -273,6 +274,72 @@ def test_a_figure_of_one_prompt_is_not_drawn_of_many(run, folder, listed, asked,
     status, _, err = run(*asked, "--model", folder, "--prompts", listed, "--out", "many.html")
     assert status == 2
     assert f"{asked[-1]} is a figure of one prompt, and --prompts gives many: {told}" in err
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("trajectory", "--token", 2),
+        ("trajectory", "--fit", "all"),
+        ("trajectory", "--part", "deeper"),
+        ("trajectory", "--without-first"),
+        ("perturbation", "--size", 1),
+    ],
+)
+def test_an_option_of_the_figure_of_one_prompt_is_refused_for_many(run, folder, listed, asked):
+    status, _, err = run(*asked, "--model", folder, "--prompts", listed)
+    assert status == 2
+    assert "it says how a figure of one prompt is drawn, and --prompts gives many" in err
+
+
+def test_effects_over_some_tokens_say_so_and_are_kept_apart(run, folder, listed, tmp_path):
+    asked = ("whatif", "--model", folder, "--prompts", listed)
+    tables = []
+    for name, more in {"all": (), "last": ("--tokens", -1)}.items():
+        path = tmp_path / f"{name}.csv"
+        status, _, err = run(*asked, *more, "--out", path)
+        assert status == 0, err
+        tables.append(pd.read_csv(path))
+    every, last = tables
+    assert "over_tokens" not in every
+    assert last["over_tokens"].tolist() == ["token -1"] * 3
+    assert last["measured"].iloc[0].endswith(", over token 6 of 6")
+    one = measure(Request(PROMPTS[0], model=str(folder), kind="what-if"))
+    skips = [at for at, edit in enumerate(one.edits) if edit.startswith("skip")]
+    assert last["skip_kl"][0] == pytest.approx(np.median(one.divergence[skips, -1]), rel=1e-4)
+    groups = means_by(pd.concat(tables), "topic", measure="skip_kl")
+    assert set(groups["n"]) == {1}
+    source = json.loads(run(*asked, "--tokens", -1, "--json")[1])["measured"]
+    assert source["over_tokens"] == "token -1"
+
+
+@pytest.mark.parametrize("command", ["depth", "graph", "spectrum", "directions", "perturbation"])
+def test_the_token_stands_in_tables_json_and_figures(monkeypatch, run, folder, listed, command):
+    for token, words in ((None, "the last token"), (2, "token 2")):
+        more = () if token is None else ("--token", token)
+        asked = (command, "--model", folder, "--prompts", listed, *more)
+        figure = drawn(monkeypatch, run, *asked)
+        assert words in figure.layout.meta["source"]
+        assert run(*asked, "--out", "table.csv")[0] == 0
+        assert set(pd.read_csv("table.csv")["token"]) == {-1 if token is None else token}
+    if command != "depth":
+        assert json.loads(run(*asked, "--json")[1])["measured"]["token"] == 2
+
+
+def test_a_floor_of_each_pair_that_turns_the_mean_round_is_told() -> None:
+    def of(**means):
+        return {name: mean_interval(np.array([value])) for name, value in means.items()}
+
+    told = mean_of_each(of(coupling=0.74, chance=0.75, corrected=0.05))
+    assert told.startswith("the mean of c is on the other side of its floors' mean")
+    assert not mean_of_each(of(coupling=0.76, chance=0.75, corrected=0.05))
+    assert not mean_of_each(of(line_shape=1.0))
+
+
+def test_a_token_that_one_prompt_has_is_called_as_it_was_asked(run, folder, listed):
+    status, out, _ = run("depth", "--model", folder, "--prompts", listed, "--token", 6)
+    assert status == 0
+    assert "token       token 6 of each prompt" in out
 
 
 @pytest.mark.parametrize(

@@ -670,6 +670,81 @@ def test_one_reason_of_all_prompts_is_the_error(own):
         asked(TEXTS, {"a": own}, k=33, store=None)
 
 
+def test_an_empty_cell_of_a_column_is_a_group_of_its_own():
+    topics = ["one", "one", np.nan, "two", "two", np.nan]
+    table = planted(6).assign(topic=topics * 2, size=[1, 2, np.nan, 4, 5, 6] * 2)
+    found = compare_models(table, "a", "b")
+    groups = found.means_by("topic")
+    assert dict(zip(groups["topic"].fillna("none"), groups["n"], strict=True)) == {
+        "one": 2,
+        "none": 2,
+        "two": 2,
+    }
+    assert {"topic", "size"} <= set(found.by_prompt())
+    with pytest.raises(InputError, match="one column makes the groups"):
+        inspect.unwrap(found.means_by.__func__)(found, ["topic"])
+
+
+def test_rounding_is_no_difference():
+    table = planted(12, shift=0.0)
+    a = table[table["model"] == "a"].set_index("prompt")["corrected"]
+    noise = np.random.default_rng(0).normal(0, 1e-16, len(a))
+    b = dict(zip(a.index, a + noise, strict=True))
+    table.loc[table["model"] == "b", "corrected"] = [
+        b[prompt] for prompt in table["prompt"][table["model"] == "b"]
+    ]
+    found = compare_models(table, "a", "b")
+    assert (found.difference, found.reason) == (0, "the difference is the same for every prompt")
+    assert np.isnan([found.p, found.low, found.high]).all()
+    assert set(found.by_prompt()["difference"]) == {0}
+    (dots,) = found.plot().figure.data
+    assert set(dots.x) == {0}
+
+
+def test_the_last_block_on_one_side_alone_is_told(own):
+    tables = {
+        (blocks, norm): asked(TEXTS, {"a": own}, k=4, store=None, blocks=blocks, final_norm=norm)
+        for blocks in ("3-4", "1-2", "1-3", None)
+        for norm in ("include", "exclude")
+    }
+
+    def compared(a, b, norm="include"):
+        both = pd.concat([tables[a, norm], tables[b, norm]])
+        return compare_models(both, a or "all", b or "all", column="blocks")
+
+    assert compared("3-4", "1-2").last_block_of == "a"
+    assert compared("1-2", None).last_block_of == "b"
+    assert "The last block is among blocks 3-4 alone" in compared("3-4", "1-2").verdict
+    assert "The last block is among all blocks alone" in compared("1-2", None).verdict
+    assert compared("1-3", "1-2").last_block_of == compared("3-4", None).last_block_of == ""
+    assert compared("3-4", "1-2", "exclude").last_block_of == ""
+
+
+def test_weights_of_an_untrained_model_are_one_draw(where):
+    table = asked(TEXTS, {"t": where, "u": {"model": where, "untrained": 0}}, k=4, store=None)
+    found = compare_models(table, "t", "u")
+    assert found.untrained == ("u",)
+    assert "The weights of u are one random draw: interval and p are over" in found.verdict
+    alone = [
+        asked(TEXTS, {"u": {"model": where, "untrained": 0}}, k=4, store=None, role=role)
+        for role in "AB"
+    ]
+    assert compare_models(pd.concat(alone), "A", "B", column="role").untrained == ("u",)
+    assert compare_models(table.assign(trained=True), "t", "u").untrained == ()
+
+
+def test_all_blocks_have_one_name(own):
+    some = asked(TEXTS, {"a": own}, k=4, store=None, blocks="3-4")
+    every = asked(TEXTS, {"a": own}, k=4, store=None)
+    assert means_by(pd.concat([some, every]), "blocks")["blocks"].tolist() == ["3-4", "all"]
+
+
+def test_a_whole_k_may_be_a_float(own):
+    table = asked(TEXTS, {"a": own, "b": own}, k=4.0, store=None)
+    assert table["k"].tolist() == [4] * 6
+    assert compare_models(table, "a", "b").by_prompt().attrs["k"] == 4
+
+
 def test_what_is_not_said_of_a_score_is_as_usual(own):
     usual = asked(TEXTS, {"a": own}, k=4, store=None).drop(columns=list(HOW[:-1]))
     other = asked(TEXTS, {"b": own}, k=4, store=None)
@@ -716,7 +791,7 @@ def test_prompts_that_only_one_model_has_are_counted_in_the_sentence(own):
     assert "(1 without a number in both is left out)" in told
 
 
-@pytest.mark.parametrize("k", [0, 1.5, -0.1, 8.5, "8", True, [4, 8.0], [4, 0.0]])
+@pytest.mark.parametrize("k", [0, 1.5, -0.1, 8.5, "8", True, [4, 8.5], [4, 0.0]])
 def test_a_k_that_is_none_is_refused_in_words(own, k):
     with pytest.raises(InputError, match="K is a whole number from 1 on, below 1 a share of each"):
         inspect.unwrap(measure_many)(TEXTS, own, k=k, store=None)

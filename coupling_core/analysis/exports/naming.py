@@ -3,8 +3,8 @@
 import re
 from typing import TYPE_CHECKING
 
-from coupling_core.base.records import AnyView, View
-from coupling_core.base.results import Result
+from coupling_core.base.records import OVER_TOKENS, AnyView, EffectView, View, resolve_token
+from coupling_core.base.results import Result, WhatIfResult
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -60,6 +60,14 @@ def facts(result: Result, view: AnyView | None) -> dict[str, str | float]:
     }
     if isinstance(view, View):
         told |= {"K": view.k, "definition": view.definition, "p": view.p, "role": view.role}
+    if (
+        isinstance(view, EffectView)
+        and isinstance(result, WhatIfResult)
+        and view.tokens is not None
+    ):
+        over = [resolve_token(token, len(result.tokens)) for token in view.tokens]
+        told["measured"] = result.measured_over(over)
+        told[OVER_TOKENS] = f"token{'s' * (len(over) > 1)} {', '.join(map(str, view.tokens))}"
     return told | {"final_norm": result.request.final_norm}
 
 

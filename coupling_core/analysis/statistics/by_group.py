@@ -15,7 +15,7 @@ from coupling_core.analysis.statistics.means import (
 )
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, OF_GRAPHS, OF_SHARES
+from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, OF_GRAPHS, OF_SHARES, OVER_TOKENS
 from coupling_core.base.units import counted
 
 APART = ("model", "kind", "k")
@@ -28,8 +28,8 @@ def means_by(
 ) -> pd.DataFrame:
     """Mean over the prompts of each group of a table, with its 95 % interval by Student's t.
 
-    Models, kinds, K, definitions, roles, tokens, final norms, blocks and thresholds of graphs are
-    kept apart whether or not they are named.
+    Models, kinds, K, definitions, roles, tokens, final norms, blocks, thresholds of graphs and the
+    tokens that effects are averaged over are kept apart whether or not they are named.
 
     Args:
         table: of `measure_many` or of a sweep: a row for each model, prompt and K.
@@ -63,7 +63,10 @@ def means_by(
     require_measure(table, measure)
     if table.empty:
         raise InputError("the table has no row, so that there is nothing to average")
-    apart = (*APART, *(name for name in (OF_SHARES, *HOW, *OF_GRAPHS) if name in table))
+    apart = (
+        *APART,
+        *(name for name in (OF_SHARES, *HOW, *OF_GRAPHS, OVER_TOKENS) if name in table),
+    )
     if OF_BLOCKS in table:
         table = table.assign(**{OF_BLOCKS: table[OF_BLOCKS].fillna(ALL_BLOCKS)})
     _warn_of_repeated(table, tuple(dict.fromkeys((*apart, *named))))

@@ -1,6 +1,6 @@
 """What if: what edits of a model's depth do to what it says."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from coupling_core.base.drawing import Drawing, EditFigure
 from coupling_core.base.edits import parse_edit
 from coupling_core.base.errors import InputError
 from coupling_core.base.results.base import Result, Sizes
-from coupling_core.base.units import counted
+from coupling_core.base.units import counted, ranges
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -76,8 +76,15 @@ class WhatIfResult(Result):
     @property
     def measured(self) -> str:
         """That edits were measured, and over what."""
-        n = len(self.tokens)
-        return f"under {len(self.edits)} edits of its depth, over {counted(n, 'token')}"
+        return (
+            f"under {len(self.edits)} edits of its depth, over {counted(len(self.tokens), 'token')}"
+        )
+
+    def measured_over(self, tokens: Sequence[int]) -> str:
+        """The same, over some tokens alone."""
+        which = "token" if len(tokens) == 1 else "tokens"
+        told = f"{which} {ranges(sorted(tokens))} of {len(self.tokens)}"
+        return f"under {len(self.edits)} edits of its depth, over {told}"
 
     @property
     def unit(self) -> str:

@@ -16,7 +16,6 @@ from coupling_core.analysis.over_prompts import (
     token_words,
 )
 from coupling_core.analysis.scores import (
-    MIN_PROMPTS,
     Interval,
     definition_name,
     mean_interval,
@@ -100,8 +99,8 @@ def report(done: list[Measured], failed: Failed, *, as_json: bool) -> None:
     view = cast(View, done[0].of.scores.view)
     if not over["coupling"].enough:
         warn(
-            f"{len(done)} prompts are fewer than {MIN_PROMPTS}: a few can overstate coupling, so "
-            "this is no claim about the model"
+            f"{many.fewer(len(done))}: a few can overstate coupling, so this is no claim about the "
+            "model"
         )
     many.warn_of_uncertified([m.row for m in done])
     many.warn_of_few([m.row for m in done])

@@ -23,9 +23,16 @@ if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
 
 Side = Literal["u", "v"]
 
+BY_CHANCE = 0.01
+"""The share of directions drawn at random that say more than the floor, which is set so."""
+_CHANCE = "the share of directions drawn at random"
 _OF_MANY: dict[Side, Drawn] = {
-    "u": Drawn("writes_beyond", "Directions written that say more than chance (share, 0 to 1)"),
-    "v": Drawn("reads_beyond", "Directions read that say more than chance (share, 0 to 1)"),
+    "u": Drawn(
+        "writes_beyond", "Directions written that say more than chance (share)", BY_CHANCE, _CHANCE
+    ),
+    "v": Drawn(
+        "reads_beyond", "Directions read that say more than chance (share)", BY_CHANCE, _CHANCE
+    ),
 }
 """The number of each prompt that is drawn of a side."""
 

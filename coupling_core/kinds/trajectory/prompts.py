@@ -82,6 +82,7 @@ class PathsTogether:
                 curve.depth,
                 origin=origin(rows, self.file),
                 log=curve.log,
+                normed=curve.rescaled and rows[0].final_norm == "final norm included",
             )
         drawn = cast("PathNumber", "line-shape" if self.figure == "paths" else self.figure)
         number = NUMBERS[drawn]

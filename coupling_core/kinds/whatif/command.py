@@ -95,6 +95,7 @@ def command(
             listed,
             lambda result: row(cast(WhatIfResult, result), view),
             Store(store),
+            view_of=lambda _: view,
             device=device,
             fast=True,
             out=out,

@@ -8,7 +8,7 @@ import numpy as np
 from coupling_core.analysis.effects import effect_maps, mean_effects, positions
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
-from coupling_core.base.units import percent
+from coupling_core.base.units import counted, percent
 from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.kinds.whatif.export import arrays, row
@@ -42,11 +42,11 @@ def summary(result: WhatIfResult, view: EffectView, *, stored: bool) -> dict[str
 
 def show(result: WhatIfResult, view: EffectView, *, stored: bool, out: Path | None = None) -> None:
     """Print one result: its medians, the edits that do least and most, and its key."""
-    medians, over = row(result, view), len(positions(result, view))
+    medians, over = row(result, view), counted(len(positions(result, view)), "token")
     what = {
-        "tokens": f"KL of the next-token distributions, nats, mean over {over} tokens",
+        "tokens": f"KL of the next-token distributions, nats, mean over {over}",
         "classes": "KL of the classes, nats",
-        "states": f"distance of the last states, relative, mean over {over} tokens (no head)",
+        "states": f"distance of the last states, relative, mean over {over} (no head)",
     }[result.measured_of]
     took = result.provenance.get("at_once", {})
     at_once = f"{took['sequences']} sequences at once" if took else "one after the other"
