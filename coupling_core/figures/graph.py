@@ -111,7 +111,9 @@ def graph_of(
     at = layouts.positions(drawn, layout)
     figure = style.new_figure(
         graph_words.graph_alt(whose, view, drawn),
-        graph_words.graph_caption(layout, corrected, auto_range),
+        graph_words.graph_caption(
+            layout, color, corrected, auto_range, any_edge=drawn.number_of_edges() > 0
+        ),
         {
             "summary": graph_words.graph_summary(drawn),
             "on_page": graph_words.graph_on_page(layout),
@@ -154,7 +156,8 @@ def _add_edges(
     weight = np.array([weight for *_, weight in drawn.edges(data="weight")])
     start, end = _ends(list(drawn.edges), place)
     step = np.clip(np.searchsorted(steps, weight, side="right") - 1, 0, None)
-    for number, low in enumerate(steps):
+    ends = _apart(steps)
+    for number in range(len(steps)):
         at = step == number
         if not at.any():
             continue
@@ -162,11 +165,20 @@ def _add_edges(
         _add_lines(
             figure,
             layouts.path(start[at], end[at], layout),
-            f"{low:.2g} or more" if last else f"{low:.2g} to {steps[number + 1]:.2g}",
+            f"{ends[number]} or more" if last else f"{ends[number]} to {ends[number + 1]}",
             {"color": style.BLACK, "width": float(np.interp(strength, (0, 1), WIDTHS))},
             float(np.interp(strength, (0, 1), OPACITIES)),
             inked=True,
         )
+
+
+def _apart(steps: Float[np.ndarray, " step"]) -> list[str]:
+    """The numbers with as many digits as tell them apart, two at least."""
+    for digits in range(2, 7):
+        told = [f"{step:.{digits}g}" for step in steps]
+        if len({*told}) == len(told):
+            break
+    return told
 
 
 def _add_lines(

@@ -48,13 +48,30 @@ def _groups(drawn: "nx.Graph") -> str:
     return " ".join(filter(None, [communities_words(drawn), last_block_words(drawn)]))
 
 
-def graph_caption(layout: str, corrected: bool, auto_range: bool) -> str:
-    """How the layer graph is read."""
+def graph_caption(
+    layout: str, color: str, corrected: bool, auto_range: bool, *, any_edge: bool
+) -> str:
+    """How the layer graph is read.
+
+    Args:
+        layout: where its nodes lie.
+        color: what colours them.
+        corrected: whether its weights are chance-corrected.
+        auto_range: whether width and opacity are stretched over what is drawn.
+        any_edge: whether it has an edge.
+    """
     where = {
-        "line": "Blocks lie in order, and an arc is as high as its blocks are apart.",
+        "line": "Blocks lie in order"
+        + (", and an arc is as high as its blocks are apart." if any_edge else "."),
         "circle": "Blocks run clockwise from the top.",
-        "spring": "Blocks that are coupled pull each other close.",
+        "spring": "Blocks that are coupled pull each other close."
+        if any_edge
+        else "No two blocks have an edge, which would pull them close.",
     }[layout]
+    if color == "depth":
+        where += " The first block is blue, and the last one yellow."
+    if not any_edge:
+        return where
     scale = "over what is drawn (auto range)" if auto_range else "on a fixed scale"
     return (
         f"{where} Width and opacity show the {style.score_name(corrected).lower()}, the mean of "

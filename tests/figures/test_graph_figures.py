@@ -274,3 +274,27 @@ def test_the_table_of_the_locality_curve(result):
     table = figures.locality_table(result, VIEW)
     assert list(table.columns) == ["distance", "mean", "spread", "chance", "pairs"]
     assert table["mean"].to_numpy() == pytest.approx(locality(result, VIEW).mean)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_caption_speaks_of_edges_only_where_there_are_some(result, layout):
+    some = figures.graph(result, VIEW, layout=layout).layout.meta["caption"]
+    none = figures.graph(result, VIEW, layout=layout, threshold=1.0).layout.meta["caption"]
+    assert "Width and opacity" in some
+    assert not any(words in none for words in ("Width and opacity", "an arc", "that are coupled"))
+
+
+def test_a_caption_says_what_colours_by_depth_are(result):
+    by_depth = figures.graph(result, VIEW, color="depth").layout.meta["caption"]
+    assert "The first block is blue, and the last one yellow." in by_depth
+    assert "yellow" not in figures.graph(result, VIEW).layout.meta["caption"]
+
+
+def test_steps_of_a_narrow_range_are_told_apart():
+    narrow = planted(0.86 + 0.02 * np.random.default_rng(0).uniform(size=(30, 30)))
+    figure = figures.graph(narrow, VIEW, corrected=False, auto_range=True)
+    names = [shape.name for shape in lines(figure)]
+    assert len(names) > 2
+    for name in names:
+        low, _, high = name.partition(" to ")
+        assert low != high
