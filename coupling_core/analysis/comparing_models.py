@@ -8,10 +8,12 @@ import numpy as np
 
 from coupling_core.analysis.model_comparison import ModelComparison, differences, paired_interval
 from coupling_core.analysis.scores import k_of
+from coupling_core.base.blocks import Blocks, told
 from coupling_core.base.choosing import nearest, none_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, PERFORMANCES, parse_blocks
+from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, OF_SHARES, parse_blocks
+from coupling_core.base.units import ranges
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -21,12 +23,9 @@ CompareColumn = Literal["model", "blocks", "role", "definition", "final_norm", "
 """Columns of which two values can be compared."""
 
 _OF_ROWS = {
-    *("model", "id", "revision", "family", "step", "trained", "prompt", "source", "kind", "k"),
-    "k_share",
-    *("parameters", "layers", "width", "training_tokens", "certified", "key"),
+    *("model", "prompt", "k", "k_share", "certified", "key", "measured"),
     *("coupling", "chance", "corrected", "alignment", "a", "b", "difference"),
     *HOW,
-    *PERFORMANCES,
 }
 """Columns of a table that do not stand beside its prompts, or have their place in ours."""
 
@@ -78,12 +77,14 @@ def compare_models(
         )
     if column not in get_args(CompareColumn):
         raise InputError(none_of("the column", column, get_args(CompareColumn)))
+    require_columns(table, "model", "prompt", "kind", "k", column)
+    if column == OF_BLOCKS:
+        a, b = (_as_named(table, one) for one in (a, b))
     a, b = str(a), str(b)
     if a == b:
         raise InputError(
             f"a and b are both {a!r}: expected two values of the table's column {column}"
         )
-    require_columns(table, "model", "prompt", "kind", "k", column)
     if table.empty:
         raise InputError("the table has no row, so that there is nothing to compare")
     models = table["model"].map(str).unique().tolist()
@@ -98,6 +99,8 @@ def compare_models(
         raise InputError(f"k is one K of the table, a number such as 8, and {k!r} came")
     kind = str(_the_one(table, "kind", kind))
     of_kind = table[table["kind"] == kind]
+    if k is None:
+        k = _only_share(of_kind, a, b)
     if k is None:
         _require_shared_k(of_kind, a, b)
     chosen, at = _at(of_kind, k)
@@ -144,7 +147,7 @@ def compare_models(
         column=column,
         model="" if column == "model" else models[0],
         untrained=_untrained(of_both, models),
-        last_block_of=_last_block_of(of_both, a, b) if column == OF_BLOCKS else "",
+        last_block_of=_last_block_of(of_both, a, b, column) if kind == "depth" else "",
         **{name: value for name, value in _how(of_both).items() if name != column},
     )
 
@@ -169,14 +172,41 @@ def _untrained(table: "DataFrame", models: Sequence[str]) -> tuple[str, ...]:
     return tuple(never) if len(models) > 1 else tuple(models)[: len(never)]
 
 
-def _last_block_of(table: "DataFrame", a: str, b: str) -> str:
-    """Which of two names of blocks has the last one in it, where one alone has; "" else."""
+def _last_block_of(table: "DataFrame", a: str, b: str, column: CompareColumn) -> str:
+    """Which of two has scores of its last block, where one alone has; "" else."""
     without = "final_norm" in table and (table["final_norm"] == "exclude").all()
     if "layers" not in table or without:
         return ""
-    n = int(table["layers"].iloc[0])
-    first, second = (name == ALL_BLOCKS or n in parse_blocks(name, n) for name in (a, b))
+    first, second = (_has_last(table[table["model"] == one], one, column) for one in (a, b))
     return "" if first == second else "a" if first else "b"
+
+
+def _has_last(rows: "DataFrame", name: str, column: CompareColumn) -> bool:
+    """Whether scores are of the last block of a model too."""
+    n, held = int(rows["layers"].iloc[0]), rows[OF_BLOCKS].iloc[0] if OF_BLOCKS in rows else None
+    blocks = name if column == OF_BLOCKS else held if isinstance(held, str) else ALL_BLOCKS
+    return n in parse_blocks(blocks, n)
+
+
+def _as_named(table: "DataFrame", blocks: Blocks) -> str:
+    """Blocks as the tables of `measure_many` name them, however they are given here."""
+    name = told(blocks)
+    depths = table["layers"].dropna().unique().tolist() if "layers" in table else []
+    if name in set(table[OF_BLOCKS].map(str)) or len(depths) != 1:
+        return name
+    try:
+        chosen = parse_blocks(name, int(depths[0]))
+    except InputError:
+        return name
+    return ALL_BLOCKS if len(chosen) == depths[0] else ranges(chosen)
+
+
+def _only_share(table: "DataFrame", a: str, b: str) -> float | None:
+    """The share of each width at which alone two models were measured; None where K are there."""
+    if OF_SHARES not in table:
+        return None
+    held = table[OF_SHARES][table["model"].isin((a, b))].unique()
+    return float(held[0]) if len(held) == 1 and held[0] == held[0] else None
 
 
 def _k_of_each(table: "DataFrame", a: str, b: str) -> tuple[int, int]:
@@ -291,12 +321,14 @@ def _by_prompt(
             "coupling_core.sweeps.read_table reads such a file as it was"
         )
     if (again := rows["prompt"].duplicated()).any():
+        of = ["model", *([] if column == "model" else [column]), "prompt", "k"]
+        apart = str(of).replace("'", '"')
+        names = "give models names that differ, and " * (column == "model")
         raise InputError(
             f"the table has several rows of {model!r} with one prompt, such as "
-            f"{rows['prompt'][again].iloc[0]!r}: give models names that differ, and each prompt "
-            'once, as table.drop_duplicates(["model", "prompt", "k"]) leaves them; or of prompts '
-            "under several conditions, take the rows of one at a time, such as "
-            'table[table.category == "one"]'
+            f"{rows['prompt'][again].iloc[0]!r}: {names}each prompt once, as "
+            f"table.drop_duplicates({apart}) leaves them; or of prompts under several conditions, "
+            'take the rows of one at a time, such as table[table.category == "one"]'
         )
     numbers = zip(rows["prompt"], rows[measure].to_numpy(np.float64), strict=True)
     found = {prompt: number for prompt, number in numbers if np.isfinite(number)}

@@ -181,6 +181,7 @@ class ModelComparison(SameContent, Drawn):
         if not self.last_block_of:
             return ""
         which = self.names["ab".index(self.last_block_of)]
+        which = f"the blocks of {which}" if self.column == "model" else which
         return (
             f" The last block is among {which} alone, with the final norm in it where the model "
             "has one: without it the difference may be another."
@@ -286,6 +287,16 @@ class ModelComparison(SameContent, Drawn):
         }
         return table
 
+    def _require_own(self, column: Any) -> None:
+        if not isinstance(column, str):
+            raise InputError(f"one column makes the groups, such as 'category': {column!r} came")
+        if column not in self.own:
+            raise InputError(
+                f"the prompts have no column {column!r} of their own{nearest(column, self.own)}: "
+                f"they have {', '.join(self.own) or 'none'}, with one value a prompt, and not the "
+                "same for all"
+            )
+
     def means_by(self, column: str) -> "DataFrame":
         """The difference in each group of the prompts, such as each category.
 
@@ -302,14 +313,7 @@ class ModelComparison(SameContent, Drawn):
         """
         from pandas import DataFrame
 
-        if not isinstance(column, str):
-            raise InputError(f"one column makes the groups, such as 'category': {column!r} came")
-        if column not in self.own:
-            raise InputError(
-                f"the prompts have no column {column!r} of their own{nearest(column, self.own)}: "
-                f"they have {', '.join(self.own) or 'none'}, with one value a prompt, and not the "
-                "same for all"
-            )
+        self._require_own(column)
         table = self.by_prompt()
         rows = []
         for value, of in table.groupby(column, sort=False, dropna=False):
@@ -321,17 +325,22 @@ class ModelComparison(SameContent, Drawn):
         groups.attrs |= table.attrs
         return groups
 
-    def plot(self, figure: Literal["differences"] = "differences") -> Drawing:
+    def plot(
+        self, figure: Literal["differences"] = "differences", *, by: str = "category"
+    ) -> Drawing:
         """The difference at each prompt, with its mean and interval.
 
         Args:
             figure: "differences", the only one.
+            by: one of `own`, whose values have a colour each; no colours where there is none.
 
         Raises:
             InputError: on another name.
         """
         known_figure(figure, ("differences",))
-        drawn: Drawing = kind_of("depth").part("views").differences(self)
+        if by != "category":
+            self._require_own(by)
+        drawn: Drawing = kind_of("depth").part("views").differences(self, by)
         return drawn
 
     def __str__(self) -> str:

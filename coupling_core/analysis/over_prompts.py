@@ -189,14 +189,19 @@ def _place(of: Sequence[TokenMeasured]) -> str:
     )
 
 
-def few_words(n: int) -> str:
-    """What is to be said of few prompts; "" where there are enough."""
+def few_words(n: int, *, of_coupling: bool = True) -> str:
+    """What is to be said of few prompts; "" where there are enough.
+
+    Args:
+        n: prompts.
+        of_coupling: whether their mean is of coupling, which a few can overstate.
+    """
     if n >= MIN_PROMPTS:
         return ""
-    return (
-        f"The mean of fewer than {MIN_PROMPTS} prompts can overstate coupling, and here there "
-        f"{'is' if n == 1 else 'are'} {n}: no claim about the model rests on so few."
-    )
+    here = f"here there {'is' if n == 1 else 'are'} {n}: no claim about the model rests on so few."
+    if of_coupling:
+        return f"The mean of fewer than {MIN_PROMPTS} prompts can overstate coupling, and {here}"
+    return f"A claim about the model needs {MIN_PROMPTS} prompts, and {here}"
 
 
 def prompts(n: int) -> str:

@@ -613,7 +613,8 @@ def _require_text(name: str, value: object) -> None:
 def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:
     """Read a block range: `1-30`, `3,7`, `1-30:2`, `-1` (the last), `5--2`, or a mix.
 
-    None or an empty text is every block. Ranges may overlap: each block comes once, ascending.
+    None, an empty text or `all` is every block. Ranges may overlap: each block comes once,
+    ascending.
 
     Args:
         text: as it was typed.
@@ -622,7 +623,7 @@ def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:
     Raises:
         InputError: on another form, a number outside 1..L, or fewer than one block.
     """
-    if text is None or not text.strip():
+    if text is None or text.strip() in ("", ALL_BLOCKS):
         return resolve_blocks(None, n_blocks)
     chosen: list[int] = []
     for part in text.split(","):

@@ -96,6 +96,10 @@ def a_or_an(name: str) -> str:
     return f"an {name}" if name == "ndarray" or name[0] in "AEIOUaeiou" else f"a {name}"
 
 
+NO_CATEGORY = "no category"
+"""What prompts are called together of which their file names no category."""
+
+
 def ranges(numbers: Iterable[int]) -> str:
     """Ascending whole numbers with runs drawn together: 2-11, 30."""
     runs: list[list[int]] = []

@@ -15,7 +15,7 @@ from coupling_core.base.results import Progress, Result
 from coupling_core.base.units import ranges
 from coupling_core.cli import files
 from coupling_core.cli.course import Course
-from coupling_core.cli.many_drawn import DrawMany
+from coupling_core.cli.many_drawn import DrawMany, looked_at
 from coupling_core.cli.rows import (
     Axes,
     Failed,
@@ -203,6 +203,7 @@ def _report(
     print_lines(
         f"prompts     {len(rows)} measured, {sum(row.stored for row in rows)} of them from the "
         "store" + f", {len(failed)} left out" * bool(failed),
+        f"of          {' · '.join(looked_at(rows))}",
         *([f"written     {out}"] if out else []),
         "",
     )
@@ -213,7 +214,7 @@ def _report(
                 name + f" (of {one.n})" * (one.n < len(rows)),
                 f"{one.mean:z.4f}",
                 f"{one.median:z.4f}",
-                _interval(one),
+                interval(one),
             )
             for name, one in over.items()
         ],
@@ -230,7 +231,7 @@ def show_categories(rows: Sequence[Row]) -> None:
     print_table(
         ("category", "", "prompts", "mean", "95 % interval"),
         [
-            (category, name, str(one.n), f"{one.mean:z.4f}", _interval(one))
+            (category, name, str(one.n), f"{one.mean:z.4f}", interval(one))
             for category, means in found.items()
             for name, one in means.items()
         ],
@@ -260,5 +261,8 @@ def warn_of_uncertified(rows: Sequence[Row]) -> None:
         warn(f"{n} of {len(rows)} prompts {told}: an SVD did not pass its checks")
 
 
-def _interval(one: Interval) -> str:
+def interval(one: Interval) -> str:
+    """Its ends in words."""
+    if not one.n:
+        return "none"
     return "none of one prompt" if one.n < 2 else f"{one.low:z.4f} to {one.high:z.4f}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from coupling_core.analysis.over_prompts import prompts
 from coupling_core.analysis.path_curves import CURVES
 from coupling_core.base.results.scores import MEASURES
+from coupling_core.base.units import NO_CATEGORY
 from coupling_core.cli.files import STDOUT
 from coupling_core.cli.rows import Row, alike, mean_of_each, over_prompts
 
@@ -77,7 +78,7 @@ def strip(of: Drawn, file: Path | None, rows: Sequence[Row]) -> "go.Figure":
         origin=origin(rows, file),
         chance=over[of.ideal].mean if isinstance(of.ideal, str) else of.ideal,
         zero=of.called,
-        groups={row.prompt.row: row.prompt.category for row in rows if row.prompt.category},
+        groups={row.prompt.row: row.prompt.category or NO_CATEGORY for row in rows},
     )
     if of.name in MEASURES and (told := mean_of_each(over)):
         drawn.layout.meta["caption"] += f" {told[0].upper()}{told[1:]}."
@@ -91,17 +92,21 @@ def origin(rows: Sequence[Row], file: Path | None) -> dict[str, object]:
         rows: of the prompts.
         file: that they came from.
     """
-    told = alike(rows)
-    model = told.pop("model", "several models")
+    model, *facts = looked_at(rows)
     title = f"{model}, {prompts(len(rows))} of {listed(file)}"
     n = sum(row.certified is not None for row in rows)
     certified = f"SVDs of {sum(row.certified is True for row in rows)} of {n} certified"
-    token = told.pop("token", None)
+    return {"title": title, "source": " · ".join([title, *facts, *([certified] if n else [])])}
+
+
+def looked_at(rows: Sequence[Row]) -> list[str]:
+    """The model, and what was measured and how it is looked at, as far as all prompts say so."""
+    told = alike(rows)
+    model, token = str(told.pop("model", "several models")), told.pop("token", None)
     if isinstance(token, int):
         told["measured"] = "at the last token" if token == -1 else f"at token {token}"
     facts = [_fact(name, value) for name, value in told.items() if name not in ("p", "final_norm")]
-    facts.append(rows[0].final_norm)
-    return {"title": title, "source": " · ".join([title, *facts, *([certified] if n else [])])}
+    return [model, *facts, rows[0].final_norm]
 
 
 def _fact(name: str, value: str | float) -> str:

@@ -13,8 +13,8 @@ from coupling_core.analysis.scores import Interval, known_interval
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import OF_BLOCKS, AnyView, DirectionsView, View
-from coupling_core.base.results import Result
-from coupling_core.base.units import ranges
+from coupling_core.base.results import Result, TokensResult
+from coupling_core.base.units import NO_CATEGORY, ranges
 from coupling_core.sources.prompts import Prompt, own_cells, own_columns
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
@@ -107,12 +107,13 @@ def by_category(rows: Sequence[Row]) -> dict[str, dict[str, Interval]]:
     """The mean of each number over the prompts of each category, where there are several.
 
     Args:
-        rows: of prompts; the ones without a category are left out.
+        rows: of prompts; the ones without a category are one group.
     """
+    if not any(row.prompt.category for row in rows):
+        return {}
     found: dict[str, list[Row]] = {}
     for row in rows:
-        if row.prompt.category:
-            found.setdefault(row.prompt.category, []).append(row)
+        found.setdefault(row.prompt.category or NO_CATEGORY, []).append(row)
     if len(found) < 2:
         return {}
     return {category: over_prompts(of) for category, of in found.items()}
@@ -137,6 +138,8 @@ def _chosen(result: Result, view: AnyView | None) -> dict[str, str | float]:
         told = {OF_BLOCKS: ranges(view.blocks)} if len(view.blocks) < result.n_blocks else {}
     if isinstance(view, DirectionsView) and view.leading is not None:
         told["K"] = view.leading
+    if isinstance(result, TokensResult):
+        told[OF_BLOCKS] = " and ".join(map(str, dict.fromkeys(result.blocks)))
     return told
 
 

@@ -265,6 +265,8 @@ def _every_k(k: Any) -> tuple[int | float, ...] | None:
 def _one_k(k: Any) -> int | float:
     """A K, or a share of the width."""
     if isinstance(k, Real) and not isinstance(k, bool):
+        if isinstance(k, float) and k == 1:
+            raise InputError("K = 1.0 may be one direction or all of them: give 1, or the width")
         if float(k) >= 1 and float(k).is_integer():  # a column of numbers has 10 as 10.0
             return int(float(k))
         if 0 < float(k) < 1:
@@ -293,8 +295,12 @@ def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception
 
     if not rows:
         raise every_prompt_failed([*left_out.values()]) from next(iter(left_out.values()))
+    alike: dict[str, list[str]] = {}
     for which, why in left_out.items():
-        warnings.warn(f"left out: {which}: {why}", stacklevel=4)
+        alike.setdefault(str(why), []).append(which)
+    for reason, (first, *others) in alike.items():
+        more = f" (and {len(others)} more)" * bool(others)
+        warnings.warn(f"left out: {first}{more}: {reason}", stacklevel=4)
     found = set().union(*rows)
     known = (*MEASURED, *HOW, OF_SHARES)
     of_kind = [name for name in COLUMNS if name in found or name not in known]

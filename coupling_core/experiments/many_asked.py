@@ -102,7 +102,11 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
                 f"prompt {number} of those that came has no 'prompt', but {', '.join(about)}: its "
                 "text stands under that name"
             )
-        text = prompt_of(_there(about["prompt"], number))
+        there = _there(about["prompt"], number)
+        try:
+            text = prompt_of(there)
+        except InputError as error:
+            raise InputError(f"prompt {number} of those that came: {error}") from error
         words = text if isinstance(text, str) else Request(text).prompt_words
         try:
             found = Prompt.of(about | {"prompt": words}, "own", number)

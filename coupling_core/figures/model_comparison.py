@@ -5,16 +5,21 @@ import plotly.graph_objects as go
 
 from coupling_core.analysis.model_comparison import ModelComparison
 from coupling_core.analysis.scores import Interval
+from coupling_core.base.units import NO_CATEGORY
 from coupling_core.figures.over_prompts import prompt_strip
 
 
-def prompt_differences(found: ModelComparison) -> go.Figure:
-    """The difference of two models at each prompt: a dot a prompt, from the lowest up.
+def _named(category: object) -> str:
+    """What a category is called; an empty cell is none."""
+    return str(category) if category == category and category not in ("", None) else NO_CATEGORY
 
-    Categories have colours of their own.
+
+def prompt_differences(found: ModelComparison, by: str = "category") -> go.Figure:
+    """The difference of two models at each prompt: a dot a prompt, from the lowest up.
 
     Args:
         found: the comparison.
+        by: the column of the prompts whose values have colours of their own, where it is there.
 
     Returns:
         a figure as `prompt_strip` gives it, with the shape "chance" where there is no difference.
@@ -35,5 +40,5 @@ def prompt_differences(found: ModelComparison) -> go.Figure:
         chance=0,
         zero="no difference",
         name="prompts of both",
-        groups=dict(zip(places, map(str, found.own.get("category", ())), strict=False)),
+        groups=dict(zip(places, map(_named, found.own.get(by, ())), strict=False)),
     )

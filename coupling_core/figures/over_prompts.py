@@ -163,7 +163,9 @@ def prompt_strip(
     order = sorted(known, key=known.__getitem__)
     values = np.array([known[place] for place in order])
     also = np.array([(beside or {}).get(place, np.nan) for place in order])
-    drawn = np.concatenate([values, also[np.isfinite(also)]])
+    ends = np.array([over.low, over.high, *also])
+    drawn = np.concatenate([values, ends[np.isfinite(ends)]])
+    digits = _digits(values)
     grouped = _grouped(order, groups or {})
     figure = style.new_figure(
         _strip_alt(order, values, over, title) + f" Beside them: {other}." * bool(beside),
@@ -204,7 +206,8 @@ def prompt_strip(
     if beside:
         figure.add_trace(_rings(order, also, other))
     for color, (group, places) in zip(style.CATEGORIES, grouped.items(), strict=False):
-        called = f"{group}: mean {rounded(float(values[places].mean()))}" if group else name
+        mean = rounded(float(values[places].mean()), digits)
+        called = f"{group}: mean {mean}" if group else name
         figure.add_trace(_dots(order, values, texts, called, color, places))
     if selected in order:
         figure.add_trace(_chosen(order.index(selected), values))
@@ -222,6 +225,12 @@ def _rings(order: Sequence[int], values: Float[np.ndarray, " prompt"], name: str
         hovertemplate=f"{name}: %{{x:.3f}}<extra></extra>",
         name=f"the same prompts, {name}",
     )
+
+
+def _digits(values: Float[np.ndarray, " prompt"]) -> int:
+    """Decimals that tell apart what is drawn: three at least."""
+    span = float(np.ptp(values)) if values.size else 0.0
+    return min(8, max(3, 2 - int(np.floor(np.log10(span))))) if span > 0 else 3
 
 
 def _grouped(order: Sequence[int], groups: Mapping[int, str]) -> dict[str, list[int]]:

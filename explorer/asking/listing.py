@@ -152,7 +152,8 @@ def _button(which: str, taken: int, lacking: int, beside: str) -> str:
 
 def _cost(lacking: int, of: int, cost: Estimate | None, taken: int, who: str, *, both: bool) -> str:
     """What a list lacks, and about how long it takes to measure it, or that and its twin."""
-    lead = f"{lacking} of {of} prompts are not measured yet{who}" if lacking < of else ""
+    are = "is" if lacking == 1 else "are"
+    lead = f"{lacking} of {of} prompts {are} not measured yet{who}" if lacking < of else ""
     lead = lead or f"None of these {of} prompts is measured yet{who}"
     if cost is None:
         return f"{lead}. How long it takes is not known."

@@ -157,7 +157,7 @@ def tell(numbers: Numbers, what: str, verdict: Verdict | None = None) -> None:
         gives = "chance gives" if numbers.zero == "chance" else f"{numbers.zero} would have"
         mean += f", where {gives} {rounded(numbers.chance)}." if numbers.chance else "."
         st.markdown(with_minus(f"{mean} {spread}"))
-    if few := few_words(over.n):
+    if few := few_words(over.n, of_coupling=numbers.zero == "chance"):
         st.warning(few, icon=":material/warning:")
 
 

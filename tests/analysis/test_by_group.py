@@ -140,7 +140,7 @@ def test_means_say_of_what_they_are():
 
 
 def test_groups_of_few_prompts_are_told():
-    with pytest.warns(UserWarning, match=r"^1 of 2 groups has fewer than 5 prompts: an interval"):
+    with pytest.warns(UserWarning, match=r"^2 of 2 groups have fewer than 5 prompts: an"):
         means_by(table(topic=["a", "a", "b", None]).dropna(subset="topic"), "topic")
     many = pd.concat([table(topic="a", prompt=f"{n}") for n in range(2)], ignore_index=True)
     with warnings.catch_warnings():

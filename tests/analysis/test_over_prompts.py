@@ -96,6 +96,9 @@ def test_the_result_itself_is_let_go() -> None:
 def test_few_prompts_are_no_evidence(n: int, told: str) -> None:
     assert told in few_words(n)
     assert bool(few_words(n)) == (n < 40)
+    other = few_words(n, of_coupling=False)
+    assert told in other
+    assert "coupling" not in other
 
 
 def test_a_mean_is_told_with_its_interval() -> None:

@@ -16,7 +16,16 @@ import tiny
 import xarray
 from waiting import PATIENCE, until
 
-from coupling_core import PathView, Request, Store, View, figures, means_by, measure
+from coupling_core import (
+    PathView,
+    Request,
+    Store,
+    View,
+    compare_models,
+    figures,
+    means_by,
+    measure,
+)
 from coupling_core.analysis.path_curves import CURVES
 from coupling_core.analysis.scores import mean_interval
 from coupling_core.base import pace
@@ -336,6 +345,43 @@ def test_a_floor_of_each_pair_that_turns_the_mean_round_is_told() -> None:
     assert not mean_of_each(of(line_shape=1.0))
 
 
+def test_two_blocks_of_tokens_are_kept_apart(run, folder, listed, tmp_path):
+    tables = []
+    for name, more in {"one": ("--block", 2), "two": ("--block", 2, "--other-block", 1)}.items():
+        path = tmp_path / f"{name}.csv"
+        asked = ("tokens", "--model", folder, "--prompts", listed, *more, "--out", path)
+        status, out, err = run(*asked)
+        assert status == 0, err
+        tables.append(pd.read_csv(path, dtype={"blocks": str}))
+    assert [table["blocks"].unique().tolist() for table in tables] == [["2"], ["2 and 1"]]
+    assert "blocks: 2 and 1" in out
+    means = means_by(pd.concat(tables), "kind")
+    assert means["n"].tolist() == [3, 3]
+    found = compare_models(pd.concat(tables), "2", "2 and 1", column="blocks")
+    assert found.a_mean == pytest.approx(tables[0]["corrected"].mean())
+
+
+def test_prompts_without_a_category_are_a_group(monkeypatch, run, folder, tmp_path):
+    listed = tmp_path / "own.csv"
+    pairs = zip(PROMPTS, ("odd", "", "odd"), strict=True)
+    listed.write_text("prompt,category\n" + "".join(f"{p},{t}\n" for p, t in pairs))
+    figure = drawn(monkeypatch, run, "spectrum", "--model", folder, "--prompts", listed)
+    assert [trace.name.split(":")[0] for trace in figure.data] == ["odd", "no category"]
+    told = json.loads(run("spectrum", "--model", folder, "--prompts", listed, "--json")[1])
+    assert {name: of["departure"]["n"] for name, of in told["by_category"].items()} == {
+        "odd": 2,
+        "no category": 1,
+    }
+
+
+def test_one_block_alone_has_no_score_and_that_is_said(run, folder, listed):
+    status, out, err = run("depth", "--model", folder, "--prompts", listed, "--blocks", 2)
+    assert status == 0
+    assert "No pair of different blocks has a score at K = " in err
+    assert "there is one block alone" in err
+    assert "none of one prompt" not in out
+
+
 def test_a_token_that_one_prompt_has_is_called_as_it_was_asked(run, folder, listed):
     status, out, _ = run("depth", "--model", folder, "--prompts", listed, "--token", 6)
     assert status == 0
@@ -372,7 +418,12 @@ def test_a_table_of_prompts_goes_on_in_python(run, folder, listed, tmp_path, com
         (("directions", "--block", 2, "--k", 3), {"kind": "directions", "blocks": "2", "K": 3}),
         (
             ("tokens", "--kind", "fixed-input", "--block", 2, "--other-block", 3, "--k", 4),
-            {"kind": "fixed-input", "measured": "in blocks 2 and 3", "K": 4},
+            {
+                "kind": "fixed-input",
+                "measured": "in blocks 2 and 3",
+                "blocks": "2 and 3",
+                "K": 4,
+            },
         ),
     ],
 )

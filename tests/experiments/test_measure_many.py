@@ -1,7 +1,9 @@
 """Many prompts with several models from Python: the table of a sweep, and two models compared."""
 
 import inspect
+import json
 import pickle
+import re
 import warnings
 from functools import partial
 from pathlib import Path
@@ -720,6 +722,76 @@ def test_the_last_block_on_one_side_alone_is_told(own):
     assert compared("3-4", "1-2", "exclude").last_block_of == ""
 
 
+def test_the_last_block_of_a_shallower_model_is_told_too(own):
+    gpt = by_hand.GPT()
+    models = {"deep": own, "shallow": wrap(gpt, blocks=gpt.blocks)}
+    ids = [[3, 1, 4], [1, 5, 9]]
+    found = compare_models(asked(ids, models, k=4, blocks="2-3", store=None), "deep", "shallow")
+    assert found.last_block_of == "b"
+    assert "The last block is among the blocks of shallow alone" in found.verdict
+    every = asked(ids, models, k=4, store=None)
+    assert compare_models(every, "deep", "shallow").last_block_of == ""
+    first = asked(ids, models, k=4, blocks="1-2", store=None)
+    assert compare_models(first, "deep", "shallow").last_block_of == ""
+
+
+def test_blocks_are_compared_however_they_are_named(own):
+    tables = [asked(TEXTS, {"a": own}, k=4, store=None, blocks=b) for b in ("3-4", "1-2", "all")]
+    both = pd.concat(tables)
+    found = compare_models(both, "3-4", "1-2", column="blocks")
+    for a, b in (("-2--1", "1-2"), ("3,4", "2,1")):
+        assert compare_models(both, a, b, column="blocks").difference == found.difference
+    of_all = compare_models(both, "1-4", "1-2", column="blocks")
+    assert (of_all.a, of_all.a_mean) == ("all", tables[2]["corrected"].mean())
+    assert "blocks" not in tables[2]
+
+
+def test_the_only_share_of_a_table_is_taken(own):
+    gpt = by_hand.GPT()
+    models = {"wide": own, "narrow": wrap(gpt, blocks=gpt.blocks)}
+    table = asked([[3, 1, 4], [1, 5, 9]], models, k=0.25, store=None)
+    found = compare_models(table, "wide", "narrow")
+    assert (found.k, found.k_of_each) == (0.25, (8, 6))
+    assert found == compare_models(table, "wide", "narrow", k=0.25)
+
+
+def test_the_remedy_for_rows_that_come_twice_keeps_what_is_compared(own):
+    tables = [asked(TEXTS, {"a": own}, k=4, store=None, blocks=b) for b in ("3-4", "1-2")]
+    twice = pd.concat([*tables, *tables])
+    with pytest.raises(InputError, match="each prompt once") as error:
+        compare_models(twice, "3-4", "1-2", column="blocks")
+    assert "models names" not in str(error.value)
+    columns = re.search(r"drop_duplicates\((\[.*?\])\)", str(error.value))
+    once = twice.drop_duplicates(json.loads(columns[1]))
+    assert compare_models(once, "3-4", "1-2", column="blocks").n == 3
+
+
+def test_a_column_named_as_one_of_models_is_the_prompts_own(own):
+    table = planted(6).assign(source=["x", "y", "x"] * 4, step=[1, 2, 3] * 4)
+    found = compare_models(table, "a", "b")
+    assert found.means_by("source")["n"].tolist() == [4, 2]
+    assert "step" in found.by_prompt()
+
+
+def test_the_colours_are_of_the_column_that_is_asked_for():
+    table = planted(6).assign(topic=list("xyzxyz") * 2)
+    found = compare_models(table, "a", "b")
+    names = [trace.name.split(":")[0] for trace in found.plot(by="topic").figure.data]
+    assert names == ["x", "y", "z"]
+    assert len(found.plot().figure.data) == 1
+    with pytest.raises(InputError, match=r"no column 'topics' of their own.*did you mean 'topic'"):
+        found.plot(by="topics")
+
+
+def test_one_warning_for_all_prompts_with_one_reason(own):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        asked([[1, 2], [10_000], [1, 10_000]], {"a": own}, k=4, store=None)
+    left_out = [str(one.message) for one in told if "left out" in str(one.message)]
+    assert len(left_out) == 1
+    assert "(and 1 more): token id 10000 is out of range" in left_out[0]
+
+
 def test_weights_of_an_untrained_model_are_one_draw(where):
     table = asked(TEXTS, {"t": where, "u": {"model": where, "untrained": 0}}, k=4, store=None)
     found = compare_models(table, "t", "u")
@@ -737,6 +809,11 @@ def test_all_blocks_have_one_name(own):
     some = asked(TEXTS, {"a": own}, k=4, store=None, blocks="3-4")
     every = asked(TEXTS, {"a": own}, k=4, store=None)
     assert means_by(pd.concat([some, every]), "blocks")["blocks"].tolist() == ["3-4", "all"]
+
+
+def test_one_as_a_share_is_refused(own):
+    with pytest.raises(InputError, match=r"K = 1\.0 may be one direction or all of them"):
+        asked(TEXTS, {"a": own}, k=(0.5, 1.0))
 
 
 def test_a_whole_k_may_be_a_float(own):

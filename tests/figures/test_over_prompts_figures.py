@@ -95,6 +95,16 @@ def test_dots_without_groups_are_of_one_colour(groups: dict[int, str] | None) ->
     assert not figure.layout.showlegend
 
 
+def test_the_axis_holds_the_interval_and_names_tell_means_apart() -> None:
+    numbers = {1: 0.9991, 2: 0.9994, 3: 0.9998}
+    over = mean_interval(np.array([*numbers.values()]))
+    groups = {1: "a", 2: "b", 3: "b"}
+    figure = figures.prompt_strip(numbers, TEXTS, over, "Cosine", origin=ORIGIN, groups=groups)
+    low, high = figure.layout.xaxis.range
+    assert low < over.low < over.high < high
+    assert [trace.name for trace in figure.data] == ["a: mean 0.999100", "b: mean 0.999600"]
+
+
 def test_more_groups_than_colours_are_of_one_colour() -> None:
     numbers = {at: at / 10 for at in range(1, 11)}
     texts = {at: f"prompt {at}" for at in numbers}

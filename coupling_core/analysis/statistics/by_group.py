@@ -98,8 +98,8 @@ def means_by(
 
 def _warn_of_few(groups: pd.DataFrame) -> None:
     """Say of how many groups the interval bears no claim."""
-    few = int(groups["n"].between(2, MIN_NUMBERS - 1).sum())
-    if few:
+    few = int((groups["n"] < MIN_NUMBERS).sum())
+    if groups["n"].between(2, MIN_NUMBERS - 1).any():
         warnings.warn(
             f"{few} of {counted(len(groups), 'group')} {'has' if few == 1 else 'have'} fewer than "
             f"{MIN_NUMBERS} prompts: an interval of so few is wide, and nothing is claimed of it",

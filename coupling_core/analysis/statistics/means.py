@@ -209,9 +209,10 @@ def require_alike(table: pd.DataFrame) -> None:
         if held and unsaid and unsaid not in held and table[name].isna().any():
             held.append(unsaid)
         if len(held) > 1:
+            usual = f" (of the usual, table[table.{name}.isna()])" * (held[-1] == unsaid)
             raise InputError(
                 f"the rows differ in {name} ({', '.join(map(str, held))}), so that their scores do "
-                f"not compare: choose one, as table[table.{name} == {held[0]!r}] does"
+                f"not compare: choose one, as table[table.{name} == {held[0]!r}] does{usual}"
             )
 
 

@@ -257,8 +257,8 @@ class Scores(ScoreMap):
     def verdict(self) -> str:
         """Their means over l != l', beside chance."""
         mean = self.mean()
-        if np.isnan(mean.corrected):
-            return f"No pair of different blocks has a score{self._at_k}{self._why_none()}."
+        if told := self.none_words:
+            return told
         # Each pair is corrected by the floor of its own: what is made of the two means is another
         # number, which may even have the other sign.
         return (
@@ -266,6 +266,13 @@ class Scores(ScoreMap):
             f"chance floor {rounded(mean.chance)}, and the score of each pair, corrected "
             f"by its own floor, {rounded(mean.corrected)}.{self._floor_told}"
         )
+
+    @property
+    def none_words(self) -> str:
+        """That no pair has a score, and why where it is known; "" where one has."""
+        if np.isfinite(self.mean().corrected):
+            return ""
+        return f"No pair of different blocks has a score{self._at_k}{self._why_none()}."
 
     def _why_none(self) -> str:
         """Why no pair has a score, where it is known."""

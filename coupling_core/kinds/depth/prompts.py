@@ -102,6 +102,8 @@ def report(done: list[Measured], failed: Failed, *, as_json: bool) -> None:
             f"{many.fewer(len(done))}: a few can overstate coupling, so this is no claim about the "
             "model"
         )
+    if np.isnan(over["corrected"].mean):
+        warn(done[0].of.scores.none_words)
     many.warn_of_uncertified([m.row for m in done])
     many.warn_of_few([m.row for m in done])
     if as_json:
@@ -126,7 +128,7 @@ def _of_blocks(done: list[Measured]) -> str:
 
 def _row(name: str, over: Interval) -> str:
     title = {"coupling": "c", "chance": "chance floor", "corrected": "chance-corrected"}[name]
-    sure = "none of one prompt" if over.n < 2 else f"{over.low:z.4f} to {over.high:z.4f}"
+    sure = many.interval(over)
     return f"{title:18}{over.mean:z8.4f}{over.median:z9.4f}   {sure}"
 
 

@@ -98,11 +98,11 @@ def compared(found: Comparison, figure: str = "comparison") -> Drawing:
     return Drawing(drawn, partial(figures.render, drawn, result=found.a, view=found.view))
 
 
-def differences(found: "ModelComparison") -> Drawing:
-    """How far two models are apart at each prompt."""
+def differences(found: "ModelComparison", by: str) -> Drawing:
+    """How far two models are apart at each prompt, in colours of a column of the prompts."""
     from coupling_core import figures
 
-    drawn = figures.prompt_differences(found)
+    drawn = figures.prompt_differences(found, by)
     return Drawing(drawn, partial(figures.render, drawn))
 
 
