@@ -147,7 +147,7 @@ def compare_models(
         column=column,
         model="" if column == "model" else models[0],
         untrained=_untrained(of_both, models),
-        last_block_of=_last_block_of(of_both, a, b, column) if kind == "depth" else "",
+        **(_of_blocks(of_both, a, b, column) if kind == "depth" else {}),
         **{name: value for name, value in _how(of_both).items() if name != column},
     )
 
@@ -172,20 +172,29 @@ def _untrained(table: "DataFrame", models: Sequence[str]) -> tuple[str, ...]:
     return tuple(never) if len(models) > 1 else tuple(models)[: len(never)]
 
 
-def _last_block_of(table: "DataFrame", a: str, b: str, column: CompareColumn) -> str:
-    """Which of two has scores of its last block, where one alone has; "" else."""
+def _of_blocks(table: "DataFrame", a: str, b: str, column: CompareColumn) -> dict[str, Any]:
+    """What is not alike of the blocks of two: which has its last one, and over how many they go."""
+    if "layers" not in table or table["layers"].isna().any():
+        return {}
+    rows = [table[table["model"] == name] for name in (a, b)]
+    depths = [int(of["layers"].iloc[0]) for of in rows]
+    first, second = (
+        _blocks(of, n, name, column) for of, n, name in zip(rows, depths, (a, b), strict=True)
+    )
+    has_last = (depths[0] in first, depths[1] in second)
     without = "final_norm" in table and (table["final_norm"] == "exclude").all()
-    if "layers" not in table or without:
-        return ""
-    first, second = (_has_last(table[table["model"] == one], one, column) for one in (a, b))
-    return "" if first == second else "a" if first else "b"
+    spans = (first[-1] - first[0] + 1, second[-1] - second[0] + 1)
+    return {
+        "last_block_of": "" if without or has_last[0] == has_last[1] else "ab"[has_last[1]],
+        "spans": spans if spans[0] != spans[1] else None,
+    }
 
 
-def _has_last(rows: "DataFrame", name: str, column: CompareColumn) -> bool:
-    """Whether scores are of the last block of a model too."""
-    n, held = int(rows["layers"].iloc[0]), rows[OF_BLOCKS].iloc[0] if OF_BLOCKS in rows else None
-    blocks = name if column == OF_BLOCKS else held if isinstance(held, str) else ALL_BLOCKS
-    return n in parse_blocks(blocks, n)
+def _blocks(rows: "DataFrame", n: int, name: str, column: CompareColumn) -> tuple[int, ...]:
+    """The blocks that scores are of, rising."""
+    held = rows[OF_BLOCKS].iloc[0] if OF_BLOCKS in rows else None
+    named = name if column == OF_BLOCKS else held if isinstance(held, str) else ALL_BLOCKS
+    return parse_blocks(named, n)
 
 
 def _as_named(table: "DataFrame", blocks: Blocks) -> str:

@@ -72,6 +72,8 @@ class ModelComparison(SameContent, Drawn):
         untrained: those of which the weights are a random draw, as the table names them.
         last_block_of: "a" or "b", where that alone has the last block in it, and with it the final
             norm; "" else.
+        spans: over how many blocks those of `a` and those of `b` go, from the first to the last,
+            where that differs; None else.
         prompts: those that both have, in the order in which `a` has them.
         of_a: the number of `a` for each of them.
         of_b: that of `b`.
@@ -111,6 +113,7 @@ class ModelComparison(SameContent, Drawn):
     model: str = ""
     untrained: tuple[str, ...] = ()
     last_block_of: str = ""
+    spans: tuple[int, int] | None = None
     prompts: tuple[str, ...] = field(default=(), metadata=_EACH)
     of_a: tuple[float, ...] = field(default=(), metadata=_EACH)
     of_b: tuple[float, ...] = field(default=(), metadata=_EACH)
@@ -156,7 +159,7 @@ class ModelComparison(SameContent, Drawn):
             f"{self.names[0]} {a}, {self.names[1]} {b}: "
             f"{self.difference_words} in the mean {self.number}{at}, over n = {self.n} "
             f"prompt{'s' * (self.n != 1)} that both have{self._left_out()}"
-            f"{self._few()}{self._sampled()}.{self._last_block()}{self._draws()}{self._floors()}{self._uncertified()}{self._nearly_whole()}"
+            f"{self._few()}{self._sampled()}.{self._last_block()}{self._unlike()}{self._draws()}{self._floors()}{self._uncertified()}{self._nearly_whole()}"
         )
 
     @property
@@ -185,6 +188,15 @@ class ModelComparison(SameContent, Drawn):
         return (
             f" The last block is among {which} alone, with the final norm in it where the model "
             "has one: without it the difference may be another."
+        )
+
+    def _unlike(self) -> str:
+        """That coupling falls off with distance, where one side has blocks farther apart."""
+        if self.spans is None:
+            return ""
+        return (
+            f" The two go over {self.spans[0]} and {self.spans[1]} blocks: near blocks are coupled "
+            "more, and a part of the difference may be that alone."
         )
 
     def _draws(self) -> str:

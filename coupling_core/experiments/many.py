@@ -213,6 +213,8 @@ def _chosen(blocks: Blocks, kind: Kind) -> Blocks:
     try:
         blocks_of(blocks, MOST_BLOCKS)
     except InputError as error:
+        if "twice" in str(error):
+            raise
         raise InputError(
             f"blocks {blocks!r} are none that a model can have: expected a text such as '9-16' or "
             "'-4--1', a range, or a list of whole numbers from 1 on, or from -1 back"

@@ -792,6 +792,47 @@ def test_one_warning_for_all_prompts_with_one_reason(own):
     assert "(and 1 more): token id 10000 is out of range" in left_out[0]
 
 
+def test_sets_of_blocks_that_go_over_more_blocks_are_told(own):
+    tables = [asked(TEXTS, {"a": own}, k=4, store=None, blocks=b) for b in ("1-3", "1-2", "3-4")]
+    both = pd.concat(tables)
+    assert compare_models(both, "1-3", "1-2", column="blocks").spans == (3, 2)
+    assert "The two go over 3 and 2 blocks" in str(
+        compare_models(both, "1-3", "3-4", column="blocks")
+    )
+    assert compare_models(both, "1-2", "3-4", column="blocks").spans is None
+    gpt = by_hand.GPT()
+    models = {"deep": own, "shallow": wrap(gpt, blocks=gpt.blocks)}
+    every = asked([[3, 1, 4], [1, 5, 9]], models, k=4, store=None)
+    assert compare_models(every, "deep", "shallow").spans == (4, 3)
+
+
+@pytest.mark.parametrize(("name", "other"), [("final_norm", "exclude"), ("role", "B")])
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_remedy_for_rows_that_differ_leaves_rows_of_both(own, name, other, turned):
+    models = {"a": own, "b": own}
+    tables = [asked(TEXTS, models, k=4, store=None, **more) for more in ({}, {name: other})]
+    joined = pd.concat(tables[::-1] if turned else tables)
+    with pytest.raises(InputError, match="choose one, as table") as error:
+        compare_models(joined, "a", "b")
+    _, value = re.search(rf"table\[table\.({name}) == '(\w+)'\]", str(error.value)).groups()
+    assert compare_models(joined[joined[name] == value], "a", "b").n == 3
+
+
+def test_rows_of_models_that_have_nothing_alike_are_to_be_measured_anew(own):
+    one = asked(TEXTS, {"a": own}, k=4, store=None, blocks="1-2")
+    other = asked(TEXTS, {"b": own}, k=4, store=None, blocks="3-4")
+    with pytest.raises(InputError, match="each has one of its own, so measure them with one"):
+        compare_models(pd.concat([one, other]), "a", "b")
+    every = asked(TEXTS, {"a": own, "b": own}, k=4, store=None)
+    with pytest.raises(InputError, match=r"choose one, as table\[table\.blocks\.isna\(\)\] does"):
+        compare_models(pd.concat([every, other]), "a", "b")
+
+
+def test_a_block_that_is_named_twice_is_said_so(own):
+    with pytest.raises(InputError, match="block 3 is named twice"):
+        asked(TEXTS, {"a": own}, blocks=[2, 3, 3])
+
+
 def test_weights_of_an_untrained_model_are_one_draw(where):
     table = asked(TEXTS, {"t": where, "u": {"model": where, "untrained": 0}}, k=4, store=None)
     found = compare_models(table, "t", "u")

@@ -52,7 +52,7 @@ def means_by(
 
     Warns:
         UserWarning: where rows come more than once, as of two tables that were joined, and where
-            groups have fewer than five prompts.
+            groups have two to four prompts, whose intervals are wide.
     """
     if not isinstance(by, Iterable):
         raise InputError(

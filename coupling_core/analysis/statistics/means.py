@@ -209,11 +209,22 @@ def require_alike(table: pd.DataFrame) -> None:
         if held and unsaid and unsaid not in held and table[name].isna().any():
             held.append(unsaid)
         if len(held) > 1:
-            usual = f" (of the usual, table[table.{name}.isna()])" * (held[-1] == unsaid)
             raise InputError(
                 f"the rows differ in {name} ({', '.join(map(str, held))}), so that their scores do "
-                f"not compare: choose one, as table[table.{name} == {held[0]!r}] does{usual}"
+                f"not compare: {_remedy(table, name, unsaid)}"
             )
+
+
+def _remedy(table: pd.DataFrame, name: str, unsaid: str | None) -> str:
+    """How rows are had that are alike in a column: such as all models have, or by measuring."""
+    told = table[name] if unsaid is None else table[name].fillna(unsaid)
+    of_each = [{*told[table["model"] == model].dropna()} for model in table["model"].unique()]
+    shared = [value for value in told.unique() if all(value in values for values in of_each)]
+    if not shared:
+        return f"each has one of its own, so measure them with one {name.replace('_', ' ')}"
+    is_said = (table[name] == shared[0]).any()
+    rows = f"table[table.{name} == {shared[0]!r}]" if is_said else f"table[table.{name}.isna()]"
+    return f"choose one, as {rows} does"
 
 
 def _mean(rows: pd.DataFrame, measure: Measure) -> dict[str, object]:
