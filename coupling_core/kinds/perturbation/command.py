@@ -14,7 +14,8 @@ from coupling_core.kinds.perturbation.views import TENTH, FigureName, draw
 
 _OF_MANY = {
     "radius": Drawn(
-        "radius", "Size of noise at which first order is off by 10 % at the end (embedding = 1)"
+        "radius",
+        "Size of noise at which first order is off by 10\u00a0% at the end (embedding = 1)",
     ),
     "cosine": Drawn(
         "cosine", "Cosine of the last state with that without noise (of 0.1)", 1.0, "no change"
