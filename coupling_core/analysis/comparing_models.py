@@ -76,7 +76,9 @@ def compare_models(
             f'compare_models(table, "{table}", ...)'
         )
     if column not in get_args(CompareColumn):
-        raise InputError(none_of("the column", column, get_args(CompareColumn)))
+        of_prompts = column not in ("prompt", "k") and column in table
+        groups = f"; means_by(table, {column!r}) has the means of other groups" * of_prompts
+        raise InputError(none_of("the column", column, get_args(CompareColumn)) + groups)
     require_columns(table, "model", "prompt", "kind", "k", column)
     if column == OF_BLOCKS:
         a, b = (_as_named(table, one) for one in (a, b))

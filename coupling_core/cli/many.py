@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from coupling_core.analysis.exports import written
+from coupling_core.analysis.over_prompts import few_words
 from coupling_core.analysis.scores import MIN_NUMBERS, MIN_PROMPTS, Interval
 from coupling_core.base.errors import ComputeError, InputError, every_prompt_failed
 from coupling_core.base.records import AnyView, Request
@@ -180,7 +181,10 @@ def drawn(drawing: DrawMany, rows: Sequence[Row], ending: str) -> bytes:
     """The figure of many prompts, as the content of a file with this ending."""
     from coupling_core import figures  # plotly
 
-    return figures.render(drawing(rows), ending)
+    figure = drawing(rows)
+    few = few_words(len(rows), of_coupling="corrected" in rows[0].mean)
+    figure.layout.meta["caption"] += f" {few}" * bool(few)
+    return figures.render(figure, ending)
 
 
 def _report(

@@ -35,6 +35,7 @@ class Row:
         whose: which model, what was measured, and how that is looked at.
         certified: whether every SVD passed its checks; None where there was none.
         final_norm: whether it belongs to the last block, in words.
+        of_model: what else tables say of a model: `trained`, `layers` and `width`.
     """
 
     prompt: Prompt
@@ -46,6 +47,7 @@ class Row:
     whose: dict[str, str | float]
     certified: bool | None
     final_norm: str
+    of_model: dict[str, bool | int]
 
     @classmethod
     def of(
@@ -69,7 +71,12 @@ class Row:
         del whose["prompt"]
         certified = result.certified if result.svds else None
         of = (seconds, load_seconds, mean, whose | dict(chosen or {}), certified)
-        return cls(prompt, result.key, stored, *of, result.final_norm_words)
+        of_model = {
+            "trained": asked.untrained is None,
+            "layers": result.n_blocks,
+            "width": result.width,
+        }
+        return cls(prompt, result.key, stored, *of, result.final_norm_words, of_model)
 
 
 Axes = tuple[str, ...]
@@ -166,10 +173,14 @@ def frame(rows: Sequence[Row]) -> "DataFrame":
 
 
 def _kept_apart(row: Row) -> dict[str, str | float]:
-    """Whose a row is, with the kind and K under the names that tables of many prompts have."""
+    """Whose a row is, with the kind and K under the names that tables of many prompts have.
+
+    What a comparison of two models says of them is there too.
+    """
     whose = dict(row.whose)
     k = whose.pop("K", float("nan"))
-    return {"model": whose.pop("model"), "kind": whose.pop("kind"), "k": k} | whose
+    named = {"model": whose.pop("model"), **row.of_model, "kind": whose.pop("kind"), "k": k}
+    return named | whose
 
 
 def arrays(rows: Sequence[Row], further: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

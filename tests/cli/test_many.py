@@ -345,6 +345,36 @@ def test_a_floor_of_each_pair_that_turns_the_mean_round_is_told() -> None:
     assert not mean_of_each(of(line_shape=1.0))
 
 
+def test_a_comparison_of_tables_of_the_command_line_says_what_that_of_measure_many_does(
+    run, folder, listed
+):
+    tables = {}
+    for name, more in {
+        "trained": (),
+        "twin": ("--untrained", 0),
+        "late": ("--blocks", "3-4"),
+        "early": ("--blocks", "1-2"),
+    }.items():
+        asked = ("depth", "--model", folder, "--prompts", listed, *more, "--out", "table.csv")
+        assert run(*asked)[0] == 0
+        tables[name] = pd.read_csv("table.csv")
+    names = tables["trained"]["model"][0], tables["twin"]["model"][0]
+    both = pd.concat([tables["trained"], tables["twin"]])
+    assert compare_models(both, *names).untrained == names[1:]
+    halves = pd.concat([tables["late"], tables["early"]])
+    assert compare_models(halves, "3-4", "1-2", column="blocks").last_block_of == "a"
+    assert set(halves["layers"]) == {4}
+    assert set(halves["width"]) == {32}
+
+
+@pytest.mark.parametrize("command", ["depth", "graph", "trajectory", "spectrum"])
+def test_a_figure_of_few_prompts_says_that_they_bear_no_claim(
+    monkeypatch, run, folder, listed, command
+):
+    figure = drawn(monkeypatch, run, command, "--model", folder, "--prompts", listed)
+    assert "here there are 3: no claim about the model" in figure.layout.meta["caption"]
+
+
 def test_two_blocks_of_tokens_are_kept_apart(run, folder, listed, tmp_path):
     tables = []
     for name, more in {"one": ("--block", 2), "two": ("--block", 2, "--other-block", 1)}.items():

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -37,6 +37,9 @@ AXES = {
     "blocks": ("block",),
 }
 """Names of the axes of the arrays."""
+
+if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
+    import plotly.graph_objects as go
 
 
 @dataclass(frozen=True)
@@ -175,8 +178,11 @@ def write(path: Path, done: list[Measured], file: Path | None, *, corrected: boo
 def _mean_map(path: Path, done: list[Measured], file: Path | None, corrected: bool) -> bytes:
     from coupling_core import figures  # plotly
 
-    parts, listed = [m.of for m in done], many_drawn.listed(file)
-    return figures.render(figures.mean_map(parts, listed, corrected=corrected), path.suffix)
+    def drawing(_: Sequence[Row]) -> "go.Figure":
+        parts, listed = [m.of for m in done], many_drawn.listed(file)
+        return figures.mean_map(parts, listed, corrected=corrected)
+
+    return many.drawn(drawing, [m.row for m in done], path.suffix)
 
 
 def to_arrays(done: list[Measured]) -> dict[str, np.ndarray]:
