@@ -31,15 +31,15 @@ from coupling_core.cli.terminal import print_json, print_lines, warn
 from coupling_core.sources.prompts import Prompt
 from coupling_core.store.disk import Store
 
+if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
+    import plotly.graph_objects as go
+
 AXES = {
     **dict.fromkeys(MEASURES, ("block", "basis")),
     **dict.fromkeys((*(f"prompt_{name}" for name in MEASURES), "lines", "prompts"), ("prompt",)),
     "blocks": ("block",),
 }
 """Names of the axes of the arrays."""
-
-if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
-    import plotly.graph_objects as go
 
 
 @dataclass(frozen=True)
