@@ -1,6 +1,9 @@
 """What can go wrong, in three kinds that a caller treats differently."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+Name = TypeVar("Name")
 
 
 class CouplingError(Exception):
@@ -21,6 +24,18 @@ class ComputeError(CouplingError):
 
 class Cancelled(CouplingError):
     """The user stopped a running measurement."""
+
+
+def by_reason(errors: Mapping[Name, Exception]) -> dict[str, list[Name]]:
+    """What failed for each reason, both in the order in which they came.
+
+    Args:
+        errors: by what failed.
+    """
+    found: dict[str, list[Name]] = {}
+    for name, error in errors.items():
+        found.setdefault(str(error), []).append(name)
+    return found
 
 
 def every_prompt_failed(errors: Sequence[Exception]) -> InputError | ComputeError:

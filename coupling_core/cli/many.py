@@ -10,7 +10,7 @@ import numpy as np
 from coupling_core.analysis.exports import written
 from coupling_core.analysis.over_prompts import few_words
 from coupling_core.analysis.scores import MIN_NUMBERS, MIN_PROMPTS, Interval
-from coupling_core.base.errors import ComputeError, InputError, every_prompt_failed
+from coupling_core.base.errors import ComputeError, InputError, by_reason, every_prompt_failed
 from coupling_core.base.records import AnyView, Request
 from coupling_core.base.results import Progress, Result
 from coupling_core.base.units import ranges
@@ -106,10 +106,7 @@ def _leave_out(prompt: Prompt, error: InputError | ComputeError, failed: Failed)
 
 def _tell_of_the_others(failed: Failed) -> None:
     """Name the lines that are left out for a reason that was told of another one."""
-    lines: dict[str, list[int]] = {}
-    for line, error in failed.items():
-        lines.setdefault(str(error), []).append(line)
-    for first, *others in lines.values():
+    for first, *others in by_reason(failed).values():
         if others:
             named = "line {} is" if len(others) == 1 else "lines {} are"
             which = named.format(ranges(sorted(others)))

@@ -12,7 +12,7 @@ from coupling_core.analysis.scores import every_k_of
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.blocks import told as told_blocks
 from coupling_core.base.definitions import DefinitionName
-from coupling_core.base.errors import ComputeError, InputError, every_prompt_failed
+from coupling_core.base.errors import ComputeError, InputError, by_reason, every_prompt_failed
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import (
@@ -297,10 +297,7 @@ def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception
 
     if not rows:
         raise every_prompt_failed([*left_out.values()]) from next(iter(left_out.values()))
-    alike: dict[str, list[str]] = {}
-    for which, why in left_out.items():
-        alike.setdefault(str(why), []).append(which)
-    for reason, (first, *others) in alike.items():
+    for reason, (first, *others) in by_reason(left_out).items():
         more = f" (and {len(others)} more)" * bool(others)
         warnings.warn(f"left out: {first}{more}: {reason}", stacklevel=4)
     found = set().union(*rows)

@@ -76,15 +76,15 @@ class WhatIfResult(Result):
     @property
     def measured(self) -> str:
         """That edits were measured, and over what."""
-        return (
-            f"under {len(self.edits)} edits of its depth, over {counted(len(self.tokens), 'token')}"
-        )
+        return self._under_edits(counted(len(self.tokens), "token"))
 
     def measured_over(self, tokens: Sequence[int]) -> str:
         """The same, over some tokens alone."""
         which = "token" if len(tokens) == 1 else "tokens"
-        told = f"{which} {ranges(sorted(tokens))} of {len(self.tokens)}"
-        return f"under {len(self.edits)} edits of its depth, over {told}"
+        return self._under_edits(f"{which} {ranges(sorted(tokens))} of {len(self.tokens)}")
+
+    def _under_edits(self, over: str) -> str:
+        return f"under {len(self.edits)} edits of its depth, over {over}"
 
     @property
     def unit(self) -> str:
