@@ -92,8 +92,8 @@ def compare_models(
     models = table["model"].map(str).unique().tolist()
     if column != "model" and len(models) > 1:
         raise InputError(
-            f"the table has several models ({', '.join(models)}), and two {column} of one are "
-            f"compared: choose it, as table[table.model == {models[0]!r}] does"
+            f"the table has several models ({', '.join(models)}), and two values of its {column} "
+            f"are compared for one: choose it, as table[table.model == {models[0]!r}] does"
         )
     table = table.assign(model=labels(table, column))  # from here on, what is compared
     require_measure(table, measure)
@@ -110,6 +110,11 @@ def compare_models(
         if name in set(of_kind["model"]) - set(at["model"]):
             raise InputError(_without_k(of_kind[of_kind["model"] == name], name, chosen))
     of_both = at[at["model"].isin((a, b))]
+    if column == "model":
+        for name in (a, b):
+            _require_one_model(of_both[of_both["model"] == name], name)
+    else:
+        _require_one_model(of_both, models[0])
     require_alike(of_both.drop(columns=column) if column in HOW else of_both)
     first, second = (_by_prompt(at, name, measure, column) for name in (a, b))
     both = [prompt for prompt in first if prompt in second]
@@ -146,6 +151,7 @@ def compare_models(
         b_chance=chance[1],
         a_floor_error=floors[0],
         b_floor_error=floors[1],
+        widths=_widths(of_both, a, b) if column == "model" else None,
         column=column,
         model="" if column == "model" else models[0],
         untrained=_untrained(of_both, models),
@@ -187,6 +193,7 @@ def _of_blocks(table: "DataFrame", a: str, b: str, column: CompareColumn) -> dic
     without = "final_norm" in table and (table["final_norm"] == "exclude").all()
     spans = (first[-1] - first[0] + 1, second[-1] - second[0] + 1)
     return {
+        "shared_blocks": len({*first} & {*second}) if column == OF_BLOCKS else 0,
         "last_block_of": "" if without or has_last[0] == has_last[1] else "ab"[has_last[1]],
         "spans": spans if spans[0] != spans[1] else None,
     }
@@ -240,6 +247,28 @@ def _width(table: "DataFrame") -> int:
     """Of the narrowest model; 0 where it is not known."""
     known = table["width"].dropna() if "width" in table else ()
     return int(min(known, default=0))
+
+
+def _widths(table: "DataFrame", a: str, b: str) -> tuple[int, int] | None:
+    """Those of two models, where they differ and are known."""
+    if "width" not in table:
+        return None
+    held = [table["width"][table["model"] == name].dropna().unique() for name in (a, b)]
+    if any(len(of) != 1 for of in held) or held[0][0] == held[1][0]:
+        return None
+    return int(held[0][0]), int(held[1][0])
+
+
+def _require_one_model(table: "DataFrame", name: str) -> None:
+    """Refuse rows of two models that have one name."""
+    for column in ("id", "revision", "trained"):
+        held = table[column].dropna().map(str).unique() if column in table else ()
+        if len(held) > 1:
+            raise InputError(
+                f"the rows of {name!r} are of several models, with the {column} "
+                f"{' and '.join(map(repr, sorted(held)))}: give models names that differ, as "
+                'measure_many(prompts, {"one": ..., "other": ...}) does, or choose the rows'
+            )
 
 
 def _own(table: "DataFrame", prompts: Sequence[Any]) -> dict[str, tuple[Any, ...]]:
@@ -333,6 +362,7 @@ def _by_prompt(
         )
     if (again := rows["prompt"].duplicated()).any():
         of = ["model", *([] if column == "model" else [column]), "prompt", "k"]
+        of += [OF_SHARES] * (OF_SHARES in table)
         apart = str(of).replace("'", '"')
         names = "give models names that differ, and " * (column == "model")
         raise InputError(

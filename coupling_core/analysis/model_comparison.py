@@ -5,7 +5,7 @@ prompt; interval and test are Student's of paired differences. Drawing prompts a
 intervals of few that are too short: of five, 83 % of them hold the mean where 95 % should.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -49,10 +49,10 @@ class ModelComparison(SameContent, Drawn):
         difference: `a_mean` - `b_mean`, the mean over prompts.
         low: lower end of its 95 % interval, by Student's t of the differences; NaN without one.
         high: its upper end.
-        p: two-sided, of the paired t test; NaN without one.
+        p: two-sided, of the paired t test; NaN without one, as of fewer than 5 prompts.
         n: prompts that both have.
         without: prompts that only one of them has, or that have no number.
-        reason: why there is no interval; "" where there is one.
+        reason: why there is no interval or no p; "" where there are both.
         definition: of the score; "" where the table does not say which.
         role: "A" or "B"; "" likewise.
         token: the one measured; None likewise.
@@ -74,6 +74,9 @@ class ModelComparison(SameContent, Drawn):
             norm; "" else.
         spans: over how many blocks those of `a` and those of `b` go, from the first to the last,
             where that differs; None else.
+        widths: d of `a` and of `b`, where two models differ in it; None else.
+        shared_blocks: how many blocks are among those of `a` and of `b`, where two sets of blocks
+            are compared; 0 else.
         prompts: those that both have, in the order in which `a` has them.
         of_a: the number of `a` for each of them.
         of_b: that of `b`.
@@ -114,6 +117,8 @@ class ModelComparison(SameContent, Drawn):
     untrained: tuple[str, ...] = ()
     last_block_of: str = ""
     spans: tuple[int, int] | None = None
+    widths: tuple[int, int] | None = None
+    shared_blocks: int = 0
     prompts: tuple[str, ...] = field(default=(), metadata=_EACH)
     of_a: tuple[float, ...] = field(default=(), metadata=_EACH)
     of_b: tuple[float, ...] = field(default=(), metadata=_EACH)
@@ -136,7 +141,9 @@ class ModelComparison(SameContent, Drawn):
         from coupling_core.analysis.statistics.resampling import p_words
 
         low, high = interval_told(self.low, self.high)
-        sure = self.reason or f"95\u00a0%: {low} to {high}, {p_words(self.p)}"
+        which = f"95\u00a0%: {low} to {high}, "
+        sure = self.reason or p_words(self.p)
+        sure = which * bool(np.isfinite(self.low)) + sure
         return f"a difference of {self._told()[2]} ({sure})"
 
     @property
@@ -159,7 +166,7 @@ class ModelComparison(SameContent, Drawn):
             f"{self.names[0]} {a}, {self.names[1]} {b}: "
             f"{self.difference_words} in the mean {self.number}{at}, over n = {self.n} "
             f"prompt{'s' * (self.n != 1)} that both have{self._left_out()}"
-            f"{self._few()}{self._sampled()}.{self._last_block()}{self._unlike()}{self._draws()}{self._floors()}{self._uncertified()}{self._nearly_whole()}"
+            f"{self._few()}{self._sampled()}.{self._last_block()}{self._unlike()}{self._of_k()}{self._quantities()}{self._draws()}{self._floors()}{self._uncertified()}{self._nearly_whole()}"
         )
 
     @property
@@ -176,8 +183,7 @@ class ModelComparison(SameContent, Drawn):
         """That so few prompts bear no claim, where they do not."""
         if self.enough:
             return ""
-        told = "can overstate coupling" if self.measure in get_args(Measure) else "bear no claim"
-        return f"; fewer than {MIN_PROMPTS} prompts {told}"
+        return f"; fewer than {MIN_PROMPTS} prompts bear no claim"
 
     def _last_block(self) -> str:
         """That one side alone has the last block, which is of another kind, where that is so."""
@@ -191,12 +197,38 @@ class ModelComparison(SameContent, Drawn):
         )
 
     def _unlike(self) -> str:
-        """That coupling falls off with distance, where one side has blocks farther apart."""
-        if self.spans is None:
+        """That two sets of blocks are unlike in their distances, or have pairs in common."""
+        told = ""
+        if self.spans is not None:
+            told = (
+                f" The two go over {self.spans[0]} and {self.spans[1]} blocks: scores change with "
+                "the distance of two blocks, and a part of the difference may be that alone."
+            )
+        if self.shared_blocks > 1:
+            told += (
+                f" {self.shared_blocks} blocks are in both, and the scores of their pairs with them"
+                ", so that the two are not independent."
+            )
+        return told
+
+    def _of_k(self) -> str:
+        """That one K is not the same share of two widths."""
+        if self.widths is None or not self.k >= 1:
+            return ""
+        first, second = (f"{100 * self.k / width:.2g}\u00a0%" for width in self.widths)
+        return (
+            f" K = {self.k:g} is {first} of the width of {self.a} ({self.widths[0]}) and {second} "
+            f"of that of {self.b} ({self.widths[1]}): a share of each, such as k=0.1, treats both "
+            "alike."
+        )
+
+    def _quantities(self) -> str:
+        """That two scores are two quantities."""
+        if self.column != "definition":
             return ""
         return (
-            f" The two go over {self.spans[0]} and {self.spans[1]} blocks: near blocks are coupled "
-            "more, and a part of the difference may be that alone."
+            " Two definitions are two quantities: the difference is one of scores, and not of "
+            "coupling."
         )
 
     def _draws(self) -> str:
@@ -264,13 +296,21 @@ class ModelComparison(SameContent, Drawn):
 
     def _left_out(self) -> str:
         n = self.without
-        return f" ({n} without a number in both {'is' if n == 1 else 'are'} left out)" * bool(n)
+        which = "that one of the two lacks, or without a number,"
+        return f" ({n} {which} {'is' if n == 1 else 'are'} left out)" * bool(n)
 
     def to_pandas(self) -> "DataFrame":
-        """One row, whose columns are its arguments, but for what each prompt has."""
+        """One row, whose columns are its arguments, but for what each prompt has.
+
+        What is one for `a` and one for `b` is a text, such as "8, 14".
+        """
         from pandas import DataFrame
 
-        return DataFrame([self._alike()])
+        row = {
+            name: ", ".join(map(str, value)) if isinstance(value, tuple) else value
+            for name, value in self._alike().items()
+        }
+        return DataFrame([row])
 
     def _alike(self) -> dict[str, Any]:
         """What it says of all prompts together."""
@@ -301,7 +341,7 @@ class ModelComparison(SameContent, Drawn):
 
     def _require_own(self, column: Any) -> None:
         if not isinstance(column, str):
-            raise InputError(f"one column makes the groups, such as 'category': {column!r} came")
+            raise InputError(f"a column makes the groups, such as 'category': {column!r} came")
         if column not in self.own:
             raise InputError(
                 f"the prompts have no column {column!r} of their own{nearest(column, self.own)}: "
@@ -309,30 +349,33 @@ class ModelComparison(SameContent, Drawn):
                 "same for all"
             )
 
-    def means_by(self, column: str) -> "DataFrame":
+    def means_by(self, by: str | Sequence[str]) -> "DataFrame":
         """The difference in each group of the prompts, such as each category.
 
         Args:
-            column: one of `own`, whose values make the groups; an empty cell is a group too.
+            by: one of `own`, or several, whose values make the groups; an empty cell is a group
+                too.
 
         Returns:
-            a row a group, in the order in which they come: its value, `n`, the means `a` and `b`,
+            a row a group, in the order in which they come: its values, `n`, the means `a` and `b`,
             their `difference`, `low` and `high` (ends of its 95 % interval), `p`, and the `reason`
-            where there is no interval; its `attrs` are those of `by_prompt`.
+            where one of them is missing; its `attrs` are those of `by_prompt`.
 
         Raises:
             InputError: where the prompts have no such column.
         """
         from pandas import DataFrame
 
-        self._require_own(column)
+        columns = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
+        for column in columns or (None,):
+            self._require_own(column)
         table = self.by_prompt()
         rows = []
-        for value, of in table.groupby(column, sort=False, dropna=False):
+        for values, of in table.groupby(columns, sort=False, dropna=False):
             low, high, p, reason = paired_interval(of["difference"].to_numpy(np.float64))
             means = {name: float(of[name].mean()) for name in ("a", "b", "difference")}
             sure = {"low": low, "high": high, "p": p, "reason": reason}
-            rows.append({column: value, "n": len(of)} | means | sure)
+            rows.append(dict(zip(columns, values, strict=True)) | {"n": len(of)} | means | sure)
         groups = DataFrame(rows)
         groups.attrs |= table.attrs
         return groups
@@ -369,16 +412,21 @@ def differences(
 
 
 def paired_interval(differences: Float[np.ndarray, " prompt"]) -> tuple[float, float, float, str]:
-    """Ends of the 95 % interval, and p, of a mean of paired differences; or why there are none."""
+    """Ends of the 95 % interval, and p, of a mean of paired differences, and what they lack.
+
+    Two to four prompts have an interval, as everywhere, and no p.
+    """
     from scipy import stats
 
     from coupling_core.analysis.statistics.resampling import too_few
 
     n = len(differences)
-    if reason := too_few(n, "prompts"):
-        return float("nan"), float("nan"), float("nan"), reason
+    if n < 2:
+        return float("nan"), float("nan"), float("nan"), too_few(n, "prompts")
     if np.ptp(differences) <= ROUNDING * abs(differences).max():
         reason = "the difference is the same for every prompt"
         return float("nan"), float("nan"), float("nan"), reason
     found = mean_interval(differences)
+    if too_few(n, "prompts"):
+        return found.low, found.high, float("nan"), f"no p, and wide: of {n} prompts"
     return found.low, found.high, float(stats.ttest_1samp(differences, 0).pvalue), ""

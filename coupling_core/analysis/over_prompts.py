@@ -9,16 +9,20 @@ A prompt counts once, however long it is.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from coupling_core.analysis.graph import scores_graph
 from coupling_core.analysis.scores import MIN_PROMPTS, Interval, definition_name, score_pairs
-from coupling_core.base.records import View
+from coupling_core.base.records import DEFAULT_THRESHOLD, View
 from coupling_core.base.results import DepthResult, Scores
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.units import ranges, rounded
 from coupling_core.sources.tokens import visible
+
+if TYPE_CHECKING:  # a tenth of a second to import
+    import networkx as nx
 
 LEAST, ALIKE = 3, 0.75
 """From so many prompts on, and from this share of them that end alike, it is said that they do."""
@@ -31,11 +35,13 @@ class TokenMeasured(NamedTuple):
         text: of the token, as it is shown.
         number: which one it is, 1..n.
         n: tokens of the prompt.
+        asked: which was asked for: -1 is the last.
     """
 
     text: str
     number: int
     n: int
+    asked: int = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +106,25 @@ def mean_scores(found: Sequence[Scores]) -> Scores:
     return Scores(**means, blocks=found[0].blocks, view=found[0].view)
 
 
+def mean_graph(
+    parts: Sequence[OfPrompt], *, corrected: bool = True, threshold: float = DEFAULT_THRESHOLD
+) -> "nx.Graph[int]":
+    """The layer graph of the mean scores over many prompts.
+
+    Args:
+        parts: of one model in one view, a prompt each.
+        corrected: weigh by the mean chance-corrected score, else by the mean c.
+        threshold: smallest weight of an edge, 0..1.
+
+    Raises:
+        InputError: where the threshold is out of range.
+    """
+    found = mean_scores([part.scores for part in parts])
+    about: dict[str, str | float] = {"model": parts[0].model, "prompts": len(parts)}
+    about |= {"K": found.view.k if found.view else 0, "final_norm": parts[0].final_norm}
+    return scores_graph(found, parts[0].n_blocks, about, corrected=corrected, threshold=threshold)
+
+
 def whose(parts: Sequence[OfPrompt], listed: str) -> str:
     """Which model, over which prompts, as a phrase.
 
@@ -157,7 +182,7 @@ def spread_words(numbers: Mapping[int, float], *, of: str = "", digits: int = 3)
 def token_measured(result: DepthResult) -> TokenMeasured:
     """Which token of a prompt a result of one token is of."""
     text = visible(result.tokens[result.token - 1])
-    return TokenMeasured(text, result.token, len(result.tokens))
+    return TokenMeasured(text, result.token, len(result.tokens), result.request.token)
 
 
 def token_words(of: Sequence[TokenMeasured]) -> str:
@@ -180,7 +205,7 @@ def token_words(of: Sequence[TokenMeasured]) -> str:
 def _place(of: Sequence[TokenMeasured]) -> str:
     """The place of the tokens, from the end where that is the same in all, else from the front."""
     from_end, numbers = {one.n - one.number for one in of}, {one.number for one in of}
-    if from_end == {0}:
+    if from_end == {0} and not all(one.asked > 0 for one in of):
         return "the last token"
     if len(numbers) == 1:
         return f"token {numbers.pop()}"

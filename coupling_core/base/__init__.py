@@ -3,6 +3,7 @@
 errors          what can go wrong, in three kinds
 definitions     every score: its name, formula, function and chance floor
 choosing        what is said of a name that is none of a closed list
+callers         warnings that point at the line of the call
 keywords        what is said of a keyword that a function has not
 kinds           which kinds of results there are, and what is known of each
 blocks          block numbers in the forms in which people name them

@@ -627,7 +627,7 @@ def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:
         return resolve_blocks(None, n_blocks)
     chosen: list[int] = []
     for part in text.split(","):
-        form = re.fullmatch(r"(-?\d+)(?:-(-?\d+)(?::(\d+))?)?", part.strip())
+        form = re.fullmatch(r"(-?\d+)(?:\s*-\s*(-?\d+)(?:\s*:\s*(\d+))?)?", part.strip())
         if form is None:
             raise InputError(
                 f"blocks {text!r} cannot be read: expected a form such as 1-{n_blocks}, "

@@ -73,7 +73,9 @@ def csv_rows_of(
     """The same of what a file says; `path` is for complaints."""
     reader = csv.DictReader(io.StringIO(text, newline=""), restval="", strict=True)
     try:
-        columns = reader.fieldnames or ()
+        columns = reader.fieldnames = [
+            _meant(name, required, reader.fieldnames or ()) for name in reader.fieldnames or ()
+        ]
         if len(columns) > MOST_COLUMNS:  # each of which every row would have
             raise InputError(
                 f"{path}: expected a table of at most {MOST_COLUMNS:,} columns, and "
@@ -81,7 +83,10 @@ def csv_rows_of(
             )
         if missing := [name for name in required if name not in columns]:
             came = ", ".join(columns) or "an empty file"
-            raise InputError(f"{path}: expected a column {missing[0]!r} in line 1, and {came} came")
+            hint = ": its columns are parted by commas" * (";" in came or "\t" in came)
+            raise InputError(
+                f"{path}: expected a column {missing[0]!r} in line 1, and {came} came{hint}"
+            )
         for cells in reader:
             if None in cells:
                 raise InputError(
@@ -93,3 +98,9 @@ def csv_rows_of(
         raise InputError(
             f"{path}, line {reader.line_num + 1}: {error}: is a quote left open?"
         ) from error
+
+
+def _meant(name: str, required: Collection[str], columns: Collection[str]) -> str:
+    """The column that a name in line 1 stands for: Prompt is prompt, where there is no other."""
+    plain = name.strip().lower()
+    return plain if plain in required and plain not in columns else name

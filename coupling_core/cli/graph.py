@@ -1,6 +1,6 @@
 """`coupling graph`: the blocks of a model as a graph, weighted by their coupling at one token."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from coupling_core.analysis.graph import (
     require_threshold,
 )
 from coupling_core.analysis.locality import Locality, locality
-from coupling_core.analysis.over_prompts import OfPrompt, of_prompt
+from coupling_core.analysis.over_prompts import OfPrompt, mean_graph, of_prompt
 from coupling_core.analysis.scores import definition_name, means, score_pairs
 from coupling_core.base.records import (
     DEFAULT_MODEL,
@@ -38,6 +38,7 @@ from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.showing import arrays_of
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import table_of_means
+from coupling_core.cli.many_drawn import figure_of
 from coupling_core.cli.many_drawn import listed as listed_as
 from coupling_core.cli.rows import Row
 from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table
@@ -82,7 +83,7 @@ def graph(
     device: options.Device = None,
     plain: options.Plain = False,
     out: Annotated[Path | None, options.written_as(FORMATS)] = None,
-    figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "graph",
+    figure: Annotated[FigureName, figure_of("graph")] = "graph",
     layout: Annotated[Layout, typer.Option(help="Where its nodes lie.")] = "line",
     color: Annotated[NodeColor, typer.Option(help="What colours its nodes.")] = "community",
     auto_range: Annotated[
@@ -128,6 +129,10 @@ def graph(
             parts.append(of_prompt(found, seen))
             return _row(found, seen, corrected, threshold)
 
+        def together(_: Sequence[Row]) -> tuple[dict[str, Any], Callable[[], None]]:
+            found = mean_graph(parts, corrected=corrected, threshold=threshold)
+            return {"mean_graph": _of_graph(found)}, partial(_show_mean, found)
+
         def drawing(_: Sequence[Row]) -> "go.Figure":
             from coupling_core import figures  # plotly
 
@@ -153,6 +158,7 @@ def graph(
             out=out,
             as_json=as_json,
             drawing=drawing,
+            together=together,
             chosen=dict(
                 zip(OF_GRAPHS, ("corrected" if corrected else "coupling", threshold), strict=True)
             ),
@@ -210,7 +216,6 @@ def _row(result: DepthResult, view: View, corrected: bool, threshold: float) -> 
 def _summary(
     drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool, *, stored: bool
 ) -> dict[str, Any]:
-    rows = edge_rows(drawn)
     return (
         reports.about(result, stored=stored)
         | {"token": result.token}
@@ -218,27 +223,44 @@ def _summary(
         | {
             "blocks": view.blocks,
             "score": "corrected" if corrected else "coupling",
-            "threshold": drawn.graph["threshold"],
-            "pairs": drawn.graph["pairs"],
-            "pairs_without_score": drawn.graph["pairs_without_score"],
-            "edges": [dict(zip(EDGE_COLUMNS, row, strict=True)) for row in rows],
-            "communities": communities(drawn),
-            "modularity": modularity(drawn),
             "locality": arrays_of(locality(result, view, corrected=corrected)),
         }
+        | _of_graph(drawn)
+    )
+
+
+def _of_graph(drawn: "nx.Graph") -> dict[str, Any]:
+    """Edges and communities, for JSON."""
+    rows = edge_rows(drawn)
+    counts = {name: drawn.graph[name] for name in ("threshold", "pairs", "pairs_without_score")}
+    return counts | {
+        "edges": [dict(zip(EDGE_COLUMNS, row, strict=True)) for row in rows],
+        "communities": communities(drawn),
+        "modularity": modularity(drawn),
+    }
+
+
+def _show_mean(drawn: "nx.Graph") -> None:
+    """The graph of the mean scores, in lines."""
+    print_lines("", f"mean graph  {_edges(drawn)}", f"communities {communities_words(drawn)}")
+
+
+def _edges(drawn: "nx.Graph") -> str:
+    missing = drawn.graph["pairs_without_score"]
+    return (
+        f"{drawn.number_of_edges()} of {drawn.graph['pairs']} pairs at "
+        f"{drawn.graph['threshold']:g} or more" + f", {missing} without a score" * bool(missing)
     )
 
 
 def _show(drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool) -> None:
     score = "chance-corrected" if corrected else "c"
-    missing = drawn.graph["pairs_without_score"]
     near = locality(result, view, corrected=corrected)
     print_lines(
         *reports.head(result),
         f"token       {result.token_words(result.token)}",
         f"score       {score}, {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
-        f"edges       {drawn.number_of_edges()} of {drawn.graph['pairs']} pairs at "
-        f"{drawn.graph['threshold']:g} or more" + f", {missing} without a score" * bool(missing),
+        f"edges       {_edges(drawn)}",
         f"communities {communities_words(drawn)}",
         *(f"note        {told}" for told in filter(None, [last_block_words(drawn)])),
         f"locality    {_locality(near)}",

@@ -10,7 +10,7 @@ import numpy as np
 from coupling_core.analysis.exports import written
 from coupling_core.analysis.over_prompts import few_words
 from coupling_core.analysis.scores import MIN_NUMBERS, MIN_PROMPTS, Interval
-from coupling_core.base.errors import ComputeError, InputError, by_reason, every_prompt_failed
+from coupling_core.base.errors import InputError, by_reason, every_prompt_failed
 from coupling_core.base.records import AnyView, Request
 from coupling_core.base.results import Progress, Result
 from coupling_core.base.units import ranges
@@ -30,11 +30,14 @@ from coupling_core.cli.rows import (
     summary,
 )
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import print_json, print_lines, print_table, warn
+from coupling_core.cli.terminal import complain, print_json, print_lines, print_table, warn
 from coupling_core.measuring.many import Answers
 from coupling_core.sources.prompts import Prompt, repeated
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
+
+_THEIR_OWN: Mapping[str, str] = {}
+"""Numbers that are called by their names."""
 
 
 def each(
@@ -73,7 +76,7 @@ def each(
         try:
             requests[number] = ask(prompt.text)
         except InputError as error:
-            _leave_out(prompt, error, failed)
+            failed[prompt.row] = error
     course = Course(len(prompts), len(failed), blocks)
 
     def report(_: int, progress: Progress) -> None:
@@ -88,29 +91,15 @@ def each(
         for answer in answers:
             prompt = prompts[answer.number]
             if answer.error:
-                _leave_out(prompt, answer.error, failed)
+                failed[prompt.row] = answer.error
             course.end(answers.crew.processes, computed=not answer.stored)
             if answer.result:
                 take(prompt, answer.result, answer.stored)
     if len(failed) == len(prompts):
         raise every_prompt_failed([*failed.values()])
-    _tell_of_the_others(failed)
-
-
-def _leave_out(prompt: Prompt, error: InputError | ComputeError, failed: Failed) -> None:
-    """Leave a prompt out, and say why where that was not said before."""
-    if str(error) not in map(str, failed.values()):
-        warn(f"line {prompt.row} is left out: {error}")
-    failed[prompt.row] = error
-
-
-def _tell_of_the_others(failed: Failed) -> None:
-    """Name the lines that are left out for a reason that was told of another one."""
-    for first, *others in by_reason(failed).values():
-        if others:
-            named = "line {} is" if len(others) == 1 else "lines {} are"
-            which = named.format(ranges(sorted(others)))
-            warn(f"{which} left out for the reason of line {first}")
+    for reason, lines in by_reason(dict(sorted(failed.items()))).items():
+        named = "line {} is" if len(lines) == 1 else "lines {} are"
+        complain(f"{named.format(ranges(lines))} left out: {reason}")
 
 
 def table_of_means(
@@ -164,7 +153,9 @@ def table_of_means(
     if out is not None:
         more = further(rows)
         named = partial(arrays, rows, {name: values for name, (_, values) in more.items()})
-        axes: dict[str, Axes] = dict.fromkeys(("line", "prompt", *rows[0].mean), ("prompt",))
+        axes: dict[str, Axes] = dict.fromkeys(
+            ("line", "prompt", "category", *rows[0].mean), ("prompt",)
+        )
         axes |= {name: of for name, (of, _) in more.items()}
         content = written(files.ending(out), partial(frame, rows), named, axes, alike(rows))
         files.write(out, content if content is not None else drawn(drawing, rows, out.suffix))
@@ -223,8 +214,13 @@ def _report(
     show_categories(rows)
 
 
-def show_categories(rows: Sequence[Row]) -> None:
-    """Print the means over the prompts of each category, where their file names several."""
+def show_categories(rows: Sequence[Row], titles: Mapping[str, str] = _THEIR_OWN) -> None:
+    """Print the means over the prompts of each category, where their file names several.
+
+    Args:
+        rows: of the prompts.
+        titles: what numbers are called, by name, where not so.
+    """
     found = by_category(rows)
     if not found:
         return
@@ -232,7 +228,13 @@ def show_categories(rows: Sequence[Row]) -> None:
     print_table(
         ("category", "", "prompts", "mean", "95 % interval"),
         [
-            (category, name, str(one.n), f"{one.mean:z.4f}", interval(one))
+            (
+                category,
+                (titles or {}).get(name, name),
+                str(one.n),
+                f"{one.mean:z.4f}",
+                interval(one),
+            )
             for category, means in found.items()
             for name, one in means.items()
         ],

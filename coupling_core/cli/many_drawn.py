@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
 
 from coupling_core.analysis.over_prompts import prompts
 from coupling_core.analysis.path_curves import CURVES
@@ -31,6 +33,13 @@ OF_ONE = {
 }
 """Options by command that say how the figure of one prompt is drawn, and nothing of many."""
 
+
+def figure_of(command: str) -> Any:
+    """The option --figure of a command, which says what of it there is of many prompts."""
+    of_many = ", ".join(OF_MANY.get(command, ())) or "a dot for each"
+    return typer.Option("--figure", help=f"Which figure --out draws; with --prompts: {of_many}.")
+
+
 DrawMany = Callable[[Sequence[Row]], "go.Figure"]
 """Draws the figure of many prompts from their rows."""
 
@@ -44,19 +53,21 @@ class Drawn(NamedTuple):
         ideal: what it is by chance, or where a path is a line, or the name of the number that says
             it; None where there is no such value.
         called: what that value is called.
+        most: the largest that it can be; None where nothing bounds it.
     """
 
     name: str
     title: str
     ideal: float | str | None = None
     called: str = "chance"
+    most: float | None = None
 
 
 def score(*, corrected: bool) -> Drawn:
     """The mean score of each prompt, chance-corrected or raw."""
     if corrected:
-        return Drawn("corrected", "Mean chance-corrected score", 0.0)
-    return Drawn("coupling", "Mean score c", "chance")
+        return Drawn("corrected", "Mean chance-corrected score", 0.0, most=1.0)
+    return Drawn("coupling", "Mean score c", "chance", most=1.0)
 
 
 def strip(of: Drawn, file: Path | None, rows: Sequence[Row]) -> "go.Figure":
@@ -78,10 +89,14 @@ def strip(of: Drawn, file: Path | None, rows: Sequence[Row]) -> "go.Figure":
         origin=origin(rows, file),
         chance=over[of.ideal].mean if isinstance(of.ideal, str) else of.ideal,
         zero=of.called,
+        one="line",
         groups={row.prompt.row: row.prompt.category or NO_CATEGORY for row in rows},
     )
     if of.name in MEASURES and (told := mean_of_each(over)):
         drawn.layout.meta["caption"] += f" {told[0].upper()}{told[1:]}."
+    if of.most is not None and over[of.name].high > of.most:
+        told = f" The interval goes beyond {of.most:g}, which no number of a prompt does."
+        drawn.layout.meta["caption"] += told
     return drawn
 
 
@@ -95,7 +110,8 @@ def origin(rows: Sequence[Row], file: Path | None) -> dict[str, object]:
     model, *facts = looked_at(rows)
     title = f"{model}, {prompts(len(rows))} of {listed(file)}"
     n = sum(row.certified is not None for row in rows)
-    certified = f"SVDs of {sum(row.certified is True for row in rows)} of {n} certified"
+    of = f"{sum(row.certified is True for row in rows)} of {prompts(n)}"
+    certified = f"SVDs of {of} certified"
     return {"title": title, "source": " · ".join([title, *facts, *([certified] if n else [])])}
 
 

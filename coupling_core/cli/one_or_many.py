@@ -29,6 +29,7 @@ def answer(
     row: Callable[[Any, Any], dict[str, float]],
     drawing: Callable[[Any], "Callable[[], go.Figure]"],
     drawing_many: DrawMany,
+    chosen: Mapping[str, str | float] | None = None,
     together: Callable[[Sequence[Row]], tuple[dict[str, Any], Callable[[], None]]] | None = None,
     further: Callable[[Sequence[Row]], Mapping[str, tuple[Axes, np.ndarray]]] = lambda _: {},
     store: Path | None,
@@ -48,7 +49,8 @@ def answer(
         row: the numbers of a result in the view, by name, of which means are told.
         drawing: what draws the figure of a result; it refuses what the result does not have.
         drawing_many: what draws the figure of many.
-        together: as `table_of_means` has it.
+        chosen: as `table_of_means` has it.
+        together: likewise.
         further: likewise.
         store: the store's folder; None is the usual one.
         device: where to compute.
@@ -75,6 +77,7 @@ def answer(
             out=out,
             as_json=as_json,
             drawing=drawing_many,
+            chosen=chosen,
             together=together,
             further=further,
         )

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from coupling_core.analysis.directions import viewed
 from coupling_core.analysis.exports.naming import facts
 from coupling_core.analysis.scores import Interval, known_interval
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import OF_BLOCKS, AnyView, DirectionsView, View
-from coupling_core.base.results import Result, TokensResult
+from coupling_core.base.results import DirectionsResult, Result, TokensResult
 from coupling_core.base.units import NO_CATEGORY, ranges
 from coupling_core.sources.prompts import Prompt, own_cells, own_columns
 
@@ -110,20 +111,17 @@ def mean_of_each(over: Mapping[str, Interval]) -> str:
     )
 
 
-def by_category(rows: Sequence[Row]) -> dict[str, dict[str, Interval]]:
-    """The mean of each number over the prompts of each category, where there are several.
-
-    Args:
-        rows: of prompts; the ones without a category are one group.
-    """
-    if not any(row.prompt.category for row in rows):
-        return {}
+def of_categories(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The rows of each category, where there are several; those without one are one group."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(row.prompt.category or NO_CATEGORY, []).append(row)
-    if len(found) < 2:
-        return {}
-    return {category: over_prompts(of) for category, of in found.items()}
+    return found if len(found) > 1 else {}
+
+
+def by_category(rows: Sequence[Row]) -> dict[str, dict[str, Interval]]:
+    """The mean of each number over the prompts of each category, where there are several."""
+    return {category: over_prompts(of) for category, of in of_categories(rows).items()}
 
 
 def alike(rows: Sequence[Row]) -> dict[str, str | float]:
@@ -143,8 +141,8 @@ def _chosen(result: Result, view: AnyView | None) -> dict[str, str | float]:
     told: dict[str, str | float] = {}
     if isinstance(view, View | DirectionsView) and view.blocks is not None:
         told = {OF_BLOCKS: ranges(view.blocks)} if len(view.blocks) < result.n_blocks else {}
-    if isinstance(view, DirectionsView) and view.leading is not None:
-        told["K"] = view.leading
+    if isinstance(view, DirectionsView) and isinstance(result, DirectionsResult):
+        told["K"] = viewed(result, view)[1]
     if isinstance(result, TokensResult):
         told[OF_BLOCKS] = " and ".join(map(str, dict.fromkeys(result.blocks)))
     return told
@@ -184,10 +182,15 @@ def _kept_apart(row: Row) -> dict[str, str | float]:
 
 
 def arrays(rows: Sequence[Row], further: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Lines, texts and numbers of the prompts, by name, and further arrays of theirs."""
+    """Lines, texts, categories and numbers of the prompts, by name, and further arrays of theirs.
+
+    Where no prompt has a category, none of them is there.
+    """
+    categories = {"category": np.array([row.prompt.category for row in rows])}
     return {
         "line": np.array([row.prompt.row for row in rows]),
         "prompt": np.array([row.prompt.words for row in rows]),
+        **(categories if any(row.prompt.category for row in rows) else {}),
         **{name: np.array([row.mean[name] for row in rows]) for name in rows[0].mean},
         **further,
     }

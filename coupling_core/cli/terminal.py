@@ -251,6 +251,11 @@ def warn(message: str) -> None:
     say(message, logging.WARNING)
 
 
+def complain(message: str) -> None:
+    """What went wrong with a part of what was asked, on stderr, however quiet the command is."""
+    say(message, logging.ERROR)
+
+
 def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return _plain(value.tolist())

@@ -1,6 +1,5 @@
 """measure_many(...): many prompts with several models, as the table of a sweep."""
 
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from coupling_core.analysis.scores import every_k_of
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.blocks import told as told_blocks
+from coupling_core.base.callers import warn_caller
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import ComputeError, InputError, by_reason, every_prompt_failed
 from coupling_core.base.keywords import known_keywords
@@ -21,6 +21,7 @@ from coupling_core.base.records import (
     HOW,
     OF_BLOCKS,
     OF_SHARES,
+    OWN,
     PERFORMANCES,
     FinalNorm,
     Kind,
@@ -90,8 +91,8 @@ def measure_many(
         models: a model as `measure` takes it, or a list of them: names, paths, or modules of your
             own; or mappings with any of `model`, `revision`, `untrained`, `dtype`, `quantize`,
             `stack`; or of a module, with `model`, `variant` (what you did to it, as `measure` has
-            it) and a `tokenizer` of its own. A mapping from names to models gives the models those
-            names in the table.
+            it), a `tokenizer` of its own, and `trained`, False where its weights are a random draw.
+            A mapping from names to models gives the models those names in the table.
         kind: what is measured, as `measure` has it: `depth`, `self`, `fixed-input`, `fixed-output`,
             `trajectory`, `what-if`, `spectrum`, `perturbation` or `directions`.
         k: at how many singular triplets the scores are taken, one number or several; a model that
@@ -138,7 +139,7 @@ def measure_many(
     if not asked or not listed or ks == ():
         raise InputError("nothing is to be measured: give a prompt, a model and a K at least")
     if told := repeated([prompt.about.words for prompt in asked]):
-        warnings.warn(told, stacklevel=3)
+        warn_caller(told)
     kept = shelf(store)
     has = kind_of(kind)
     blocks = _chosen(blocks, kind)
@@ -161,6 +162,7 @@ def measure_many(
             named = model.weights.request.model
             facts = of_weights(model.weights, published([named]).get(named))
             facts |= {"model": model.name} if model.name else {}
+            facts |= {} if model.trained else {"trained": False, "training_tokens": 0.0}
             advance(facts["model"], done=0)
             found: dict[int, list[Row]] = {}
             failed: dict[int, Exception] = {}
@@ -173,6 +175,7 @@ def measure_many(
                         shared |= own_cells(prompt.about.fields, own)
                         at_ks = numbers(result, ks or (result.default_k,), definition, role, blocks)
                         shared |= how(result, definition, role)
+                        shared |= {} if model.module is None else {"id": _id_of_module(result)}
                         found[number] = [shared | of_k for of_k in at_ks]
                     except (InputError, ComputeError) as error:
                         failed[number] = error
@@ -181,10 +184,9 @@ def measure_many(
                         _require_pairs(blocks, result, str(facts["model"]))
                     advance(f"{facts['model']}: {prompt.about.words[:40]}")
             if has.has_k and {row["layers"] for of_one in found.values() for row in of_one} == {1}:
-                warnings.warn(
+                warn_caller(
                     f"{facts['model']} has one block, and coupling is of pairs of blocks: it has "
-                    "no score",
-                    stacklevel=3,
+                    "no score"
                 )
             rows += [row for number in sorted(found) for row in found[number]]
             for number in sorted(failed):
@@ -256,6 +258,12 @@ def _require_pairs(blocks: Blocks, result: Result, model: str) -> None:
         )
 
 
+def _id_of_module(result: Result) -> str:
+    """Two modules of one class are not one: what they compute with is in it, where it is known."""
+    content = str(result.identity.get("digest") or "")[:12]
+    return f"{OWN}{result.identity['name']}" + f"@{content}" * bool(content)
+
+
 def _every_k(k: Any) -> tuple[int | float, ...] | None:
     """Every K that is asked for, rising; None where none is said."""
     if k is None:
@@ -288,7 +296,7 @@ def _sized(model: Model, every_k: Sequence[int | float]) -> Model:
     if not fit or fit == tuple(every_k):  # where none fits, the measurement says so
         return model
     if width and max(every_k) > width:
-        warnings.warn(model.without(every_k, width), stacklevel=4)
+        warn_caller(model.without(every_k, width))
     return replace(model, k=max(fit))
 
 
@@ -299,7 +307,7 @@ def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception
         raise every_prompt_failed([*left_out.values()]) from next(iter(left_out.values()))
     for reason, (first, *others) in by_reason(left_out).items():
         more = f" (and {len(others)} more)" * bool(others)
-        warnings.warn(f"left out: {first}{more}: {reason}", stacklevel=4)
+        warn_caller(f"left out: {first}{more}: {reason}")
     found = set().union(*rows)
     known = (*MEASURED, *HOW, OF_SHARES)
     of_kind = [name for name in COLUMNS if name in found or name not in known]

@@ -1,12 +1,12 @@
 """Where the results of `measure_many` come from: this process, others here, or dask's workers."""
 
 import logging
-import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from coupling_core.analysis.scores import every_k_of
+from coupling_core.base.callers import warn_caller
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import KBeyondWidth, Request, usual_token
 from coupling_core.base.results import Result
@@ -85,7 +85,7 @@ def _of_module(
                 raise
             own["k"] = max(fit)
             if max(every_k) > error.width:
-                warnings.warn(model.without(every_k, error.width), stacklevel=2)
+                warn_caller(model.without(every_k, error.width))
             return at(prompt, own)
 
     def at(prompt: Asked, own: Mapping[str, int]) -> Result:

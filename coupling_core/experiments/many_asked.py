@@ -2,18 +2,18 @@
 
 import math
 import os
-import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from coupling_core.base.callers import warn_caller
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_MODEL, OWN, Request
 from coupling_core.experiments.sweeps.plan import Weights, family_of, told_apart
 from coupling_core.measuring.asked import is_named, prompt_of
-from coupling_core.sources.prompts import Prompt, read_file
+from coupling_core.sources.prompts import Prompt, known_names, read_file
 from coupling_core.sources.resolved import resolve
 from coupling_core.sources.suites import checkpoint_of
 
@@ -32,8 +32,8 @@ else:
     Prompts = Models = Any
 
 _OF_MODELS = ("model", "revision", "untrained", "dtype", "quantize", "stack")
-_OF_MODULES = ("model", "variant", "tokenizer")
-_KNOWN = {*_OF_MODELS, *_OF_MODULES}
+_OF_MODULES = ("model", "variant", "tokenizer", "trained")
+_KNOWN = {*_OF_MODELS, *_OF_MODULES} - {"trained"}  # which people call a model
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Model:
     """A model of the table: its name there, what is known of it, and the module of one's own.
 
     What was done to the module, in the user's words, is its `variant`; its `tokenizer` is None
-    where it shares that of all. Its `k` is the largest that is asked of it, where that is not the
-    one asked of all.
+    where it shares that of all. It is not `trained` where its user says so. Its `k` is the largest
+    that is asked of it, where that is not the one asked of all.
     """
 
     name: str
@@ -58,6 +58,7 @@ class Model:
     module: Any = None
     variant: str = ""
     tokenizer: Any = None
+    trained: bool = True
     k: int | None = None
 
     def without(self, every_k: Sequence[int | float], width: int) -> str:
@@ -75,7 +76,9 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
     """
     if isinstance(prompts, str | os.PathLike):
         path = Path(prompts)
-        if not path.exists() and isinstance(prompts, os.PathLike):
+        has_ending = path.suffix.lower() in (".csv", ".jsonl", ".txt")
+        is_file = isinstance(prompts, os.PathLike) or has_ending
+        if not path.exists() and is_file:
             raise InputError(f"the prompts' file {path} is not there")
         if not path.exists():
             raise InputError(
@@ -93,7 +96,7 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
             "or of mappings with a 'prompt', a frame with a column 'prompt', or a file's path"
         )
     for number, record in enumerate(records, 1):
-        about = dict(record) if isinstance(record, Mapping) else {"prompt": record}
+        about = known_names(record) if isinstance(record, Mapping) else {"prompt": record}
         about = {name: None if _is_missing(value) else value for name, value in about.items()}
         if isinstance(category := about.get("category"), int | float):
             about["category"] = str(category)  # as a file has it
@@ -168,10 +171,9 @@ def _once(every: Iterable[Model]) -> list[Model]:
     found: list[Model] = []
     for model in every:
         if model.module is None and model in found:
-            warnings.warn(
+            warn_caller(
                 f"{model.name or model.weights.title} comes more than once among the models: it is "
-                "measured once",
-                stacklevel=4,
+                "measured once"
             )
         else:
             found.append(model)
@@ -206,13 +208,15 @@ def _module(name: str, module: Any, seen: Counter[str], said: Mapping[str, Any])
 
     if unknown := said.keys() - {*_OF_MODULES}:
         raise _none_of(unknown, _OF_MODULES, "that is a module of your own")
-    variant = str(said.get("variant", ""))
+    variant, trained = str(said.get("variant", "")), said.get("trained", True)
+    if not isinstance(trained, bool):
+        raise InputError(f"trained is True or False of a module, and {trained!r} came")
     title = class_name(module) + f" ({variant})" * bool(variant)
     seen[title] += 1
     title += f" {seen[title]}" * (seen[title] > 1)  # modules of one class are numbered
     request = Request("-", model=OWN + title)
     weights = Weights(request, {"name": title}, family=name or title)
-    return Model(name, weights, module, variant, said.get("tokenizer"))
+    return Model(name, weights, module, variant, said.get("tokenizer"), trained)
 
 
 def _none_of(unknown: Collection[str], known: Sequence[str], of: str) -> InputError:

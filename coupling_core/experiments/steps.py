@@ -3,7 +3,6 @@
 The command line and the pages say themselves what is missing; here it is a warning.
 """
 
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,6 +10,7 @@ from numbers import Integral
 from typing import Any
 
 from coupling_core.analysis.by_step import Course, doubt, steps_told
+from coupling_core.base.callers import warn_caller
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import FinalNorm, Request
@@ -83,7 +83,7 @@ def measure_steps(
     wanted = run.steps if steps is None else _listed(run, steps)
     kept = _kept(store)
     if run.caution:
-        warnings.warn(f"{run.name}: {run.caution}", stacklevel=3)
+        warn_caller(f"{run.name}: {run.caution}")
     course = stored_steps.collect(run, request, kept, wanted, spectra=spectra)
     with telling(len(course.missing), shown=progress, of="step") as advance, Borrower() as borrower:
 
@@ -99,10 +99,10 @@ def measure_steps(
             measure if keep else borrower,
             None if device is None else str(device),
             watching=watching,
-            warn=lambda why: warnings.warn(why, stacklevel=5),
+            warn=warn_caller,
         )
     if why := doubt(course):
-        warnings.warn(f"{run.name}: {why}", stacklevel=3)
+        warn_caller(f"{run.name}: {why}")
     return _seen(course)
 
 
@@ -140,10 +140,9 @@ def collect(
     asked = request if isinstance(request, Request) else Request(prompt_of(request))
     course = stored_steps.collect(run, asked, _kept(store), chosen, spectra=spectra)
     if missing := course.missing:
-        warnings.warn(
+        warn_caller(
             f"of the {len(course.steps)} steps of {run.name} asked for, {len(missing)} are not "
-            f"stored in full ({steps_told(missing)}): measure_steps(...) measures them",
-            stacklevel=3,
+            f"stored in full ({steps_told(missing)}): measure_steps(...) measures them"
         )
     return _seen(course)
 

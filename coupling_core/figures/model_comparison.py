@@ -1,17 +1,23 @@
 """Two models over the same prompts: how far apart they are at each."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 
 from coupling_core.analysis.model_comparison import ModelComparison
 from coupling_core.analysis.scores import Interval
-from coupling_core.base.units import NO_CATEGORY
+from coupling_core.base.units import NO_CATEGORY, interval_told, rounded
+from coupling_core.figures import style
 from coupling_core.figures.over_prompts import prompt_strip
 
 
 def _named(category: object) -> str:
     """What a category is called; an empty cell is none."""
-    return str(category) if category == category and category not in ("", None) else NO_CATEGORY
+    if category != category or category in ("", None):
+        return NO_CATEGORY
+    return f"{category:g}" if isinstance(category, float) else str(category)
 
 
 def prompt_differences(found: ModelComparison, by: str = "category") -> go.Figure:
@@ -31,7 +37,7 @@ def prompt_differences(found: ModelComparison, by: str = "category") -> go.Figur
     over = Interval(
         found.difference, float(np.median(table.difference)), found.low, found.high, found.n
     )
-    return prompt_strip(
+    figure = prompt_strip(
         dict(zip(places, table.difference.astype(float), strict=True)),
         dict(zip(places, map(str, table.prompt), strict=True)),
         over,
@@ -40,5 +46,26 @@ def prompt_differences(found: ModelComparison, by: str = "category") -> go.Figur
         chance=0,
         zero="no difference",
         name="prompts of both",
+        mean="mean difference",
         groups=dict(zip(places, map(_named, found.own.get(by, ())), strict=False)),
     )
+    figure.layout.meta["caption"] += _of_groups(found, by)
+    return figure
+
+
+def _of_groups(found: ModelComparison, by: str) -> str:
+    """What is sure of each group that has a colour, in a sentence."""
+    if by not in found.own or not 1 < len({*map(_named, found.own[by])}) <= len(style.CATEGORIES):
+        return ""
+    told = [
+        f"{_named(of[by])} {rounded(of['difference'], 3)} ({_sure(of)})"
+        for of in found.means_by(by).to_dict("records")
+    ]
+    return f" Of each alone: {'; '.join(told)}."
+
+
+def _sure(of: Mapping[Any, Any]) -> str:
+    if not np.isfinite(of["low"]):
+        return f"no interval: n = {of['n']}"
+    low, high = interval_told(of["low"], of["high"])
+    return f"95\u00a0%: {low} to {high}, n = {of['n']}"

@@ -4,13 +4,14 @@ import html
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from coupling_core.analysis.graph import scores_graph
 from coupling_core.analysis.over_prompts import OfPrompt, mean_scores, source, whose
+from coupling_core.analysis.over_prompts import mean_graph as graph_over_prompts
 from coupling_core.analysis.over_prompts import prompts as counted
 from coupling_core.analysis.path_curves import curve_over_prompts
 from coupling_core.analysis.scores import Interval
@@ -20,6 +21,8 @@ from coupling_core.figures import style, words
 from coupling_core.figures.graph import graph_of
 from coupling_core.figures.graph_words import graph_summary
 from coupling_core.figures.scores import fill
+
+Of = TypeVar("Of")
 
 HEIGHT = 360
 DOT = 9
@@ -96,9 +99,7 @@ def mean_graph(
         InputError: where the threshold is out of range.
     """
     found, view = mean_scores([part.scores for part in parts]), _view(parts)
-    about: dict[str, str | float] = {"model": parts[0].model, "prompts": len(parts), "K": view.k}
-    about["final_norm"] = parts[0].final_norm
-    drawn = scores_graph(found, parts[0].n_blocks, about, corrected=corrected, threshold=threshold)
+    drawn = graph_over_prompts(parts, corrected=corrected, threshold=threshold)
     return graph_of(
         drawn,
         found,
@@ -134,6 +135,8 @@ def prompt_strip(
     name: str = "prompts",
     zero: str = "chance",
     groups: Mapping[int, str] | None = None,
+    mean: str = "mean",
+    one: str = "prompt",
 ) -> go.Figure:
     """Where each prompt stands: a dot a prompt, in the order of their numbers.
 
@@ -153,6 +156,8 @@ def prompt_strip(
         zero: what `chance` is.
         groups: the group of each prompt, such as its category, by the same numbers. From two on,
             and up to as many as there are colours, each has its own.
+        mean: what the mean of a group's numbers is called.
+        one: what stands before the number of a prompt: "line" where they are those of a file.
 
     Returns:
         a figure with the shapes "interval" and "mean" and a trace called `name`, or one for each
@@ -167,11 +172,13 @@ def prompt_strip(
     drawn = np.concatenate([values, ends[np.isfinite(ends)]])
     digits = _digits(values)
     grouped = _grouped(order, groups or {})
+    every = dict.fromkeys((groups or {}).values(), ())
     figure = style.new_figure(
-        _strip_alt(order, values, over, title) + f" Beside them: {other}." * bool(beside),
+        _strip_alt(order, values, over, title, one) + f" Beside them: {other}." * bool(beside),
         _strip_caption(len(order), len(numbers) - len(order), over, chance, zero)
         + f" The other dotted line is chance of the {other} model: {rounded(other_chance or 0)}."
-        * (other_chance is not None),
+        * (other_chance is not None)
+        + _of_groups(every, "colour is of"),
         {**origin, "on_page": "A click on a dot shows its prompt below."},
         height=HEIGHT,
         xaxis=style.axis(
@@ -198,7 +205,9 @@ def prompt_strip(
             layer="below",
             **box,
         )
-    figure.add_vline(over.mean, line={"color": style.ACCENT, "width": 1.5}, name="mean")
+    figure.add_vline(
+        over.mean, line={"color": style.ACCENT, "width": 1.5}, name="mean", layer="between"
+    )
     if chance is not None:
         figure.add_vline(chance, line=style.DOTTED, name="chance")
     if other_chance is not None:
@@ -206,9 +215,10 @@ def prompt_strip(
     if beside:
         figure.add_trace(_rings(order, also, other))
     for color, (group, places) in zip(style.CATEGORIES, grouped.items(), strict=False):
-        mean = rounded(float(values[places].mean()), digits)
-        called = f"{group}: mean {mean}" if group else name
-        figure.add_trace(_dots(order, values, texts, called, color, places))
+        of_group = rounded(float(values[places].mean()), digits)
+        called = f"{group}: {mean} {of_group} (n = {len(places)})"
+        called = called if group else name
+        figure.add_trace(_dots(order, values, texts, called, color, places, one))
     if selected in order:
         figure.add_trace(_chosen(order.index(selected), values))
     return figure
@@ -240,7 +250,7 @@ def _grouped(order: Sequence[int], groups: Mapping[int, str]) -> dict[str, list[
     there are colours.
     """
     found: dict[str, list[int]] = {groups[number]: [] for number in groups if number in order}
-    if not 1 < len(found) <= len(style.CATEGORIES) or any(one not in groups for one in order):
+    if not _drawn_groups(found) or any(one not in groups for one in order):
         return {"": list(range(len(order)))}
     for at, number in enumerate(order):
         found[groups[number]].append(at)
@@ -254,6 +264,7 @@ def _dots(
     name: str,
     color: str,
     places: Sequence[int],
+    one: str,
 ) -> go.Scatter:
     """The dots at some places of the order, from 0."""
     return go.Scatter(
@@ -263,7 +274,7 @@ def _dots(
         mode="markers",
         marker={"color": color, "size": DOT, "opacity": 0.85},
         text=[
-            f"prompt {order[at]}: {rounded(values[at])}<br>{_wrapped(texts[order[at]])}"
+            f"{one} {order[at]}: {rounded(values[at])}<br>{_wrapped(texts[order[at]])}"
             for at in places
         ],
         hovertemplate="%{text}<extra></extra>",
@@ -304,6 +315,7 @@ def by_depth_over_prompts(
     log: bool = False,
     normed: bool = False,
     selected: tuple[int, Float[np.ndarray, " depth"]] | None = None,
+    groups: Mapping[str, Float[np.ndarray, "_ depth"]] | None = None,
 ) -> go.Figure:
     """A number of paths by depth: the mean over prompts of the median of each prompt's tokens.
 
@@ -316,10 +328,12 @@ def by_depth_over_prompts(
         log: whether the axis is logarithmic.
         normed: whether the last block has the final norm in it, and the number with it.
         selected: the number of a prompt, and its curve, which is drawn too.
+        groups: the medians of the prompts of each group, such as a category. Up to as many groups
+            as there are colours have a line each.
 
     Returns:
-        a figure with the traces "middle 80 % of the prompts", "mean over prompts" and, where one
-        is selected, its own.
+        a figure with the traces "middle 80 % of the prompts", "mean over prompts", the mean of each
+        group and, where one is selected, its own.
     """
     at = np.arange(first, first + curves.shape[1])
     mean, low, high, _ = curve_over_prompts(curves)
@@ -329,8 +343,8 @@ def by_depth_over_prompts(
         "the middle 80\u00a0% of the prompts.",
         f"The line is the mean over {counted(len(curves))} of the median of each prompt's tokens; "
         "the band holds the middle 80\u00a0% of the prompts."
-        + " The last step has the final norm in it, whose rescaling counts too."
-        * normed,
+        + " The last step has the final norm in it, whose rescaling counts too." * normed
+        + _of_groups(groups or {}, "thinner line is the mean over"),
         origin,
         height=HEIGHT,
         xaxis={"title": {"text": depth}},
@@ -346,10 +360,28 @@ def by_depth_over_prompts(
     )
     figure.add_trace(band)
     figure.add_trace(style.line(at, mean, "mean over prompts", style.ACCENT, 2.5))
+    for color, (group, of) in zip(style.CATEGORIES, _drawn_groups(groups or {}), strict=False):
+        called = f"{group}: mean over {counted(len(of))}"
+        figure.add_trace(style.line(at, curve_over_prompts(of).mean, called, color, 1.5))
     if selected:
         number, curve = selected
         figure.add_trace(style.line(at, curve, f"prompt {number}", style.CATEGORIES[0]))
     return figure
+
+
+def _drawn_groups(groups: Mapping[str, Of]) -> list[tuple[str, Of]]:
+    """The groups, where there are several, and no more than colours."""
+    return [*groups.items()] if 1 < len(groups) <= len(style.CATEGORIES) else []
+
+
+def _of_groups(groups: Mapping[str, object], what: str) -> str:
+    """What is said of groups: what is of each, or that they are too many to be drawn."""
+    if len(groups) < 2:
+        return ""
+    if _drawn_groups(groups):
+        return f" Each {what} one group of prompts."
+    most = len(style.CATEGORIES)
+    return f" The prompts are of {len(groups)} groups, and more than {most} have no colours."
 
 
 def _view(parts: Sequence[OfPrompt]) -> View:
@@ -377,13 +409,17 @@ def _span(values: Float[np.ndarray, " prompt"], chance: float | None) -> list[fl
 
 
 def _strip_alt(
-    order: Sequence[int], values: Float[np.ndarray, " prompt"], over: Interval, title: str
+    order: Sequence[int],
+    values: Float[np.ndarray, " prompt"],
+    over: Interval,
+    title: str,
+    one: str,
 ) -> str:
     if not order:
         return f"{title}: no prompt has a number."
     return (
         f"{title} of {counted(len(order))}, a dot each: mean {rounded(over.mean)}, from "
-        f"{rounded(float(values[0]))} (prompt {order[0]}) to {rounded(float(values[-1]))} (prompt "
+        f"{rounded(float(values[0]))} ({one} {order[0]}) to {rounded(float(values[-1]))} ({one} "
         f"{order[-1]})."
     )
 

@@ -42,7 +42,7 @@ def test_prompts_without_the_column_are_a_group_too():
 
 @pytest.mark.parametrize(
     ("columns", "by", "told"),
-    [({}, "subject", "lacks the columns subject"), ({}, ["topic", "x"], "lacks the columns x")],
+    [({}, "subject", "lacks the column subject"), ({}, ["topic", "x"], "lacks the column x")],
 )
 def test_a_column_that_is_none_is_told(columns, by, told):
     with pytest.raises(InputError, match=told):
@@ -78,7 +78,7 @@ def test_any_column_of_numbers_has_means_and_a_pair_of_models_is_compared_by_it(
 def test_what_makes_no_groups_is_told():
     with pytest.raises(InputError, match="the column topic makes no groups"):
         means_by(table(topic=[[1], [2], [1], [2]]), "topic")
-    with pytest.raises(InputError, match=r"lacks the columns topik .did you mean 'topic'"):
+    with pytest.raises(InputError, match=r"lacks the column topik .did you mean 'topic'"):
         means_by(table(), "topik")
 
 

@@ -51,6 +51,8 @@ STOP, WORD = TokenMeasured(".", 5, 5), TokenMeasured("mat", 7, 7)
         ),
         ([STOP] * 2 + [WORD] * 2, "the last token of each prompt"),
         ([STOP] * 2, "the last token of each prompt"),
+        ([TokenMeasured("a", 3, 3, asked=3)], "token 3 of each prompt"),
+        ([TokenMeasured("a", 3, 3, asked=-1)], "the last token of each prompt"),
         ([TokenMeasured("a", 3, 5), WORD, STOP], "one token of each prompt"),
         ([TokenMeasured("a", 3, 5), TokenMeasured("b", 3, 9)], "token 3 of each prompt"),
         (

@@ -177,7 +177,8 @@ def test_two_models_in_one_row():
     (dots,) = found.plot().figure.data
     assert dots.x.tolist() == pytest.approx([0.2, 0.3])
     shapes = [shape.name for shape in found.plot().figure.layout.shapes]
-    assert shapes == ["mean", "chance"]  # and no interval: two prompts are too few
+    assert shapes == ["interval", "mean", "chance"]
+    assert "no p, and wide: of 2 prompts" in found.verdict
 
 
 def test_floors_whose_error_nobody_knows_say_no_number():

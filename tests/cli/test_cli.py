@@ -531,7 +531,7 @@ def test_one_prompt_that_fails_does_not_lose_the_others(depth, tmp_path, folder)
     status, out, err = depth("--prompts", path, "--json")
     said = json.loads(out)
     assert status == 0
-    assert "warning: line 2 is left out: the prompt has" in err
+    assert "error: line 2 is left out: the prompt has" in err
     assert [p["line"] for p in said["prompts"]] == [1, 3]
     assert [f["line"] for f in said["failed"]] == [2]
     assert said["n"] == 2
@@ -542,8 +542,8 @@ def test_prompts_that_all_fail_are_an_error(depth, tmp_path):
     path.write_text(f"{'x ' * 65}\n{'y ' * 65}\n")
     status, out, err = depth("--prompts", path)
     assert (status, out) == (2, "")
-    assert [line.split(":")[0] for line in err.splitlines()] == ["warning", "error"]
-    assert err.splitlines()[-1].startswith("error: the prompt has ")
+    assert [line.split(":")[0] for line in err.splitlines()] == ["error"]
+    assert err.startswith("error: the prompt has ")
 
 
 def test_a_model_out_of_reach_is_told_once(run, listed):

@@ -32,6 +32,7 @@ from coupling_core.base import pace
 from coupling_core.base.cores import cores
 from coupling_core.base.units import about
 from coupling_core.cli.rows import mean_of_each
+from coupling_core.kinds.perturbation import command as perturbation
 from coupling_core.kinds.tokens import export as tokens_export
 from coupling_core.kinds.trajectory import export as trajectory_export
 from coupling_core.measuring import many
@@ -254,6 +255,58 @@ def test_numbers_of_the_curves_are_in_json_and_in_files_of_arrays(run, folder, l
         assert told[called]["n"] == np.isfinite(wanted).sum(0).tolist()
 
 
+def test_curves_of_categories_are_drawn_and_told(monkeypatch, run, folder, tmp_path):
+    listed = tmp_path / "own.csv"
+    pairs = list(zip(PROMPTS, ("odd", "even", "odd"), strict=True))
+    listed.write_text("prompt,Category\n" + "".join(f"{p}, {t} \n" for p, t in pairs))
+    asked = ("trajectory", "--model", folder, "--prompts", listed)
+    figure = drawn(monkeypatch, run, *asked, "--figure", "growth")
+    assert (
+        "Each thinner line is the mean over one group of prompts." in figure.layout.meta["caption"]
+    )
+    lines = {trace.name: np.array(trace.y, dtype=float) for trace in figure.data}
+    told = json.loads(run(*asked, "--json")[1])["by_depth"]["growth"]["by_category"]
+    each = [measure(Request(p, model=str(folder), kind="trajectory")) for p in PROMPTS]
+    curves = [np.median(CURVES["growth"].values(one), axis=1) for one in each]
+    for category, of, called in (
+        ("odd", (0, 2), "odd: mean over 2 prompts"),
+        ("even", (1,), "even: mean over 1 prompt"),
+    ):
+        wanted = np.mean([curves[at] for at in of], axis=0)
+        np.testing.assert_allclose(lines[called], wanted, rtol=1e-5)
+        np.testing.assert_allclose(told[category]["mean"], wanted, rtol=1e-5)
+    status, _, err = run(*asked, "--out", tmp_path / "paths.npz")
+    assert status == 0, err
+    assert np.load(tmp_path / "paths.npz")["category"].tolist() == ["odd", "even", "odd"]
+
+
+def test_the_graph_of_the_means_is_in_json(run, folder, listed):
+    asked = ("graph", "--model", folder, "--prompts", listed, "--k", 4, "--threshold", 0.0)
+    found = json.loads(run(*asked, "--json")[1])["mean_graph"]
+    each = [measure(Request(p, model=str(folder), k=4)).scores(k=4).corrected for p in PROMPTS]
+    mean = np.mean(each, axis=0)
+    weight = (mean + mean.T) / 2
+    wanted = {
+        (i + 1, j + 1): weight[i, j]
+        for i, j in zip(*np.triu_indices(len(mean), 1), strict=True)
+        if weight[i, j] >= 0
+    }
+    edges = {(edge["block"], edge["basis"]): edge["weight"] for edge in found["edges"]}
+    assert edges == pytest.approx(wanted, rel=1e-4)
+    assert f"mean graph  {len(wanted)} of {found['pairs']} pairs at 0 or more" in run(*asked)[1]
+
+
+def test_an_interval_beyond_what_a_number_can_be_is_told(monkeypatch, run, folder, listed):
+    of_figures = perturbation._OF_MANY
+    asked = ("perturbation", "--model", folder, "--prompts", listed)
+    high = json.loads(run(*asked, "--json")[1])["over_prompts"]["cosine"]["high"]
+    caption = drawn(monkeypatch, run, *asked).layout.meta["caption"]
+    assert ("The interval goes beyond 1, which no number" in caption) == (high > 1)
+    monkeypatch.setitem(of_figures, "cosine", of_figures["cosine"]._replace(most=-1.0))
+    caption = drawn(monkeypatch, run, *asked).layout.meta["caption"]
+    assert "The interval goes beyond -1, which no number of a prompt does." in caption
+
+
 def test_dots_of_categories_have_their_colours(monkeypatch, run, folder, tmp_path):
     listed = tmp_path / "own.csv"
     pairs = zip(PROMPTS, ("odd", "even", "odd"), strict=True)
@@ -263,7 +316,11 @@ def test_dots_of_categories_have_their_colours(monkeypatch, run, folder, tmp_pat
     told = json.loads(out)
     means = {name: of["departure"]["mean"] for name, of in told["by_category"].items()}
     dots = {trace.name: trace for trace in figure.data}
-    assert list(dots) == [f"{name}: mean {mean:.3f}" for name, mean in means.items()]
+    n = {name: of["departure"]["n"] for name, of in told["by_category"].items()}
+    assert list(dots) == [
+        f"{name}: mean {mean:.3f} (n = {n[name]})" for name, mean in means.items()
+    ]
+    assert all(text.startswith(("line 2:", "line 4:")) for text in dots[next(iter(dots))].text)
     assert len({trace.marker.color for trace in figure.data}) == 2
     lines = {row["line"]: row["mean"]["departure"] for row in told["prompts"]}
     for trace in figure.data:
@@ -542,16 +599,20 @@ def test_a_k_beyond_the_width_is_told_in_a_line(run, folder, listed, command):
     assert (status, "Traceback" in err) == (2, False), err
     told = "K must lie in 1..32 (the model's width), and 33 came"
     assert err.splitlines()[-1] == f"error: {told}"
-    assert err.count(told) == 2  # once for the first line that is left out
+    assert err.count(told) == 1
 
 
 def test_a_reason_is_told_once_for_all_lines_that_have_it(run, folder, tmp_path):
     listed = tmp_path / "prompts.txt"
     listed.write_text("\n".join(["The cat", "The cat sat on the mat", "A dog", "Two"]))
-    status, _, err = run("depth", "--model", folder, "--prompts", listed, "--token", 3)
-    assert status == 0
-    assert "warning: line 1 is left out: token 3 is out of range: this prompt has tokens" in err
-    assert "warning: line 3 is left out for the reason of line 1" in err
+    asked = ("depth", "--model", folder, "--prompts", listed, "--token", 3)
+    for how in ((), ("--quiet",)):
+        status, _, err = run(*asked, *how)
+        assert status == 0
+        left_out = [line for line in err.splitlines() if "left out" in line]
+        told = "left out: token 3 is out of range: this prompt has tokens 1..2"
+        assert left_out[0].startswith(f"error: lines 1, 3 are {told}"), err
+        assert len(left_out) == 1
 
 
 def test_ctrl_c_says_how_many_are_stored_and_the_same_command_goes_on(

@@ -14,6 +14,7 @@ from coupling_core.cli.commands import app
 
 EXCEPTIONS = {
     ("--figure", "choices and default"): "each command draws figures of its own",
+    ("--figure", "help"): "each command says which it draws of many prompts",
     ("--out", "help"): "each command says which endings it writes",
     (
         "--token",

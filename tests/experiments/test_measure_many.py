@@ -29,7 +29,7 @@ from coupling_core import (
     score_pairs,
     wrap,
 )
-from coupling_core.analysis.scores import means
+from coupling_core.analysis.scores import mean_interval, means
 from coupling_core.base.records import HOW
 from coupling_core.experiments.sweeps import read_table, write_table
 from coupling_core.experiments.sweeps.table import COLUMNS, MEASURED, OF_ONE_KIND
@@ -262,7 +262,8 @@ def test_a_prompt_that_fails_is_left_out_and_told(own):
     ("prompts", "models", "words"),
     [
         ([], ["minilm-l6"], "nothing is to be measured"),
-        ("no/such/file.csv", ["minilm-l6"], "is no file's path: expected a list of texts"),
+        ("no/such/file.csv", ["minilm-l6"], "prompts' file no/such/file.csv is not there"),
+        ("no such file", ["minilm-l6"], "is no file's path: expected a list of texts"),
         ([{"text": "a"}], ["minilm-l6"], "prompt 1 of those that came has no 'prompt', but text"),
         ([{"prompt": " "}], ["minilm-l6"], "prompt 1 of those that came is empty or missing"),
         (pd.DataFrame({"prompt": ["a", None]}), ["minilm-l6"], "prompt 2 .* in a frame by dropna"),
@@ -322,7 +323,7 @@ def test_models_of_two_widths_are_compared_at_a_share_of_each():
         compare_models(table.replace({"k": {8: 12}}), "a", "b", k=0.15)
     with pytest.raises(InputError, match="no model of the table was measured at K = 0\\.5"):
         compare_models(table, "a", "b", k=0.5)
-    with pytest.raises(InputError, match="lacks the columns width"):
+    with pytest.raises(InputError, match="lacks the column width"):
         compare_models(planted(), "a", "b", k=0.1)
     most = compare_models(planted().assign(width=10), "a", "b", k=0.8)
     assert "K = 8 is 80\u00a0% of the narrower" in most.verdict
@@ -478,7 +479,7 @@ def test_only_prompts_of_both_count():
     table = table[~((table["model"] == "b") & (table["prompt"] == "prompt 5"))]
     found = compare_models(table, "a", "b")
     assert (found.n, found.without, found.enough) == (6, 2, False)
-    few = compare_models(planted(4), "a", "b")
+    few = compare_models(planted(1), "a", "b")
     assert np.isnan([few.low, few.high, few.p]).all()
     assert "at least 5 prompts" in few.reason
     assert few.reason in str(few)
@@ -643,7 +644,9 @@ def test_what_cannot_be_compared_of_a_model_is_refused(own, said, why):
     with pytest.raises(InputError, match=why):
         inspect.unwrap(compare_models)(pd.concat(tables), "3-4", "1-2", **said)
     both = pd.concat([*tables, tables[0].assign(model="b")])
-    with pytest.raises(InputError, match=r"several models \(a, b\), and two blocks of one are"):
+    with pytest.raises(
+        InputError, match=r"several models \(a, b\), and two values of its blocks are"
+    ):
         compare_models(both, "3-4", "1-2", column="blocks")
     with pytest.raises(InputError, match="no column 'kind' of their own: they have tokens, with"):
         compare_models(pd.concat(tables), "3-4", "1-2", column="blocks").means_by("kind")
@@ -683,8 +686,100 @@ def test_an_empty_cell_of_a_column_is_a_group_of_its_own():
         "two": 2,
     }
     assert {"topic", "size"} <= set(found.by_prompt())
-    with pytest.raises(InputError, match="one column makes the groups"):
-        inspect.unwrap(found.means_by.__func__)(found, ["topic"])
+    both = found.means_by(["topic", "size"])
+    assert list(both.columns[:3]) == ["topic", "size", "n"]
+    assert both["n"].sum() == 6
+    for wrong in (3, [3], []):
+        with pytest.raises(InputError, match="a column makes the groups"):
+            inspect.unwrap(found.means_by.__func__)(found, wrong)
+
+
+def test_a_few_prompts_have_an_interval_and_no_p():
+    table = planted(3).assign(topic=list("xxy") * 2)
+    found = compare_models(table, "a", "b")
+    of = mean_interval(np.array(found.of_a) - np.array(found.of_b))
+    assert (found.low, found.high) == pytest.approx((of.low, of.high))
+    assert np.isnan(found.p)
+    assert re.search(
+        r"95\u00a0%: -?0\.\d+ to 0\.\d+, no p, and wide: of 3 prompts\)", found.verdict
+    )
+    groups = found.means_by("topic").set_index("topic")
+    assert np.isfinite(groups.low["x"])
+    assert np.isnan(groups.low["y"])
+    caption = found.plot(by="topic").figure.layout.meta["caption"]
+    assert re.search(r"Of each alone: x .*, n = 2\); y .*\(no interval: n = 1\)\.", caption)
+
+
+def test_two_modules_of_one_class_are_told_apart(own, tmp_path):
+    store = tmp_path / "store"
+    one = asked(TEXTS, own, k=4, store=store, blocks="1-2")
+    other = asked(TEXTS, tiny.model("gpt2", seed=2), k=4, store=store, blocks="3-4")
+    assert one["model"][0] == other["model"][0]
+    assert one["id"].nunique() == 1
+    assert one["id"][0] != other["id"][0]
+    both = pd.concat([one, other])
+    with pytest.raises(InputError, match="'GPT2LMHeadModel' are of several models, with the id"):
+        compare_models(both, "1-2", "3-4", column="blocks")
+    mixed = both.assign(blocks="all")
+    with pytest.warns(UserWarning, match="3 of the prompts have several measurements in one group"):
+        means_by(mixed, "kind")
+    named = mixed.assign(model=["one"] * len(one) + ["other"] * len(other))
+    assert compare_models(named, "one", "other").n == 3
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*several measurements")
+        means_by(named, "kind")
+        means_by(both, "kind")
+
+
+def test_several_measurements_that_nothing_keeps_are_told(own):
+    both = [asked(TEXTS, tiny.model("gpt2", seed=n), k=4, store=None) for n in (1, 2)]
+    with pytest.warns(UserWarning, match="3 of the prompts have several measurements in one group"):
+        means_by(pd.concat(both), "kind")
+
+
+def test_a_module_can_be_said_to_be_untrained(own):
+    models = {"t": own, "u": {"model": tiny.model("gpt2", seed=2), "trained": False}}
+    table = asked(TEXTS, models, k=4, store=None)
+    assert table.groupby("model")["trained"].first().to_dict() == {"t": True, "u": False}
+    assert compare_models(table, "t", "u").untrained == ("u",)
+    with pytest.raises(InputError, match="trained is True or False of a module, and 1 came"):
+        asked(TEXTS, {"u": {"model": own, "trained": 1}}, k=4, store=None)
+    assert asked(TEXTS, {"trained": own}, k=4, store=None)["model"].unique() == ["trained"]
+
+
+def test_what_is_unlike_of_two_is_told():
+    table = planted(6).assign(width=[64] * 6 + [16] * 6, layers=4)
+    found = compare_models(table, "a", "b")
+    assert found.widths == (64, 16)
+    told = "K = 8 is 12\u00a0% of the width of a (64) and 50\u00a0% of that of b (16): a share"
+    assert told in found.verdict
+    assert compare_models(table.assign(width=64), "a", "b").widths is None
+    blocks = table.assign(width=64, layers=6, blocks=["1-4"] * 6 + ["2-3"] * 6, model="m")
+    found = compare_models(blocks, "1-4", "2-3", column="blocks")
+    assert (found.spans, found.shared_blocks) == ((4, 2), 2)
+    assert "go over 4 and 2 blocks: scores change with the distance" in found.verdict
+    assert "2 blocks are in both, and the scores of their pairs with them" in found.verdict
+    apart = blocks.replace({"blocks": {"2-3": "5-6"}})
+    assert "in both" not in compare_models(apart, "1-4", "5-6", column="blocks").verdict
+    ways = table.assign(model="m", width=64, definition=["paper"] * 6 + ["alignment"] * 6)
+    found = compare_models(ways, "paper", "alignment", column="definition")
+    assert "Two definitions are two quantities" in found.verdict
+    assert found.to_pandas().untrained[0] == ""
+
+
+def test_a_file_that_is_not_there_is_no_prompt(own):
+    with pytest.raises(InputError, match=r"the prompts' file prmpts\.csv is not there"):
+        asked("prmpts.csv", own)
+
+
+def test_warnings_point_at_the_line_of_the_call(own):
+    for call in (
+        lambda: asked([TEXTS[0]] * 2, own, k=4, store=None),
+        lambda: means_by(planted(3), "kind"),
+    ):
+        with pytest.warns(UserWarning, match="prompts") as told:
+            call()
+        assert {one.filename for one in told} == {__file__}
 
 
 def test_rounding_is_no_difference():
@@ -821,7 +916,7 @@ def test_the_remedy_for_rows_that_differ_leaves_rows_of_both(own, name, other, t
 def test_rows_of_models_that_have_nothing_alike_are_to_be_measured_anew(own):
     one = asked(TEXTS, {"a": own}, k=4, store=None, blocks="1-2")
     other = asked(TEXTS, {"b": own}, k=4, store=None, blocks="3-4")
-    with pytest.raises(InputError, match="each has one of its own, so measure them with one"):
+    with pytest.raises(InputError, match="each has one of its own, so measure them alike in it"):
         compare_models(pd.concat([one, other]), "a", "b")
     every = asked(TEXTS, {"a": own, "b": own}, k=4, store=None)
     with pytest.raises(InputError, match=r"choose one, as table\[table\.blocks\.isna\(\)\] does"):
@@ -906,7 +1001,7 @@ def test_prompts_that_only_one_model_has_are_counted_in_the_sentence(own):
     table = asked(TEXTS, {"a": own, "b": own}, k=4, store=None)
     assert "left out" not in compare_models(table, "a", "b").verdict
     told = compare_models(table.iloc[1:], "a", "b").verdict
-    assert "(1 without a number in both is left out)" in told
+    assert "(1 that one of the two lacks, or without a number, is left out)" in told
 
 
 @pytest.mark.parametrize("k", [0, 1.5, -0.1, 8.5, "8", True, [4, 8.5], [4, 0.0]])

@@ -76,7 +76,7 @@ def test_groups_have_colours_of_their_own_in_the_rows_of_all() -> None:
     groups = {1: "late", 2: "early", 3: "late"}
     figure = figures.prompt_strip(NUMBERS, TEXTS, OVER, "Score", origin=ORIGIN, groups=groups)
     late, early = figure.data
-    assert (late.name, early.name) == ("late: mean 0.250", "early: mean 0.100")
+    assert (late.name, early.name) == ("late: mean 0.250 (n = 2)", "early: mean 0.100 (n = 1)")
     assert (late.customdata.ravel().tolist(), list(late.x)) == ([3, 1], [0.2, 0.3])
     assert (list(late.y), list(early.y)) == ([2, 3], [1])
     assert late.marker.color != early.marker.color
@@ -102,7 +102,10 @@ def test_the_axis_holds_the_interval_and_names_tell_means_apart() -> None:
     figure = figures.prompt_strip(numbers, TEXTS, over, "Cosine", origin=ORIGIN, groups=groups)
     low, high = figure.layout.xaxis.range
     assert low < over.low < over.high < high
-    assert [trace.name for trace in figure.data] == ["a: mean 0.999100", "b: mean 0.999600"]
+    assert [trace.name for trace in figure.data] == [
+        "a: mean 0.999100 (n = 1)",
+        "b: mean 0.999600 (n = 2)",
+    ]
 
 
 def test_more_groups_than_colours_are_of_one_colour() -> None:

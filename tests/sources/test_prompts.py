@@ -829,3 +829,31 @@ def test_a_part_of_parquet_is_not_unpacked_that_would_fill_the_memory(
     pq.write_table(one, tmp_path / "main" / "test.parquet", compression="zstd")
     with pytest.raises(InputError, match=r"its rows take more than 1\.0 MB"):
         load(PromptSource(dataset="gsm8k", folder=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("ending", "text"),
+    [
+        (".csv", "Prompt, Category ,Difficulty\nOne, x ,2\n"),
+        (".jsonl", '{"PROMPT": "One", "Category": " x ", "difficulty ": 2}\n'),
+    ],
+)
+def test_names_of_columns_are_known_however_they_are_written(tmp_path, ending, text):
+    path = tmp_path / f"own{ending}"
+    path.write_text(text)
+    (found,) = read_file(path)
+    assert (found.text, found.category, found.difficulty, found.fields) == ("One", "x", 2.0, {})
+
+
+def test_two_columns_of_one_name_are_left_as_they_are(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("prompt,category,Category\nOne,x,y\n")
+    (found,) = read_file(path)
+    assert (found.category, found.fields) == ("x", {"Category": "y"})
+
+
+def test_a_table_with_semicolons_is_told(tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("prompt;category\nOne;x\n")
+    with pytest.raises(InputError, match="prompt;category came: its columns are parted by commas"):
+        read_file(path)

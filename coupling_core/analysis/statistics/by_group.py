@@ -1,6 +1,5 @@
 """Means of a table of many prompts by what they are of, such as their category."""
 
-import warnings
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -13,6 +12,7 @@ from coupling_core.analysis.statistics.means import (
     require_measure,
     uncertified,
 )
+from coupling_core.base.callers import warn_caller
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, OF_GRAPHS, OF_SHARES, OVER_TOKENS
@@ -28,8 +28,9 @@ def means_by(
 ) -> pd.DataFrame:
     """Mean over the prompts of each group of a table, with its 95 % interval by Student's t.
 
-    Models, kinds, K, definitions, roles, tokens, final norms, blocks, thresholds of graphs and the
-    tokens that effects are averaged over are kept apart whether or not they are named.
+    Models, by their names, and kinds, K, definitions, roles, tokens, final norms, blocks,
+    thresholds of graphs and the tokens that effects are averaged over are kept apart whether or not
+    they are named.
 
     Args:
         table: of `measure_many` or of a sweep: a row for each model, prompt and K.
@@ -51,7 +52,8 @@ def means_by(
             makes no groups, or the measure has no numbers.
 
     Warns:
-        UserWarning: where rows come more than once, as of two tables that were joined, and where
+        UserWarning: where rows come more than once, as of two tables that were joined; where one
+            group has several measurements of a prompt, as of two models of one name; and where
             groups have two to four prompts, whose intervals are wide.
     """
     if not isinstance(by, Iterable):
@@ -100,10 +102,9 @@ def _warn_of_few(groups: pd.DataFrame) -> None:
     """Say of how many groups the interval bears no claim."""
     few = int((groups["n"] < MIN_NUMBERS).sum())
     if groups["n"].between(2, MIN_NUMBERS - 1).any():
-        warnings.warn(
+        warn_caller(
             f"{few} of {counted(len(groups), 'group')} {'has' if few == 1 else 'have'} fewer than "
-            f"{MIN_NUMBERS} prompts: an interval of so few is wide, and nothing is claimed of it",
-            stacklevel=4,
+            f"{MIN_NUMBERS} prompts: an interval of so few is wide, and nothing is claimed of it"
         )
 
 
@@ -111,15 +112,31 @@ def _warn_of_repeated(table: pd.DataFrame, apart: Sequence[str]) -> None:
     """Say of a measurement that has several rows: an interval over them is too narrow."""
     if "key" not in table:
         return
+    _warn_of_mixed(table, apart)
     of = [*(name for name in apart if table[name].nunique(dropna=False) > 1), "key"]
     n = int(table[table["key"].astype(bool)].duplicated(of).sum())
     told = str(of).replace("'", '"')
     if n:
-        warnings.warn(
+        warn_caller(
             f"{n} of the rows {'is' if n == 1 else 'are'} of measurements that have a row already, "
             f"so that intervals are narrower than they should be: table.drop_duplicates({told}) "
-            "leaves each once",
-            stacklevel=4,
+            "leaves each once"
+        )
+
+
+def _warn_of_mixed(table: pd.DataFrame, apart: Sequence[str]) -> None:
+    """Say of groups that have a prompt from several measurements, as of two models of one name."""
+    if "prompt" not in table:
+        return
+    columns = list(dict.fromkeys((*apart, "prompt")))
+    each = pd.Series(range(len(table)), table.index).map(str)  # what nothing keeps is its own
+    keyed = table.assign(key=table["key"].where(table["key"].astype(bool), each))
+    several = keyed.groupby(columns, dropna=False)["key"].nunique()
+    if n := int((several > 1).sum()):
+        warn_caller(
+            f"{n} of the prompts {'has' if n == 1 else 'have'} several measurements in one group, "
+            "which are averaged as if each were a prompt: are there two models of one name, or one "
+            "measured in two ways? Give models names that differ, or choose the rows"
         )
 
 

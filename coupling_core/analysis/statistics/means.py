@@ -146,8 +146,9 @@ def require_columns(table: pd.DataFrame, *names: str) -> None:
     missing = [name for name in dict.fromkeys(names) if name not in table]
     if missing:
         meant = nearest(missing[0], list(map(str, table))) if len(missing) == 1 else ""
+        columns = f"column{'s' * (len(missing) > 1)} {', '.join(missing)}"
         raise InputError(
-            f"the table lacks the columns {', '.join(missing)}{meant}: expected that of a sweep, a "
+            f"the table lacks the {columns}{meant}: expected that of a sweep, a "
             f"row for each model, prompt and K; it has {', '.join(map(str, table)) or 'none'}"
         )
 
@@ -221,7 +222,7 @@ def _remedy(table: pd.DataFrame, name: str, unsaid: str | None) -> str:
     of_each = [{*told[table["model"] == model].dropna()} for model in table["model"].unique()]
     shared = [value for value in told.unique() if all(value in values for values in of_each)]
     if not shared:
-        return f"each has one of its own, so measure them with one {name.replace('_', ' ')}"
+        return "each has one of its own, so measure them alike in it"
     is_said = (table[name] == shared[0]).any()
     rows = f"table[table.{name} == {shared[0]!r}]" if is_said else f"table[table.{name}.isna()]"
     return f"choose one, as {rows} does"

@@ -61,7 +61,7 @@ class Range:
 
 def p_words(p: float) -> str:
     """A p as people read it."""
-    return f"p < {_LEAST_P}" if p < _LEAST_P else f"p = {p:.2g}"
+    return f"p < {_LEAST_P}" if p < _LEAST_P else f"p = {p:.{2 + (p > 0.99)}g}"
 
 
 def no_range(units: int, of: str, reason: str) -> Range:

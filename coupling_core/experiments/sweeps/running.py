@@ -2,7 +2,6 @@
 
 import os
 import time
-import warnings
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
+from coupling_core.base.callers import warn_caller
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.experiments.many_progress import telling
@@ -98,7 +98,7 @@ def run(
         if reasons := by_reason(Journal.of(store, plan.id).failures()):
             told = "; ".join(told_failure(*one) for one in reasons[:FEW])
             more = f"; and {len(reasons) - FEW} other reasons" * (len(reasons) > FEW)
-            warnings.warn(f"{state.failed} of {len(plan)} failed: {told}{more}", stacklevel=3)
+            warn_caller(f"{state.failed} of {len(plan)} failed: {told}{more}")
         return state
     try:
         if client or nothing_to_do(plan, store):

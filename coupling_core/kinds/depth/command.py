@@ -4,12 +4,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, cast
 
-import typer
-
 from coupling_core.base.records import DEFAULT_MODEL, Request, parse_blocks
 from coupling_core.base.results import DepthResult
 from coupling_core.cli import files, options, reports
-from coupling_core.cli.terminal import ProgressBar, print_lines
+from coupling_core.cli.many_drawn import figure_of
+from coupling_core.cli.terminal import ProgressBar
 from coupling_core.kinds.depth import prompts
 from coupling_core.kinds.depth.views import FigureName, draw
 from coupling_core.measuring.measure import measure
@@ -38,7 +37,7 @@ def command(
     device: options.Device = None,
     plain: options.Plain = False,
     out: options.Out = None,
-    figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "mosaic",
+    figure: Annotated[FigureName, figure_of("depth")] = "mosaic",
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:
@@ -68,9 +67,7 @@ def command(
         done, failed = prompts.measure_all(ask, listed, look, blocks, shelf, device, fast=not plain)
         if out is not None:
             prompts.write(out, done, many, corrected=corrected)
-        prompts.report(done, failed, as_json=as_json)
-        if out is not None and not as_json:
-            print_lines("", f"written     {out}")
+        prompts.report(done, failed, as_json=as_json, out=out)
         return
     with ProgressBar(blocks) as bar:
         found = measure(

@@ -34,6 +34,8 @@ from coupling_core.store.disk import Store
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
     import plotly.graph_objects as go
 
+_TITLES = {"coupling": "c", "chance": "chance floor", "corrected": "chance-corrected"}
+
 AXES = {
     **dict.fromkeys(MEASURES, ("block", "basis")),
     **dict.fromkeys((*(f"prompt_{name}" for name in MEASURES), "lines", "prompts"), ("prompt",)),
@@ -96,7 +98,7 @@ def measure_all(
     return sorted(done, key=lambda each: each.row.prompt.row), failed
 
 
-def report(done: list[Measured], failed: Failed, *, as_json: bool) -> None:
+def report(done: list[Measured], failed: Failed, *, as_json: bool, out: Path | None = None) -> None:
     """Print the aggregate, and warn where there are too few prompts for a claim."""
     over = {name: mean_interval(_column(done, name)) for name in MEASURES}
     view = cast(View, done[0].of.scores.view)
@@ -117,10 +119,12 @@ def report(done: list[Measured], failed: Failed, *, as_json: bool) -> None:
         "store" + f", {len(failed)} left out" * bool(failed),
         f"token       {token_words([m.of.at for m in done])}",
         f"score       {definition_name(view)}, K = {view.k}, mean over l != l'{_of_blocks(done)}",
+        *([f"written     {out}"] if out else []),
+        "",
         f"{'':18}{'mean':>8}{'median':>9}   95\u00a0% interval",
         *(_row(name, over[name]) for name in MEASURES),
     )
-    many.show_categories([m.row for m in done])
+    many.show_categories([m.row for m in done], _TITLES)
 
 
 def _of_blocks(done: list[Measured]) -> str:
@@ -130,9 +134,8 @@ def _of_blocks(done: list[Measured]) -> str:
 
 
 def _row(name: str, over: Interval) -> str:
-    title = {"coupling": "c", "chance": "chance floor", "corrected": "chance-corrected"}[name]
     sure = many.interval(over)
-    return f"{title:18}{over.mean:z8.4f}{over.median:z9.4f}   {sure}"
+    return f"{_TITLES[name]:18}{over.mean:z8.4f}{over.median:z9.4f}   {sure}"
 
 
 def _summary(

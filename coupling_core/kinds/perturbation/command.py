@@ -7,7 +7,7 @@ import typer
 
 from coupling_core.base.records import DEFAULT_MODEL, AnyView, Request
 from coupling_core.cli import options
-from coupling_core.cli.many_drawn import Drawn, strip
+from coupling_core.cli.many_drawn import Drawn, figure_of, strip
 from coupling_core.cli.one_or_many import answer
 from coupling_core.kinds.perturbation.export import row
 from coupling_core.kinds.perturbation.views import TENTH, FigureName, draw
@@ -18,7 +18,11 @@ _OF_MANY = {
         "Size of noise at which first order is off by 10\u00a0% at the end (embedding = 1)",
     ),
     "cosine": Drawn(
-        "cosine", "Cosine of the last state with that without noise (of 0.1)", 1.0, "no change"
+        "cosine",
+        "Cosine of the last state with that without noise of 0.1 (embedding = 1)",
+        1.0,
+        "no change",
+        most=1.0,
     ),
 }
 """The number of each prompt that stands for a figure."""
@@ -39,7 +43,7 @@ def command(
     device: options.Device = None,
     plain: options.Plain = False,
     out: options.Out = None,
-    figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "cosine",
+    figure: Annotated[FigureName, figure_of("perturbation")] = "cosine",
     size: Annotated[
         float, typer.Option(help="Of the noise in the figure depth, in norms of the embedding.")
     ] = TENTH,
@@ -66,6 +70,7 @@ def command(
         view=AnyView(),
         row=row,
         drawing=lambda result: partial(draw, result, figure, size),
+        chosen={"noise": "isotropic, of 0.1 of the embedding's norm but for the radius"},
         drawing_many=partial(strip, _OF_MANY.get(figure, _OF_MANY["cosine"]), many),
         store=store,
         device=device,

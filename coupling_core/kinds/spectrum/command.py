@@ -3,11 +3,9 @@
 from functools import partial
 from typing import Annotated
 
-import typer
-
 from coupling_core.base.records import DEFAULT_MODEL, AnyView, Request
 from coupling_core.cli import options
-from coupling_core.cli.many_drawn import Drawn, strip
+from coupling_core.cli.many_drawn import Drawn, figure_of, strip
 from coupling_core.cli.one_or_many import answer
 from coupling_core.kinds.spectrum.export import row
 from coupling_core.kinds.spectrum.views import FigureName, draw
@@ -38,7 +36,7 @@ def command(
     device: options.Device = None,
     plain: options.Plain = False,
     out: options.Out = None,
-    figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "eigenvalues",
+    figure: Annotated[FigureName, figure_of("spectrum")] = "eigenvalues",
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:

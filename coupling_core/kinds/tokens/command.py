@@ -11,7 +11,7 @@ from coupling_core.base.results import Result, TokenMeansResult, TokensResult
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.forewarning import forewarn
 from coupling_core.cli.many import table_of_means
-from coupling_core.cli.many_drawn import score, strip
+from coupling_core.cli.many_drawn import figure_of, score, strip
 from coupling_core.cli.terminal import ProgressBar
 from coupling_core.kinds.tokens.export import row
 from coupling_core.kinds.tokens.views import OF_A_PAIR, FigureName, draw, of_a_pair
@@ -64,7 +64,7 @@ def command(
     device: options.Device = None,
     plain: options.Plain = False,
     out: options.Out = None,
-    figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "grid",
+    figure: Annotated[FigureName, figure_of("tokens")] = "grid",
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:

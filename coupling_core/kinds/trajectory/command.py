@@ -9,6 +9,7 @@ import typer
 from coupling_core.base.records import DEFAULT_MODEL, Fit, Part, PathView, Request, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.cli import options
+from coupling_core.cli.many_drawn import figure_of
 from coupling_core.cli.one_or_many import answer
 from coupling_core.kinds.trajectory.prompts import PathsTogether
 from coupling_core.kinds.trajectory.views import FigureName, draw
@@ -42,7 +43,7 @@ def command(
     device: options.Device = None,
     plain: options.Plain = False,
     out: options.Out = None,
-    figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "paths",
+    figure: Annotated[FigureName, figure_of("trajectory")] = "paths",
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:

@@ -12,7 +12,7 @@ from coupling_core.analysis.path_curves import CURVES, CurveName, curve_over_pro
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.cli.many_drawn import Drawn, origin, strip
-from coupling_core.cli.rows import Axes, Row
+from coupling_core.cli.rows import Axes, Row, of_categories
 from coupling_core.kinds.trajectory.export import row
 from coupling_core.kinds.trajectory.views import FigureName, require_depth
 
@@ -61,9 +61,16 @@ class PathsTogether:
 
     def told(self, rows: Sequence[Row]) -> tuple[dict[str, Any], Callable[[], None]]:
         """What the curves of all come to, for JSON; nothing of it is printed."""
+        groups = of_categories(rows)
         means = {
             name.replace("-", "_"): {"first": curve.first}
             | curve_over_prompts(self._of(rows, name))._asdict()
+            | {
+                "by_category": {
+                    category: curve_over_prompts(self._of(of, name))._asdict()
+                    for category, of in groups.items()
+                }
+            }
             for name, curve in CURVES.items()
         }
         return {"by_depth": means}, lambda: None
@@ -83,6 +90,10 @@ class PathsTogether:
                 origin=origin(rows, self.file),
                 log=curve.log,
                 normed=curve.rescaled and rows[0].final_norm == "final norm included",
+                groups={
+                    category: self._of(of, self.figure)
+                    for category, of in of_categories(rows).items()
+                },
             )
         drawn = cast("PathNumber", "line-shape" if self.figure == "paths" else self.figure)
         number = NUMBERS[drawn]

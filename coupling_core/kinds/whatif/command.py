@@ -11,7 +11,7 @@ from coupling_core.base.records import DEFAULT_MODEL, EffectView, Request
 from coupling_core.base.results import WhatIfResult
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import table_of_means
-from coupling_core.cli.many_drawn import Drawn, strip
+from coupling_core.cli.many_drawn import Drawn, figure_of, strip
 from coupling_core.cli.terminal import ProgressBar
 from coupling_core.kinds.whatif import against as _against
 from coupling_core.kinds.whatif import one_edit
@@ -64,7 +64,7 @@ def command(
     stack: options.OneStack = None,
     device: options.Device = None,
     out: options.Out = None,
-    figure: Annotated[FigureName, typer.Option(help="Which figure --out draws.")] = "interchange",
+    figure: Annotated[FigureName, figure_of("whatif")] = "interchange",
     as_json: options.Json = False,
     store: options.StoreFolder = None,
 ) -> None:

@@ -16,7 +16,7 @@
 from coupling_core.sources.prompts.benchmarks import BENCHMARKS
 from coupling_core.sources.prompts.columns import own_cells, own_columns, read_back
 from coupling_core.sources.prompts.files import read_content, read_file
-from coupling_core.sources.prompts.prompt import Prompt, repeated
+from coupling_core.sources.prompts.prompt import Prompt, known_names, repeated
 from coupling_core.sources.prompts.sampling import Origin, Sample, load
 from coupling_core.sources.prompts.source import PromptSource
 
@@ -26,6 +26,7 @@ __all__ = [
     "Prompt",
     "PromptSource",
     "Sample",
+    "known_names",
     "load",
     "own_cells",
     "own_columns",

@@ -9,7 +9,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.images import read_image
 from coupling_core.base.textfiles import csv_rows_of, read_stdin, read_text
 from coupling_core.sources.prompts.columns import typed
-from coupling_core.sources.prompts.prompt import OWN, Prompt
+from coupling_core.sources.prompts.prompt import OWN, Prompt, known_names
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp")
 """What the images of a folder end in."""
@@ -119,11 +119,12 @@ def _object(line: str) -> dict[str, Any]:
         raise ValueError("this is no JSON") from error
     if not isinstance(found, dict):
         raise ValueError("this is no object in braces")
-    return found
+    return known_names(found)
 
 
 def _from_csv(path: Path, text: str) -> Iterator[Prompt]:
-    rows = list(csv_rows_of(text, path, ("prompt",)))
+    lines = csv_rows_of(text, path, ("prompt",))
+    rows = [(number, known_names(cells)) for number, cells in lines]
     columns = {
         name: typed([cells[name] for _, cells in rows])
         for name in (rows[0][1] if rows else ())

@@ -64,7 +64,15 @@ class Prompt:
         _require_unicode(text)
         _require_unicode(category or "")
         kept = {name: value for name, value in fields.items() if name not in OWN}
-        return cls(text, source, row, category or "", difficulty, kept)
+        return cls(text, source, row, (category or "").strip(), difficulty, kept)
+
+
+def known_names(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A record in which Category is category, as people write it, where there is one of them."""
+    plain = {name: str(name).strip().lower() for name in fields}
+    times = Counter(plain.values())
+    known = {name: known for name, known in plain.items() if known in OWN and times[known] == 1}
+    return {known.get(name, name): value for name, value in fields.items()}
 
 
 def _require_unicode(text: str) -> None:
