@@ -205,9 +205,7 @@ def prompt_strip(
             layer="below",
             **box,
         )
-    figure.add_vline(
-        over.mean, line={"color": style.ACCENT, "width": 1.5}, name="mean", layer="between"
-    )
+    figure.add_vline(over.mean, line={"color": style.ACCENT, "width": 1.5}, name="mean")
     if chance is not None:
         figure.add_vline(chance, line=style.DOTTED, name="chance")
     if other_chance is not None:

@@ -146,3 +146,15 @@ def test_another_model_stands_in_the_rows_of_the_same_prompts() -> None:
     assert list(rings.x) == [-0.02, 0.01]
     assert figure.layout.xaxis.range[0] < -0.02
     assert (rings.name, figure.layout.showlegend) == ("the same prompts, twin", True)
+
+
+@pytest.mark.parametrize("ending", [".png", ".svg", ".pdf"])
+def test_a_strip_is_drawn_in_every_format(ending: str) -> None:
+    numbers = {1: 0.3, 2: 0.1, 3: 0.2}
+    over = mean_interval(np.array([*numbers.values()]))
+    texts = dict.fromkeys(numbers, "a text")
+    groups = {1: "a", 2: "b", 3: "a"}
+    figure = figures.prompt_strip(
+        numbers, texts, over, "Mean score", origin=ORIGIN, chance=0.0, groups=groups
+    )
+    assert len(figures.render(figure, ending)) > 1000
