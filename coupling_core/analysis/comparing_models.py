@@ -155,7 +155,7 @@ def compare_models(
         column=column,
         model="" if column == "model" else models[0],
         untrained=_untrained(of_both, models),
-        **(_of_blocks(of_both, a, b, column) if kind == "depth" else {}),
+        **(_of_blocks if kind == "depth" else _of_depths)(of_both, a, b, column),
         **{name: value for name, value in _how(of_both).items() if name != column},
     )
 
@@ -197,6 +197,14 @@ def _of_blocks(table: "DataFrame", a: str, b: str, column: CompareColumn) -> dic
         "last_block_of": "" if without or has_last[0] == has_last[1] else "ab"[has_last[1]],
         "spans": spans if spans[0] != spans[1] else None,
     }
+
+
+def _of_depths(table: "DataFrame", a: str, b: str, column: CompareColumn) -> dict[str, Any]:
+    """How many blocks two models have, where they differ in it."""
+    if column != "model" or "layers" not in table or table["layers"].isna().any():
+        return {}
+    depths = tuple(int(table["layers"][table["model"] == name].iloc[0]) for name in (a, b))
+    return {"spans": depths if depths[0] != depths[1] else None}
 
 
 def _blocks(rows: "DataFrame", n: int, name: str, column: CompareColumn) -> tuple[int, ...]:
@@ -260,7 +268,10 @@ def _widths(table: "DataFrame", a: str, b: str) -> tuple[int, int] | None:
 
 
 def _require_one_model(table: "DataFrame", name: str) -> None:
-    """Refuse rows of two models that have one name."""
+    """Refuse rows of two models that have one name, as far as `measure_many` says of them."""
+    if "family" not in table:  # an id or a revision is a column of the prompts' own
+        return
+    table = table[table["family"].notna()]
     for column in ("id", "revision", "trained"):
         held = table[column].dropna().map(str).unique() if column in table else ()
         if len(held) > 1:
@@ -369,7 +380,7 @@ def _by_prompt(
             f"the table has several rows of {model!r} with one prompt, such as "
             f"{rows['prompt'][again].iloc[0]!r}: {names}each prompt once, as "
             f"table.drop_duplicates({apart}) leaves them; or of prompts under several conditions, "
-            'take the rows of one at a time, such as table[table.category == "one"]'
+            "take the rows of one condition at a time"
         )
     numbers = zip(rows["prompt"], rows[measure].to_numpy(np.float64), strict=True)
     found = {prompt: number for prompt, number in numbers if np.isfinite(number)}

@@ -73,7 +73,8 @@ class ModelComparison(SameContent, Drawn):
         last_block_of: "a" or "b", where that alone has the last block in it, and with it the final
             norm; "" else.
         spans: over how many blocks those of `a` and those of `b` go, from the first to the last,
-            where that differs; None else.
+            where that differs; of other kinds than `depth`, how many the two models have; None
+            else.
         widths: d of `a` and of `b`, where two models differ in it; None else.
         shared_blocks: how many blocks are among those of `a` and of `b`, where two sets of blocks
             are compared; 0 else.
@@ -158,7 +159,7 @@ class ModelComparison(SameContent, Drawn):
         if self.k_of_each:
             first, second = self.k_of_each
             both = f", {first} of {self.a} and {second} of {self.b}"
-            each = f" ({first})" if self.model else both
+            each = f" ({first})" if first == second else both
             at += f" of the width{each}"
         at += self._how() + (f" of {self.model}" if self.model else "")
         a, b, _ = self._told()
@@ -199,7 +200,12 @@ class ModelComparison(SameContent, Drawn):
     def _unlike(self) -> str:
         """That two sets of blocks are unlike in their distances, or have pairs in common."""
         told = ""
-        if self.spans is not None:
+        if self.spans is not None and self.kind != "depth":
+            told = (
+                f" The two have {self.spans[0]} and {self.spans[1]} blocks, and the number may "
+                "change with how many there are: a part of the difference may be that alone."
+            )
+        elif self.spans is not None:
             told = (
                 f" The two go over {self.spans[0]} and {self.spans[1]} blocks: scores change with "
                 "the distance of two blocks, and a part of the difference may be that alone."
@@ -281,12 +287,16 @@ class ModelComparison(SameContent, Drawn):
         of = {self.a, self.b} if self.column == "definition" else {self.definition}
         if self.measure != "corrected" or not of & {*sampled_definitions()}:
             return ""
-        told = "; the floors are means over 8 random bases, the same for all prompts, "
+        whose = ""
+        if self.column == "definition" and not {self.a, self.b} <= {*sampled_definitions()}:
+            whose = f" of {self.a if self.a in sampled_definitions() else self.b}"
+        told = f"; the floors{whose} are means over 8 random bases, the same for all prompts, "
         a, b = self.a_floor_error, self.b_floor_error
         if a is None and b is None:
             return f"{told}an error that interval and p leave out"
         a, b = a or 0.0, b or 0.0  # floors of another definition are exact
-        told += f"with a standard error of {rounded(a, 4)} and {rounded(b, 4)}, "
+        errors = f"{rounded(a, 4)} and {rounded(b, 4)}" if not whose else rounded(a or b, 4)
+        told += f"with a standard error of {errors}, "
         is_within = abs(self.difference) < 2 * float(np.hypot(a, b))
         return told + (
             "from which the difference cannot be told, whatever interval and p say"

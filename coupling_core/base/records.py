@@ -39,6 +39,8 @@ OF_SHARES = "k_share"
 """The column of a table that says which share of a width a K was asked for as."""
 OF_GRAPHS = ("weighed_by", "threshold")
 """Columns that say how graphs were drawn whose edges are counted."""
+KEPT_DIRECTIONS = 32
+"""Directions of each side that are kept of a block, or d where that is less."""
 OVER_TOKENS = "over_tokens"
 """The column that says over which tokens effects are averaged, where not over all."""
 OF_BLOCKS = "blocks"
@@ -532,7 +534,7 @@ class DirectionsView(AnyView):
         leading: how many of the leading directions of each block; None shows all that are kept.
 
     Raises:
-        InputError: on no block, or no direction.
+        InputError: on no block, or no direction, or more than are kept.
     """
 
     blocks: tuple[int, ...] | None = None
@@ -540,8 +542,11 @@ class DirectionsView(AnyView):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "blocks", _listed(self.blocks))
-        if self.leading is not None and self.leading < 1:
-            raise InputError(f"K must be at least 1, and {self.leading} was asked for")
+        if self.leading is not None and not 1 <= self.leading <= KEPT_DIRECTIONS:
+            raise InputError(
+                f"K must lie in 1..{KEPT_DIRECTIONS} (the directions kept of a block), and "
+                f"{self.leading} came"
+            )
 
 
 @dataclass(frozen=True)

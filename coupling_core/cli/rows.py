@@ -182,18 +182,19 @@ def _kept_apart(row: Row) -> dict[str, str | float]:
 
 
 def arrays(rows: Sequence[Row], further: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Lines, texts, categories and numbers of the prompts, by name, and further arrays of theirs.
+    """Which prompts they are and their numbers, by name, and further arrays of theirs."""
+    numbers = {name: np.array([row.mean[name] for row in rows]) for name in rows[0].mean}
+    return whose(rows) | numbers | dict(further)
 
-    Where no prompt has a category, none of them is there.
-    """
-    categories = {"category": np.array([row.prompt.category for row in rows])}
-    return {
+
+def whose(rows: Sequence[Row]) -> dict[str, np.ndarray]:
+    """`line` and `prompt` of each, and its `category` where there is any."""
+    found = {
         "line": np.array([row.prompt.row for row in rows]),
         "prompt": np.array([row.prompt.words for row in rows]),
-        **(categories if any(row.prompt.category for row in rows) else {}),
-        **{name: np.array([row.mean[name] for row in rows]) for name in rows[0].mean},
-        **further,
     }
+    categories = [row.prompt.category for row in rows]
+    return found | ({"category": np.array(categories)} if any(categories) else {})
 
 
 def summary(rows: Sequence[Row], failed: Failed) -> dict[str, Any]:

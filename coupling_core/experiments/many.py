@@ -85,9 +85,10 @@ def measure_many(
     travel by the store.
 
     Args:
-        prompts: a list of texts, of token ids (token), or of mappings with a `prompt`; a frame with
-            a column `prompt`; or the path of a file as `--prompts` takes it. `category` and
-            `difficulty` are columns of the table, and so is whatever else stands beside a prompt.
+        prompts: a list of texts, of token ids (token), or of mappings with a `prompt`; a frame, or
+            a mapping from names to columns, with `prompt`; or the path of a file as `--prompts`
+            takes it. `category` and `difficulty` are columns of the table, and so is whatever else
+            stands beside a prompt.
         models: a model as `measure` takes it, or a list of them: names, paths, or modules of your
             own; or mappings with any of `model`, `revision`, `untrained`, `dtype`, `quantize`,
             `stack`; or of a module, with `model`, `variant` (what you did to it, as `measure` has

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.base.callers import warn_caller
+from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_MODEL, OWN, Request
 from coupling_core.experiments.sweeps.plan import Weights, family_of, told_apart
@@ -90,6 +91,8 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
         return
     is_frame = hasattr(prompts, "to_dict") and hasattr(prompts, "columns")  # a column has none
     records = prompts.to_dict("records") if is_frame else prompts
+    if isinstance(prompts, Mapping) and not is_frame:
+        records = _records(prompts)
     if not isinstance(records, Iterable):
         raise InputError(
             f"the prompts came as {type(prompts).__name__}: expected a list of texts, of token ids "
@@ -116,6 +119,26 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
         except ValueError as error:
             raise InputError(f"prompt {number}: {error}") from error
         yield Asked(text, found)
+
+
+def _records(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of columns by name, or one row where a mapping has one text as its prompt.
+
+    Raises:
+        InputError: where it has no prompts, or its columns are not equally long.
+    """
+    known = known_names(columns)
+    prompt = known.get("prompt")
+    if isinstance(prompt, str):
+        return [known]
+    if isinstance(prompt, Iterable) and not hasattr(prompt, "dtype"):
+        lengths = {name: len(list(each)) for name, each in known.items() if not is_named(each)}
+        if len(lengths) == len(known) and len({*lengths.values()}) == 1:
+            return [dict(zip(known, row, strict=True)) for row in zip(*known.values(), strict=True)]
+    raise InputError(
+        "the prompts came as a mapping: expected columns by name, equally long lists, one of them "
+        f"'prompt', and it has {', '.join(map(str, columns)) or 'none'}"
+    )
 
 
 def _there(prompt: Any, number: int) -> Any:
@@ -220,6 +243,5 @@ def _module(name: str, module: Any, seen: Counter[str], said: Mapping[str, Any])
 
 
 def _none_of(unknown: Collection[str], known: Sequence[str], of: str) -> InputError:
-    return InputError(
-        f"a model {of} says {', '.join(sorted(unknown))}, which is none of {', '.join(known)}"
-    )
+    says = ", ".join(sorted(unknown)) + nearest(min(unknown), known)
+    return InputError(f"a model {of} says {says}, which is none of {', '.join(known)}")

@@ -1,6 +1,7 @@
 """Two models over the same prompts: how far apart they are at each."""
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ from coupling_core.figures import style
 from coupling_core.figures.over_prompts import prompt_strip
 
 
-def _named(category: object) -> str:
-    """What a category is called; an empty cell is none."""
+def _named(category: object, by: str) -> str:
+    """What a group is called: a number with the name of its column; an empty cell is none."""
     if category != category or category in ("", None):
         return NO_CATEGORY
-    return f"{category:g}" if isinstance(category, float) else str(category)
+    if isinstance(category, Real) and not isinstance(category, bool):
+        return f"{by} {category:g}"
+    return str(category)
 
 
 def prompt_differences(found: ModelComparison, by: str = "category") -> go.Figure:
@@ -47,18 +50,30 @@ def prompt_differences(found: ModelComparison, by: str = "category") -> go.Figur
         zero="no difference",
         name="prompts of both",
         mean="mean difference",
-        groups=dict(zip(places, map(_named, found.own.get(by, ())), strict=False)),
+        groups={
+            place: _named(group, by)
+            for place, group in zip(places, found.own.get(by, ()), strict=False)
+        },
     )
-    figure.layout.meta["caption"] += _of_groups(found, by)
+    figure.layout.meta["caption"] += _by_chance(found) + _of_groups(found, by)
     return figure
+
+
+def _by_chance(found: ModelComparison) -> str:
+    """How far chance alone sets raw scores apart, which are nothing without it."""
+    if found.a_chance is None or found.b_chance is None:
+        return ""
+    apart = rounded(found.a_chance - found.b_chance)
+    return f" Chance alone sets the two {apart} apart."
 
 
 def _of_groups(found: ModelComparison, by: str) -> str:
     """What is sure of each group that has a colour, in a sentence."""
-    if by not in found.own or not 1 < len({*map(_named, found.own[by])}) <= len(style.CATEGORIES):
+    groups = {_named(group, by) for group in found.own.get(by, ())}
+    if not 1 < len(groups) <= len(style.CATEGORIES):
         return ""
     told = [
-        f"{_named(of[by])} {rounded(of['difference'], 3)} ({_sure(of)})"
+        f"{_named(of[by], by)} {rounded(of['difference'], 3)} ({_sure(of)})"
         for of in found.means_by(by).to_dict("records")
     ]
     return f" Of each alone: {'; '.join(told)}."

@@ -570,8 +570,11 @@ def test_an_aggregate_as_npz_has_mean_matrices(depth, listed, tmp_path, folder):
     assert arrays["prompt_coupling"] == pytest.approx(
         [mean_off_diagonal(one.coupling) for one in found], abs=1e-6
     )
-    assert list(arrays["lines"]) == [1, 4]
-    assert list(arrays["prompts"]) == [PROMPT, OTHER]
+    assert list(arrays["line"]) == [1, 4]
+    assert list(arrays["prompt"]) == [PROMPT, OTHER]
+    assert arrays["corrected_of_each"] == pytest.approx(
+        np.array([one.corrected for one in found]), abs=1e-6, nan_ok=True
+    )
     assert list(arrays["blocks"]) == [1, 2, 3, 4]
 
 

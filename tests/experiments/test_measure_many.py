@@ -731,6 +731,11 @@ def test_two_modules_of_one_class_are_told_apart(own, tmp_path):
         means_by(both, "kind")
 
 
+def test_a_column_of_the_prompts_own_says_nothing_of_models():
+    table = planted(6).assign(model="m", role=["A"] * 6 + ["B"] * 6, id=list("uvwxyz") * 2)
+    assert compare_models(table, "A", "B", column="role").n == 6
+
+
 def test_several_measurements_that_nothing_keeps_are_told(own):
     both = [asked(TEXTS, tiny.model("gpt2", seed=n), k=4, store=None) for n in (1, 2)]
     with pytest.warns(UserWarning, match="3 of the prompts have several measurements in one group"):
@@ -765,6 +770,53 @@ def test_what_is_unlike_of_two_is_told():
     found = compare_models(ways, "paper", "alignment", column="definition")
     assert "Two definitions are two quantities" in found.verdict
     assert found.to_pandas().untrained[0] == ""
+
+
+def test_columns_by_name_are_prompts_too(own):
+    columns = {"prompt": list(TEXTS), "Category": ["x", "y", "x"]}
+    table = asked(columns, own, k=4, store=None)
+    frame = asked(pd.DataFrame(columns), own, k=4, store=None)
+    pd.testing.assert_frame_equal(table, frame)
+    assert asked({"prompt": TEXTS[0]}, own, k=4, store=None)["prompt"].tolist() == [TEXTS[0]]
+    for wrong in ({"text": ["a"]}, {"prompt": ["a", "b"], "category": ["x"]}, {"prompt": 3}, {}):
+        with pytest.raises(InputError, match="expected columns by name, equally long lists"):
+            asked(wrong, own)
+
+
+def test_numbers_of_paths_are_told_to_be_of_other_depths():
+    table = planted(6).assign(kind="trajectory", k=np.nan, layers=[30] * 6 + [8] * 6)
+    table = table.rename(columns={"corrected": "line_shape"})
+    found = compare_models(table, "a", "b", measure="line_shape")
+    assert "The two have 30 and 8 blocks, and the number may change with how" in found.verdict
+    alike = compare_models(table.assign(layers=8), "a", "b", measure="line_shape")
+    assert "blocks" not in alike.verdict
+
+
+def test_only_sampled_floors_are_told_as_that():
+    table = planted(6).assign(
+        model="m",
+        definition=["paper"] * 6 + ["released"] * 6,
+        floor_error=[np.nan] * 6 + [1e-3] * 6,
+    )
+    told = compare_models(table, "paper", "released", column="definition").verdict
+    assert "the floors of released are means over 8 random bases" in told
+    assert "with a standard error of 0.0010, " in told
+    table = table.assign(definition=["preprint"] * 6 + ["released"] * 6, floor_error=1e-3)
+    told = compare_models(table, "preprint", "released", column="definition").verdict
+    assert "the floors are means" in told
+    assert "with a standard error of 0.0010 and 0.0010, " in told
+
+
+def test_the_figure_of_raw_scores_says_what_chance_alone_does():
+    table = planted(6).assign(coupling=0.9, chance=[0.8] * 6 + [0.5] * 6)
+    found = compare_models(table, "a", "b", measure="coupling")
+    assert "Chance alone sets the two 0.300 apart." in found.plot().figure.layout.meta["caption"]
+
+
+def test_a_group_of_a_number_has_the_name_of_its_column():
+    found = compare_models(planted(6).assign(size=[1, 2, 1, 2, 1, 2] * 2), "a", "b")
+    caption = found.plot(by="size").figure.layout.meta["caption"]
+    assert "Of each alone: size 1 " in caption
 
 
 def test_a_file_that_is_not_there_is_no_prompt(own):

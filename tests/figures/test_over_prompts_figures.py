@@ -149,7 +149,10 @@ def test_another_model_stands_in_the_rows_of_the_same_prompts() -> None:
 
 
 @pytest.mark.parametrize("ending", [".png", ".svg", ".pdf"])
-def test_a_strip_is_drawn_in_every_format(ending: str) -> None:
+@pytest.mark.parametrize("browser", [True, False])
+def test_a_strip_is_drawn_in_every_format(ending: str, browser: bool, monkeypatch) -> None:
+    if not browser:
+        monkeypatch.setenv("BROWSER_PATH", "/nowhere/chromium")
     numbers = {1: 0.3, 2: 0.1, 3: 0.2}
     over = mean_interval(np.array([*numbers.values()]))
     texts = dict.fromkeys(numbers, "a text")

@@ -123,5 +123,6 @@ def test_a_model_whose_head_reads_more_than_the_state_has_no_readout():
 def test_a_forged_result_is_known(result):
     assert all(result.consistency().values())
     assert not all(replace(result, vocabulary={}).consistency().values())
-    with pytest.raises(InputError, match="K must be at least 1"):
-        DirectionsView(leading=0)
+    for leading in (0, 33):
+        with pytest.raises(InputError, match=r"K must lie in 1\.\.32"):
+            DirectionsView(leading=leading)

@@ -66,7 +66,7 @@ _AXIS = {
     *("ticklen", "tickcolor", "tickangle", "tickfont", "showgrid", "gridcolor", "gridwidth"),
     *("domain", "anchor", "scaleanchor", "constrain", "constraintoward", "automargin", "matches"),
     *("showticklabels", "minorloglabels", "categoryorder", "categoryarray", "rangemode"),
-    *("exponentformat", "zeroline", "showline"),
+    *("exponentformat", "zeroline", "showline", "ticklabeloverflow"),
 }
 _LAYOUT = {
     *("width", "height", "margin", "paper_bgcolor", "plot_bgcolor", "font", "colorway", "legend"),
@@ -81,7 +81,7 @@ _SHAPE = {
     *("type", "x0", "x1", "y0", "y1", "xref", "yref", "path", "line.color", "line.width"),
     *("line.dash", "opacity", "layer", "fillcolor", "showlegend"),
 }
-_ONLY = {"connectgaps": False, "zeroline": False, "showline": False}
+_ONLY = {"connectgaps": False, "zeroline": False, "showline": False, "ticklabeloverflow": "allow"}
 """What is drawn in one way only."""
 
 INSTEAD = "install Chromium, or ask for .html, which needs none"

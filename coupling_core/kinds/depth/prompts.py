@@ -38,7 +38,9 @@ _TITLES = {"coupling": "c", "chance": "chance floor", "corrected": "chance-corre
 
 AXES = {
     **dict.fromkeys(MEASURES, ("block", "basis")),
-    **dict.fromkeys((*(f"prompt_{name}" for name in MEASURES), "lines", "prompts"), ("prompt",)),
+    **dict.fromkeys((f"{name}_of_each" for name in MEASURES), ("prompt", "block", "basis")),
+    **dict.fromkeys((f"prompt_{name}" for name in MEASURES), ("prompt",)),
+    **dict.fromkeys(("line", "prompt", "category"), ("prompt",)),
     "blocks": ("block",),
 }
 """Names of the axes of the arrays."""
@@ -189,16 +191,14 @@ def _mean_map(path: Path, done: list[Measured], file: Path | None, corrected: bo
 
 
 def to_arrays(done: list[Measured]) -> dict[str, np.ndarray]:
-    """Mean matrices over the prompts, and what each prompt gave."""
-    per_prompt = {f"prompt_{name}": _column(done, name) for name in MEASURES}
+    """Mean matrices over the prompts, and what each prompt gave: its matrices and their means."""
+    every = [m.of.scores for m in done]
     return (
-        mean_matrices(done)
-        | per_prompt
-        | {
-            "blocks": np.array(done[0].of.scores.blocks),
-            "lines": np.array([m.row.prompt.row for m in done]),
-            "prompts": np.array([m.row.prompt.words for m in done]),
-        }
+        rows.whose([m.row for m in done])
+        | mean_matrices(done)
+        | {f"{name}_of_each": np.stack([getattr(one, name) for one in every]) for name in MEASURES}
+        | {f"prompt_{name}": _column(done, name) for name in MEASURES}
+        | {"blocks": np.array(done[0].of.scores.blocks)}
     )
 
 

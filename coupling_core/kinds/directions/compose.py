@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from coupling_core.base.records import KEPT_DIRECTIONS
 from coupling_core.base.results import DirectionsResult, Progress
 from coupling_core.base.results.directions import READOUTS
 from coupling_core.engine.directions import head
@@ -22,9 +23,6 @@ from coupling_core.measuring.composing import begin, side_by_side
 from coupling_core.measuring.measure import Report
 from coupling_core.sources.resolved import Resolved
 
-KEPT = 32
-"""Directions of each side that are kept of a block, or d where that is less."""
-
 _OF_PAIRS = (
     "singular_values", "next_singular_value", "jacobian_norm", "rank", "certificates",
 )  # fmt: skip
@@ -36,7 +34,7 @@ def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> DirectionsR
     reader, about = begin(asked, loaded)
     traced = trace_of(reader, request.token)
     n, d = reader.n_blocks, reader.width
-    k = min(KEPT, d)
+    k = min(KEPT_DIRECTIONS, d)
     with side_by_side(request, loaded, reader) as beside:
         pairs = Pairs(n, d, k, k, loaded.device, beside)
         kept = _Kept(n, d, k)
