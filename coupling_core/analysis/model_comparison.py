@@ -141,11 +141,12 @@ class ModelComparison(SameContent, Drawn):
         """The difference and how sure it is."""
         from coupling_core.analysis.statistics.resampling import p_words
 
-        low, high = interval_told(self.low, self.high)
+        apart = self._told()[2]
+        low, high = interval_told(self.low, self.high, digits=len(apart.partition(".")[2]))
         which = f"95\u00a0%: {low} to {high}, "
         sure = self.reason or p_words(self.p)
         sure = which * bool(np.isfinite(self.low)) + sure
-        return f"a difference of {self._told()[2]} ({sure})"
+        return f"a difference of {apart} ({sure})"
 
     @property
     def number(self) -> str:
@@ -167,8 +168,22 @@ class ModelComparison(SameContent, Drawn):
             f"{self.names[0]} {a}, {self.names[1]} {b}: "
             f"{self.difference_words} in the mean {self.number}{at}, over n = {self.n} "
             f"prompt{'s' * (self.n != 1)} that both have{self._left_out()}"
-            f"{self._few()}{self._sampled()}.{self._last_block()}{self._unlike()}{self._of_k()}{self._quantities()}{self._draws()}{self._floors()}{self._uncertified()}{self._nearly_whole()}"
+            f"{self._few()}{self._sampled()}.{self._caveats()}"
         )
+
+    def _caveats(self) -> str:
+        """What else is unlike of the two, a sentence each with a blank before it."""
+        every = (
+            self._last_block(),
+            self._unlike(),
+            self._of_k(),
+            self._quantities(),
+            self._draws(),
+            self._floors(),
+            self._uncertified(),
+            self._nearly_whole(),
+        )
+        return "".join(every)
 
     @property
     def names(self) -> tuple[str, str]:

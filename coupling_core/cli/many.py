@@ -92,7 +92,8 @@ def each(
             prompt = prompts[answer.number]
             if answer.error:
                 failed[prompt.row] = answer.error
-            course.end(answers.crew.processes, computed=not answer.stored)
+            computed = answer.result is not None and not answer.stored  # what fails takes no time
+            course.end(answers.crew.processes, computed=computed)
             if answer.result:
                 take(prompt, answer.result, answer.stored)
     if len(failed) == len(prompts):
