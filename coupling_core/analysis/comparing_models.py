@@ -9,10 +9,11 @@ import numpy as np
 from coupling_core.analysis.model_comparison import ModelComparison, differences, paired_interval
 from coupling_core.analysis.scores import k_of
 from coupling_core.base.blocks import Blocks, told
+from coupling_core.base.callers import warn_caller
 from coupling_core.base.choosing import nearest, none_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, OF_SHARES, parse_blocks
+from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, OF_SHARES, OWN, parse_blocks
 from coupling_core.base.units import ranges
 
 if TYPE_CHECKING:  # half a second to import
@@ -268,18 +269,26 @@ def _widths(table: "DataFrame", a: str, b: str) -> tuple[int, int] | None:
 
 
 def _require_one_model(table: "DataFrame", name: str) -> None:
-    """Refuse rows of two models that have one name, as far as `measure_many` says of them."""
+    """Refuse rows of two models that have one name, as far as `measure_many` says of them.
+
+    Of modules whose content is not the same it is a warning: some change as they are used.
+    """
     if "family" not in table:  # an id or a revision is a column of the prompts' own
         return
     table = table[table["family"].notna()]
     for column in ("id", "revision", "trained"):
         held = table[column].dropna().map(str).unique() if column in table else ()
-        if len(held) > 1:
-            raise InputError(
-                f"the rows of {name!r} are of several models, with the {column} "
-                f"{' and '.join(map(repr, sorted(held)))}: give models names that differ, as "
-                'measure_many(prompts, {"one": ..., "other": ...}) does, or choose the rows'
-            )
+        if len(held) < 2:
+            continue
+        differing = f"the {column} {' and '.join(map(repr, sorted(held)))}"
+        remedy = 'measure_many(prompts, {"one": ..., "other": ...}) gives models names that differ'
+        if all(one.startswith(OWN) for one in held):
+            warn_caller(f"are the rows of {name!r} of one module? They have {differing}: {remedy}")
+            continue
+        raise InputError(
+            f"the rows of {name!r} are of several models, with {differing}: {remedy}, or choose "
+            "the rows"
+        )
 
 
 def _own(table: "DataFrame", prompts: Sequence[Any]) -> dict[str, tuple[Any, ...]]:

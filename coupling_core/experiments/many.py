@@ -167,6 +167,7 @@ def measure_many(
             advance(facts["model"], done=0)
             found: dict[int, list[Row]] = {}
             failed: dict[int, Exception] = {}
+            own_id = ""  # of all rows: some modules change a little as they are used
             with closing(of(model)) as come:
                 for number, get in come:
                     prompt, result = asked[number], None
@@ -176,7 +177,8 @@ def measure_many(
                         shared |= own_cells(prompt.about.fields, own)
                         at_ks = numbers(result, ks or (result.default_k,), definition, role, blocks)
                         shared |= how(result, definition, role)
-                        shared |= {} if model.module is None else {"id": _id_of_module(result)}
+                        if model.module is not None:
+                            shared["id"] = own_id = own_id or _id_of_module(result)
                         found[number] = [shared | of_k for of_k in at_ks]
                     except (InputError, ComputeError) as error:
                         failed[number] = error

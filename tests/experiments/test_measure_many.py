@@ -718,8 +718,12 @@ def test_two_modules_of_one_class_are_told_apart(own, tmp_path):
     assert one["id"].nunique() == 1
     assert one["id"][0] != other["id"][0]
     both = pd.concat([one, other])
-    with pytest.raises(InputError, match="'GPT2LMHeadModel' are of several models, with the id"):
+    with pytest.warns(UserWarning, match="of 'GPT2LMHeadModel' of one module. They have the id"):
         compare_models(both, "1-2", "3-4", column="blocks")
+    for column, values in (("id", ["x", "y"]), ("trained", [True, False])):
+        of_two = both.assign(**{column: np.repeat(values, len(one))})
+        with pytest.raises(InputError, match=f"are of several models, with the {column} '"):
+            compare_models(of_two.assign(model="m"), "1-2", "3-4", column="blocks")
     mixed = both.assign(blocks="all")
     with pytest.warns(UserWarning, match="3 of the prompts have several measurements in one group"):
         means_by(mixed, "kind")
