@@ -72,9 +72,11 @@ def compare_models(
     )
 
     if isinstance(table, str):
+        is_file = table.lower().endswith((".csv", ".parquet"))
+        first = f'sweeps.read_table("{table}"), "one"' if is_file else f'table, "{table}"'
         raise InputError(
             "a table of measure_many or of a sweep comes first, and then two of its models: "
-            f'compare_models(table, "{table}", ...)'
+            f"compare_models({first}, ...)"
         )
     if column not in get_args(CompareColumn):
         of_prompts = column not in ("prompt", "k") and column in table
@@ -300,10 +302,11 @@ def _own(table: "DataFrame", prompts: Sequence[Any]) -> dict[str, tuple[Any, ...
 
 
 def _is_beside(table: "DataFrame", name: str) -> bool:
-    """Whether a column has one value a prompt, and not the same for all."""
+    """Whether a column has one value a prompt, and not the same for all, but for categories."""
     known = table[name].map(str)  # an empty cell is a value too
     each = known.groupby(table["prompt"]).nunique(dropna=False)
-    return bool((each == 1).all() and known.nunique(dropna=False) > 1)
+    is_told = known.nunique(dropna=False) > 1 or (name == "category" and known.any())
+    return bool((each == 1).all() and is_told)
 
 
 def _floor_error(rows: "DataFrame") -> float | None:

@@ -258,8 +258,10 @@ class ModelComparison(SameContent, Drawn):
             return ""
         return (
             f" The weights of {' and '.join(self.untrained)} are one random draw"
-            f"{' each' * (len(self.untrained) > 1)}: interval and p are over prompts, and not over "
-            "such draws."
+            f"{' each' * (len(self.untrained) > 1)}"
+            + ": interval and p are over prompts, and not over such draws"
+            * bool(np.isfinite(self.low))
+            + "."
         )
 
     def _floors(self) -> str:

@@ -1,5 +1,6 @@
 """Two models over the same prompts: how far apart they are at each."""
 
+from collections import Counter
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from coupling_core.analysis.model_comparison import ModelComparison
-from coupling_core.analysis.scores import Interval
+from coupling_core.analysis.scores import MIN_NUMBERS, Interval
 from coupling_core.base.units import NO_CATEGORY, interval_told, rounded
 from coupling_core.figures import style
 from coupling_core.figures.over_prompts import prompt_strip
@@ -63,7 +64,7 @@ def _by_chance(found: ModelComparison) -> str:
     """How far chance alone sets raw scores apart, which are nothing without it."""
     if found.a_chance is None or found.b_chance is None:
         return ""
-    apart = rounded(found.a_chance - found.b_chance)
+    apart = rounded(abs(found.a_chance - found.b_chance))
     return f" Chance alone sets the two {apart} apart."
 
 
@@ -76,7 +77,10 @@ def _of_groups(found: ModelComparison, by: str) -> str:
         f"{_named(of[by], by)} {rounded(of['difference'], 3)} ({_sure(of)})"
         for of in found.means_by(by).to_dict("records")
     ]
-    return f" Of each alone: {'; '.join(told)}."
+    counts = Counter(_named(group, by) for group in found.own[by])
+    few = f" An interval of fewer than {MIN_NUMBERS} is wide, and bears out nothing."
+    is_few = any(1 < n < MIN_NUMBERS for n in counts.values())
+    return f" Of each alone: {'; '.join(told)}." + few * is_few
 
 
 def _sure(of: Mapping[Any, Any]) -> str:

@@ -823,6 +823,37 @@ def test_a_group_of_a_number_has_the_name_of_its_column():
     assert "Of each alone: size 1 " in caption
 
 
+def test_one_category_is_a_group_too():
+    table = planted(6).assign(category="x", source="own")
+    found = compare_models(table, "a", "b")
+    assert found.means_by("category")["n"].tolist() == [6]
+    assert set(found.own) == {"category"}
+    assert set(compare_models(table.assign(category=""), "a", "b").own) == set()
+
+
+def test_a_caption_says_that_intervals_of_few_are_wide():
+    def caption(topics):
+        found = compare_models(planted(10).assign(topic=topics * 2), "a", "b")
+        return found.plot(by="topic").figure.layout.meta["caption"]
+
+    told = "An interval of fewer than 5 is wide, and bears out nothing."
+    assert told in caption(list("xxxxxxyyyy"))
+    assert told not in caption(list("xxxxxyyyyy"))
+
+
+def test_a_path_in_the_place_of_a_table_is_told_how_it_is_read():
+    with pytest.raises(InputError, match=r'compare_models\(sweeps\.read_table\("t\.csv"\), "one"'):
+        inspect.unwrap(compare_models)("t.csv", "a", "b")
+
+
+def test_a_table_that_is_not_there_or_empty_is_told(tmp_path):
+    with pytest.raises(InputError, match=r"none\.csv is not there"):
+        read_table(tmp_path / "none.csv")
+    (tmp_path / "t.csv").write_text("")
+    with pytest.raises(InputError, match=r"t\.csv is empty: expected a line of columns"):
+        read_table(tmp_path / "t.csv")
+
+
 def test_a_file_that_is_not_there_is_no_prompt(own):
     with pytest.raises(InputError, match=r"the prompts' file prmpts\.csv is not there"):
         asked("prmpts.csv", own)

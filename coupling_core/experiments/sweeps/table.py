@@ -202,6 +202,10 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
         _require_sealed(path)
         with opened(path) as file:
             table = _from_parquet(file) if path.suffix == ".parquet" else _from_csv(file)
+    except FileNotFoundError as error:
+        raise InputError(f"the table {path} is not there") from error
+    except pd.errors.EmptyDataError as error:
+        raise InputError(f"the table {path} is empty: expected a line of columns") from error
     except (OSError, ValueError) as error:
         raise InputError(f"the table {path} cannot be read: {error}") from error
     may_lack = {*OF_ONE_KIND, *PERFORMANCES, *HOW, OF_SHARES, FLOOR_ERROR}
