@@ -1,5 +1,6 @@
 """Numbers with their units, as people write them."""
 
+import math
 from collections.abc import Iterable
 
 _MORE_DIGITS = 4
@@ -57,6 +58,18 @@ def with_difference(a: float, b: float, difference: float, digits: int = 3) -> t
                 return told
     first = rounded(a, digits), rounded(b, digits), rounded(difference, digits)
     return next(iter(agreeing), first)
+
+
+def decimals(values: Iterable[float], least: int) -> int:
+    """How many decimals tell numbers apart, two digits of their spread: so many at least.
+
+    Args:
+        values: the numbers; those that are none do not count.
+        least: what is enough where the spread is wide, or there is none.
+    """
+    known = [value for value in values if math.isfinite(value)]
+    span = max(known) - min(known) if known else 0.0
+    return min(8, max(least, 2 - math.floor(math.log10(span)))) if span > 0 else least
 
 
 def told_apart(*values: float, digits: int = 3) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from coupling_core.analysis.scores import MIN_NUMBERS, MIN_PROMPTS, Interval
 from coupling_core.base.errors import InputError, by_reason, every_prompt_failed
 from coupling_core.base.records import AnyView, Request
 from coupling_core.base.results import Progress, Result
-from coupling_core.base.units import ranges
+from coupling_core.base.units import decimals, ranges
 from coupling_core.cli import files
 from coupling_core.cli.course import Course
 from coupling_core.cli.many_drawn import DrawMany, looked_at
@@ -36,6 +36,8 @@ from coupling_core.sources.prompts import Prompt, repeated
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
+DIGITS = 4
+"""Decimals of a number that is printed."""
 _THEIR_OWN: Mapping[str, str] = {}
 """Numbers that are called by their names."""
 
@@ -200,19 +202,25 @@ def _report(
         *([f"written     {out}"] if out else []),
         "",
     )
+    digits = _digits(rows)
     print_table(
         ("", "mean", "median", "95 % interval"),
         [
             (
                 name + f" (of {one.n})" * (one.n < len(rows)),
-                f"{one.mean:z.4f}",
-                f"{one.median:z.4f}",
-                interval(one),
+                f"{one.mean:z.{digits[name]}f}",
+                f"{one.median:z.{digits[name]}f}",
+                interval(one, digits[name]),
             )
             for name, one in over.items()
         ],
     )
     show_categories(rows)
+
+
+def _digits(rows: Sequence[Row]) -> dict[str, int]:
+    """Decimals of each number: four, or more where the prompts are that close together."""
+    return {name: decimals((row.mean[name] for row in rows), DIGITS) for name in rows[0].mean}
 
 
 def show_categories(rows: Sequence[Row], titles: Mapping[str, str] = _THEIR_OWN) -> None:
@@ -225,16 +233,17 @@ def show_categories(rows: Sequence[Row], titles: Mapping[str, str] = _THEIR_OWN)
     found = by_category(rows)
     if not found:
         return
+    digits = _digits(rows)
     print_lines("")
     print_table(
         ("category", "", "prompts", "mean", "95 % interval"),
         [
             (
                 category,
-                (titles or {}).get(name, name),
+                titles.get(name, name),
                 str(one.n),
-                f"{one.mean:z.4f}",
-                interval(one),
+                f"{one.mean:z.{digits[name]}f}",
+                interval(one, digits[name]),
             )
             for category, means in found.items()
             for name, one in means.items()
@@ -265,8 +274,8 @@ def warn_of_uncertified(rows: Sequence[Row]) -> None:
         warn(f"{n} of {len(rows)} prompts {told}: an SVD did not pass its checks")
 
 
-def interval(one: Interval) -> str:
+def interval(one: Interval, digits: int = DIGITS) -> str:
     """Its ends in words."""
     if not one.n:
         return "none"
-    return "none of one prompt" if one.n < 2 else f"{one.low:z.4f} to {one.high:z.4f}"
+    return "none of one prompt" if one.n < 2 else f"{one.low:z.{digits}f} to {one.high:z.{digits}f}"

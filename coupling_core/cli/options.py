@@ -25,6 +25,7 @@ from coupling_core.base.records import (
 from coupling_core.base.results import Result
 from coupling_core.cli import completing
 from coupling_core.cli.files import FORMATS
+from coupling_core.cli.terminal import warn
 from coupling_core.sources.prompts import Prompt as Prompt_
 from coupling_core.sources.prompts import read_file
 
@@ -172,7 +173,12 @@ def one_prompt(prompt: str | None, image: Path | None) -> str:
     if (prompt is None) == (image is None):
         came = "neither" if prompt is None else "both"
         raise InputError(f"give either --prompt or --image FILE, and {came} came")
-    return str(prompt) if image is None else read_image(image)
+    if image is not None:
+        return read_image(image)
+    text = str(prompt)
+    if text.lower().endswith((".csv", ".jsonl", ".txt")) and Path(text).is_file():
+        warn(f"{text} is a file here, and its name is measured: --prompts {text} reads its prompts")
+    return text
 
 
 def token_of(token: int | None, prompt: Any, kind: str = Request.kind) -> int:

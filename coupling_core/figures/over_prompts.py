@@ -16,7 +16,7 @@ from coupling_core.analysis.over_prompts import prompts as counted
 from coupling_core.analysis.path_curves import curve_over_prompts
 from coupling_core.analysis.scores import Interval
 from coupling_core.base.records import DEFAULT_THRESHOLD, Layout, NodeColor, View
-from coupling_core.base.units import rounded
+from coupling_core.base.units import decimals, rounded
 from coupling_core.figures import style, words
 from coupling_core.figures.graph import graph_of
 from coupling_core.figures.graph_words import graph_summary
@@ -170,7 +170,7 @@ def prompt_strip(
     also = np.array([(beside or {}).get(place, np.nan) for place in order])
     ends = np.array([over.low, over.high, *also])
     drawn = np.concatenate([values, ends[np.isfinite(ends)]])
-    digits = _digits(values)
+    digits = decimals(values.tolist(), 3)
     grouped = _grouped(order, groups or {})
     every = dict.fromkeys((groups or {}).values(), ())
     figure = style.new_figure(
@@ -233,12 +233,6 @@ def _rings(order: Sequence[int], values: Float[np.ndarray, " prompt"], name: str
         hovertemplate=f"{name}: %{{x:.3f}}<extra></extra>",
         name=f"the same prompts, {name}",
     )
-
-
-def _digits(values: Float[np.ndarray, " prompt"]) -> int:
-    """Decimals that tell apart what is drawn: three at least."""
-    span = float(np.ptp(values)) if values.size else 0.0
-    return min(8, max(3, 2 - int(np.floor(np.log10(span))))) if span > 0 else 3
 
 
 def _grouped(order: Sequence[int], groups: Mapping[int, str]) -> dict[str, list[int]]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coupling_core.base.units import rounded, with_difference
+from coupling_core.base.units import decimals, rounded, with_difference
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,19 @@ def test_a_zero_has_no_sign(value, told):
 )
 def test_a_difference_is_that_of_the_numbers_beside_it(a, b, told):
     assert with_difference(a, b, a - b) == told
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ([], 3),
+        ([0.5], 3),
+        ([0.1, 0.9], 3),
+        ([0.9991, 0.9996], 6),
+        ([1.0, 1.0 + 1e-12], 8),
+        ([float("nan"), 0.2, 0.2], 3),
+        ([-200.0, 300.0], 3),
+    ],
+)
+def test_decimals_tell_numbers_apart(values, found):
+    assert decimals(values, 3) == found

@@ -30,7 +30,7 @@ from coupling_core.analysis.path_curves import CURVES
 from coupling_core.analysis.scores import mean_interval
 from coupling_core.base import pace
 from coupling_core.base.cores import cores
-from coupling_core.base.units import about
+from coupling_core.base.units import about, decimals
 from coupling_core.cli.rows import mean_of_each
 from coupling_core.kinds.perturbation import command as perturbation
 from coupling_core.kinds.tokens import export as tokens_export
@@ -278,6 +278,29 @@ def test_curves_of_categories_are_drawn_and_told(monkeypatch, run, folder, tmp_p
     status, _, err = run(*asked, "--out", tmp_path / "paths.npz")
     assert status == 0, err
     assert np.load(tmp_path / "paths.npz")["category"].tolist() == ["odd", "even", "odd"]
+
+
+def test_a_file_in_the_place_of_a_prompt_is_told(run, folder, listed, monkeypatch):
+    monkeypatch.chdir(listed.parent)
+    for name, told in ((listed.name, True), ("other.csv", False)):
+        status, _, err = run("trajectory", "--model", folder, "--prompt", name)
+        assert status == 0, err
+        assert (f"{name} is a file here, and its name is measured: --prompts" in err) == told
+
+
+def test_numbers_that_are_close_have_more_decimals(monkeypatch, run, folder, listed):
+    monkeypatch.setattr("coupling_core.cli.many.DIGITS", 1)
+    asked = ("perturbation", "--model", folder, "--prompts", listed)
+    cosine = [one["mean"]["cosine"] for one in json.loads(run(*asked, "--json")[1])["prompts"]]
+    digits = decimals(cosine, 1)
+    assert 1 < digits <= 8
+    (line,) = [line for line in run(*asked)[1].splitlines() if line.startswith("cosine")]
+    assert line.split()[1] == f"{np.mean(cosine):.{digits}f}"
+
+
+def test_few_prompts_have_a_wide_interval_in_words(monkeypatch, run, folder, listed):
+    figure = drawn(monkeypatch, run, "spectrum", "--model", folder, "--prompts", listed)
+    assert "An interval of fewer than 5 prompts is wide" in figure.layout.meta["caption"]
 
 
 def test_the_graph_of_the_means_is_in_json(run, folder, listed):

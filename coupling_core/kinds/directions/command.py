@@ -25,7 +25,7 @@ Side = Literal["u", "v"]
 
 BY_CHANCE = 0.01
 """The share of directions drawn at random that say more than the floor, which is set so."""
-_CHANCE = "the share of directions drawn at random"
+_CHANCE = "the share of random directions that do so"
 _OF_MANY: dict[Side, Drawn] = {
     "u": Drawn(
         "writes_beyond", "Directions written that say more than chance (share)", BY_CHANCE, _CHANCE
