@@ -246,13 +246,15 @@ class Shared(InCommon, Drawn):
         """
         from pandas import DataFrame
 
-        return DataFrame(
+        table = DataFrame(
             {
                 "shared_direction": np.arange(1, len(self.share) + 1),
                 "share": self.share,
                 "share_by_chance": self.chance,
             }
         )
+        table.attrs |= self.result.attributes() | {"blocks": self.blocks, "side": self.side}
+        return table
 
     def plot(self, figure: str = "shared") -> Drawing:
         """The share of each direction beside chance, as the page Directions draws it.

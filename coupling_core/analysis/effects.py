@@ -70,7 +70,9 @@ class EffectMaps(SameContent, Drawn):
             there is none).
         """
         whole: DataFrame = self.result.part("export").table(self.result, self.view)
-        return whole[["edit", "verb", "slot", "block", "factor", self.number, "refused"]]
+        table = whole[["edit", "verb", "slot", "block", "factor", self.number, "refused"]]
+        table.attrs |= self.result.attributes()
+        return table
 
     def plot(self, figure: str = "interchange") -> Drawing:
         """A map over pairs of blocks, or the curves by block, as the page What if draws them.

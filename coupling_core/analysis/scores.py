@@ -33,6 +33,11 @@ MIN_PROMPTS = 40
 """Fewer prompts than this overstate coupling: no claim about a model rests on them."""
 MIN_NUMBERS = 5
 """Of fewer numbers the interval of a mean rests on what they are assumed to be drawn from."""
+OF_FEW = (
+    f"an interval of fewer than {MIN_NUMBERS} prompts is wide, may go beyond what a number can be, "
+    "and bears out nothing"
+)
+"""What is said where an interval of so few is told."""
 
 
 @dataclass(frozen=True)

@@ -156,6 +156,7 @@ class Steering(SameContent, Drawn):
             for e, size in enumerate(self.sizes)
         ]
         table = DataFrame(rows)
+        table.attrs |= self.result.attributes()
         table.attrs |= {"block": self.block, "side": self.side, "tokens": list(self.tokens)}
         return table
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from coupling_core.analysis.exports import written
 from coupling_core.analysis.over_prompts import few_words
-from coupling_core.analysis.scores import MIN_NUMBERS, MIN_PROMPTS, Interval
+from coupling_core.analysis.scores import MIN_NUMBERS, MIN_PROMPTS, OF_FEW, Interval
 from coupling_core.base.errors import InputError, by_reason, every_prompt_failed
 from coupling_core.base.records import AnyView, Request
 from coupling_core.base.results import Progress, Result
@@ -261,10 +261,7 @@ def warn_of_few(rows: Sequence[Row]) -> None:
     groups = [over_prompts(rows), *by_category(rows).values()]
     counts = {one.n for means in groups for one in means.values()}
     if any(1 < n < MIN_NUMBERS for n in counts):
-        warn(
-            f"an interval of fewer than {MIN_NUMBERS} prompts is wide, may go beyond what a number "
-            "can be, and bears out nothing"
-        )
+        warn(OF_FEW)
 
 
 def warn_of_uncertified(rows: Sequence[Row]) -> None:

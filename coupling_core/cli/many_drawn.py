@@ -8,7 +8,7 @@ import typer
 
 from coupling_core.analysis.over_prompts import prompts
 from coupling_core.analysis.path_curves import CURVES
-from coupling_core.analysis.scores import MIN_NUMBERS
+from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.units import NO_CATEGORY
 from coupling_core.cli.files import STDOUT
@@ -96,8 +96,7 @@ def strip(of: Drawn, file: Path | None, rows: Sequence[Row]) -> "go.Figure":
     if of.name in MEASURES and (told := mean_of_each(over)):
         drawn.layout.meta["caption"] += f" {told[0].upper()}{told[1:]}."
     if 1 < over[of.name].n < MIN_NUMBERS:
-        told = f" An interval of fewer than {MIN_NUMBERS} prompts is wide, and bears out nothing."
-        drawn.layout.meta["caption"] += told
+        drawn.layout.meta["caption"] += f" {OF_FEW[0].upper()}{OF_FEW[1:]}."
     if of.most is not None and over[of.name].high > of.most:
         told = f" The interval goes beyond {of.most:g}, which no number of a prompt does."
         drawn.layout.meta["caption"] += told

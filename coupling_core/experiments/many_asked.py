@@ -131,7 +131,7 @@ def _records(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     prompt = known.get("prompt")
     if isinstance(prompt, str):
         return [known]
-    if isinstance(prompt, Iterable) and not hasattr(prompt, "dtype"):
+    if isinstance(prompt, Iterable):
         lengths = {name: len(list(each)) for name, each in known.items() if not is_named(each)}
         if len(lengths) == len(known) and len({*lengths.values()}) == 1:
             return [dict(zip(known, row, strict=True)) for row in zip(*known.values(), strict=True)]

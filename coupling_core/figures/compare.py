@@ -66,7 +66,7 @@ def difference(found: Comparison, *, selected: tuple[int, int] | None = None) ->
     figure.add_trace(
         cells.differences(at, at, z, found.view, corrected=found.corrected, hoverinfo="skip")
     )
-    reasons = [pairs.ITSELF] * bool(itself.any())
+    reasons = ["a block with itself: 1 in both"] * bool(itself.any())
     reasons += ["no score in one of the two"] * bool((np.isnan(z) & ~itself).any())
     if reasons:
         figure.add_trace(cells.grey(at, at, np.isnan(z), ", or ".join(reasons)))

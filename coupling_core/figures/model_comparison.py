@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from coupling_core.analysis.model_comparison import ModelComparison
-from coupling_core.analysis.scores import MIN_NUMBERS, Interval
+from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW, Interval
 from coupling_core.base.units import NO_CATEGORY, interval_told, rounded
 from coupling_core.figures import style
 from coupling_core.figures.over_prompts import prompt_strip
@@ -78,7 +78,7 @@ def _of_groups(found: ModelComparison, by: str) -> str:
         for of in found.means_by(by).to_dict("records")
     ]
     counts = Counter(_named(group, by) for group in found.own[by])
-    few = f" An interval of fewer than {MIN_NUMBERS} is wide, and bears out nothing."
+    few = f" {OF_FEW[0].upper()}{OF_FEW[1:]}."
     is_few = any(1 < n < MIN_NUMBERS for n in counts.values())
     return f" Of each alone: {'; '.join(told)}." + few * is_few
 

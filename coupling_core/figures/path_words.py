@@ -174,7 +174,7 @@ _BY_DEPTH = {
     "norms": "Euclidean norm of each token's state by depth. The first token often grows far "
     "above the others.",
     "growth": "Growth of the norm in each block (paper, Eq. 12): a level line is exponential "
-    "growth, and its spread over the blocks is the expodistance.",
+    "growth, and the variance over the blocks in units of the squared mean is the expodistance.",
     "steps": "How far each block moves each token, in units of that token's mean step: a level "
     "line at 1 is equal steps.",
     "line-shape-by-depth": f"Line-shape score of the {trajectory.WINDOW} states round each "

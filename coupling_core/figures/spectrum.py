@@ -43,7 +43,7 @@ def spectrum(
     )
     names = {block: f"block {block}" for block in range(1, result.n_blocks + 1)}
     for block in blocks:
-        shade = block / result.n_blocks
+        shade = (block - 1) / max(1, result.n_blocks - 1)
         figure.add_trace(line(result.singular_values[block - 1], names[block], shade=shade))
     figure.add_trace(style.place_bar(result.n_blocks, "Block l", "1 is next to the embedding"))
     if selected:
@@ -72,12 +72,12 @@ def line(
     s: Float[np.ndarray, " k"], name: str, where: str = "", shade: float | None = None
 ) -> go.Scatter:
     """The singular values of one Jacobian, shaded by its place, 0..1; None where it stands out."""
-    (color,) = colors.sample_colorscale(list(style.DEPTH), [shade or 0])
+    (color,) = colors.sample_colorscale(list(style.DEPTH), [shade or 0.0])
     return style.line(
         np.arange(1, len(s) + 1),
-        s,
+        np.where(s > 0, s, np.nan),  # past the rank there is none, and its logarithm is no place
         name,
-        *((color, 1.2) if shade else (style.ACCENT, 3)),
+        *((style.ACCENT, 3) if shade is None else (color, 1.2)),
         showlegend=shade is None,
         hovertemplate=f"{where or name}<br>s<sub>%{{x}}</sub> = %{{y:.4g}}<extra></extra>",
     )

@@ -71,7 +71,7 @@ def measure(
         ComputeError: where the computing fails.
     """
     if model is None:
-        _require_module(tokenizer, variant)
+        _require_module(request.model, tokenizer, variant)
         return answer(resolve(request), store, device=device, fast=fast, progress=progress)
     from coupling_core.engine import loading
 
@@ -95,7 +95,7 @@ def asked_of(request: Request, model: Any, tokenizer: Any) -> tuple[Resolved, An
     Of such a module nothing is hashed, since nothing is stored.
     """
     if model is None:
-        _require_module(tokenizer, "")
+        _require_module(request.model, tokenizer, "")
         return resolve(request), None
     from coupling_core.engine import loading
 
@@ -322,13 +322,14 @@ def _require_device(at: Any, name: str) -> None:
         )
 
 
-def _require_module(tokenizer: Any, variant: str) -> None:
+def _require_module(name: str, tokenizer: Any, variant: str) -> None:
     """Refuse what belongs to a module of one's own where none came."""
     given = ["tokenizer"] * (tokenizer is not None) + ["variant"] * bool(variant)
     if given:
         raise InputError(
-            f"{' and '.join(given)} came without a model: pass the module that it belongs to, or "
-            "leave it out"
+            f"{' and '.join(given)} came with the name of a model, {name!r}: pass the module that "
+            "it belongs to, or leave it out (a folder has its tokenizer in it, as "
+            "tokenizer.save_pretrained(folder) writes it)"
         )
 
 

@@ -191,15 +191,16 @@ def find_suite(name: str) -> Suite:
     """A suite by its name.
 
     Args:
-        name: such as "mini-64".
+        name: such as "mini-64", or the repository that its steps are of.
 
     Raises:
         InputError: where there is none.
     """
     known = suites()
-    if name not in known:
+    found = known.get(name) or next((one for one in known.values() if one.repo == name), None)
+    if found is None:
         raise InputError(unknown("suite", name, known))
-    return known[name]
+    return found
 
 
 def checkpoint_of(repo: str, revision: str | None) -> tuple[str, int | None]:

@@ -278,7 +278,7 @@ def test_a_sweep_that_is_not_there_is_told_and_another_is_shown(
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", "cannot be read"),
+        (b"", "is empty: expected a line of columns"),
         (b"model,k\nx,4\n", "has no column 'id'"),
         (None, "a text where a number belongs"),
     ],

@@ -29,11 +29,13 @@ from coupling_core import (
     InputError,
     Store,
     View,
+    effect_maps,
     figures,
     load,
     measure,
     score_pairs,
     score_positions,
+    shared_of,
 )
 from coupling_core.analysis import exports
 from coupling_core.base.drawing import FigureName, options_of
@@ -596,3 +598,19 @@ def test_what_is_offered_in_place_of_a_slice_works(depth, asked):
     chosen = [scores[eval(each)].blocks for each in offered]
     assert len(chosen) == 2
     assert chosen[1] == chosen[0][: len(chosen[1])]
+
+
+def test_one_pair_of_tokens_is_asked_for_as_one():
+    found = measure((3, 1, 4), kind="self", block=1, k=4, model=tiny.model("llama"), store=None)
+    scores = found.scores(k=4)
+    with pytest.raises(InputError, match=r"such as scores\[3, 2\], and the list \[2, 1\] came"):
+        inspect.unwrap(type(scores).__getitem__)(scores, [2, 1])
+
+
+def test_tables_of_what_was_made_of_a_result_say_whose_it_is():
+    directions, what_if = directions_result(), what_if_result()
+    shared = shared_of(directions, blocks="1-3").to_pandas()
+    assert shared.attrs.items() >= directions.attributes().items()
+    assert shared.attrs["side"] == "u"
+    effects = effect_maps(what_if).to_pandas()
+    assert effects.attrs.items() >= what_if.attributes().items()

@@ -14,9 +14,10 @@ import pytest
 import tiny
 from cases import EVERY_KIND, random_result
 from sweep_table import sweep_of, zoo
+from training import SUITE
 
 import coupling_core
-from coupling_core import PromptSource, Question, Store, find, measure
+from coupling_core import Course, PromptSource, Question, Request, Store, compare, find, measure
 from coupling_core.analysis.by_step import StepNumbers
 from coupling_core.analysis.compare import DIFFERENCE_COLUMNS
 from coupling_core.analysis.exports import frame
@@ -24,6 +25,8 @@ from coupling_core.analysis.graph import EDGE_COLUMNS, layer_graph
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import View
+from coupling_core.cli import compare as compare_command
+from coupling_core.cli import training as training_command
 from coupling_core.cli.graph import _summary
 from coupling_core.cli.sweep import _answer
 from coupling_core.experiments.sweeps.definition import Models, Slurm, Sweep
@@ -266,6 +269,11 @@ def test_every_key_that_json_has_is_told_and_no_other():
     view = View(result.default_k)
     shown = _summary(layer_graph(result, view), result, view, corrected=True, stored=True)
     assert set(shown) == told.pop("graph") | keys_told(common)
+    pair = compare(result, random_result(seed=2), view)
+    assert set(compare_command._summary(pair)) == told.pop("compare")
+    steps = {0: result, 4: random_result(seed=2)}
+    course = Course(SUITE, Request("a", k=4), (0, 4), steps, {})
+    assert set(training_command._summary([course], view, [])) == told.pop("training")
     answer = _answer(find(sweep_of(zoo(), prompts=2), Question(8)), 0)
     assert set(answer) == told.pop("sweep report")
     assert told.keys() == {"sweep status", "sweep run"}  # see test_sweep_cli

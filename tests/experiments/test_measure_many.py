@@ -781,6 +781,8 @@ def test_columns_by_name_are_prompts_too(own):
     table = asked(columns, own, k=4, store=None)
     frame = asked(pd.DataFrame(columns), own, k=4, store=None)
     pd.testing.assert_frame_equal(table, frame)
+    series = asked(dict(pd.DataFrame(columns)), own, k=4, store=None)
+    pd.testing.assert_frame_equal(series, table)
     assert asked({"prompt": TEXTS[0]}, own, k=4, store=None)["prompt"].tolist() == [TEXTS[0]]
     for wrong in ({"text": ["a"]}, {"prompt": ["a", "b"], "category": ["x"]}, {"prompt": 3}, {}):
         with pytest.raises(InputError, match="expected columns by name, equally long lists"):
@@ -836,7 +838,7 @@ def test_a_caption_says_that_intervals_of_few_are_wide():
         found = compare_models(planted(10).assign(topic=topics * 2), "a", "b")
         return found.plot(by="topic").figure.layout.meta["caption"]
 
-    told = "An interval of fewer than 5 is wide, and bears out nothing."
+    told = "An interval of fewer than 5 prompts is wide, may go beyond"
     assert told in caption(list("xxxxxxyyyy"))
     assert told not in caption(list("xxxxxyyyyy"))
 

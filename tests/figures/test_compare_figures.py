@@ -79,15 +79,16 @@ def test_the_hover_text_has_both_scores(other):
 def test_what_one_of_the_two_lacks_is_grey_and_named():
     found = compare(planted(SCORES, rank=np.array([8, 8, 0, 8, 8])), planted(SCORES), VIEW)
     figure = figures.difference(found)
-    itself = "a block with itself: always 1"
+    itself = "a block with itself: 1 in both"
     grey = trace(figure, f"{itself}, or no score in one of the two")
     assert np.array_equal(grey.z == 0, np.isnan(found.difference) | np.eye(5, dtype=bool))
     whole = figures.comparison(found)
     named = [t.name for t in whole.data if t.showlegend]
+    of_one = "a block with itself: always 1"
     assert sorted(named) == [
-        itself,
         f"{itself}, or no score in one of the two",
-        f"{itself}, or undefined (rank below K)",
+        of_one,
+        f"{of_one}, or undefined (rank below K)",
     ]
 
 

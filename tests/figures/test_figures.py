@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from cases import depth_result, planted_jacobians, random_result
 from checks import trace
+from plotly.colors import sample_colorscale
 
 from coupling_core import (
     ComputeError,
@@ -333,6 +334,30 @@ def test_the_spectrum_has_a_line_a_block_on_a_log_axis(result):
     assert figure.data[0].line.color != figure.data[1].line.color
     bar = trace(figure, "places").marker
     assert (bar.cmin, bar.cmax, bar.colorbar.title.text[:7]) == (1, 5, "Block l")
+
+
+def test_the_lines_of_the_spectrum_have_the_colours_of_its_bar(result):
+    figure = figures.spectrum(result, View(k=6))
+    bar = trace(figure, "places").marker
+    for block in range(1, 6):
+        place = (block - bar.cmin) / (bar.cmax - bar.cmin)
+        (color,) = sample_colorscale([color for _, color in bar.colorscale], [place])
+        assert figure.data[block - 1].line.color == color
+
+
+def test_past_the_rank_the_spectrum_has_no_line(result):
+    s = result.singular_values.copy()
+    s[1, 5:] = 0
+    figure = figures.spectrum(replace(result, singular_values=s), View(k=4))
+    assert np.isnan(figure.data[1].y[5:]).all()
+    assert figure.data[1].y[:5] == pytest.approx(s[1, :5])
+
+
+@pytest.mark.parametrize(("n", "below"), [(2, True), (3, False), (4, True), (5, False), (8, False)])
+def test_the_title_of_a_map_stands_below_its_numbers(n, below):
+    found = random_result(n_blocks=n)
+    title = figures.scores(found, View(k=2)).layout.xaxis.title.text
+    assert title == "<br>" * below + "Basis of block l'"
 
 
 def test_the_spectrum_marks_k_and_the_gap_there(result):

@@ -58,6 +58,10 @@ def test_every_line_of_a_notebook_runs(made, tmp_path):
         assert scores.plot().save(tmp_path / f"map.{ending}").stat().st_size > 5_000
     assert result.model_name in result._repr_html_()
 
+    store = cc.Store(tmp_path / "store")
+    key = cc.measure(prompts[0], model=model, tokenizer=tokenizer, store=store).key
+    assert bool(key) == (made is not by_ones_own_hand)  # whose code may be another tomorrow
+
     j = cc.jacobian(model, prompts[0], block=2, token=-1, k=4, tokenizer=tokenizer)
     assert np.array_equal(j.s, result.singular_values[1, :4])
 

@@ -71,6 +71,7 @@ def test_there_are_six_of_ours_and_every_size_of_pythia() -> None:
     assert len(own) == 6
     assert {suite.steps for suite in own} == {MINI_STEPS}
     assert find_suite("mini-64-sd-seed1").repo == "coupling-explorer/mini-64-sd-seed1"
+    assert find_suite("coupling-explorer/mini-64") == find_suite("mini-64")
     assert find_suite("pythia-1.4b-deduped").repo == "EleutherAI/pythia-1.4b-deduped"
     assert len(found) == 6 + 2 * 10
 

@@ -483,7 +483,13 @@ class PositionScores(ScoreMap):
         Raises:
             InputError: where they are not two, or one of them is not there.
         """
-        numbers = _two(tokens, "tokens, that of the Jacobian and that of the basis")
+        what = "tokens, that of the Jacobian and that of the basis"
+        if isinstance(tokens, list):  # of blocks it is the map of some
+            raise InputError(
+                f"a pair is two {what}, such as scores[3, 2], and the list {tokens} came: "
+                "to_pandas() has a row for each pair"
+            )
+        numbers = _two(tokens, what)
         row, column = (resolve_token(number, len(self.coupling)) for number in numbers)
         return self._pair(row - 1, column - 1)
 

@@ -42,6 +42,8 @@ _WATCHING = "transformers.utils.output_capturing"
 """Leaves hooks on a model that look at its states, and change none."""
 _MOVING = "accelerate.hooks"
 """Replaces the forward of modules by one that moves what goes in and out between devices."""
+_LENDING = "nnsight.intervention.source"
+"""Replaces the forward of modules by one that lends what goes through it to an intervention."""
 _ENTRIES = ("forward", "__call__", "_call_impl", "_slow_forward")
 
 
@@ -155,7 +157,7 @@ class _Reader:
 
     def _patch(self, module: nn.Module, name: str, value: Any) -> Any:
         """An attribute that stands in the way of a method of the module's class."""
-        if name == "forward" and _only_moves(module, value):
+        if name == "forward" and (_only_moves(module, value) or _only_watches(module, value)):
             return [name, "moves"]
         if name in _ENTRIES or code.foreign(value):
             told = code.foreign(value) or f"{_name(value)}, put there later"
@@ -252,6 +254,18 @@ def _only_moves(module: nn.Module, forward: Any) -> bool:
         and type(hook).__module__ == _MOVING
         and getattr(before, "__self__", None) is module
         and getattr(before, "__func__", None) is type(module).forward
+    )
+
+
+def _only_watches(module: nn.Module, forward: Any) -> bool:
+    """Whether nnsight has put its own forward before the module's, and edits nothing in it.
+
+    Its interventions are of its own calls; a module that is called by itself computes as before.
+    """
+    state = getattr(forward, "state", None)
+    return (
+        type(forward).__module__ == type(state).__module__ == _LENDING
+        and getattr(state, "body", None) is type(module).forward
     )
 
 

@@ -84,6 +84,12 @@ class LoadedModel:
             ids = _ids_of(self.tokenizer, prompt)
         else:
             ids = list(prompt)
+        if not ids and isinstance(prompt, str) and prompt.strip():
+            raise InputError(
+                f"the tokenizer makes no token of the prompt {prompt[:60]!r}: is it that of the "
+                "model? Beside the weights in a folder belong its files, as "
+                "tokenizer.save_pretrained(folder) writes them"
+            )
         if not ids:
             raise PromptError("the prompt has no token: give a text of at least one")
         config = self.model.config.get_text_config()

@@ -268,7 +268,7 @@ def test_a_module_is_measured_as_it_is(asked, stores):
 
 @pytest.mark.parametrize("given", [{"tokenizer": tokenizer()}, {"variant": "mine"}], ids=str)
 def test_what_belongs_to_a_module_needs_one(given):
-    with pytest.raises(InputError, match="came without a model"):
+    with pytest.raises(InputError, match="came with the name of a model, '"):
         measure(Request("x"), **given)
 
 
