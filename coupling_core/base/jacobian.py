@@ -1,7 +1,8 @@
 """One block's Jacobian, with its leading singular triplets and how far they were checked."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -47,6 +48,12 @@ class BlockJacobian(SameContent, Told):
         final_norm: of the last block, whether the model's final norm is in it, in words; "" of
             every other, of which none is.
     """
+
+    _elsewhere: ClassVar[Mapping[str, str]] = {
+        "save": "pickle keeps it, and numpy.savez its arrays",
+        "singular_values": "they are .s",
+        "plot": "it has no figure; that of all blocks is measure(...).plot()",
+    }
 
     J: Float[np.ndarray, "d d"]
     u: Float[np.ndarray, "d k"]

@@ -47,6 +47,11 @@ def folder_digest(folder: Path) -> str:
     weights = sorted(folder.glob(_WEIGHTS))
     if not (folder / "config.json").is_file() or not weights:
         lacks = "no *.safetensors" if (folder / "config.json").is_file() else "no config.json"
+        if (folder / "adapter_config.json").is_file():
+            raise InputError(
+                f"folder {folder} has {lacks}, and an adapter in it: load it on its base model, as "
+                "peft.PeftModel.from_pretrained does, and pass that module"
+            )
         raise InputError(
             f"folder {folder} has {lacks}: expected config.json and weights in safetensors, "
             "as save_pretrained writes them (pickled .bin weights are never loaded)"

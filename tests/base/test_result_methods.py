@@ -31,6 +31,7 @@ from coupling_core import (
     View,
     effect_maps,
     figures,
+    jacobian,
     load,
     measure,
     score_pairs,
@@ -614,3 +615,15 @@ def test_tables_of_what_was_made_of_a_result_say_whose_it_is():
     assert shared.attrs["side"] == "u"
     effects = effect_maps(what_if).to_pandas()
     assert effects.attrs.items() >= what_if.attributes().items()
+
+
+def test_what_people_ask_for_is_told_where_it_is():
+    asked = [
+        (jacobian(tiny.model("llama"), (3, 1, 4), block=1, k=4), "singular_values", "they are .s"),
+        (random_result().scores(k=3), "to_csv", "to_pandas() is the table"),
+        (random_result().scores(k=3), "key", "it is .result.key"),
+        (trajectory_result(), "mean", "to_pandas() has their numbers"),
+    ]
+    for found, name, told in asked:
+        with pytest.raises(AttributeError, match=re.escape(told)):
+            getattr(found, name)

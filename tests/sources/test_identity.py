@@ -15,7 +15,7 @@ import vision_models
 from config_mutations import FAMILIES, mutated
 from safetensors.torch import load_file, save_file
 
-from coupling_core import ComputeError, Request, Store, measure
+from coupling_core import ComputeError, InputError, Request, Store, measure
 from coupling_core.engine.loading import convert, forget, load
 from coupling_core.experiments import gallery
 from coupling_core.measuring.measure import find_stored
@@ -334,3 +334,9 @@ def test_a_mixture_of_experts_of_the_hub_is_measured_anew(tmp_path, monkeypatch)
         keys[0] == make_key(asked, {"kind": "hub", "digest": "0" * 40, "id": "owner/model"}).digest
     )
     assert keys[1] != keys[0]
+
+
+def test_an_adapter_alone_is_told_to_be_one(tmp_path):
+    (tmp_path / "adapter_config.json").write_text("{}")
+    with pytest.raises(InputError, match=r"an adapter in it: load it on its base model, as peft"):
+        folder_digest(tmp_path)

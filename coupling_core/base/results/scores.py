@@ -76,6 +76,12 @@ class ScoreMap(SameContent, Drawn):
         view: how it is looked at.
     """
 
+    _elsewhere: ClassVar[Mapping[str, str]] = {
+        "save": "plot().save(path) writes the figure, and to_pandas() is the table",
+        "to_csv": "to_pandas() is the table, which has it",
+        "key": "it is .result.key",
+    }
+
     dims: ClassVar[tuple[str, str]]
     """The names of their two dimensions: of the Jacobian, and of the basis."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -37,6 +37,10 @@ class TokenMeansResult(TokenResult):
         certificates: by block and position; None where there is no Jacobian.
         rows_done: how many of the allowed positions have their row.
     """
+
+    _elsewhere: ClassVar[Mapping[str, str]] = {
+        "matrix": "means over blocks have none; measure(..., block=12) has those of one"
+    }
 
     k_grid: Int[np.ndarray, " grid"]
     definitions: tuple[str, ...]

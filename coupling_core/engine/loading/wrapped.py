@@ -147,12 +147,26 @@ def wrap(
             f"final_norm is {_kind(final_norm)}: expected the module that norms the last "
             "block's output, or nothing, and it is found out"
         )
-    if forward is not None and not callable(forward):
+    if forward is not None and not _takes_two(forward):
+        told = "one that takes other things" if callable(forward) else _kind(forward)
         raise InputError(
-            f"forward is {_kind(forward)}: expected a function of the module and its token ids, "
+            f"forward is {told}: expected a function of the module and its token ids, "
             "such as forward=lambda g, ids: g(ids)"
         )
     return Wrapped(module, _listed(blocks), final_norm, forward or _call)
+
+
+def _takes_two(forward: Any) -> bool:
+    """Whether it can be called with a module and its token ids, as far as it says what it takes."""
+    if not callable(forward):
+        return False
+    try:
+        inspect.signature(forward).bind(None, None)
+    except TypeError:
+        return False
+    except ValueError:  # it does not say
+        return True
+    return True
 
 
 def measurable(model: Any) -> Any:

@@ -476,6 +476,7 @@ def test_what_is_no_residual_stream_is_refused(world):
         ({"blocks": [*[nn.GELU()] * 2]}, "block 2 is one of those before it"),
         ({"final_norm": torch.nn.functional.layer_norm}, "final_norm is a function"),
         ({"forward": "forward"}, "forward is a str"),
+        ({"forward": lambda ids: ids}, "forward is one that takes other things: expected a func"),
     ],
 )
 def test_wrap_refuses_what_cannot_be_blocks(told, words):
