@@ -163,6 +163,11 @@ def locate(request: Request) -> Source:
     if is_hub:
         name = f"{model}@{revision}" if revision else model
         return Source("hub", name, model, hub.commit(model, revision), revision)
+    named, _, of = model.partition("@")
+    if of and is_hub_id(named):  # as results of a revision are called
+        raise InputError(
+            f"model {model!r} names a revision too: give model={named!r} and revision={of!r}"
+        )
     if model.endswith(".gguf") or model.count("/") != 0 or model.startswith((".", "~")):
         raise InputError(f"model {model!r}: there is no such file or folder; check the path")
     suite = suites().get(model)

@@ -340,3 +340,8 @@ def test_an_adapter_alone_is_told_to_be_one(tmp_path):
     (tmp_path / "adapter_config.json").write_text("{}")
     with pytest.raises(InputError, match=r"an adapter in it: load it on its base model, as peft"):
         folder_digest(tmp_path)
+
+
+def test_a_name_with_a_revision_in_it_is_told_to_have_one():
+    with pytest.raises(InputError, match=r"give model='someone/tiny' and revision='step4'"):
+        locate("someone/tiny@step4")
