@@ -15,6 +15,7 @@ class SameContent:
     """
 
     __hash__ = None  # type: ignore[assignment]
+    __array_ufunc__ = None  # an array that is compared with it leaves the answer to it
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):

@@ -106,3 +106,10 @@ def test_what_was_pickled_is_equal_to_what_it_was(make):
     before = make()
     assert pickle.loads(pickle.dumps(before)) == before
     assert make() == before
+
+
+def test_an_array_is_no_scores():
+    scores = random_result().scores(k=3)
+    for other in (scores.corrected, np.ones(3), 1.0, None):
+        assert (scores == other) is False
+        assert (other == scores) is False

@@ -46,6 +46,29 @@ def of_nnsight():
     return nnsight.LanguageModel(tiny.model("llama"), tokenizer=tiny.tokenizer()), PROMPTS, None
 
 
+def test_what_ran_through_a_bridge_before_is_no_part_of_its_key(tmp_path):
+    model, prompts, _ = bridged()
+    store = cc.Store(tmp_path / "store")
+
+    def key():
+        return cc.measure(prompts[0], model=model, k=4, store=store).key
+
+    first = key()
+    cc.measure("another prompt that is longer", model=model, k=4, store=store)
+    assert key() == first
+    ids = torch.tensor([[3, 1, 4, 1]])
+    model.run_with_cache(ids)
+    assert key() == first
+    model.add_hook(list(model.hook_dict)[3], doubled)
+    assert not key()  # code of one's own
+    model.reset_hooks()
+    assert key() == first
+
+
+def doubled(x, hook):
+    return 2 * x
+
+
 @pytest.mark.parametrize("made", [of_transformers, by_ones_own_hand, adapted, bridged, of_nnsight])
 def test_every_line_of_a_notebook_runs(made, tmp_path):
     model, prompts, tokenizer = made()

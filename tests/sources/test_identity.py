@@ -344,4 +344,4 @@ def test_an_adapter_alone_is_told_to_be_one(tmp_path):
 
 def test_a_name_with_a_revision_in_it_is_told_to_have_one():
     with pytest.raises(InputError, match=r"give model='someone/tiny' and revision='step4'"):
-        locate("someone/tiny@step4")
+        locate(Request("x", model="someone/tiny@step4"))

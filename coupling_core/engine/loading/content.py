@@ -33,13 +33,23 @@ _IDLE = frozenset(
         *("name_or_path", "_name_or_path", "base_model_name_or_path", "_commit_hash"),
         *("transformers_version", "warnings_issued", "generation_config", "_is_hf_initialized"),
         *("_output_capturing_hooks_installed", "tied_params_map"),
-        *("tied_pointers_to_remove", "original_devices"),
+        *("tied_pointers_to_remove", "original_devices", "_conversion_state"),
     }
 )
 """What models, their configurations and hooks hold that changes no number: where they came from,
 and where they lie."""
-_WATCHING = "transformers.utils.output_capturing"
-"""Leaves hooks on a model that look at its states, and change none."""
+_BRIDGE = "transformer_lens.model_bridge.generalized_components."
+_NOTED = frozenset(
+    {
+        *("_pattern", "_current_batch_size", "_suppress_next_hook_in", "_fired_hook_out"),
+        *("_capture_hook_handles", "_capture_hooks_wired"),
+    }
+)
+"""What modules of a TransformerLens bridge note as something runs through them: it changes no
+number of what runs next."""
+_WATCHING = ("transformers.utils.output_capturing", f"{_BRIDGE}block")
+"""Leave hooks on a model that look at its states, and change none: what a bridge's own hooks do to
+them stands in its hook points."""
 _MOVING = "accelerate.hooks"
 """Replaces the forward of modules by one that moves what goes in and out between devices."""
 _LENDING = "nnsight.intervention.source"
@@ -123,7 +133,7 @@ class _Reader:
         for hook in hooks.values():
             if name := code.foreign(hook):
                 self.foreign.append(f"a hook on {where} ({name})")
-            elif code.home(hook) != _WATCHING:
+            elif code.home(hook) not in _WATCHING:
                 told.append(self._code(hook))
         return told
 
@@ -148,6 +158,9 @@ class _Reader:
         own = vars(module)
         hooked = [self.hooks(self._where(), own[name]) for name in _HOOKS]
         held = {name: each for name, each in own.items() if name not in _OF_MODULES | _IDLE}
+        if type(module).__module__.startswith("transformer_lens."):
+            # What is set anew, as hooks are that come and go, has another place among the others.
+            held = {name: held[name] for name in sorted(held) if name not in _NOTED}
         patched = [self._patch(module, name, held.pop(name)) for name in _patches(module, held)]
         parts = [
             {name: self._at(name, each) for name, each in part.items()}
