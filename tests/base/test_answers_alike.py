@@ -398,7 +398,8 @@ def test_steering_is_drawn_over_rising_sizes_beside_the_range_of_random_directio
     assert (min(ground.y), max(ground.y)) == (0.01, 0.2)
     assert median.y[0] == pytest.approx(0.105)
     assert "added to the output of block 3 at tokens 4, 6" in found.plot().figure.layout.meta["alt"]
-    assert found.to_pandas().attrs == {"block": 3, "side": "u", "tokens": [4, 6]}
+    said = {"block": 3, "side": "u", "tokens": [4, 6]} | found.result.attributes()
+    assert found.to_pandas().attrs == said
 
 
 @pytest.mark.parametrize(
