@@ -848,14 +848,6 @@ def test_a_path_in_the_place_of_a_table_is_told_how_it_is_read():
         inspect.unwrap(compare_models)("t.csv", "a", "b")
 
 
-def test_a_table_that_is_not_there_or_empty_is_told(tmp_path):
-    with pytest.raises(InputError, match=r"none\.csv is not there"):
-        read_table(tmp_path / "none.csv")
-    (tmp_path / "t.csv").write_text("")
-    with pytest.raises(InputError, match=r"t\.csv is empty: expected a line of columns"):
-        read_table(tmp_path / "t.csv")
-
-
 def test_a_file_that_is_not_there_is_no_prompt(own):
     with pytest.raises(InputError, match=r"the prompts' file prmpts\.csv is not there"):
         asked("prmpts.csv", own)

@@ -439,9 +439,9 @@ def test_journals_are_found_and_damaged_notes_pass_for_none(client, plan, store)
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "cannot be read"),
+        ("", "is empty: expected a line of columns"),
         ("model,k\nx,1\n", "has no column 'id'"),
-        (None, "cannot be read"),
+        (None, "is not there"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused(tmp_path: Path, text, told):
