@@ -26,8 +26,8 @@ from coupling_core.base.results import Result
 from coupling_core.cli import completing
 from coupling_core.cli.files import FORMATS
 from coupling_core.cli.terminal import warn
+from coupling_core.sources.prompts import TEXTS, read_file
 from coupling_core.sources.prompts import Prompt as Prompt_
-from coupling_core.sources.prompts import read_file
 
 T = TypeVar("T", int, float)
 
@@ -176,7 +176,7 @@ def one_prompt(prompt: str | None, image: Path | None) -> str:
     if image is not None:
         return read_image(image)
     text = str(prompt)
-    if text.lower().endswith((".csv", ".jsonl", ".txt")) and Path(text).is_file():
+    if text.lower().endswith(TEXTS) and Path(text).is_file():
         warn(f"{text} is a file here, and its name is measured: --prompts {text} reads its prompts")
     return text
 

@@ -14,7 +14,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_MODEL, OWN, Request
 from coupling_core.experiments.sweeps.plan import Weights, family_of, told_apart
 from coupling_core.measuring.asked import is_named, prompt_of
-from coupling_core.sources.prompts import Prompt, known_names, read_file
+from coupling_core.sources.prompts import TEXTS, Prompt, known_names, read_file
 from coupling_core.sources.resolved import resolve
 from coupling_core.sources.suites import checkpoint_of
 
@@ -77,8 +77,7 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
     """
     if isinstance(prompts, str | os.PathLike):
         path = Path(prompts)
-        has_ending = path.suffix.lower() in (".csv", ".jsonl", ".txt")
-        is_file = isinstance(prompts, os.PathLike) or has_ending
+        is_file = isinstance(prompts, os.PathLike) or path.suffix.lower() in TEXTS
         if not path.exists() and is_file:
             raise InputError(f"the prompts' file {path} is not there")
         if not path.exists():

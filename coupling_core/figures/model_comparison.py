@@ -1,6 +1,5 @@
 """Two models over the same prompts: how far apart they are at each."""
 
-from collections import Counter
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
@@ -70,16 +69,12 @@ def _by_chance(found: ModelComparison) -> str:
 
 def _of_groups(found: ModelComparison, by: str) -> str:
     """What is sure of each group that has a colour, in a sentence."""
-    groups = {_named(group, by) for group in found.own.get(by, ())}
+    groups = found.means_by(by).to_dict("records") if by in found.own else []
     if not 1 < len(groups) <= len(style.CATEGORIES):
         return ""
-    told = [
-        f"{_named(of[by], by)} {rounded(of['difference'], 3)} ({_sure(of)})"
-        for of in found.means_by(by).to_dict("records")
-    ]
-    counts = Counter(_named(group, by) for group in found.own[by])
+    told = [f"{_named(of[by], by)} {rounded(of['difference'], 3)} ({_sure(of)})" for of in groups]
     few = f" {OF_FEW[0].upper()}{OF_FEW[1:]}."
-    is_few = any(1 < n < MIN_NUMBERS for n in counts.values())
+    is_few = any(1 < of["n"] < MIN_NUMBERS for of in groups)
     return f" Of each alone: {'; '.join(told)}." + few * is_few
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 from coupling_core.base.errors import InputError
 from coupling_core.base.settings import settings
 from coupling_core.base.units import size
+from coupling_core.sources.prompts import TEXTS
 from explorer.panels.uploader import taken, uploader
 from explorer.server import prompt_lists
 from explorer.server.prompt_lists import PromptList
@@ -78,7 +79,7 @@ def _own() -> None:
         "Or choose a file: .txt with one prompt on each line, or .csv or .jsonl with a column "
         "called prompt",
         _FILE,
-        prompt_lists.ENDINGS,
+        TEXTS,
         on_change=_take_file,
         help="Each prompt is measured once, however often it stands there.",
     )

@@ -30,8 +30,6 @@ LETTERS = 200_000
 """Letters of a list in all."""
 KEPT = 8
 """Lists of a session, the latest."""
-ENDINGS = (".csv", ".jsonl", ".txt")
-"""What the files of lists end in."""
 
 SHORT = 24
 """Letters of its first prompt, by which a list is known among others."""

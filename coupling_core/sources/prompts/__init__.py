@@ -15,13 +15,14 @@
 
 from coupling_core.sources.prompts.benchmarks import BENCHMARKS
 from coupling_core.sources.prompts.columns import own_cells, own_columns, read_back
-from coupling_core.sources.prompts.files import read_content, read_file
+from coupling_core.sources.prompts.files import TEXTS, read_content, read_file
 from coupling_core.sources.prompts.prompt import Prompt, known_names, repeated
 from coupling_core.sources.prompts.sampling import Origin, Sample, load
 from coupling_core.sources.prompts.source import PromptSource
 
 __all__ = [
     "BENCHMARKS",
+    "TEXTS",
     "Origin",
     "Prompt",
     "PromptSource",

@@ -14,6 +14,9 @@ from coupling_core.sources.prompts.prompt import OWN, Prompt, known_names
 IMAGES = (".png", ".jpg", ".jpeg", ".webp")
 """What the images of a folder end in."""
 
+TEXTS = (".csv", ".jsonl", ".txt")
+"""What a file of texts ends in."""
+
 TABLES = (
     *(".parquet", ".xlsx", ".xls", ".feather", ".arrow", ".npz", ".nc", ".pkl", ".gz", ".zip"),
     *(".tsv", ".json", ".yaml", ".yml", ".xml"),
