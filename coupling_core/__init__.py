@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from coupling_core.analysis.compare import Comparison, compare, summarise
     from coupling_core.analysis.comparing_models import compare_models
     from coupling_core.analysis.coupling_effect import CouplingEffect, coupling_effect
-    from coupling_core.analysis.crossing import Crossing, cross
+    from coupling_core.analysis.crossing import Crossing, CrossScores, cross
     from coupling_core.analysis.directions import (
         BetweenPrompts,
         Shared,
@@ -228,6 +228,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "cross",
     "Crossing",
     "cross_scores",
+    "CrossScores",
     # which blocks to leave out, what that costs, and the model without them
     "prune",
     "Pruning",
@@ -266,7 +267,7 @@ _HOMES = {
     "analysis.by_step": ("Course", "StepNumbers", "numbers"),
     "analysis.compare": ("Comparison", "compare", "summarise"),
     "analysis.coupling_effect": ("CouplingEffect", "coupling_effect"),
-    "analysis.crossing": ("Crossing", "cross"),
+    "analysis.crossing": ("CrossScores", "Crossing", "cross"),
     "analysis.directions": ("BetweenPrompts", "Shared", "between_prompts", "shared_of"),
     "analysis.effects": ("EffectMaps", "effect_maps"),
     "analysis.findings": ("Findings", "Question", "find"),

@@ -22,6 +22,7 @@ from coupling_core.analysis.scores import means, score_pairs
 from coupling_core.analysis.spectra import spectrum_numbers
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.drawing import Drawing
+from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
@@ -54,8 +55,8 @@ NAMED = 8
 """Up to so many steps are named one by one."""
 
 
-@dataclass(frozen=True, repr=False)
-class Course(Drawn):
+@dataclass(frozen=True, repr=False, eq=False)
+class Course(SameContent, Drawn):
     """What is measured of one prompt over the steps of a training run.
 
     Args:

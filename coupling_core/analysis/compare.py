@@ -423,13 +423,23 @@ def differences_told(a: AtToken, b: AtToken) -> str:
     """The same as a sentence."""
     if a is b or (a.key and a.key == b.key):
         return "A and B are the same result."
-    return f"They differ in {', '.join(differences(a, b))}."
+    told = differences(a, b)
+    if told == [_UNKNOWN]:
+        return f"Whether they differ in their weights is not known: {_ONLY_KEPT}."
+    return f"They differ in {', '.join(told)}."
+
+
+_ONLY_KEPT = (
+    "both have one name, and only a result that is kept, as with store=cc.Store(), says which "
+    "weights it is of"
+)
+_UNKNOWN = f"weights: perhaps; {_ONLY_KEPT}"
 
 
 def _digests(a: AtToken, b: AtToken) -> list[str]:
     ours, theirs = (side.identity.get("digest") for side in (a, b))
     if not (ours and theirs):  # measured without a store, which alone asks who a module is
-        return ["perhaps the weights, under one name: what was not stored is not known by them"]
+        return [_UNKNOWN]
     return ["how much was stored"] if ours == theirs else ["the weights, under one name"]
 
 

@@ -174,11 +174,11 @@ class CouplingEffect(SameContent, Drawn):
 
         Returns:
             columns block (l), other_block (l'), distance, coupling (no unit) and minus_log_kl (of
-            KL in nats).
+            KL in nats). Its `attrs` say of which model, prompts and edit.
         """
         from pandas import DataFrame
 
-        return DataFrame(
+        table = DataFrame(
             {
                 "block": self.block,
                 "other_block": self.other,
@@ -187,6 +187,8 @@ class CouplingEffect(SameContent, Drawn):
                 "minus_log_kl": self.smallness,
             }
         )
+        table.attrs |= {"of": self.whose, "prompts": self.prompts, "edit": self.edit}
+        return table
 
     def plot(self, figure: str = "pairs") -> Drawing:
         """A point a pair of blocks, as the page What if draws them.
@@ -201,7 +203,10 @@ class CouplingEffect(SameContent, Drawn):
         return drawn
 
     def __repr__(self) -> str:
-        return f"CouplingEffect({self.verdict})"
+        first, last = self.blocks
+        told = [self.whose, self.edit, f"{self.pairs} pairs of blocks {first}..{last}"]
+        told += [f"rho {self.raw.told}", f"with distance held fixed {self.partial.told}"]
+        return f"CouplingEffect({', '.join(filter(None, told))})"
 
 
 @known_keywords

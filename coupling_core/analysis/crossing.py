@@ -4,22 +4,23 @@ The leading K directions of both span a subspace each; their principal angles sa
 are apart. A direction of B is new where less than half of it lies among A's leading 2 K.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.analysis.directions import orthonormal
 from coupling_core.analysis.subspaces import chance_angles
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, FigureName
 from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.results import DirectionsResult
+from coupling_core.base.results import DirectionsResult, Scores
 from coupling_core.base.results.base import require_result
 from coupling_core.base.results.directions import READOUTS, SIDES
 from coupling_core.base.showing import Drawn, in_short
+from coupling_core.base.units import rounded
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -42,14 +43,19 @@ class Crossing(SameContent, Drawn):
         inside: how much of the squared length of each direction of B lies among A's leading 2 K.
     """
 
-    a: DirectionsResult
-    b: DirectionsResult
+    a: DirectionsResult = field(repr=False)
+    b: DirectionsResult = field(repr=False)
     k: int
     angles: Float[np.ndarray, "side block k"]
     chance: Float[np.ndarray, " k"]
     inside: Float[np.ndarray, "side block k"]
 
     __repr__ = in_short
+
+    @property
+    def whose(self) -> str:
+        """Of which two models, in a line."""
+        return both(self.a, self.b)
 
     @property
     def new(self) -> Bool[np.ndarray, "side block k"]:
@@ -71,8 +77,7 @@ class Crossing(SameContent, Drawn):
             columns[f"{name}_largest_angle"] = self.angles[side][:, -1]
             columns[f"{name}_new"] = self.new[side].sum(1)
         table = DataFrame(columns | {"median_angle_by_chance": float(np.median(self.chance))})
-        for whose, result in (("a", self.a), ("b", self.b)):
-            table.attrs |= {f"{whose}_{name}": it for name, it in result.attributes().items()}
+        table.attrs |= {"K": self.k} | attributes_of_both(self.a, self.b)
         return table
 
     def new_directions(self) -> "DataFrame":
@@ -132,6 +137,80 @@ class Crossing(SameContent, Drawn):
             f"Of {self.new.size} directions of B, {int(self.new.sum())} lie less than half among "
             f"the leading {2 * self.k} of A's block, and are called new."
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossScores(Scores):
+    """The scores of A's Jacobians in the bases of B's blocks.
+
+    A block of A in the basis of the same block of B is no more 1 by construction than any other,
+    and `mean()`, over l != l', leaves it out all the same: `same_block` has these.
+
+    Args:
+        a: the directions of the model whose Jacobians were taken.
+        b: those in whose bases they are seen.
+    """
+
+    a: DirectionsResult = field(kw_only=True, repr=False, compare=False)
+    b: DirectionsResult = field(kw_only=True, repr=False, compare=False)
+
+    @property
+    def whose(self) -> str:
+        """Of which two models, in a line."""
+        return both(self.a, self.b)
+
+    @property
+    def same_block(self) -> Float[np.ndarray, " block"]:
+        """The chance-corrected score of each block of A in the basis of the same block of B."""
+        return np.diagonal(self.corrected)
+
+    @property
+    def verdict(self) -> str:
+        """How far A acts along the directions of the same block of B, and of other blocks."""
+        known = self.same_block[np.isfinite(self.same_block)]
+        if not known.size:
+            return f"No block of A has a score in the basis of the same block of B{self._at_k}."
+        return (
+            f"The Jacobians of A in the bases of B, {self.whose}: the chance-corrected score"
+            f"{self._at_k} is {rounded(float(known.mean()))} in the mean over the same blocks, and "
+            f"{rounded(self.mean().corrected)} over different ones."
+        )
+
+    def attributes(self) -> dict[str, str | float]:
+        """Whose they are and how it is looked at; what is of A begins with `a_`, of B with `b_`."""
+        seen = self.view
+        told = {"K": seen.k, "definition": seen.definition, "p": seen.p} if seen else {}
+        return told | attributes_of_both(self.a, self.b)
+
+    def plot(self, figure: FigureName | Literal["crossed"] = "", **options: Any) -> Drawing:
+        """The score of each block in the basis of the same block, as the page Compare draws it.
+
+        Args:
+            figure: "crossed" is the only one.
+            options: there are none.
+
+        Raises:
+            InputError: on another name, or an option.
+        """
+        drawn: Drawing = self.b.part("views").crossed_scores(self, figure or "crossed", **options)
+        return drawn
+
+    def _shown(self) -> Drawing:
+        return self.plot()
+
+    def _against_itself(self) -> Bool[np.ndarray, "block block"]:
+        return np.zeros(self.corrected.shape, bool)
+
+
+def both(a: DirectionsResult, b: DirectionsResult) -> str:
+    """Of which two models something is, in a line."""
+    return f"A: {a.whose}, B: {b.whose}"
+
+
+def attributes_of_both(a: DirectionsResult, b: DirectionsResult) -> dict[str, str | float]:
+    """Whose the two are, for tables and arrays: `a_model`, `b_model` and so on."""
+    sides = (("a", a), ("b", b))
+    return {f"{side}_{name}": it for side, of in sides for name, it in of.attributes().items()}
 
 
 @known_keywords

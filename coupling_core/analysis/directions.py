@@ -337,7 +337,8 @@ class BetweenPrompts(SameContent, Told):
         shared: of the K directions that lie most in the subspaces of all prompts, how many do so
             beyond chance, by block.
         leading: K, how many directions of a block each prompt has.
-        n: prompts.
+        side: "u", what blocks write, or "v", what they read.
+        results: the directions, one a prompt.
     """
 
     blocks: tuple[int, ...]
@@ -345,9 +346,20 @@ class BetweenPrompts(SameContent, Told):
     chance: Float[np.ndarray, " k"]
     shared: Int[np.ndarray, " block"]
     leading: int
-    n: int
+    side: str
+    results: tuple[DirectionsResult, ...] = field(repr=False, compare=False)
 
     __repr__ = in_short
+
+    @property
+    def n(self) -> int:
+        """How many prompts."""
+        return len(self.results)
+
+    @property
+    def whose(self) -> str:
+        """Of which model and how many prompts, in a line."""
+        return f"{self.results[0].model_name}, {self.n} prompts"
 
     @property
     def verdict(self) -> str:
@@ -369,11 +381,12 @@ class BetweenPrompts(SameContent, Told):
         """A row a block.
 
         Returns:
-            columns block, shared, smallest_angle, median_angle, median_angle_by_chance.
+            columns block, shared, smallest_angle, median_angle, median_angle_by_chance. Its
+            `attrs` say of which model, how many prompts, K and side.
         """
         from pandas import DataFrame
 
-        return DataFrame(
+        table = DataFrame(
             {
                 "block": self.blocks,
                 "shared": self.shared,
@@ -382,6 +395,10 @@ class BetweenPrompts(SameContent, Told):
                 "median_angle_by_chance": float(np.median(self.chance)),
             }
         )
+        first = self.results[0]
+        table.attrs |= {"model": first.model_name, "prompts": self.n, "K": self.leading}
+        table.attrs |= {"side": self.side, "final_norm": first.final_norm_words}
+        return table
 
 
 @known_keywords
@@ -422,7 +439,7 @@ def between_prompts(
         shared[at] = shared_subspace(bases).count
         angles[at] = _mean_angles(bases, count)
     chance = chance_angles(count, results[0].width)
-    return BetweenPrompts(chosen, angles, chance, shared, count, len(results))
+    return BetweenPrompts(chosen, angles, chance, shared, count, side, tuple(results))
 
 
 def _view(

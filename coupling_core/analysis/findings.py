@@ -214,10 +214,13 @@ class Findings(Drawn):
             columns model, id, family, run, step, trained, parameters, layers, width,
             training_tokens, loss, score, k, the measure asked for (`corrected`, `coupling` or
             `alignment`: its mean over the prompts), low and high (its 95 % interval), chance (what
-            it is by chance: 0, and of `coupling` the mean floor), prompts, without.
+            it is by chance: 0, and of `coupling` the mean floor), prompts, without. Its `attrs` say
+            what was asked, and of which table.
         """
         named = {"coupling": self.question.measure}
-        return self.means.rows.rename(columns=named).reset_index(drop=True)
+        table = self.means.rows.rename(columns=named).reset_index(drop=True)
+        table.attrs |= vars(self.question) | {"of": self.source}
+        return table
 
     def plot(self, figure: str = "models") -> Drawing:
         """A figure of it, as the page Generalization draws it.

@@ -53,7 +53,8 @@ class Locality(SameContent, Drawn):
     @property
     def verdict(self) -> str:
         """The means at the shortest and the longest distance."""
-        return ends_told(self.distance, self.mean, self.pairs, "|l - l'|")
+        of = f" {'chance-corrected score' if self.corrected else 'of c'}{self.view.at_k}"
+        return ends_told(self.distance, self.mean, self.pairs, "|l - l'|", of)
 
     def to_pandas(self) -> "DataFrame":
         """A row a distance, with the arrays above as columns; its `attrs` say of what."""

@@ -329,7 +329,8 @@ class ModelComparison(SameContent, Drawn):
     def to_pandas(self) -> "DataFrame":
         """One row, whose columns are its arguments, but for what each prompt has.
 
-        What is one for `a` and one for `b` is a text, such as "8, 14".
+        What is one for `a` and one for `b` is a text, such as "8, 14". Its `attrs` are those of
+        `by_prompt`.
         """
         from pandas import DataFrame
 
@@ -337,7 +338,9 @@ class ModelComparison(SameContent, Drawn):
             name: ", ".join(map(str, value)) if isinstance(value, tuple) else value
             for name, value in self._alike().items()
         }
-        return DataFrame([row])
+        table = DataFrame([row])
+        table.attrs |= self._of()
+        return table
 
     def _alike(self) -> dict[str, Any]:
         """What it says of all prompts together."""
@@ -356,15 +359,19 @@ class ModelComparison(SameContent, Drawn):
         table = DataFrame({"prompt": self.prompts, **self.own})
         table = table.assign(a=self.of_a, b=self.of_b)
         table["difference"] = differences(np.array(self.of_a), np.array(self.of_b))
+        table.attrs |= self._of()
+        return table
+
+    def _of(self) -> dict[str, Any]:
+        """Of which models, measure, kind, K and definition it is."""
         of = {"a", "b", "column", "model", "measure", "kind", "k", *HOW}
         told = {name: value for name, value in self._alike().items() if name in of}
         told["k"] = int(self.k) if self.k >= 1 else self.k
-        table.attrs |= {
+        return {
             name: value
             for name, value in told.items()
             if value == value and value not in ("", None)
         }
-        return table
 
     def _require_own(self, column: Any) -> None:
         if not isinstance(column, str):

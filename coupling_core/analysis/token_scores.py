@@ -58,7 +58,14 @@ class ByDistance(SameContent, Drawn):
     @property
     def verdict(self) -> str:
         """The means at the shortest and the longest distance."""
-        return ends_told(self.distance, self.mean, self.count, "|t - t'|")
+        at = self.scores.view.at_k if self.scores.view else ""
+        of = f" {'chance-corrected score' if self.above_chance else 'of c'}{at}"
+        return ends_told(self.distance, self.mean, self.count, "|t - t'|", of)
+
+    @property
+    def whose(self) -> str:
+        """Whose scores they are, in a line; "" where these have let go of their result."""
+        return self.scores.whose
 
     def to_pandas(self) -> "DataFrame":
         """A row a distance, with the arrays above as columns; its `attrs` say of what."""

@@ -6,6 +6,7 @@ from inspect import Parameter, signature
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from uuid import uuid4
 
 from coupling_core.base.choosing import nearest, none_of
 from coupling_core.base.errors import InputError
@@ -37,6 +38,28 @@ FigureName = (
     | ReadoutFigure
 )
 """The figures of each kind of results, and of all; "" is the first of its kind."""
+
+
+_IN_A_PAGE = """<div id="{name}"><p>This figure is drawn by plotly.js,
+which is fetched from the internet. Where that or scripts are not to be had,
+<code>.plot().save("figure.html")</code> writes one that stands alone.</p></div>
+<script>{{
+  const place = document.getElementById("{name}"), drawn = {drawn};
+  const draw = () => {{ place.innerHTML = ""; Plotly.newPlot(place, drawn.data, drawn.layout,
+    {{responsive: true}}); }};
+  if (window.Plotly) draw();
+  else {{
+    const script = document.createElement("script");
+    script.src = "https://cdn.plot.ly/plotly-{version}.min.js";
+    script.onload = draw;
+    document.head.append(script);
+  }}
+}}</script>"""
+"""A figure with words in its place until it is drawn.
+
+Notebooks run the scripts of an output without waiting for those that it fetches, so that this one
+waits for plotly.js itself.
+"""
 
 
 class Drawing:
@@ -86,7 +109,13 @@ class Drawing:
         return self.figure._repr_mimebundle_(*args, **options)
 
     def _repr_html_(self) -> str:
-        return self.figure._repr_html_()
+        from plotly.offline import get_plotlyjs_version
+
+        return _IN_A_PAGE.format(
+            name=f"figure-{uuid4().hex}",
+            drawn=self.figure.to_json().replace("<", "\\u003c"),
+            version=get_plotlyjs_version(),
+        )
 
 
 def known_figure(name: str, names: Sequence[str]) -> Any:

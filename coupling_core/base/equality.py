@@ -19,7 +19,7 @@ class SameContent:
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
-            return NotImplemented
+            return False  # and not asked of the other: a table would make an array of this
         names = [item.name for item in fields(self) if item.compare]  # type: ignore[arg-type]
         return all(_same(getattr(self, name), getattr(other, name)) for name in names)
 

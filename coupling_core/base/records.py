@@ -388,6 +388,11 @@ class View(AnyView):
         object.__setattr__(self, "blocks", _listed(self.blocks))
 
     @property
+    def at_k(self) -> str:
+        """Its K as a phrase that follows what is meant, and what else is not as usual."""
+        return f" at K = {self.k}{self.unlike_usual}"
+
+    @property
     def unlike_usual(self) -> str:
         """What of the score is not as usual, in brackets: definition, order and role; else ""."""
         told: list[str] = [self.definition] if self.definition != "paper" else []

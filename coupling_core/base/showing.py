@@ -11,7 +11,7 @@ from coupling_core.base.choosing import nearest
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.read_only import ReadOnlyArrays
-from coupling_core.base.units import counted, rounded
+from coupling_core.base.units import a_or_an, counted, rounded
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
@@ -43,7 +43,7 @@ class Told(ReadOnlyArrays, ABC):
 
         def __getattr__(self, name: str) -> Any:
             """Say which name was probably meant of one that is not there."""
-            told = f"a {type(self).__name__} has no {name!r}"
+            told = f"{a_or_an(type(self).__name__)} has no {name!r}"
             if not name.startswith("_"):  # which programs ask for, and not people
                 known = [each for each in dir(self) if not each.startswith("_")]
                 if name in _OF_SCORES and "scores" in known:
@@ -89,10 +89,10 @@ def arrays_of(record: Any) -> dict[str, Any]:
 def in_short(record: Any) -> str:
     """A dataclass in one line, for its `__repr__`: of long arrays and tables, the shape alone.
 
-    What was taken of a result begins with whose that is.
+    What was taken of a result begins with whose that is; `whose` of its own says it of several.
     """
     shown = [item.name for item in fields(record) if item.repr]
-    whose = getattr(getattr(record, "result", None), "whose", "")
+    whose = getattr(record, "whose", "") or getattr(getattr(record, "result", None), "whose", "")
     told = (f"{name}: {_short(getattr(record, name))}" for name in shown)
     return f"{type(record).__name__}({', '.join((*filter(None, [whose]), *told))})"
 
@@ -110,14 +110,22 @@ def _short(value: Any) -> str:
     return f"{len(value)} of them" if is_list and len(told) > _LONG else told
 
 
-def ends_told(distance: Any, mean: Any, count: Any, name: str) -> str:
-    """The means at the shortest and at the longest of some distances, in a sentence."""
+def ends_told(distance: Any, mean: Any, count: Any, name: str, of: str) -> str:
+    """The means at the shortest and at the longest of some distances, in a sentence.
+
+    Args:
+        distance: ascending.
+        mean: at each; NaN where there is none.
+        count: of how many pairs.
+        name: what the distance is called.
+        of: what the mean is of, as a phrase that follows it, such as " of c at K = 8".
+    """
     known = [at for at, value in enumerate(mean) if value == value]
     if not known:
-        return "No pair has a score."
+        return f"No pair has a score: there is no mean{of}."
     ends = dict.fromkeys((known[0], known[-1]))
     told = (
         f"{rounded(mean[at])} at {name} = {distance[at]} ({counted(int(count[at]), 'pair')})"
         for at in ends
     )
-    return f"The mean is {' and '.join(told)}."
+    return f"The mean{of} is {' and '.join(told)}."

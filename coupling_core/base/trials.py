@@ -188,6 +188,7 @@ class Ablation(SameContent, Told):
         part: of the squared length of the model's own states before these blocks, how much lies in
             the frames, mean over the blocks: what holds much of a state does much when it is gone,
             whatever it says. Random frames hold k / d of it.
+        result: the directions, with their model and prompt.
     """
 
     blocks: tuple[int, ...]
@@ -198,6 +199,7 @@ class Ablation(SameContent, Told):
     divergence: float
     by_chance: Float[np.ndarray, " random"]
     part: float
+    result: DirectionsResult = field(repr=False, compare=False)
 
     __repr__ = in_short
 
@@ -232,11 +234,11 @@ class Ablation(SameContent, Told):
 
         Returns:
             columns blocks (a text such as "9-16"), token, k, divergence, chance_median,
-            chance_largest, part and part_by_chance.
+            chance_largest, part and part_by_chance. Its `attrs` say whose directions they are.
         """
         from pandas import DataFrame
 
-        return DataFrame(
+        table = DataFrame(
             {
                 "blocks": [ranges(self.blocks)],
                 "token": self.token,
@@ -248,6 +250,8 @@ class Ablation(SameContent, Told):
                 "part_by_chance": self.k / self.width,
             }
         )
+        table.attrs |= self.result.attributes() | {"measured_of": self.measured_of}
+        return table
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -260,6 +264,7 @@ class Readings(SameContent, Told):
         floor: the peakedness that one in a hundred random directions exceeds.
         towards: the tokens at the positive end, most extreme first.
         away: those at the negative end.
+        result: of the model that reads them.
     """
 
     readout: str
@@ -267,6 +272,7 @@ class Readings(SameContent, Told):
     floor: float
     towards: tuple[tuple[str, ...], ...]
     away: tuple[tuple[str, ...], ...]
+    result: DirectionsResult = field(repr=False, compare=False)
 
     __repr__ = in_short
 
@@ -291,11 +297,12 @@ class Readings(SameContent, Told):
         """A row a direction.
 
         Returns:
-            columns direction, peakedness, floor, beyond_chance, towards, away.
+            columns direction, peakedness, floor, beyond_chance, towards, away. Its `attrs` say
+            which model reads them, and as what.
         """
         from pandas import DataFrame
 
-        return DataFrame(
+        table = DataFrame(
             {
                 "direction": range(1, len(self.peakedness) + 1),
                 "peakedness": self.peakedness,
@@ -305,6 +312,8 @@ class Readings(SameContent, Told):
                 "away": [" ".join(map(repr, texts)) for texts in self.away],
             }
         )
+        table.attrs |= self.result.attributes() | {"readout": self.readout}
+        return table
 
 
 def _changed(texts: tuple[str, ...], changes: Float[np.ndarray, " top"]) -> str:

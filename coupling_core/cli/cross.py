@@ -7,11 +7,11 @@ import numpy as np
 import typer
 
 from coupling_core.analysis.compare import differences
-from coupling_core.analysis.crossing import Crossing
+from coupling_core.analysis.crossing import Crossing, CrossScores
 from coupling_core.analysis.crossing import cross as cross_results
 from coupling_core.analysis.exports import ENDINGS, written
 from coupling_core.base.errors import InputError
-from coupling_core.base.results import DirectionsResult, Scores
+from coupling_core.base.results import DirectionsResult
 from coupling_core.cli import completing, files, options
 from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import print_json, print_lines, print_table
@@ -83,7 +83,7 @@ def _directions(store: Store, text: str) -> DirectionsResult:
 
 def _maps(
     first: DirectionsResult, second: DirectionsResult, device: str | None
-) -> dict[str, Scores]:
+) -> dict[str, CrossScores]:
     """One model after the other, so that they need not fit into memory together."""
     pairs = {"a_in_b": (first, second), "b_in_a": (second, first)}
     return {
@@ -92,7 +92,7 @@ def _maps(
     }
 
 
-def _content(ending: str, found: Crossing, maps: dict[str, Scores]) -> bytes:
+def _content(ending: str, found: Crossing, maps: dict[str, CrossScores]) -> bytes:
     def arrays() -> dict[str, np.ndarray]:
         named = {name: getattr(found, name) for name in ("angles", "inside", "new", "chance")}
         return named | {name: scores.corrected for name, scores in maps.items()}
@@ -107,7 +107,7 @@ def _content(ending: str, found: Crossing, maps: dict[str, Scores]) -> bytes:
     return figures.render(drawn, ending, found.a, found.a.default_view())
 
 
-def _summary(found: Crossing, maps: dict[str, Scores]) -> dict[str, Any]:
+def _summary(found: Crossing, maps: dict[str, CrossScores]) -> dict[str, Any]:
     return {
         "a": found.a.key,
         "b": found.b.key,
@@ -121,7 +121,7 @@ def _summary(found: Crossing, maps: dict[str, Scores]) -> dict[str, Any]:
     }
 
 
-def _show(found: Crossing, maps: dict[str, Scores], out: Path | None) -> None:
+def _show(found: Crossing, maps: dict[str, CrossScores], out: Path | None) -> None:
     print_lines(
         f"A           {found.a.model_name}, {found.a.key}",
         f"B           {found.b.model_name}, {found.b.key}",
@@ -165,6 +165,6 @@ def _show(found: Crossing, maps: dict[str, Scores], out: Path | None) -> None:
         print_lines(
             "",
             f"Jacobians of {one} in the bases of {other}: corrected score "
-            f"{np.nanmean(np.diag(scores.corrected)):z.3f} in the same block, "
+            f"{np.nanmean(scores.same_block):z.3f} in the same block, "
             f"{scores.mean().corrected:z.3f} in others",
         )

@@ -3,8 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from coupling_core.analysis.crossing import Crossing
-from coupling_core.base.results import DirectionsResult, Scores
+from coupling_core.analysis.crossing import Crossing, CrossScores
 from coupling_core.figures import style
 from coupling_core.figures.words import subject
 
@@ -47,17 +46,14 @@ def crossing_angles(found: Crossing) -> go.Figure:
     return figure.add_trace(trace.update(hovertemplate="%{y:.1f}"))
 
 
-def crossed_scores(
-    a: DirectionsResult, b: DirectionsResult, a_in_b: Scores, b_in_a: Scores
-) -> go.Figure:
+def crossed_scores(a_in_b: CrossScores, b_in_a: CrossScores | None = None) -> go.Figure:
     """How much each block acts along the directions that its counterpart in the other model has.
 
     Args:
-        a: the directions A.
-        b: the directions B.
         a_in_b: the Jacobians of A in the bases of B.
-        b_in_a: those of B in the bases of A.
+        b_in_a: those of B in the bases of A; None draws one line.
     """
+    a, b = a_in_b.a, a_in_b.b
     figure = style.new_figure(
         f"Chance-corrected score of each block in the basis of the same block of the other model, "
         f"A: {subject(a)}, B: {subject(b)}.",
@@ -72,6 +68,8 @@ def crossed_scores(
         ("A in the bases of B", a_in_b, style.ACCENT),
         ("B in the bases of A", b_in_a, style.SECOND),
     ):
-        trace = style.line(np.array(scores.blocks), np.diag(scores.corrected), name, color)
+        if scores is None:
+            continue
+        trace = style.line(np.array(scores.blocks), scores.same_block, name, color)
         figure.add_trace(trace.update(hovertemplate="%{y:.3f}"))
     return figure

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.analysis.crossing import require_alike
+from coupling_core.analysis.crossing import CrossScores, require_alike
 from coupling_core.analysis.directions import orthonormal, require_side, viewed
 from coupling_core.analysis.scores import corrected, floor_by_k, score
 from coupling_core.base.blocks import Blocks, blocks_of
@@ -23,7 +23,7 @@ from coupling_core.base.records import (
     resolve_block,
     resolve_token,
 )
-from coupling_core.base.results import DirectionsResult, Scores
+from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.base import origin_of, require_result
 from coupling_core.base.results.directions import READOUTS, SIDES
 from coupling_core.base.trials import Ablate, Ablation, Readings, Steer, Steering
@@ -183,7 +183,7 @@ def cross_scores(
     tokenizer: Any = None,
     device: str | None = None,
     progress: Watching = None,
-) -> Scores:
+) -> CrossScores:
     """The Jacobians of A in the bases of B: how much A acts along the directions of B's blocks.
 
     A^{ll'} = U_{b,l'}^T J_a^l V_{b,l'}, scored as in the depth-wise comparison by the default
@@ -223,7 +223,9 @@ def cross_scores(
     floor = floor_by_k(s, a.jacobian_norm, a.width, {}, view.definition, view.p)[:, -1:]
     floor = np.broadcast_to(floor, coupling.shape)
     blocks = tuple(range(1, a.n_blocks + 1))
-    return Scores(coupling, floor, corrected(coupling, floor), blocks, result=None, view=view)
+    return CrossScores(
+        coupling, floor, corrected(coupling, floor), blocks, result=None, view=view, a=a, b=b
+    )
 
 
 def _chosen(

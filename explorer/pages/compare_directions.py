@@ -11,9 +11,9 @@ import streamlit as st
 
 from coupling_core import figures
 from coupling_core.analysis.compare import differences
-from coupling_core.analysis.crossing import Crossing, cross
+from coupling_core.analysis.crossing import Crossing, CrossScores, cross
 from coupling_core.base.records import DirectionsView, Request
-from coupling_core.base.results import DirectionsResult, Scores
+from coupling_core.base.results import DirectionsResult
 from coupling_core.base.settings import settings
 from coupling_core.measuring.trying import cross_scores
 from explorer.asking.several import together
@@ -180,17 +180,17 @@ def _maps(a: DirectionsResult, b: DirectionsResult) -> None:
         st.rerun()
 
 
-def _crossed(a: DirectionsResult, b: DirectionsResult) -> Scores:
+def _crossed(a: DirectionsResult, b: DirectionsResult) -> CrossScores:
     admission.require(backend.resolved(a.request))
     return ask(partial(cross_scores, a, b, progress=False), about=a.request)  # type: ignore[no-any-return]
 
 
-def _tell(a: DirectionsResult, b: DirectionsResult, there: Scores, back: Scores) -> None:
+def _tell(a: DirectionsResult, b: DirectionsResult, there: CrossScores, back: CrossScores) -> None:
     with st.container(horizontal=True, gap="large"):
         for one, other, scores in (("A", "B", there), ("B", "A", back)):
-            same = float(np.nanmean(np.diag(scores.corrected)))
+            same = float(np.nanmean(scores.same_block))
             st.metric(f"{one} in the bases of {other}, same block", f"{same:.3f}", width="content")
             others = f"{scores.mean().corrected:.3f}"
             st.metric(f"{one} in {other}, other blocks", others, width="content")
-    figure = made(figures.crossed_scores, a, b, there, back, of=(a, b, "crossed"))
+    figure = made(figures.crossed_scores, there, back, of=(a, b, "crossed"))
     draw(figure, "crossed", Shown(b, VIEW), there.to_pandas)

@@ -323,7 +323,10 @@ def test_a_threshold_below_chance_is_told_of_raw_scores():
 
 
 def test_distances_without_a_score_have_a_sentence():
-    assert locality(random_result(), k=1, definition="preprint").verdict == "No pair has a score."
+    told = locality(random_result(), k=1, definition="preprint").verdict
+    assert told == (
+        "No pair has a score: there is no mean chance-corrected score at K = 1 (preprint)."
+    )
     with pytest.raises(InputError, match="distances are of pairs of blocks"):
         locality(random_result(), k=1, blocks=[2])
 

@@ -36,6 +36,20 @@ def study(**changes) -> Study:
     return Study(**said | changes)
 
 
+def test_two_are_equal_where_all_but_their_provenance_is():
+    assert study(provenance={"seconds": 1.0}) == study()
+    assert study(digest="other") != study()
+    with pytest.raises(TypeError, match="unhashable type: 'Study'"):
+        hash(study())
+    assert study().to_pandas().attrs == {"model": "toy", "texts": 3}
+
+
+def test_a_loss_that_hardly_moves_does_not_rise_from_a_number_to_itself():
+    near = [Cut("coupling", 0, (1,), (2.001, 3.001, 5.002), (8.0, 6.0, 10.0))]
+    told = words.verdict(study(cuts=tuple(near)))
+    assert "rises from 0.50000 to 0.50020 nats a token at best (+0.00020;" in told
+
+
 def test_coupling_with_neighbours_is_the_mean_of_both_directions():
     scores = np.array([[9.0, 0.1, 7], [0.3, 9, 0.5], [7, 0.7, 9]])
     np.testing.assert_allclose(rankings.neighbour_coupling(scores), [0.2, 0.4, 0.6])

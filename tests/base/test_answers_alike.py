@@ -30,7 +30,7 @@ def pair_of_kinds():
 
 
 def ablation(**changes):
-    made = Ablation((2, 3), 5, 4, 64, "tokens", 0.5, CHANCE, 0.1)
+    made = Ablation((2, 3), 5, 4, 64, "tokens", 0.5, CHANCE, 0.1, directions_result())
     return replace(made, **changes)
 
 
@@ -75,6 +75,7 @@ def readings(**changes):
         5.0,
         ((" Paris", " France"), (" x",), (" Rome",)),
         ((" a",),) * 3,
+        directions_result(),
     )
     return replace(made, **changes)
 
@@ -91,6 +92,15 @@ def between_tokens():
     return cc.measure((3, 1, 4, 1, 5), model=model, kind="self", k=4, store=None)
 
 
+def crossed():
+    """The scores of one model's Jacobians in the bases of another, of numbers made up."""
+    values = np.array([[0.9, 0.2], [0.1, 0.6]])
+    sides = {"a": directions_result(), "b": directions_result(seed=1)}
+    return cc.CrossScores(
+        values, np.zeros((2, 2)), values, (1, 2), result=None, view=cc.View(k=3), **sides
+    )
+
+
 DRAWN = {
     "Comparison": lambda: cc.compare(random_result(), random_result(seed=1), k=3),
     "Crossing": lambda: cc.cross(directions_result(), directions_result(), k=2),
@@ -102,6 +112,7 @@ DRAWN = {
     "ModelComparison": compared_models,
     "Findings": swept,
     "Scores": lambda: random_result().scores(k=3),
+    "CrossScores": crossed,
     "Steering": steering,
     "Locality": lambda: cc.locality(random_result(), k=3),
     "ByDistance": lambda: cc.by_distance(between_tokens().scores(k=3)),
@@ -146,6 +157,34 @@ def test_another_figure_is_refused_with_those_that_help_lists(name):
     drawn = [repr(whole.plot(figure)) for figure in named.split(", ")]
     assert all(f'"{figure}"' in told for figure in named.split(", "))
     assert drawn[0] == repr(found.plot())
+
+
+@pytest.mark.parametrize("name", [*DRAWN, *TOLD])
+def test_a_table_says_what_it_is_of_and_so_does_a_line(name):
+    found = (DRAWN | TOLD)[name]()
+    assert found.to_pandas().attrs
+    told = repr(found)
+    assert "\n" not in told
+    assert len(told) < 400
+    table = "table of 228 x 25"
+    whose = {"random", "one", table, SUITE.name, found.__dict__.get("whose", "LlamaForCausalLM")}
+    assert any(each in told for each in whose)
+
+
+def test_scores_of_one_model_in_the_bases_of_another_say_so():
+    found = crossed()
+    assert found.same_block.tolist() == [0.9, 0.6]
+    assert found.mean().corrected == pytest.approx(0.15)
+    assert "is 0.750 in the mean over the same blocks, and 0.150 over different" in found.verdict
+    told = found.to_xarray().attrs
+    assert (told["K"], told["a_model"], told["b_model"]) == (3, "random", "random")
+    assert repr(found).startswith("CrossScores(A: random, ")
+    (line,) = found.plot().figure.data
+    assert line.y.tolist() == [0.9, 0.6]
+    assert found[1, 2].corrected == 0.2
+    assert repr(found[[2, 1]].a) == repr(found.a)
+    assert len(found.strongest(1)) == 1
+    assert found.strongest(1).corrected[0] == 0.9  # no more 1 by construction than any other
 
 
 @pytest.mark.parametrize("name", TOLD)
@@ -240,7 +279,11 @@ def test_coupling_and_effect_of_two_results():
         assert sorted(points.x) == pytest.approx(sorted(found.coupling))
         assert effects.model_name in repr(found.plot())
     assert cc.coupling_effect(depth, effects).coupling.tolist() != found.coupling.tolist()
-    assert repr(found) == f"CouplingEffect({found.verdict})"
+    assert repr(found) == (
+        "CouplingEffect(random over 'The cat sat down', replace, 15 pairs of blocks 1..6, "
+        "rho 0.26, with distance held fixed 0.02)"
+    )
+    assert found.to_pandas().attrs["edit"] == "replace"
 
 
 def test_inner_blocks_keep_their_numbers():
@@ -416,3 +459,21 @@ def test_a_name_that_is_none_is_answered_with_the_one_that_is_meant(name, told):
         getattr(random_result(), name)
     assert told in str(error.value)
     assert not hasattr(trajectory_result(), "_repr_latex_")
+
+
+def test_a_training_run_is_equal_by_its_content_and_says_its_k():
+    assert course() == course()
+    assert course() != course(steps=(0, 4))
+    with pytest.raises(TypeError, match="unhashable type: 'Course'"):
+        hash(course())
+    found = course()
+    assert (
+        f"mean chance-corrected score at K = {found.default_k}, of {SUITE.name}." in found.verdict
+    )
+
+
+def test_means_by_distance_say_of_what_they_are():
+    assert "The mean chance-corrected score at K = 3 is" in DRAWN["Locality"]().verdict
+    assert "The mean chance-corrected score at K = 3 is" in DRAWN["ByDistance"]().verdict
+    raw = cc.locality(random_result(), k=3, corrected=False)
+    assert "The mean of c at K = 3 is" in raw.verdict

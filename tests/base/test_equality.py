@@ -17,6 +17,7 @@ import coupling_core.base
 from coupling_core.analysis.locality import locality
 from coupling_core.analysis.projection import project_paths
 from coupling_core.base.equality import SameContent
+from coupling_core.base.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,3 +114,17 @@ def test_an_array_is_no_scores():
     for other in (scores.corrected, np.ones(3), 1.0, None):
         assert (scores == other) is False
         assert (other == scores) is False
+    assert (scores == scores.to_pandas()) is False
+
+
+def test_three_numbers_are_not_taken_for_one():
+    scores = random_result().scores(k=3)
+    for take in (float, "{:.3f}".format):
+        for three in (scores.mean(), scores[1, 2]):
+            with pytest.raises(
+                InputError, match=r"three numbers and not one: take its [.]corrected"
+            ):
+                take(three)
+    with pytest.raises(InputError, match=r"such as f'{x[.]corrected:[.]3f}'"):
+        f"{scores:.3f}"
+    assert f"{scores.mean()}" == repr(scores.mean())

@@ -45,9 +45,12 @@ def wrapped():
         ),
         (
             lambda: cc.between_prompts([directions_result()] * 2, cc.DirectionsView()),
-            "BetweenPrompts(blocks: (1, 2, ",
+            "BetweenPrompts(random, 2 prompts, blocks: (1, 2, ",
         ),
-        (lambda: cc.cross(directions_result(), directions_result(), k=2), "Crossing(a: Directions"),
+        (
+            lambda: cc.cross(directions_result(), directions_result(), k=2),
+            "Crossing(A: random, 'The cat sat down', B: random, 'The cat sat down', k: 2, ",
+        ),
         (
             lambda: cc.locality(random_result(), cc.View(k=3)),
             "Locality(random, 'The cat sat down', distance: [1, 2, 3, 4]",
@@ -67,8 +70,11 @@ def wrapped():
             "Steering(random, 'The cat sat down', block: 2, side: 'u', tokens: (5,), ",
         ),
         (
-            lambda: Ablation(tuple(range(1, 81)), 5, 4, 64, "tokens", 1 / 3, NONE[0], 0.5),
-            "Ablation(blocks: 80 of them, token: 5, k: 4, width: 64, measured_of: 'tokens'",
+            lambda: Ablation(
+                *(tuple(range(1, 81)), 5, 4, 64, "tokens", 1 / 3, NONE[0], 0.5),
+                result=directions_result(),
+            ),
+            "Ablation(random, 'The cat sat down', blocks: 80 of them, token: 5, k: 4, ",
         ),
     ],
 )

@@ -12,6 +12,7 @@ import tiny
 import torch
 
 import coupling_core as cc
+from coupling_core.base.errors import PromptError
 
 PROMPTS = ("The cat sat on the mat", "on the mat")
 IDS = ((5, 17, 42, 9, 3, 8), (2, 4, 6))
@@ -37,8 +38,7 @@ def adapted():
 def bridged():
     pytest.importorskip("transformer_lens")
     bridge = importlib.import_module("transformer_lens.model_bridge.bridge").TransformerBridge
-    said = {"hf_model": tiny.model("gpt2"), "tokenizer": tiny.tokenizer(), "device": "cpu"}
-    return bridge.boot_transformers("tiny", **said), PROMPTS, None
+    return tiny.bridged(bridge), PROMPTS, None
 
 
 def of_nnsight():
@@ -63,6 +63,54 @@ def test_what_ran_through_a_bridge_before_is_no_part_of_its_key(tmp_path):
     assert not key()  # code of one's own
     model.reset_hooks()
     assert key() == first
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_text_is_read_as_the_bridge_reads_it(first):
+    model, prompts, _ = bridged()
+    model.cfg.default_prepend_bos = first
+    found = cc.measure(prompts[0], model=model, kind="trajectory", store=None)
+    ids = model.to_tokens(prompts[0])[0].tolist()
+    assert found.token_ids.tolist() == ids
+    assert (ids[0] == 7) == first
+    given = cc.measure(
+        prompts[0], model=model, tokenizer=model.tokenizer, kind="trajectory", store=None
+    )
+    assert given.token_ids.tolist() == model.tokenizer(prompts[0])["input_ids"]
+
+
+def test_a_bridge_that_begins_texts_with_a_token_its_model_lacks_says_what_leaves_it_out():
+    pytest.importorskip("transformer_lens")
+    bridge = importlib.import_module("transformer_lens.model_bridge.bridge").TransformerBridge
+    said = {"hf_model": tiny.model("gpt2"), "tokenizer": tiny.tokenizer(), "device": "cpu"}
+    model = bridge.boot_transformers("tiny", **said)
+    with pytest.raises(PromptError, match="default_prepend_bos = False leaves it out"):
+        cc.measure("The cat sat", model=model, store=None)
+    model.cfg.default_prepend_bos = False
+    assert cc.measure("The cat sat", model=model, kind="trajectory", store=None).tokens[0] == "The"
+
+
+def test_a_hook_that_detaches_is_named():
+    model, prompts, _ = bridged()
+    model.add_hook("blocks.1.hook_out", detached)
+    with pytest.raises(cc.ComputeError, match=r"No derivative goes .*detach.*detached"):
+        cc.measure(prompts[0], model=model, k=4, store=None)
+
+
+def test_what_nnsight_does_in_traces_is_refused_and_not_left_out():
+    model, prompts, _ = of_nnsight()
+    with pytest.raises(cc.InputError, match="before or after"), model.trace(prompts[0]):
+        cc.measure(prompts[0], model=model, k=4, store=None)
+    with model.edit(inplace=True):
+        model.model.layers[0].output[0][:] = 0
+    with pytest.raises(cc.InputError, match="1 edit of this model"):
+        cc.measure(prompts[0], model=model, k=4, store=None)
+    model.clear_edits()
+    assert cc.measure(prompts[0], model=model, k=4, store=None).certified
+
+
+def detached(x, hook):
+    return x.detach() * 1
 
 
 def doubled(x, hook):

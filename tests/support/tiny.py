@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import gguf
@@ -165,6 +166,18 @@ def tokenizer() -> Any:
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     built.train_from_iterator([TEXT], BpeTrainer(vocab_size=300, initial_alphabet=alphabet))
     return transformers.PreTrainedTokenizerFast(tokenizer_object=built)
+
+
+def bridged(bridge: Any, family: str = "gpt2") -> Any:
+    """A model in TransformerLens' bridge, which reads its tokenizer's folder once more for texts
+    that begin with token 7."""
+    first = tokenizer()
+    first.bos_token = first.convert_ids_to_tokens(7)
+    with TemporaryDirectory() as path:
+        first.save_pretrained(path)
+        words = transformers.AutoTokenizer.from_pretrained(path)
+        told = {"hf_model": model(family), "tokenizer": words, "device": "cpu"}
+        return bridge.boot_transformers("tiny", **told)
 
 
 def folder(path: Path, family: str = "llama", seed: int = 0) -> Path:

@@ -11,6 +11,7 @@ import numpy as np
 
 from coupling_core.analysis.pruning.prices import Cut, Point, Price, curve, price
 from coupling_core.analysis.pruning.rankings import Ranking
+from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.reading import TEXT, read_bytes
 
@@ -23,9 +24,11 @@ FLOAT32_BYTES = 4
 _Self = TypeVar("_Self", bound="Study")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Study:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Study(SameContent):
     """Rankings of a model's blocks, and the held-out loss of what each of them removes.
+
+    Two are equal where all but their provenance is.
 
     Args:
         model: its name, for people.
@@ -57,7 +60,7 @@ class Study:
     own_loss: tuple[float, ...]
     cuts: tuple[Cut, ...]
     by_block: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    provenance: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def n_blocks(self) -> int:
@@ -104,6 +107,7 @@ class Study:
 
         `low` and `high` are 95 % intervals over texts; of `random`, which is the median over its
         draws, the 5 % and 95 % quantiles over draws. `beats` counts random draws that are dearer.
+        Its `attrs` say of which model, and over how many texts.
         """
         from pandas import DataFrame
 
@@ -121,7 +125,10 @@ class Study:
             }
             for point in self.curve
         ]
-        return DataFrame(rows)
+        table = DataFrame(rows)
+        told = {name: value for name, value in self.asked.items() if value}
+        table.attrs |= told | {"model": self.model, "texts": len(self.judged_on)}
+        return table
 
     def to_json(self) -> str:
         """All of it, as `read` takes it back."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from coupling_core.analysis.pruning.prices import BAND, Point, Price
 from coupling_core.analysis.pruning.rankings import NAMES, Ranking
 from coupling_core.analysis.pruning.study import Study
-from coupling_core.base.units import percent
+from coupling_core.base.units import percent, with_difference
 
 FEW_TEXTS = 40
 """Fewer texts than this bear no claim."""
@@ -38,10 +38,11 @@ def verdict(study: Study) -> str:
     best = min(last, key=lambda point: point.left_out.loss)
     rise = best.left_out.loss - study.whole.loss
     goes = "rises" if rise >= 0 else "falls"
+    end, start, by = with_difference(best.left_out.loss, study.whole.loss, rise)
     cheapest = (
         f"With {_count(most)} of {study.n_blocks} left out, the loss of texts that took no part in "
-        f"the ranking {goes} from {study.whole.loss:.3f} to {best.left_out.loss:.3f} nats a token "
-        f"at best ({'+' if rise >= 0 else ''}{rise:.3f}; blocks {blocks_told(best.blocks)}, by "
+        f"the ranking {goes} from {start} to {end} nats a token "
+        f"at best ({'+' if rise >= 0 else ''}{by}; blocks {blocks_told(best.blocks)}, by "
         f"{NAMES[best.by]}{_beside(best, last)})."
     )
     return " ".join([cheapest, *_coupling(study)])

@@ -73,6 +73,11 @@ class Result(Drawn):
         provenance: library versions, device, seconds, ...; never part of the key.
     """
 
+    _elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("chance", "corrected", "coupling", "mean", "scores"),
+        "scores are of pairs of blocks, as measure(prompt) compares them, or of tokens, "
+        "measure(prompt, kind='self'); to_pandas() has the numbers of this one",
+    )
     finite: ClassVar[tuple[str, ...]] = ()
     """Arrays whose every number is finite."""
     infinite: ClassVar[tuple[str, ...]] = ()

@@ -19,7 +19,7 @@ from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import View, resolve_token
 from coupling_core.base.results.base import Result
 from coupling_core.base.showing import Drawn
-from coupling_core.base.units import counted, ranges, rounded
+from coupling_core.base.units import a_or_an, counted, ranges, rounded
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
     import xarray
@@ -47,6 +47,12 @@ class Means(NamedTuple):
     def __repr__(self) -> str:
         return _by_name(self)
 
+    def __format__(self, form: str) -> str:
+        return _in_words(self, form)
+
+    def __float__(self) -> NoReturn:
+        raise InputError(_three(self))
+
 
 class PairScores(NamedTuple):
     """The scores of one pair, of blocks or of tokens; NaN where it has none.
@@ -63,6 +69,12 @@ class PairScores(NamedTuple):
 
     def __repr__(self) -> str:
         return _by_name(self)
+
+    def __format__(self, form: str) -> str:
+        return _in_words(self, form)
+
+    def __float__(self) -> NoReturn:
+        raise InputError(_three(self))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,6 +117,9 @@ class ScoreMap(SameContent, Drawn):
         raise InputError(
             f"a {type(self).__name__} has three arrays: take its .corrected, .coupling or .chance"
         )
+
+    def __format__(self, form: str) -> str:
+        return _in_words(self, form)
 
     @property
     def floor_error(self) -> float:
@@ -201,7 +216,19 @@ class ScoreMap(SameContent, Drawn):
     @property
     def _at_k(self) -> str:
         """The K of the view, and what else is not as usual, in a sentence; "" of no view."""
-        return f" at K = {self.view.k}{self.view.unlike_usual}" if self.view else ""
+        return self.view.at_k if self.view else ""
+
+    @property
+    def whose(self) -> str:
+        """Whose they are, in a line; "" where they have let go of their result."""
+        return self.result.whose if self.result else ""
+
+    def _in_short(self, pairs: str) -> str:
+        """The line of a repr, by what the pairs are of."""
+        seen, mean = self.view, self.mean()
+        told = [self.whose, pairs, f"K = {seen.k}{seen.unlike_usual}" if seen else ""]
+        told += [f"mean corrected {rounded(mean.corrected)}, coupling {rounded(mean.coupling)}"]
+        return f"{type(self).__name__}({', '.join(filter(None, told))})"
 
     def _pair(self, row: int, column: int) -> PairScores:
         """The scores of a cell, from 0."""
@@ -368,7 +395,7 @@ class Scores(ScoreMap):
 
     def __repr__(self) -> str:
         blocks = f"{counted(len(self.blocks), 'block')}: {ranges(self.blocks)}"
-        return f"Scores({_whose(self)}{blocks}, {_told(self)})"
+        return self._in_short(blocks)
 
     def _coordinates(self) -> Mapping[str, Any]:
         row, column = self.dims
@@ -501,7 +528,7 @@ class PositionScores(ScoreMap):
 
     def __repr__(self) -> str:
         tokens = counted(len(self.coupling), "token")
-        return f"PositionScores({_whose(self)}{tokens}, {_told(self)})"
+        return self._in_short(tokens)
 
     def _against_itself(self) -> Bool[np.ndarray, "position position"]:
         return self.itself
@@ -551,19 +578,23 @@ def _two(given: Any, what: str) -> tuple[int, int]:
     return row, column
 
 
+def _in_words(of: object, form: str) -> str:
+    """Formatted as it stands; raises `InputError` on a form of one number."""
+    if form:
+        raise InputError(f"{_three(of)}, such as f'{{x.corrected:{form}}}'")
+    return str(of)
+
+
+def _three(of: object) -> str:
+    return (
+        f"{a_or_an(type(of).__name__)} is three numbers and not one: take its .corrected, "
+        ".coupling or .chance"
+    )
+
+
 def _by_name(numbers: Means | PairScores) -> str:
     told = ", ".join(f"{name}={rounded(value, 4)}" for name, value in numbers._asdict().items())
     return f"{type(numbers).__name__}({told})"
-
-
-def _whose(scores: ScoreMap) -> str:
-    return f"{scores.result.whose}, " if scores.result else ""
-
-
-def _told(scores: ScoreMap) -> str:
-    seen, mean = scores.view, scores.mean()
-    how = f"K = {seen.k}{seen.unlike_usual}, " if seen else ""
-    return f"{how}mean corrected {rounded(mean.corrected)}, coupling {rounded(mean.coupling)}"
 
 
 def _instead_of_slice(asked: slice, known: tuple[int, ...]) -> str:

@@ -34,10 +34,6 @@ class TrajectoryResult(Result):
         kept: their numbers, 1..n.
     """
 
-    _elsewhere = dict.fromkeys(
-        ("mean", "scores"), "paths have no scores; to_pandas() has their numbers, a row a token"
-    )
-
     norms: Float[np.ndarray, "state token"]
     step_lengths: Float[np.ndarray, "block token"]
     line_shape: Float[np.ndarray, " token"]

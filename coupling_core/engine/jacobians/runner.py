@@ -23,6 +23,7 @@ from coupling_core.engine.loading import (
     find_blocks,
     measurable,
     measured_stack,
+    own_code,
     start_token,
 )
 from coupling_core.engine.matrix_products import FastLinear
@@ -320,4 +321,19 @@ def plain_failures(model: nn.Module, what: str) -> Iterator[None]:
             f"{class_name(model)} {what}: its own code fails with {type(error).__name__}"
             + f" ({told})" * bool(told)
             + _OUT_OF_RANGE * isinstance(error, IndexError)
+            + _cut_off(model) * (_CUT_OFF in told)
         ) from error
+
+
+_CUT_OFF = "does not require grad"
+"""What torch says where nothing is there to be differentiated."""
+
+
+def _cut_off(model: nn.Module) -> str:
+    """Why no derivative goes through a model, as far as it can be told."""
+    where = own_code(model)
+    of_ones_own = f"; code of your own runs in it: {where}" * bool(where)
+    return (
+        ". No derivative goes through a block: what it gives is cut off from what it read, as by "
+        f".detach(), torch.no_grad() or NumPy{of_ones_own}"
+    )

@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +23,10 @@ from coupling_core.sources.tokens import is_byte_level, readable
 LIKELY = 5
 """Next tokens, or classes, that are named."""
 
+_FIRST = (
+    "; the bridge puts it before the text, and model.cfg.default_prepend_bos = False leaves it out"
+)
+
 
 @dataclass(frozen=True)
 class LoadedModel:
@@ -39,6 +43,8 @@ class LoadedModel:
         own: whether it is a module of the user's own, who may change it between measurements.
         foreign: where code that no library wrote runs in it, in words; "" for nowhere.
         stamps: of the files that it was loaded from, some of which may be read as it computes.
+        reading: makes token ids of a text in the tokenizer's place, which still names them; None
+            where the tokenizer does.
     """
 
     model: Any
@@ -50,6 +56,7 @@ class LoadedModel:
     own: bool = False
     foreign: str = ""
     stamps: Stamps = field(default_factory=dict)
+    reading: Callable[[str], list[int]] | None = None
 
     @property
     def parameters(self) -> int:
@@ -81,7 +88,7 @@ class LoadedModel:
                     "the prompt is a text and there is no tokenizer: pass the one of the model as "
                     "tokenizer=, or the token ids as the prompt"
                 )
-            ids = _ids_of(self.tokenizer, prompt)
+            ids = self.reading(prompt) if self.reading else _ids_of(self.tokenizer, prompt)
         else:
             ids = list(prompt)
         if not ids and isinstance(prompt, str) and prompt.strip():
@@ -98,6 +105,7 @@ class LoadedModel:
         if vocabulary and beyond:
             raise PromptError(
                 f"token id {beyond[0]} is out of range: this model has ids 0..{vocabulary - 1}"
+                + _FIRST * (self.reading is not None and beyond == ids[:1])
             )
         longest = longest_prompt(self.model.config)
         if longest is not None and len(ids) > longest:

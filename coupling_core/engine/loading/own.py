@@ -12,7 +12,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import OWN, Request
 from coupling_core.engine.loading.content import content
 from coupling_core.engine.loading.loaded import LoadedModel
-from coupling_core.engine.loading.unwrapping import carried_tokenizer, unwrapped
+from coupling_core.engine.loading.unwrapping import carried_reading, carried_tokenizer, unwrapped
 from coupling_core.engine.loading.wrapped import class_name, has_config, measurable, not_told
 from coupling_core.sources.identity_form import FORM
 
@@ -32,13 +32,15 @@ def as_loaded(model: Any, tokenizer: Any) -> LoadedModel:
     Raises:
         InputError: where it is none of these.
     """
+    reading = carried_reading(model) if tokenizer is None else None
     tokenizer = carried_tokenizer(model) if tokenizer is None else tokenizer
     model = measurable(model)
     if not has_config(model):
         raise not_told(model)
     dtypes = {p.dtype for p in model.parameters() if p.is_floating_point()}
     shown = ", ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
-    return LoadedModel(model, tokenizer, next(model.parameters()).device, dtype=shown, own=True)
+    device = next(model.parameters()).device
+    return LoadedModel(model, tokenizer, device, dtype=shown, own=True, reading=reading)
 
 
 def request_of(request: Request, model: Any, variant: str = "") -> Request:

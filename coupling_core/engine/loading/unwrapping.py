@@ -4,9 +4,11 @@ A wrapper is known by its class and its library by name: none of these libraries
 PEFT wraps is measured as it is, for its adapters are inside.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.units import counted
 
 _INSIDE = {
     ("torch", "OptimizedModule"): "_orig_mod",
@@ -35,9 +37,12 @@ def unwrapped(model: Any) -> Any:
         the innermost one; a model that nothing is known to wrap, as it is.
 
     Raises:
-        InputError: where the wrapper has no whole model to give, with what gives one.
+        InputError: where the wrapper has no whole model to give, with what gives one, or means one
+            that is not the module inside.
     """
     while (name := _attribute(model)) is not None:
+        if name == _INSIDE["nnsight", "Envoy"]:
+            _require_plain(model)
         model = getattr(model, name)
     return model
 
@@ -51,6 +56,40 @@ def carried_tokenizer(model: Any) -> Any:
             return found
         model = getattr(model, name)
     return None
+
+
+def carried_reading(model: Any) -> Callable[[str], list[int]] | None:
+    """How a wrapper makes token ids of a text, where that is not what its tokenizer alone does.
+
+    TransformerBridge puts the token before it with which a text begins, or takes it away, as its
+    `cfg.default_prepend_bos` says.
+    """
+    while (name := _attribute(model)) is not None:
+        if name == _INSIDE["transformer_lens", "TransformerBridge"]:
+            return lambda text: list(model.to_tokens(text, truncate=False)[0].tolist())
+        model = getattr(model, name)
+    return None
+
+
+def _require_plain(envoy: Any) -> None:
+    """Refuse what nnsight does to a model as it runs by nnsight, which no measurement does.
+
+    Raises:
+        InputError: inside a trace, and where edits were made for every trace.
+    """
+    if getattr(getattr(envoy, "interleaver", None), "interleaving", False):
+        raise InputError(
+            "this stands inside a trace of nnsight, whose model is running just now: measure "
+            "before or after `with model.trace(...)`. What a trace changes is not measured; "
+            "model._module.register_forward_hook on a block makes a change that is"
+        )
+    if edits := getattr(envoy, "_edits", None):
+        raise InputError(
+            f"nnsight has {counted(len(edits), 'edit')} of this model, which only its own traces "
+            "make, and the numbers would be those of the model without: measure before "
+            "`edit(inplace=True)` or after `clear_edits()`. A hook of torch, by "
+            "register_forward_hook on a block of model._module, makes a change that is measured"
+        )
 
 
 def _attribute(model: Any) -> str | None:

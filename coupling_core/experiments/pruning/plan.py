@@ -1,19 +1,20 @@
 """What `prune` returns: the plan with its prices, drawn, and saved as a shorter model."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from coupling_core.analysis.pruning import words
 from coupling_core.analysis.pruning.study import Study
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.keywords import known_keywords
+from coupling_core.base.showing import Drawn
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Pruning(Study):
+class Pruning(Study, Drawn):
     """Rankings of a model's blocks, what they cost, and the models that they leave.
 
     Args:
@@ -21,20 +22,28 @@ class Pruning(Study):
         tokenizer: its tokenizer.
     """
 
-    module: Any = None
-    tokenizer: Any = None
+    module: Any = field(default=None, compare=False)
+    tokenizer: Any = field(default=None, compare=False)
 
     @property
     def verdict(self) -> str:
         """In two sentences: what the cheapest ranking costs, and whether coupling is one."""
         return words.verdict(self)
 
-    def plot(self) -> Drawing:
-        """Held-out loss against blocks removed, a line a ranking, over what random sets cost."""
+    def plot(self, figure: str = "pruning") -> Drawing:
+        """Held-out loss against blocks removed, a line a ranking, over what random sets cost.
+
+        Args:
+            figure: "pruning" is the only one.
+
+        Raises:
+            InputError: on another name.
+        """
         from coupling_core import figures
 
-        figure = figures.pruning(self)
-        return Drawing(figure, partial(figures.render, figure))
+        known_figure(figure, ("pruning",))
+        drawn = figures.pruning(self)
+        return Drawing(drawn, partial(figures.render, drawn))
 
     @known_keywords
     def save(self, folder: str | os.PathLike[str], by: str, remove: int) -> Path:

@@ -123,13 +123,17 @@ class CouplingCallback(TrainerCallback):
             columns `step`; `loss`, held-out in nats a token where it was noted; means over the
             prompts `coupling` (c), `chance` (its floor), `corrected`, `alignment` and `locality`
             (how much more neighbouring blocks are coupled than all others), all without a unit;
-            and `seconds`, that the look took.
+            and `seconds`, that the look took. Its `attrs` say what trains, over how many prompts,
+            at which K.
         """
         from pandas import DataFrame
 
         columns = ["step", "loss", "coupling", "chance", "corrected", "alignment", "locality"]
         table = DataFrame(list(map(vars, self._by_step)), columns=columns)
-        return table.assign(seconds=[at.seconds for at in self.looks])
+        table = table.assign(seconds=[at.seconds for at in self.looks])
+        table.attrs |= {"model": self._title, "prompts": len(self._probes.prompts)}
+        table.attrs |= {"K": self._probes.view.k, "every": self._every}
+        return table
 
     @property
     def verdict(self) -> str:

@@ -136,6 +136,9 @@ def course_verdict(run: Course, view: View) -> str:
 
     found = numbers(run, view)
     told = [training_words.rise_and_fall(found) or training_words.scores_told(found)]
+    told.append(
+        f"Coupling is here the mean chance-corrected score{view.at_k}, of {run.suite.name}."
+    )
     if missing := run.missing:
         told.append(f"Not all is measured of {steps_told(missing)}.")
     if why := doubt(run):

@@ -42,17 +42,17 @@ class PromptsTogether:
         if len(self.kept) < 2:
             return {}, lambda: None
         found = between_prompts(self.kept, self.view, self.side)
-        return {"between_prompts": vars(found)}, lambda: _show(found, self.side)
+        numbers = {name: value for name, value in vars(found).items() if name != "results"}
+        return {"between_prompts": numbers | {"n": found.n}}, lambda: _show(found)
 
 
-def _show(found: BetweenPrompts, side: str) -> None:
-    chance = float(np.median(found.chance))
+def _show(found: BetweenPrompts) -> None:
+    chance, does = float(np.median(found.chance)), "writes" if found.side == "u" else "reads"
     print_lines(
         "",
-        f"between     {found.n} prompts: {found.leading} directions that each block "
-        f"{'writes' if side == 'u' else 'reads'}; angles are means over the pairs of prompts, in "
-        f"degrees; of independent subspaces the smallest is {float(found.chance[0]):.1f} and the "
-        f"median {chance:.1f}",
+        f"between     {found.n} prompts: {found.leading} directions that each block {does}; angles "
+        "are means over the pairs of prompts, in degrees; of independent subspaces the smallest is "
+        f"{float(found.chance[0]):.1f} and the median {chance:.1f}",
         "",
     )
     print_table(

@@ -23,7 +23,7 @@ def steering_summary(found: Steering) -> dict[str, Any]:
 
 def ablation_summary(found: Ablation) -> dict[str, Any]:
     """What taking out did, ready for JSON."""
-    return vars(found)
+    return {name: value for name, value in vars(found).items() if name != "result"}
 
 
 def show_steering(found: Steering) -> None:

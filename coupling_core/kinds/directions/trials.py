@@ -91,6 +91,7 @@ def ablated(
         divergence=float(divergence[0]),
         by_chance=divergence[1:],
         part=float(np.mean([_part(replays, trial, block) for block in trial.frames])),
+        result=result,
     )
 
 
@@ -122,7 +123,7 @@ def readings(
         for sign in (0, 1)
     )
     floor = readout_floor(rows, reader.width)
-    return Readings(readout, found.peakedness.cpu().numpy(), floor, towards, away)
+    return Readings(readout, found.peakedness.cpu().numpy(), floor, towards, away, result)
 
 
 def crossed(

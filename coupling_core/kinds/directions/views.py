@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coupling_core.analysis.crossing import Crossing
+from coupling_core.analysis.crossing import Crossing, CrossScores
 from coupling_core.analysis.directions import Shared, counts, tied, viewed
 from coupling_core.base.drawing import Drawing, drawn_with, known_figure
 from coupling_core.base.records import DirectionsView
@@ -94,6 +94,20 @@ def crossed(found: Crossing, figure: str) -> Drawing:
 
     known_figure(figure, ("angles",))
     drawn, view = figures.crossing_angles(found), DirectionsView(None, found.k)
+    return Drawing(drawn, partial(figures.render, drawn, result=found.b, view=view))
+
+
+def crossed_scores(found: CrossScores, figure: str, **options: Any) -> Drawing:
+    """The score of each block of A in the basis of the same block of B.
+
+    Raises:
+        InputError: where another figure is named, or an option.
+    """
+    from coupling_core import figures
+
+    known_figure(figure, ("crossed",))
+    drawn = drawn_with(partial(figures.crossed_scores, found), figure, options)
+    view = DirectionsView(None, None if found.view is None else found.view.k)
     return Drawing(drawn, partial(figures.render, drawn, result=found.b, view=view))
 
 

@@ -16,7 +16,7 @@ import torch
 from config_mutations import FAMILIES, WAYS, outcomes
 from torch import nn
 
-from coupling_core import CouplingError, InputError, Request, Store, measure
+from coupling_core import CouplingError, InputError, Request, Store, compare, measure
 from coupling_core.analysis.compare import differences
 from coupling_core.base.records import OWN
 from coupling_core.engine.loading.content import content
@@ -287,7 +287,8 @@ def test_a_result_of_ones_own_names_no_model_of_ours(stores):
 def test_modules_that_were_not_stored_are_not_taken_for_the_same():
     asked = replace(REQUEST, k=1)
     a, b = (measure(asked, model=tiny.model("llama", seed=seed)) for seed in (0, 1))
-    assert differences(a, b)[0].startswith("perhaps the weights")
+    assert differences(a, b)[0].startswith("weights: perhaps; both have one name")
+    assert "Whether they differ in their weights is not known" in compare(a, b, k=1).verdict
 
 
 @pytest.mark.parametrize("begun_as", [pytest.__file__, None])

@@ -232,16 +232,11 @@ def test_a_language_model_without_weights_is_refused(nnsight, tmp_path):
         cc.measure(REQUEST, model=model)
 
 
-def bridged(bridge: Any, family: str) -> Any:
-    model, tokenizer = tiny.model(family), tiny.tokenizer()
-    return bridge.boot_transformers("tiny", hf_model=model, tokenizer=tokenizer, device="cpu")
-
-
 @pytest.mark.parametrize("family", ["gpt2", "llama", "gpt_neox"])
 def test_a_bridge_of_transformer_lens_is_measured(bridge, family):
     """It computes anew what transformers does, so that the numbers agree to rounding."""
     plain = cc.measure(REQUEST, model=tiny.model(family))
-    model = bridged(bridge, family)
+    model = tiny.bridged(bridge, family)
     assert carried_tokenizer(model) is model.tokenizer
     found = cc.measure(REQUEST, model=model)
     assert found.singular_values == pytest.approx(plain.singular_values, rel=1e-4, abs=1e-5)
@@ -250,7 +245,7 @@ def test_a_bridge_of_transformer_lens_is_measured(bridge, family):
 
 
 def test_every_kind_is_measured_of_a_bridge(bridge):
-    every_kind(bridged(bridge, "gpt2"))
+    every_kind(tiny.bridged(bridge))
 
 
 def every_kind(model: Any) -> None:
