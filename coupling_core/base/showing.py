@@ -18,6 +18,11 @@ if TYPE_CHECKING:  # half a second to import, and only tables need it
 
 _OF_SCORES = ("coupling", "chance", "corrected", "mean")
 """What scores have, and the result does not whose they are."""
+_USUAL = {
+    "to_csv": "to_pandas() is the table, which has it",
+    "to_xarray": "to_pandas() is its table; results, scores, paths and comparisons of maps have it",
+}
+"""Where people find what not all have."""
 _FEW = 4
 """Numbers of an array that are shown one by one."""
 _LONG = 60
@@ -48,8 +53,8 @@ class Told(ReadOnlyArrays, ABC):
                 known = [each for each in dir(self) if not each.startswith("_")]
                 if name in _OF_SCORES and "scores" in known:
                     told += ": its scores are .scores(k=50), with .coupling, .corrected, .mean()"
-                elif name in self._elsewhere:
-                    told += f": {self._elsewhere[name]}"
+                elif where := (_USUAL | dict(self._elsewhere)).get(name):
+                    told += f": {where}"
                 else:
                     told += nearest(name, known)
             raise AttributeError(told)

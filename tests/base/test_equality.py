@@ -125,6 +125,9 @@ def test_three_numbers_are_not_taken_for_one():
                 InputError, match=r"three numbers and not one: take its [.]corrected"
             ):
                 take(three)
+    for take in (np.mean, np.nanmean, np.asarray):
+        with pytest.raises(InputError, match="has three arrays: take its"):
+            take(scores)
     with pytest.raises(InputError, match=r"such as f'{x[.]corrected:[.]3f}'"):
         f"{scores:.3f}"
     assert f"{scores.mean()}" == repr(scores.mean())

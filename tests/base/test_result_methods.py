@@ -33,6 +33,7 @@ from coupling_core import (
     figures,
     jacobian,
     load,
+    locality,
     measure,
     score_pairs,
     score_positions,
@@ -622,6 +623,8 @@ def test_what_people_ask_for_is_told_where_it_is():
         (jacobian(tiny.model("llama"), (3, 1, 4), block=1, k=4), "singular_values", "they are .s"),
         (random_result().scores(k=3), "to_csv", "to_pandas() is the table"),
         (random_result().scores(k=3), "key", "it is .result.key"),
+        (locality(random_result(), k=3), "to_xarray", "to_pandas() is its table"),
+        (locality(random_result(), k=3), "to_csv", "to_pandas() is the table, which has it"),
         (trajectory_result(), "mean", "to_pandas() has the numbers of this one"),
         *((of, "scores", "as measure(prompt) compares them") for of in OTHERS),
     ]

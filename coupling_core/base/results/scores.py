@@ -90,7 +90,6 @@ class ScoreMap(SameContent, Drawn):
 
     _elsewhere: ClassVar[Mapping[str, str]] = {
         "save": "plot().save(path) writes the figure, and to_pandas() is the table",
-        "to_csv": "to_pandas() is the table, which has it",
         "key": "it is .result.key",
     }
 
@@ -117,6 +116,10 @@ class ScoreMap(SameContent, Drawn):
         raise InputError(
             f"a {type(self).__name__} has three arrays: take its .corrected, .coupling or .chance"
         )
+
+    def __array_function__(self, *_: Any, **__: Any) -> NoReturn:
+        """The same of NumPy's functions, such as `np.mean`; raises `InputError`."""
+        self.__array__()
 
     def __format__(self, form: str) -> str:
         return _in_words(self, form)
