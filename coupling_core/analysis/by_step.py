@@ -20,7 +20,6 @@ from coupling_core.analysis.at_steps import AtSteps
 from coupling_core.analysis.locality import locality
 from coupling_core.analysis.scores import means, score_pairs
 from coupling_core.analysis.spectra import spectrum_numbers
-from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
@@ -142,8 +141,7 @@ class Course(SameContent, Drawn):
         seen = viewed(view, self.default_k, k=k)
         table = DataFrame([asdict(one) for one in numbers(self, seen)], columns=columns)
         table.attrs |= {"suite": self.suite.name, "prompt": self.request.prompt_words}
-        table.attrs |= {"K": seen.k, "definition": seen.definition, "role": seen.role}
-        table.attrs |= {"p": seen.p} if DEFINITIONS[seen.definition].takes_p else {}
+        table.attrs.update(seen.attributes())
         one = next(iter(self.depth.values()), None)
         told = {} if one is None else one.attributes()
         table.attrs |= {name: told[name] for name in ("measured", "final_norm") if name in told}

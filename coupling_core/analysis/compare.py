@@ -425,22 +425,23 @@ def differences_told(a: AtToken, b: AtToken) -> str:
         return "A and B are the same result."
     told = differences(a, b)
     if told == [_UNKNOWN]:
-        return f"Whether they differ in their weights is not known: {_ONLY_KEPT}."
+        return f"Whether they are of the same model is not known: {_ONLY_KEPT}."
     return f"They differ in {', '.join(told)}."
 
 
 _ONLY_KEPT = (
-    "both have one name, and only a result that is kept, as with store=cc.Store(), says which "
-    "weights it is of"
+    "both have one name, and only a result that is kept, as with store=cc.Store(), knows its "
+    "weights, settings and code; variant='...' names what was done to a module"
 )
-_UNKNOWN = f"weights: perhaps; {_ONLY_KEPT}"
+_UNDER_ONE_NAME = "the model itself, under one name: its weights, its settings or its code"
+_UNKNOWN = f"perhaps the model itself: {_ONLY_KEPT}"
 
 
 def _digests(a: AtToken, b: AtToken) -> list[str]:
     ours, theirs = (side.identity.get("digest") for side in (a, b))
     if not (ours and theirs):  # measured without a store, which alone asks who a module is
         return [_UNKNOWN]
-    return ["how much was stored"] if ours == theirs else ["the weights, under one name"]
+    return ["how much was stored"] if ours == theirs else [_UNDER_ONE_NAME]
 
 
 def _weights(result: AtToken) -> str:

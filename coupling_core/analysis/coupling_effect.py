@@ -61,6 +61,9 @@ class Estimate:
     low: float
     high: float
 
+    def __repr__(self) -> str:
+        return f"Estimate({self.told})"
+
     @property
     def holds_zero(self) -> bool:
         """Whether 0 lies in the interval, or there is none."""
@@ -99,6 +102,7 @@ class CouplingEffect(SameContent, Drawn):
         no_interval: why there are no intervals; "" where there are.
         edit: of the two blocks.
         whose: of which model, as a phrase; "" where only numbers came.
+        k: K of the coupling; None where only numbers came.
         block: l of each pair.
         other: l' of each, the greater one.
         coupling: chance-corrected, mean over prompts and both directions; without a unit.
@@ -116,6 +120,7 @@ class CouplingEffect(SameContent, Drawn):
     no_interval: str
     edit: PairEdit
     whose: str
+    k: int | None
     block: Int[np.ndarray, " pair"]
     other: Int[np.ndarray, " pair"]
     coupling: Float[np.ndarray, " pair"]
@@ -148,15 +153,19 @@ class CouplingEffect(SameContent, Drawn):
         return p_words(self.mantel_p), p_words(self.partial_mantel_p)
 
     @property
+    def _at_k(self) -> str:
+        return "" if self.k is None else f" at K = {self.k}"
+
+    @property
     def verdict(self) -> str:
         """What it shows, and what it does not."""
         first, last = self.blocks
         whole, partial = self.p_told
         lead = (
-            f"Over {self.pairs} pairs of blocks {first}..{last}, coupling and the smallness of the "
-            f"effect correlate with rho = {self.raw.with_p(f'Mantel {whole}')}; the "
-            f"nearness of the two alone with {self.distance.told}. With distance held fixed it is "
-            f"{self.partial.with_p(f'partial Mantel {partial}')}. "
+            f"Over {self.pairs} pairs of blocks {first}..{last}, coupling{self._at_k} and the "
+            f"smallness of the effect correlate with rho = {self.raw.with_p(f'Mantel {whole}')}; "
+            f"the nearness of the two alone with {self.distance.told}. With distance held fixed it "
+            f"is {self.partial.with_p(f'partial Mantel {partial}')}. "
         )
         if self.no_interval:
             return lead + f"Nothing is claimed: {self.no_interval}."
@@ -188,6 +197,7 @@ class CouplingEffect(SameContent, Drawn):
             }
         )
         table.attrs |= {"of": self.whose, "prompts": self.prompts, "edit": self.edit}
+        table.attrs |= {} if self.k is None else {"K": self.k}
         return table
 
     def plot(self, figure: str = "pairs") -> Drawing:
@@ -204,7 +214,12 @@ class CouplingEffect(SameContent, Drawn):
 
     def __repr__(self) -> str:
         first, last = self.blocks
-        told = [self.whose, self.edit, f"{self.pairs} pairs of blocks {first}..{last}"]
+        told = [
+            self.whose,
+            self.edit,
+            self._at_k.removeprefix(" at "),
+            f"{self.pairs} pairs of blocks {first}..{last}",
+        ]
         told += [f"rho {self.raw.told}", f"with distance held fixed {self.partial.told}"]
         return f"CouplingEffect({', '.join(filter(None, told))})"
 
@@ -243,13 +258,14 @@ def coupling_effect(
         assert isinstance(coupling, DepthResult)
         assert isinstance(effect, WhatIfResult)
         require_same_prompt(coupling, effect)
-        scores = score_pairs(coupling, View(coupling.default_k if k is None else k)).corrected
+        k = coupling.default_k if k is None else k
+        scores = score_pairs(coupling, View(k)).corrected
         cost = effect_maps(effect).arrays[edit]
         whose = f"{effect.model_name} over {effect.prompt_text!r}"
-        return correlated(scores[None], cost[None], edit, whose, inner=inner, seed=seed)
+        return correlated(scores[None], cost[None], edit, whose, k, inner=inner, seed=seed)
     if k is not None:
         raise InputError("k= chooses the coupling of a result, and numbers came: leave it out")
-    return correlated(coupling, effect, edit, "", inner=inner, seed=seed)
+    return correlated(coupling, effect, edit, "", None, inner=inner, seed=seed)
 
 
 def require_same_prompt(depth: DepthResult, effects: WhatIfResult) -> None:
@@ -271,11 +287,12 @@ def correlated(
     effect: Float[np.ndarray, "prompt_of_effect l m"],
     edit: PairEdit,
     whose: str,
+    k: int | None,
     *,
     inner: bool,
     seed: int = 0,
 ) -> CouplingEffect:
-    """`coupling_effect` of numbers, with the name of the model that they are of.
+    """`coupling_effect` of numbers, with the name of the model that they are of, and their K.
 
     Raises:
         InputError: where the two are not of the same prompts and blocks, or these are too few.
@@ -313,6 +330,7 @@ def correlated(
         no_interval=reason,
         edit=edit,
         whose=whose,
+        k=k,
         block=pairs.row + 1 + left_out,
         other=pairs.column + 1 + left_out,
         coupling=x.mean(0),

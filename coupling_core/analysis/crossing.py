@@ -16,11 +16,11 @@ from coupling_core.base.drawing import Drawing, FigureName
 from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.results import DirectionsResult, Scores
+from coupling_core.base.results import DirectionsResult, Means, Scores
 from coupling_core.base.results.base import require_result
 from coupling_core.base.results.directions import READOUTS, SIDES
-from coupling_core.base.showing import Drawn, in_short
-from coupling_core.base.units import rounded
+from coupling_core.base.showing import Drawn
+from coupling_core.base.units import counted, rounded
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -50,12 +50,13 @@ class Crossing(SameContent, Drawn):
     chance: Float[np.ndarray, " k"]
     inside: Float[np.ndarray, "side block k"]
 
-    __repr__ = in_short
-
-    @property
-    def whose(self) -> str:
-        """Of which two models, in a line."""
-        return both(self.a, self.b)
+    def __repr__(self) -> str:
+        apart, chance = np.nanmedian(self.angles), np.median(self.chance)
+        return (
+            f"Crossing({both(self.a, self.b)}, {counted(self.a.n_blocks, 'block')}, K = {self.k}, "
+            f"median angle {apart:.1f}, by chance {chance:.1f}, {int(self.new.sum())} of "
+            f"{self.new.size} directions of B new)"
+        )
 
     @property
     def new(self) -> Bool[np.ndarray, "side block k"]:
@@ -164,23 +165,45 @@ class CrossScores(Scores):
         """The chance-corrected score of each block of A in the basis of the same block of B."""
         return np.diagonal(self.corrected)
 
+    def mean(self) -> Means:
+        """Means over l != l': of what blocks of A do in the bases of other blocks of B."""
+        return super().mean()
+
+    def to_pandas(self) -> "DataFrame":
+        """The scores as a table.
+
+        Returns:
+            a row a pair; columns block (of A, of the Jacobian), basis (block of B), coupling,
+            chance, corrected. Where both are the same number it is that block of A in the basis of
+            the same block of B, and not 1 by construction.
+        """
+        return super().to_pandas()
+
     @property
     def verdict(self) -> str:
         """How far A acts along the directions of the same block of B, and of other blocks."""
-        known = self.same_block[np.isfinite(self.same_block)]
+        same, last = self.same_block, self.a.n_blocks
+        known = same[np.isfinite(same)]
         if not known.size:
             return f"No block of A has a score in the basis of the same block of B{self._at_k}."
-        return (
-            f"The Jacobians of A in the bases of B, {self.whose}: the chance-corrected score"
-            f"{self._at_k} is {rounded(float(known.mean()))} in the mean over the same blocks, and "
-            f"{rounded(self.mean().corrected)} over different ones."
+        told = (
+            f"A is {self.a.whose}; B is {self.b.whose}. Of the Jacobians of A in the bases of B, "
+            f"the chance-corrected score{self._at_k} is {rounded(float(known.mean()))} in the mean "
+            f"over the same blocks, and {rounded(self.mean().corrected)} over different ones."
         )
+        others = same[: self.blocks.index(last)] if self.blocks[-1] == last else known
+        others = others[np.isfinite(others)]
+        if self.a.ends_in_norm and 0 < others.size < known.size:
+            told += (
+                f" Without block {last}, which has the final norm in it, the mean over the same "
+                f"blocks is {rounded(float(others.mean()))}."
+            )
+        return told
 
     def attributes(self) -> dict[str, str | float]:
         """Whose they are and how it is looked at; what is of A begins with `a_`, of B with `b_`."""
         seen = self.view
-        told = {"K": seen.k, "definition": seen.definition, "p": seen.p} if seen else {}
-        return told | attributes_of_both(self.a, self.b)
+        return (seen.attributes() if seen else {}) | attributes_of_both(self.a, self.b)
 
     def plot(self, figure: FigureName | Literal["crossed"] = "", **options: Any) -> Drawing:
         """The score of each block in the basis of the same block, as the page Compare draws it.

@@ -23,10 +23,10 @@ from coupling_core.base.records import (
     view_by,
 )
 from coupling_core.base.results import DirectionsResult, Result
-from coupling_core.base.results.base import require_result
+from coupling_core.base.results.base import require_result, short_prompt
 from coupling_core.base.results.directions import SIDES
 from coupling_core.base.showing import Drawn, Told, in_short
-from coupling_core.base.units import ranges_spoken
+from coupling_core.base.units import counted, ranges, ranges_spoken
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -253,7 +253,7 @@ class Shared(InCommon, Drawn):
                 "share_by_chance": self.chance,
             }
         )
-        table.attrs |= self.result.attributes() | {"blocks": self.blocks, "side": self.side}
+        table.attrs |= self.result.attributes() | {"blocks": list(self.blocks), "side": self.side}
         return table
 
     def plot(self, figure: str = "shared") -> Drawing:
@@ -349,7 +349,14 @@ class BetweenPrompts(SameContent, Told):
     side: str
     results: tuple[DirectionsResult, ...] = field(repr=False, compare=False)
 
-    __repr__ = in_short
+    def __repr__(self) -> str:
+        does = "written" if self.side == "u" else "read"
+        apart, chance = np.nanmedian(self.angles), np.median(self.chance)
+        return (
+            f"BetweenPrompts({self.whose}, {counted(len(self.blocks), 'block')}: "
+            f"{ranges(self.blocks)}, {self.leading} directions {does}, median angle {apart:.1f}, "
+            f"by chance {chance:.1f})"
+        )
 
     @property
     def n(self) -> int:
@@ -432,6 +439,7 @@ def between_prompts(
     if len(results) < 2 or len(shapes) > 1:
         told = f"results of {len(results)}" if len(shapes) < 2 else f"shapes {shapes}"
         raise InputError(f"prompts are compared that one model has read, two at least: {told} came")
+    _require_prompts(results)
     chosen, count = viewed(results[0], _view(results[0], view, blocks, leading))
     angles, shared = np.full((len(chosen), count), np.nan), np.zeros(len(chosen), int)
     for at, block in enumerate(chosen):
@@ -440,6 +448,37 @@ def between_prompts(
         angles[at] = _mean_angles(bases, count)
     chance = chance_angles(count, results[0].width)
     return BetweenPrompts(chosen, angles, chance, shared, count, side, tuple(results))
+
+
+def _require_prompts(results: Sequence[DirectionsResult]) -> None:
+    """Refuse results of several models, and one prompt twice.
+
+    Raises:
+        InputError: on either.
+    """
+    models = dict.fromkeys(
+        (one.model_name, asked.revision or "", asked.dtype, asked.quantize or "")
+        for one, asked in ((each, each.request) for each in results)
+    )
+    if len(models) > 1:
+        told = " and ".join(" ".join(filter(None, of)) for of in models)
+        raise InputError(
+            f"prompts are compared that one model has read, and these are of {told}: cross(a, b) "
+            "compares two models over one prompt"
+        )
+    digests = {one.identity.get("digest") for one in results} - {None, ""}
+    if len(digests) > 1:
+        raise InputError(
+            "prompts are compared that one model has read, and these are of several modules of "
+            f"class {results[0].model_name}: cross(a, b) compares two models over one prompt"
+        )
+    read: dict[bytes, int] = {}
+    for number, one in enumerate(results, 1):
+        if (before := read.setdefault(one.token_ids.tobytes(), number)) != number:
+            raise InputError(
+                f"results {before} and {number} are of the same prompt, {short_prompt(one)!r}, and "
+                "prompts are compared with one another: leave one out"
+            )
 
 
 def _view(

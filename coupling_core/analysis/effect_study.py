@@ -75,7 +75,7 @@ class EffectStudy(SameContent):
         Raises:
             InputError: where blocks are too few.
         """
-        return correlated(self.coupling, getattr(self, edit), edit, "", inner=inner)
+        return correlated(self.coupling, getattr(self, edit), edit, "", self.k, inner=inner)
 
 
 ARRAYS = tuple(field.name for field in fields(EffectStudy) if field.name not in ("prompts", "k"))

@@ -27,6 +27,7 @@ from coupling_core.analysis.statistics import (
 )
 from coupling_core.base.choosing import none_of
 from coupling_core.base.drawing import Drawing
+from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_fields, known_keywords
 from coupling_core.base.kinds import kind_of
@@ -85,7 +86,7 @@ class Question:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Findings(Drawn):
+class Findings(SameContent, Drawn):
     """The answer.
 
     Args:

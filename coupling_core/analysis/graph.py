@@ -22,7 +22,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import DEFAULT_THRESHOLD, Role, View, resolve_blocks, viewed
 from coupling_core.base.results import DepthResult
-from coupling_core.base.results.base import require_result
+from coupling_core.base.results.base import NORM_INCLUDED, require_result
 from coupling_core.base.units import counted, ranges
 
 if TYPE_CHECKING:  # a tenth and half a second to import
@@ -233,7 +233,7 @@ def communities_words(graph: "nx.Graph") -> str:
 def last_block_words(graph: "nx.Graph") -> str:
     """How many edges are of the last block, where that is of another kind; else ""."""
     last = [block for block, depth in graph.nodes(data="relative_depth") if depth == 1]
-    with_norm = graph.graph.get("final_norm") == "final norm included"
+    with_norm = graph.graph.get("final_norm") == NORM_INCLUDED
     if not last or not with_norm or not graph.degree(last[0]):
         return ""
     n = graph.degree(last[0])

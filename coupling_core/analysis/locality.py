@@ -18,7 +18,7 @@ from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Role, View, viewed
 from coupling_core.base.results import DepthResult
 from coupling_core.base.results.base import require_result
-from coupling_core.base.showing import Drawn, arrays_of, ends_told, in_short
+from coupling_core.base.showing import Drawn, arrays_of, ends_in_short, ends_told
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -48,7 +48,9 @@ class Locality(SameContent, Drawn):
     view: View = field(repr=False, compare=False)
     corrected: bool = True
 
-    __repr__ = in_short
+    def __repr__(self) -> str:
+        told = ends_in_short(self.distance, self.mean)
+        return f"Locality({self.result.whose},{self.view.at_k.removeprefix(' at')}, {told})"
 
     @property
     def verdict(self) -> str:
@@ -57,7 +59,13 @@ class Locality(SameContent, Drawn):
         return ends_told(self.distance, self.mean, self.pairs, "|l - l'|", of)
 
     def to_pandas(self) -> "DataFrame":
-        """A row a distance, with the arrays above as columns; its `attrs` say of what."""
+        """A row a distance.
+
+        Returns:
+            columns distance (|l - l'|), mean (of the pairs at that distance), spread (their
+            standard deviation), chance (mean of their floors), all without a unit, and pairs (how
+            many have a weight). Its `attrs` say of what.
+        """
         from pandas import DataFrame
 
         table = DataFrame(arrays_of(self))

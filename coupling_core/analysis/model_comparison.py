@@ -327,7 +327,9 @@ class ModelComparison(SameContent, Drawn):
         return f" ({n} {which} {'is' if n == 1 else 'are'} left out)" * bool(n)
 
     def to_pandas(self) -> "DataFrame":
-        """One row, whose columns are its arguments, but for what each prompt has.
+        """One row, whose columns are what `help(ModelComparison)` tells of its arguments.
+
+        What each prompt has is left out, and in `by_prompt`.
 
         What is one for `a` and one for `b` is a text, such as "8, 14". Its `attrs` are those of
         `by_prompt`.

@@ -23,7 +23,7 @@ from coupling_core.base.results import (
     TokensResult,
 )
 from coupling_core.base.results.base import require_result
-from coupling_core.base.showing import Drawn, arrays_of, ends_told, in_short
+from coupling_core.base.showing import Drawn, arrays_of, ends_in_short, ends_told
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -53,7 +53,10 @@ class ByDistance(SameContent, Drawn):
     scores: PositionScores = field(repr=False, compare=False)
     above_chance: bool = True
 
-    __repr__ = in_short
+    def __repr__(self) -> str:
+        at = self.scores.view.at_k.removeprefix(" at ") if self.scores.view else ""
+        told = (self.whose, at, ends_in_short(self.distance, self.mean))
+        return f"ByDistance({', '.join(filter(None, told))})"
 
     @property
     def verdict(self) -> str:
@@ -68,7 +71,13 @@ class ByDistance(SameContent, Drawn):
         return self.scores.whose
 
     def to_pandas(self) -> "DataFrame":
-        """A row a distance, with the arrays above as columns; its `attrs` say of what."""
+        """A row a distance.
+
+        Returns:
+            columns distance (|t - t'|), mean, deviation (standard), low (the smallest) and high
+            (the largest) of the scores at that distance, all without a unit, and count (how many
+            there are). Its `attrs` say of what.
+        """
         from pandas import DataFrame
 
         table = DataFrame(arrays_of(self))

@@ -42,6 +42,7 @@ FigureName = (
 
 _IN_A_PAGE = """<div id="{name}"><p>This figure is drawn by plotly.js,
 which is fetched from the internet. Where that or scripts are not to be had,
+<code>.plot()</code> at the end of a cell draws it all the same in Jupyter, and
 <code>.plot().save("figure.html")</code> writes one that stands alone.</p></div>
 <script>{{
   const place = document.getElementById("{name}"), drawn = {drawn};

@@ -85,9 +85,9 @@ class BlockJacobian(SameContent, Told):
             "block": self.block,
             "token": self.token,
             "prompt": "".join(self.tokens),
-            "final_norm": self.final_norm,
-            "certified": self.certificate.certified,
-        }
+            "K": len(self.s),
+            "certificate": self.certificate.reason or "certified",
+        } | ({"final_norm": self.final_norm} if self.final_norm else {})
         return table
 
     @property

@@ -387,6 +387,11 @@ class View(AnyView):
             )
         object.__setattr__(self, "blocks", _listed(self.blocks))
 
+    def attributes(self) -> dict[str, str | float]:
+        """How it is looked at, for tables and arrays; p where the definition takes one."""
+        p = {"p": self.p} if DEFINITIONS[self.definition].takes_p else {}
+        return {"K": self.k, "definition": self.definition, "role": self.role, **p}
+
     @property
     def at_k(self) -> str:
         """Its K as a phrase that follows what is meant, and what else is not as usual."""

@@ -134,3 +134,12 @@ def ends_told(distance: Any, mean: Any, count: Any, name: str, of: str) -> str:
         for at in ends
     )
     return f"The mean{of} is {' and '.join(told)}."
+
+
+def ends_in_short(distance: Any, mean: Any) -> str:
+    """How many distances there are, and the means at the shortest and the longest, for a repr."""
+    n = counted(len(distance), "distance")
+    if not len(distance):
+        return n
+    ends = dict.fromkeys((0, len(distance) - 1))
+    return f"{n}, mean " + ", ".join(f"{rounded(mean[at])} at {distance[at]}" for at in ends)

@@ -4,8 +4,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from coupling_core.analysis.crossing import Crossing, CrossScores
+from coupling_core.base.records import DirectionsView
+from coupling_core.base.results import DirectionsResult
 from coupling_core.figures import style
-from coupling_core.figures.words import subject
+from coupling_core.figures.words import provenance, subject
 
 _SIDES = (
     ("what blocks write", style.ACCENT, style.ACCENTED_BAND),
@@ -29,7 +31,8 @@ def crossing_angles(found: Crossing) -> go.Figure:
         f"of B, {subject(found.b)}, by block. {found.verdict}",
         f"Between the spans of the {found.k} leading directions of each block in A and in B: the "
         "median angle, in a band from the smallest to the largest. At 0 degrees both act along the "
-        "same directions; dotted is the median of independent ones.",
+        "same directions; dotted is the median of independent ones. "
+        f"A is {subject(found.a)}, and B is {subject(found.b)}.",
         height=400,
         xaxis={"title": {"text": "Block l"}},
         yaxis=style.axis("Angle, degrees") | {"range": [0, 92]},
@@ -43,7 +46,8 @@ def crossing_angles(found: Crossing) -> go.Figure:
         figure.add_trace(trace.update(hovertemplate="%{y:.1f}"))
     chance = np.full(len(blocks), np.median(found.chance))
     trace = style.line(blocks, chance, "independent", style.INK, 1, line_dash="dot")
-    return figure.add_trace(trace.update(hovertemplate="%{y:.1f}"))
+    figure.add_trace(trace.update(hovertemplate="%{y:.1f}"))
+    return _told(figure, found.a, found.b, found.k)
 
 
 def crossed_scores(a_in_b: CrossScores, b_in_a: CrossScores | None = None) -> go.Figure:
@@ -58,7 +62,7 @@ def crossed_scores(a_in_b: CrossScores, b_in_a: CrossScores | None = None) -> go
         f"Chance-corrected score of each block in the basis of the same block of the other model, "
         f"A: {subject(a)}, B: {subject(b)}.",
         "Each block's Jacobian in the singular vectors that the same block has in the other model: "
-        "1 where nothing was turned, 0 by chance.",
+        f"1 where nothing was turned, 0 by chance. A is {subject(a)}, and B is {subject(b)}.",
         height=340,
         xaxis={"title": {"text": "Block l"}},
         yaxis=style.axis("Chance-corrected score") | {"range": [-0.05, 1.05]},
@@ -72,4 +76,12 @@ def crossed_scores(a_in_b: CrossScores, b_in_a: CrossScores | None = None) -> go
             continue
         trace = style.line(np.array(scores.blocks), scores.same_block, name, color)
         figure.add_trace(trace.update(hovertemplate="%{y:.3f}"))
-    return figure
+    return _told(figure, a, b, a_in_b.view.k if a_in_b.view else a.count)
+
+
+def _told(figure: go.Figure, a: DirectionsResult, b: DirectionsResult, k: int) -> go.Figure:
+    """A figure that says which two models it is of, and at which K."""
+    view = DirectionsView(None, k)
+    sides = f"A: {provenance(a, view)}. B: {provenance(b, view)}. K = {k}."
+    title = f"{subject(a)} against {subject(b)}"
+    return figure.update_layout(meta=figure.layout.meta | {"title": title, "source": sides})

@@ -88,7 +88,7 @@ def _reach(found: ProjectedPaths) -> float:
 
 def walked(result: TrajectoryResult, found: ProjectedPaths) -> ProjectedPaths:
     """The paths up to the last block, where that has the final norm in it: a step of its own."""
-    normed = result.final_norm_words == "final norm included"
+    normed = result.ends_in_norm
     if not normed or found.states[-1] != result.n_blocks or len(found.states) < 3:
         return found
     return replace(found, states=found.states[:-1], coordinates=found.coordinates[:-1])
@@ -254,7 +254,7 @@ def per_token_caption(result: TrajectoryResult, name: str) -> str:
         without = [f"token {i}: {why}" for i, why in enumerate(reasons, 1) if why]
         text += f" No value for {'; '.join(without[:3])}." if without else ""
         text += f" And {len(without) - 3} more." if len(without) > 3 else ""
-        if result.final_norm_words == "final norm included":
+        if result.ends_in_norm:
             text += " The last step has the final norm in it, whose rescaling counts as growth."
     return text
 

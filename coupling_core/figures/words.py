@@ -12,6 +12,7 @@ from coupling_core.analysis.scores import (
 )
 from coupling_core.base.records import AnyView, View
 from coupling_core.base.results import DepthResult, Result
+from coupling_core.base.results.base import NORM_INCLUDED
 from coupling_core.base.units import counted, rounded
 from coupling_core.figures import style
 
@@ -110,7 +111,7 @@ def scores_caption(result: DepthResult, view: View, found: Scores, corrected: bo
 
 def last_row(final_norm: str, n_blocks: int, found: Scores, corrected: bool) -> str:
     """What sets the row of the last block apart; nothing where it has no final norm."""
-    if final_norm != "final norm included" or found.blocks[-1] != n_blocks:
+    if final_norm != NORM_INCLUDED or found.blocks[-1] != n_blocks:
         return ""
     values = found.corrected if corrected else found.coupling
     off = np.where(np.equal.outer(found.blocks, found.blocks), np.nan, values)

@@ -22,6 +22,7 @@ from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.folders import IN_CHECKOUT, SHIPPED, user_cache
 from coupling_core.base.records import Request
 from coupling_core.base.results import Result
+from coupling_core.base.units import counted
 from coupling_core.base.writing import refused_write, sweep, write_whole, writing
 from coupling_core.store.archive import SUFFIX, encode, load, read_header, save
 from coupling_core.store.request_key import Key, is_key_of, make_key, outdated, parse_key
@@ -297,7 +298,8 @@ class Store:
         except InputError:
             return f"Store({str(self.root)!r}, which cannot be read)"
         own = counts.pop(self.root, 0)
-        return f"Store({str(self.root)!r}, {own} results, {counts.total()} more that are only read)"
+        more = f"{counts.total()} more that are only read"
+        return f"Store({str(self.root)!r}, {counted(own, 'result')}, {more})"
 
     def _answers(self, request: Request, identity: Mapping[str, Any]) -> list[Path]:
         """Files that hold all that a request asks for, the closest in size first."""

@@ -217,7 +217,9 @@ def test_what_differs_is_said():
 
 def test_weights_of_one_name_that_differ_are_told_apart():
     a, b = random_result(0), random_result(1)
-    assert differences(a, b) == ["the weights, under one name"]
+    assert differences(a, b) == [
+        "the model itself, under one name: its weights, its settings or its code"
+    ]
 
 
 @pytest.mark.parametrize(

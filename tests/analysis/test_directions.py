@@ -100,7 +100,10 @@ def planted_prompts(planted, n=6):
     always = np.broadcast_to(common, (like.n_blocks, D, planted))
     own = rng.standard_normal((n, like.n_blocks, D, K - planted))
     bases = [np.linalg.qr(np.concatenate([always, one], 2))[0] for one in own]
-    return [replace(like, u=basis.astype(np.float16)) for basis in bases]
+    return [
+        replace(like, u=basis.astype(np.float16), token_ids=np.arange(4) + number)
+        for number, basis in enumerate(bases)
+    ]
 
 
 @pytest.mark.parametrize("planted", [0, 2])

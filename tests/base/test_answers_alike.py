@@ -2,6 +2,7 @@
 
 import html
 import inspect
+import pickle
 from dataclasses import replace
 from functools import cache
 
@@ -122,7 +123,8 @@ TOLD = {
     "Ablation": ablation,
     "Readings": readings,
     "BetweenPrompts": lambda: cc.between_prompts(
-        [directions_result(), directions_result(seed=1)], cc.DirectionsView((2, 3), 4)
+        [directions_result(), directions_result(token_ids=np.arange(5, 9))],
+        cc.DirectionsView((2, 3), 4),
     ),
 }
 """What has none."""
@@ -176,6 +178,13 @@ def test_scores_of_one_model_in_the_bases_of_another_say_so():
     assert found.same_block.tolist() == [0.9, 0.6]
     assert found.mean().corrected == pytest.approx(0.15)
     assert "is 0.750 in the mean over the same blocks, and 0.150 over different" in found.verdict
+    assert found.verdict.startswith("A is random, 'The cat sat down'; B is random, ")
+    meta = found.plot().figure.layout.meta
+    assert "A: random" in meta["source"]
+    assert ". B: random" in meta["source"]
+    assert cc.cross(found.a, found.b, k=2).plot().figure.layout.meta["source"] == meta[
+        "source"
+    ].replace("K = 3", "K = 2")
     told = found.to_xarray().attrs
     assert (told["K"], told["a_model"], told["b_model"]) == (3, "random", "random")
     assert repr(found).startswith("CrossScores(A: random, ")
@@ -270,7 +279,7 @@ def test_coupling_and_effect_of_two_results():
         scores = cc.score_pairs(depth, cc.View(3)).corrected
         cost = getattr(cc.effect_maps(effects), edit)
         expected = cc.coupling_effect(scores[None], cost[None], edit=edit)
-        assert found.verdict == expected.verdict
+        assert found.verdict.replace(" at K = 3", "") == expected.verdict
         table = found.to_pandas()
         row = table[(table.block == 2) & (table.other_block == 5)].iloc[0]
         assert row.coupling == pytest.approx((scores[1, 4] + scores[4, 1]) / 2)
@@ -280,10 +289,12 @@ def test_coupling_and_effect_of_two_results():
         assert effects.model_name in repr(found.plot())
     assert cc.coupling_effect(depth, effects).coupling.tolist() != found.coupling.tolist()
     assert repr(found) == (
-        "CouplingEffect(random over 'The cat sat down', replace, 15 pairs of blocks 1..6, "
+        "CouplingEffect(random over 'The cat sat down', replace, K = 3, 15 pairs of blocks 1..6, "
         "rho 0.26, with distance held fixed 0.02)"
     )
     assert found.to_pandas().attrs["edit"] == "replace"
+    assert found.to_pandas().attrs["K"] == 3
+    assert "coupling at K = 3 and the smallness" in found.verdict
 
 
 def test_inner_blocks_keep_their_numbers():
@@ -408,7 +419,8 @@ def test_prompts_are_told_beside_chance():
     apart, chance = np.median(found.angles), np.median(found.chance)
     assert f"stand at {apart:.1f} degrees in the median" in found.verdict
     assert f"independent ones would at {chance:.1f}." in found.verdict
-    alike = cc.between_prompts([directions_result()] * 3, cc.DirectionsView((2, 3), 4))
+    three = [directions_result(token_ids=np.arange(4) + first) for first in range(3)]
+    alike = cc.between_prompts(three, cc.DirectionsView((2, 3), 4))
     assert "Between two of 3 prompts, the leading 4 directions" in alike.verdict
     assert "In 2 of 2 blocks the prompts share directions beyond chance; most in block 2, 4" in (
         alike.verdict
@@ -477,3 +489,25 @@ def test_means_by_distance_say_of_what_they_are():
     assert "The mean chance-corrected score at K = 3 is" in DRAWN["ByDistance"]().verdict
     raw = cc.locality(random_result(), k=3, corrected=False)
     assert "The mean of c at K = 3 is" in raw.verdict
+
+
+def test_prompts_are_those_of_one_model_and_each_another():
+    one, other = directions_result(), directions_result(token_ids=np.arange(5, 9))
+    found = cc.between_prompts([one, other], leading=3)
+    assert found.to_pandas().attrs["prompts"] == found.n == 2
+    with pytest.raises(cc.InputError, match="results 1 and 3 are of the same prompt, 'The cat"):
+        cc.between_prompts([one, other, one])
+    twin = replace(other, request=replace(other.request, untrained=0))
+    with pytest.raises(
+        cc.InputError, match=r"of random float32 and random, untrained \(seed 0\) float32"
+    ):
+        cc.between_prompts([one, twin])
+    with pytest.raises(cc.InputError, match="several modules of class random"):
+        cc.between_prompts([one, directions_result(seed=1, token_ids=np.arange(5, 9))])
+
+
+def test_what_a_sweep_says_is_equal_where_table_and_question_are():
+    found = swept()
+    again = cc.Findings(found.table, found.question)
+    assert again == found == pickle.loads(pickle.dumps(found))
+    assert cc.Findings(found.table, cc.Question(k=4)) != found

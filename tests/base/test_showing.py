@@ -44,16 +44,19 @@ def wrapped():
             "Shared(random, 'The cat sat down', directions: ",
         ),
         (
-            lambda: cc.between_prompts([directions_result()] * 2, cc.DirectionsView()),
-            "BetweenPrompts(random, 2 prompts, blocks: (1, 2, ",
+            lambda: cc.between_prompts(
+                [directions_result(), directions_result(token_ids=np.arange(5, 9))],
+                cc.DirectionsView(),
+            ),
+            "BetweenPrompts(random, 2 prompts, ",
         ),
         (
             lambda: cc.cross(directions_result(), directions_result(), k=2),
-            "Crossing(A: random, 'The cat sat down', B: random, 'The cat sat down', k: 2, ",
+            "Crossing(A: random, 'The cat sat down', B: random, 'The cat sat down', 4 blocks, ",
         ),
         (
             lambda: cc.locality(random_result(), cc.View(k=3)),
-            "Locality(random, 'The cat sat down', distance: [1, 2, 3, 4]",
+            "Locality(random, 'The cat sat down', K = 3, 4 distances, mean ",
         ),
         (lambda: cc.find_suite("pythia-70m"), "Suite(name: 'pythia-70m', "),
         (wrapped, "Wrapped(GPT, 3 blocks, final norm: LayerNorm)"),

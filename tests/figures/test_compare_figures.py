@@ -98,7 +98,7 @@ def test_the_words_have_the_means_and_both_sources(same):
     assert f"means are {same.a_values[same.counted].mean():.3f}" in alt
     assert "Over 20 pairs" in alt
     assert source.startswith("A: random at token 4 of 4")
-    assert "Between them: the weights, under one name." in source
+    assert "Between them: the model itself, under one name: its weights" in source
     page = on_paper(figure, same.a, same.view)
     assert "B: random at token" in page.layout.annotations[0].text.replace("<br>", " ")
 

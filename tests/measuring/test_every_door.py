@@ -109,6 +109,44 @@ def test_what_nnsight_does_in_traces_is_refused_and_not_left_out():
     assert cc.measure(prompts[0], model=model, k=4, store=None).certified
 
 
+def test_a_model_in_nnsight_has_the_key_that_it_has_alone(tmp_path):
+    nnsight = pytest.importorskip("nnsight")
+    store, plain = cc.Store(tmp_path / "store"), tiny.model("gpt2")
+    alone = cc.measure(PROMPTS[0], model=plain, tokenizer=tiny.tokenizer(), k=4, store=store)
+    model = nnsight.LanguageModel(plain, tokenizer=tiny.tokenizer())
+    assert cc.measure(PROMPTS[0], model=model, k=4, store=store).key == alone.key
+    with model.trace(PROMPTS[0]):  # which makes what runs anew, to lend what is inside
+        model.transformer.h[1].attn.source.attention_interface_0.output.save()
+    assert cc.measure(PROMPTS[0], model=model, k=4, store=store).key == alone.key
+    again = cc.measure(PROMPTS[0], model=model, k=4, store=None)
+    assert np.array_equal(again.diagonal, alone.diagonal)
+
+
+def test_a_result_says_that_hooks_ran():
+    model, prompts, _ = bridged()
+    before = cc.measure(prompts[0], model=model, k=4, store=None)
+    model.add_hook("blocks.1.hook_out", doubled)
+    after = cc.measure(prompts[0], model=model, k=4, store=None)
+    assert after.model_name == f"{before.model_name} (with a hook)"
+    assert cc.compare(before, after, k=4).verdict.startswith(
+        "A is GPT2LMHeadModel; B is GPT2LMHeadModel (with a hook). Over"
+    )
+    named = cc.measure(prompts[0], model=model, k=4, variant="twice", store=None)
+    assert named.model_name == "GPT2LMHeadModel (twice)"
+
+
+def test_what_is_asked_inside_a_hook_of_the_model_says_so():
+    model, prompts, _ = bridged()
+
+    def asks(x, hook):
+        cc.measure(prompts[0], model=model, k=4, store=None)
+        return x
+
+    hooks = [("blocks.1.hook_out", asks)]
+    with pytest.raises(cc.ComputeError, match="asked from inside a hook of the model"):
+        model.run_with_hooks(torch.tensor([[3, 1, 4]]), fwd_hooks=hooks)
+
+
 def detached(x, hook):
     return x.detach() * 1
 

@@ -16,6 +16,7 @@ from jaxtyping import AbstractArray, Int
 
 from coupling_core.base.drawing import Drawing, FigureName
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, AnyView, Certificate, Request
 from coupling_core.base.showing import Drawn, Told
@@ -191,6 +192,11 @@ class Result(Drawn):
         """Whether a final norm belongs to the last block, or that this model has none."""
         return norm_words(self.request, has_norm=bool(self.provenance.get("final_norm", True)))
 
+    @property
+    def ends_in_norm(self) -> bool:
+        """Whether the last block has a final norm in it."""
+        return self.final_norm_words == NORM_INCLUDED
+
     def token_words(self, token: int) -> str:
         """Which token (1..n) that is: its number, and its text."""
         return f"{token} of {len(self.tokens)}, {self.tokens[token - 1]!r}"
@@ -230,10 +236,14 @@ class Result(Drawn):
         kind = kind_of(self.request.kind)
         return kind.view(k=self.default_k) if kind.has_k else kind.view()
 
+    @known_keywords
     def to_pandas(self) -> "DataFrame":
-        """What it says in its default view, as a table: a row a pair, or a row a token.
+        """What it says in its default view, as a table; `scores(k=...)` has one at another K.
 
-        Its `attrs` say whose it is, and a Parquet file keeps them.
+        A row is a pair of blocks (depth) or of tokens, a token (trajectory), an edit (what-if), a
+        block (spectrum), a way, size and state (perturbation) or a readout (directions);
+        docs/tables.md has the columns of each. Its `attrs` say whose it is, and a Parquet file
+        keeps them.
         """
         table: DataFrame = self.part("export").table(self, self.default_view())
         table.attrs.update(self.attributes())
@@ -467,6 +477,10 @@ def require_result(result: object, wanted: type | tuple[type, ...], *kinds: str)
         f"{came} came where one of kind {' or '.join(map(repr, kinds))} is needed: "
         f"measure(..., kind={kinds[0]!r})"
     )
+
+
+NORM_INCLUDED = "final norm included"
+"""What is said where the last block has a final norm in it."""
 
 
 def norm_words(request: Request, *, has_norm: bool) -> str:

@@ -245,14 +245,7 @@ class ScoreMap(SameContent, Drawn):
         """
         if self.result is None or self.view is None:
             return {}
-        seen = self.view
-        return {
-            "K": seen.k,
-            "definition": seen.definition,
-            "p": seen.p,
-            "role": seen.role,
-            **self.result.attributes(),
-        }
+        return self.view.attributes() | self.result.attributes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,12 +301,20 @@ class Scores(ScoreMap):
         """That no pair has a score, and why where it is known; "" where one has."""
         if np.isfinite(self.mean().corrected):
             return ""
-        return f"No pair of different blocks has a score{self._at_k}{self._why_none()}."
+        what = "a chance-corrected score" if self._is_chance else "a score"
+        return f"No pair of different blocks has {what}{self._at_k}{self._why_none()}."
+
+    @property
+    def _is_chance(self) -> bool:
+        """Whether chance alone gives 1, so that nothing can be above it."""
+        return bool((self.chance >= 1).all())
 
     def _why_none(self) -> str:
         """Why no pair has a score, where it is known."""
         if len(self.blocks) < 2:
             return ": there is one block alone"
+        if self._is_chance:
+            return ": chance alone gives as much as can be"
         of: Any = self.result  # depth-wise
         if of is None or self.view is None:
             return ""

@@ -296,6 +296,8 @@ _OUT_OF_RANGE = (
     "than it has positions"
 )
 
+_OF_ITSELF = ": probably this was asked from inside a hook of the model, which runs it again"
+
 
 @contextmanager
 def plain_failures(model: nn.Module, what: str) -> Iterator[None]:
@@ -321,6 +323,7 @@ def plain_failures(model: nn.Module, what: str) -> Iterator[None]:
             f"{class_name(model)} {what}: its own code fails with {type(error).__name__}"
             + f" ({told})" * bool(told)
             + _OUT_OF_RANGE * isinstance(error, IndexError)
+            + _OF_ITSELF * isinstance(error, RecursionError)
             + _cut_off(model) * (_CUT_OFF in told)
         ) from error
 

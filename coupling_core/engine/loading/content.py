@@ -54,6 +54,8 @@ _MOVING = "accelerate.hooks"
 """Replaces the forward of modules by one that moves what goes in and out between devices."""
 _LENDING = "nnsight.intervention.source"
 """Replaces the forward of modules by one that lends what goes through it to an intervention."""
+_LENT = "__nnsight__"
+"""Where a module keeps what that one knows of it."""
 _ENTRIES = ("forward", "__call__", "_call_impl", "_slow_forward")
 
 
@@ -161,6 +163,8 @@ class _Reader:
         if type(module).__module__.startswith("transformer_lens."):
             # What is set anew, as hooks are that come and go, has another place among the others.
             held = {name: held[name] for name in sorted(held) if name not in _NOTED}
+        if _only_watches(module, held.get("forward")):
+            del held["forward"], held[_LENT]
         patched = [self._patch(module, name, held.pop(name)) for name in _patches(module, held)]
         parts = [
             {name: self._at(name, each) for name, each in part.items()}
@@ -170,7 +174,7 @@ class _Reader:
 
     def _patch(self, module: nn.Module, name: str, value: Any) -> Any:
         """An attribute that stands in the way of a method of the module's class."""
-        if name == "forward" and (_only_moves(module, value) or _only_watches(module, value)):
+        if name == "forward" and _only_moves(module, value):
             return [name, "moves"]
         if name in _ENTRIES or code.foreign(value):
             told = code.foreign(value) or f"{_name(value)}, put there later"
@@ -273,13 +277,15 @@ def _only_moves(module: nn.Module, forward: Any) -> bool:
 def _only_watches(module: nn.Module, forward: Any) -> bool:
     """Whether nnsight has put its own forward before the module's, and edits nothing in it.
 
-    Its interventions are of its own calls; a module that is called by itself computes as before.
+    Its interventions are of its own calls; a module that is called by itself computes as before,
+    also where nnsight has made what runs anew of the module's own, to lend what is inside.
     """
-    state = getattr(forward, "state", None)
-    return (
-        type(forward).__module__ == type(state).__module__ == _LENDING
-        and getattr(state, "body", None) is type(module).forward
-    )
+    state = vars(module).get(_LENT)
+    if not type(forward).__module__ == type(state).__module__ == _LENDING:
+        return False
+    own = type(module).forward
+    runs, before = (getattr(state, name, None) for name in ("body", "original"))
+    return runs is own or (getattr(state, "sourced", False) and before is own)
 
 
 def _name(function: Any) -> str:

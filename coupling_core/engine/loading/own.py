@@ -18,6 +18,8 @@ from coupling_core.sources.identity_form import FORM
 
 _OF_LOADING = ("model", "revision", "untrained", "dtype", "quantize")
 """What a request says of a model that is loaded here."""
+_HOOK, _REPLACED = "a hook on ", " was replaced "
+"""How places of code of one's own are told that was put on a module."""
 _TOLD = 3
 """Places that are named."""
 
@@ -81,14 +83,15 @@ def describe(
         hashed: whether all that decides its numbers is looked at.
 
     Returns:
-        kind, name, and if `hashed` what its content and what is read of the prompt come to; and
-        where code of the user's own runs in it, "" for nowhere.
+        kind, name (with what was done to the module, where nobody named that), and if `hashed` what
+        its content and what is read of the prompt come to; and where code of the user's own runs in
+        it, "" for nowhere.
     """
-    name = _name(loaded.model, variant)
+    found = content(loaded.model, tensors=hashed)
+    name = _name(loaded.model, variant) + ("" if variant else _changed(found.foreign))
     identity: dict[str, Any] = {"kind": "object", "name": name, "digest": "", "form": FORM}
     if not hashed:
         return identity, ""
-    found = content(loaded.model)
     identity |= {"digest": found.digest, "reads": _reads(loaded, request)}
     identity |= {"variant": variant} if variant else {}
     return identity, "" if variant else _told(found.foreign)
@@ -104,9 +107,21 @@ def _told(foreign: tuple[str, ...]) -> str:
 
     Hooks come first, which people know that they have put there.
     """
-    ordered = sorted(foreign, key=lambda one: not one.startswith("a hook"))
+    ordered = sorted(foreign, key=lambda one: not one.startswith(_HOOK))
     more = len(foreign) - _TOLD
     return "; ".join(ordered[:_TOLD]) + f"; and {more} more" * (more > 0)
+
+
+def _changed(foreign: tuple[str, ...]) -> str:
+    """What of one's own was put on a module, in brackets behind its name; "" for nothing."""
+    hooks = sum(one.startswith(_HOOK) for one in foreign)
+    told = [_counted_hooks(hooks)] if hooks else []
+    told += ["with replaced code"] if any(_REPLACED in one for one in foreign) else []
+    return f" ({' and '.join(told)})" if told else ""
+
+
+def _counted_hooks(n: int) -> str:
+    return "with a hook" if n == 1 else f"with {n} hooks"
 
 
 def _name(model: Any, variant: str) -> str:

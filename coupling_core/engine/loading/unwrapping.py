@@ -86,9 +86,9 @@ def _require_plain(envoy: Any) -> None:
     if edits := getattr(envoy, "_edits", None):
         raise InputError(
             f"nnsight has {counted(len(edits), 'edit')} of this model, which only its own traces "
-            "make, and the numbers would be those of the model without: measure before "
-            "`edit(inplace=True)` or after `clear_edits()`. A hook of torch, by "
-            "register_forward_hook on a block of model._module, makes a change that is measured"
+            "make, and the numbers would be those of the model without: pass the model that `edit` "
+            "was called on, or after `edit(inplace=True)` call `clear_edits()`. A hook of torch, "
+            "by register_forward_hook on a block of model._module, makes a change that is measured"
         )
 
 

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from coupling_core.analysis.path_curves import CURVES, CurveName, curve_over_prompts, median
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
+from coupling_core.base.results.base import NORM_INCLUDED
 from coupling_core.cli.many_drawn import Drawn, origin, strip
 from coupling_core.cli.rows import Axes, Row, of_categories
 from coupling_core.kinds.trajectory.export import row
@@ -89,7 +90,7 @@ class PathsTogether:
                 curve.depth,
                 origin=origin(rows, self.file),
                 log=curve.log,
-                normed=curve.rescaled and rows[0].final_norm == "final norm included",
+                normed=curve.rescaled and rows[0].final_norm == NORM_INCLUDED,
                 groups={
                     category: self._of(of, self.figure)
                     for category, of in of_categories(rows).items()

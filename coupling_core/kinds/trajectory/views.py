@@ -175,7 +175,7 @@ def verdict(result: TrajectoryResult, view: PathView) -> str:
 
     grows = np.exp(trajectory.mean(result.growth.mean(0)))
     told = f"From block to block the norm becomes {grows:.3g} times as large on average."
-    if result.final_norm_words == "final norm included":
+    if result.ends_in_norm:
         told = told.removesuffix(".") + ", the final norm's step included, which rescales them all."
     if np.isnan(grows):
         told = "How the norm grows is not known of any token: each has a state of norm 0."

@@ -287,8 +287,8 @@ def test_a_result_of_ones_own_names_no_model_of_ours(stores):
 def test_modules_that_were_not_stored_are_not_taken_for_the_same():
     asked = replace(REQUEST, k=1)
     a, b = (measure(asked, model=tiny.model("llama", seed=seed)) for seed in (0, 1))
-    assert differences(a, b)[0].startswith("weights: perhaps; both have one name")
-    assert "Whether they differ in their weights is not known" in compare(a, b, k=1).verdict
+    assert differences(a, b)[0].startswith("perhaps the model itself: both have one name")
+    assert "Whether they are of the same model is not known" in compare(a, b, k=1).verdict
 
 
 @pytest.mark.parametrize("begun_as", [pytest.__file__, None])
@@ -393,3 +393,18 @@ def test_packages_of_another_environment_are_installed_too(tmp_path):
             check=True,
         )
         assert found.stdout.strip() == str(expected)
+
+
+def test_what_was_put_on_a_module_stands_behind_its_name():
+    model = tiny.model("llama")
+
+    def name():
+        return measure(REQUEST, model=model).model_name
+
+    assert name() == "LlamaForCausalLM"
+    hooks = [layer.register_forward_hook(lambda *_: None) for layer in model.model.layers[:2]]
+    assert name() == "LlamaForCausalLM (with 2 hooks)"
+    hooks.pop().remove()
+    model.model.layers[0].mlp.forward = lambda x: 0 * x
+    assert name() == "LlamaForCausalLM (with a hook and with replaced code)"
+    assert measure(REQUEST, model=model, variant="mine").model_name == "LlamaForCausalLM (mine)"
