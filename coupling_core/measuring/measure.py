@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from coupling_core.analysis.scores import require_k
 from coupling_core.base.errors import ComputeError, CouplingError, InputError
 from coupling_core.base.jacobian import BlockJacobian
 from coupling_core.base.kinds import kind_of
@@ -190,7 +189,7 @@ def find_stored(asked: Resolved, store: Store, *, fast: bool = True) -> Result |
     if found and (found.is_doubtful or (not fast and found.provenance.get("fast", True))):
         return None
     if found is not None and found.k_max and request.k is not None:
-        require_k(found, request.k)
+        request.k_of(found.width)
     return found
 
 

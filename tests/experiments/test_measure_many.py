@@ -56,8 +56,14 @@ def own():
     return tiny.model("gpt2", seed=1)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def kept(tmp_path_factory):
+    """What one test has measured is read in the next, where that is not what it is about."""
+    asked.store = Store(tmp_path_factory.mktemp("kept"), gallery=Path("none"))
+
+
 def asked(prompts, models, **said):
-    how = {"k": (4, 8), "tokenizer": tiny.tokenizer(), "progress": False}
+    how = {"k": (4, 8), "tokenizer": tiny.tokenizer(), "progress": False, "store": asked.store}
     return measure_many(prompts, models, **how | said)
 
 
@@ -82,7 +88,7 @@ def test_every_model_meets_every_prompt_with_the_numbers_of_measure(where, own):
 
 
 def test_a_table_says_what_its_scores_are(own, tmp_path):
-    table = asked(TEXTS[:1], own, k=4, definition="alignment", final_norm="exclude", store=None)
+    table = asked(TEXTS[:1], own, k=4, definition="alignment", final_norm="exclude")
     said = {name: of for name, of in table.attrs.items() if name != "left_out"}
     assert said == {
         "kind": "depth", "final_norm": "exclude", "token": -1, "k": 4,
@@ -90,7 +96,7 @@ def test_a_table_says_what_its_scores_are(own, tmp_path):
     }  # fmt: skip
     table.to_parquet(tmp_path / "t.parquet")
     assert pd.read_parquet(tmp_path / "t.parquet").attrs["definition"] == "alignment"
-    paths = asked(TEXTS[:1], own, k=None, kind="trajectory", store=None)
+    paths = asked(TEXTS[:1], own, k=None, kind="trajectory")
     assert "definition" not in paths.attrs
 
 
@@ -104,7 +110,7 @@ def test_each_module_may_have_a_tokenizer_of_its_own(own, monkeypatch):
     monkeypatch.setattr("coupling_core.experiments.many_answers.measure", watching)
     shared, other = tiny.tokenizer(), tiny.tokenizer()
     models = {"a": own, "b": {"model": own, "tokenizer": other}}
-    table = asked(TEXTS[:1], models, k=4, tokenizer=shared, store=None)
+    table = asked(TEXTS[:1], models, k=4, tokenizer=shared)
     assert table["model"].tolist() == ["a", "b"]
     assert [one is shared for one in came] == [True, False]
     assert came[1] is other
@@ -332,21 +338,21 @@ def test_models_of_two_widths_are_compared_at_a_share_of_each():
 def test_a_share_of_each_width_is_measured(where, own):
     gpt = by_hand.GPT()
     models = {"named": where, "own": own, "by hand": wrap(gpt, blocks=gpt.blocks)}
-    table = asked([[3, 1, 4], [1, 5, 9]], models, k=0.25, store=None)
+    table = asked([[3, 1, 4], [1, 5, 9]], models, k=0.25)
     assert dict(zip(table["model"], table["k"], strict=True)) == {
         "named": 8,
         "own": 8,
         "by hand": 6,
     }
     assert table["k_share"].tolist() == [0.25] * 6
-    at_six = asked([[3, 1, 4]], models["by hand"], k=6, store=None)["corrected"]
+    at_six = asked([[3, 1, 4]], models["by hand"], k=6)["corrected"]
     assert table["corrected"][4] == at_six[0]
-    both = asked([[3, 1, 4], [1, 5, 9]], own, k=[0.25, 4, 8.0 / 31], store=None)
+    both = asked([[3, 1, 4], [1, 5, 9]], own, k=[0.25, 4, 8.0 / 31])
     assert both["k"].tolist() == [4, 8, 8] * 2
     np.testing.assert_array_equal(both["k_share"], [np.nan, 0.25, 8.0 / 31] * 2)
     several = means_by(both.assign(model="a"), "model")
     assert several["n"].tolist() == [2, 2, 2]
-    twice = asked([[3, 1, 4], [1, 5, 9]], {"a": own, "b": own}, k=[8, 0.25], store=None)
+    twice = asked([[3, 1, 4], [1, 5, 9]], {"a": own, "b": own}, k=[8, 0.25])
     assert compare_models(twice, "a", "b", k=8).n == compare_models(twice, "a", "b", k=0.25).n == 2
     assert compare_models(table, "named", "by hand", k=0.25).n == 2
 
@@ -364,10 +370,10 @@ def test_raw_scores_are_told_beside_their_chance():
 
 def test_the_error_of_sampled_floors_is_in_the_table_and_in_the_verdict(own):
     ids = [[3, 1, 4], [1, 5, 9]]
-    table = asked(ids, {"a": own, "b": own}, k=4, store=None, definition="released")
+    table = asked(ids, {"a": own, "b": own}, k=4, definition="released")
     wanted = measure(ids[0], model=own, k=4).scores(k=4, definition="released").floor_error
     assert table["floor_error"][0] == wanted > 0
-    assert "floor_error" not in asked(ids, own, k=4, store=None)
+    assert "floor_error" not in asked(ids, own, k=4)
     sampled = planted().assign(definition="released", floor_error=0.03)
     found = compare_models(sampled, "a", "b")
     assert (found.a_floor_error, found.b_floor_error) == pytest.approx((0.03, 0.03))
@@ -380,7 +386,7 @@ def test_the_error_of_sampled_floors_is_in_the_table_and_in_the_verdict(own):
 
 
 def test_several_k_are_told_as_they_were_asked_for(own):
-    table = asked([[3, 1, 4]], {"a": own, "b": own}, k=(4, 0.5), store=None)
+    table = asked([[3, 1, 4]], {"a": own, "b": own}, k=(4, 0.5))
     for said in ({}, {"k": 5}):
         with pytest.raises(InputError, match=r"(several k: |it has )4, 0\.5 of the width"):
             compare_models(table, "a", "b", **said)
@@ -534,9 +540,9 @@ def test_a_comparison_shows_itself_as_its_sentence():
 )
 def test_scores_that_came_about_in_other_ways_are_kept_apart(own, other):
     (name,) = other
-    one = asked(TEXTS, {"a": own}, k=4, store=None)
-    same = asked(TEXTS, {"b": own}, k=4, store=None)
-    table = asked(TEXTS, {"b": own}, k=4, store=None, **other)
+    one = asked(TEXTS, {"a": own}, k=4)
+    same = asked(TEXTS, {"b": own}, k=4)
+    table = asked(TEXTS, {"b": own}, k=4, **other)
     assert compare_models(pd.concat([one, same]), "a", "b").difference == 0
     with pytest.raises(InputError, match=f"the rows differ in {name}"):
         compare_models(pd.concat([one, table]), "a", "b")
@@ -583,10 +589,10 @@ def test_blocks_that_there_are_not_are_refused_before_all_is_measured(own, said,
 
 
 def test_all_blocks_by_number_are_all_of_them_and_those_of_other_depths_keep_their_name(own):
-    assert "blocks" not in asked(TEXTS, {"a": own}, blocks="1-4", store=None)
+    assert "blocks" not in asked(TEXTS, {"a": own}, blocks="1-4")
     gpt = by_hand.GPT()
     models = {"a": own, "b": wrap(gpt, blocks=gpt.blocks)}
-    table = asked([[3, 1, 4], [1, 5, 9]], models, k=4, blocks="-2--1", store=None)
+    table = asked([[3, 1, 4], [1, 5, 9]], models, k=4, blocks="-2--1")
     assert set(table["blocks"]) == {"-2--1"}
     assert compare_models(table, "a", "b").n == 2
 
@@ -598,7 +604,7 @@ TOPICS = [
 
 
 def test_two_ways_to_look_at_a_model_are_compared_prompt_by_prompt(own):
-    asked_so = partial(asked, TOPICS, {"a": own}, k=4, store=None)
+    asked_so = partial(asked, TOPICS, {"a": own}, k=4)
     late, early = asked_so(blocks="-2--1"), asked_so(blocks="1-2")
     table = pd.concat([late, asked_so(), early])
     found = compare_models(table, "3-4", "1-2", column="blocks")
@@ -625,7 +631,7 @@ def test_two_ways_to_look_at_a_model_are_compared_prompt_by_prompt(own):
     ("column", "a", "b"), [("role", "A", "B"), ("definition", "paper", "alignment")]
 )
 def test_roles_and_definitions_of_a_model_compare_too(own, column, a, b):
-    tables = [asked(TEXTS, {"m": own}, k=4, store=None, **{column: name}) for name in (a, b)]
+    tables = [asked(TEXTS, {"m": own}, k=4, **{column: name}) for name in (a, b)]
     found = compare_models(pd.concat(tables), a, b, column=column)
     assert (found.a_mean, found.b_mean) == tuple(of["corrected"].mean() for of in tables)
     assert found.names == (f"{column} {a}", f"{column} {b}")
@@ -640,7 +646,7 @@ def test_roles_and_definitions_of_a_model_compare_too(own, column, a, b):
     ],
 )
 def test_what_cannot_be_compared_of_a_model_is_refused(own, said, why):
-    tables = [asked(TEXTS, {"a": own}, k=4, store=None, blocks=b) for b in ("3-4", "1-2")]
+    tables = [asked(TEXTS, {"a": own}, k=4, blocks=b) for b in ("3-4", "1-2")]
     with pytest.raises(InputError, match=why):
         inspect.unwrap(compare_models)(pd.concat(tables), "3-4", "1-2", **said)
     both = pd.concat([*tables, tables[0].assign(model="b")])
@@ -672,7 +678,7 @@ def test_what_is_no_list_and_no_path_is_refused_in_words(call, why):
 
 def test_one_reason_of_all_prompts_is_the_error(own):
     with pytest.raises(InputError, match=r"^K must lie in 1\.\.32 \(the model's width\)"):
-        asked(TEXTS, {"a": own}, k=33, store=None)
+        asked(TEXTS, {"a": own}, k=33)
 
 
 def test_an_empty_cell_of_a_column_is_a_group_of_its_own():
@@ -741,19 +747,19 @@ def test_a_column_of_the_prompts_own_says_nothing_of_models():
 
 
 def test_several_measurements_that_nothing_keeps_are_told(own):
-    both = [asked(TEXTS, tiny.model("gpt2", seed=n), k=4, store=None) for n in (1, 2)]
+    both = [asked(TEXTS, tiny.model("gpt2", seed=n), k=4) for n in (1, 2)]
     with pytest.warns(UserWarning, match="3 of the prompts have several measurements in one group"):
         means_by(pd.concat(both), "kind")
 
 
 def test_a_module_can_be_said_to_be_untrained(own):
     models = {"t": own, "u": {"model": tiny.model("gpt2", seed=2), "trained": False}}
-    table = asked(TEXTS, models, k=4, store=None)
+    table = asked(TEXTS, models, k=4)
     assert table.groupby("model")["trained"].first().to_dict() == {"t": True, "u": False}
     assert compare_models(table, "t", "u").untrained == ("u",)
     with pytest.raises(InputError, match="trained is True or False of a module, and 1 came"):
-        asked(TEXTS, {"u": {"model": own, "trained": 1}}, k=4, store=None)
-    assert asked(TEXTS, {"trained": own}, k=4, store=None)["model"].unique() == ["trained"]
+        asked(TEXTS, {"u": {"model": own, "trained": 1}}, k=4)
+    assert asked(TEXTS, {"trained": own}, k=4)["model"].unique() == ["trained"]
 
 
 def test_what_is_unlike_of_two_is_told():
@@ -778,12 +784,12 @@ def test_what_is_unlike_of_two_is_told():
 
 def test_columns_by_name_are_prompts_too(own):
     columns = {"prompt": list(TEXTS), "Category": ["x", "y", "x"]}
-    table = asked(columns, own, k=4, store=None)
-    frame = asked(pd.DataFrame(columns), own, k=4, store=None)
+    table = asked(columns, own, k=4)
+    frame = asked(pd.DataFrame(columns), own, k=4)
     pd.testing.assert_frame_equal(table, frame)
-    series = asked(dict(pd.DataFrame(columns)), own, k=4, store=None)
+    series = asked(dict(pd.DataFrame(columns)), own, k=4)
     pd.testing.assert_frame_equal(series, table)
-    assert asked({"prompt": TEXTS[0]}, own, k=4, store=None)["prompt"].tolist() == [TEXTS[0]]
+    assert asked({"prompt": TEXTS[0]}, own, k=4)["prompt"].tolist() == [TEXTS[0]]
     for wrong in ({"text": ["a"]}, {"prompt": ["a", "b"], "category": ["x"]}, {"prompt": 3}, {}):
         with pytest.raises(InputError, match="expected columns by name, equally long lists"):
             asked(wrong, own)
@@ -855,7 +861,7 @@ def test_a_file_that_is_not_there_is_no_prompt(own):
 
 def test_warnings_point_at_the_line_of_the_call(own):
     for call in (
-        lambda: asked([TEXTS[0]] * 2, own, k=4, store=None),
+        lambda: asked([TEXTS[0]] * 2, own, k=4),
         lambda: means_by(planted(3), "kind"),
     ):
         with pytest.warns(UserWarning, match="prompts") as told:
@@ -881,7 +887,7 @@ def test_rounding_is_no_difference():
 
 def test_the_last_block_on_one_side_alone_is_told(own):
     tables = {
-        (blocks, norm): asked(TEXTS, {"a": own}, k=4, store=None, blocks=blocks, final_norm=norm)
+        (blocks, norm): asked(TEXTS, {"a": own}, k=4, blocks=blocks, final_norm=norm)
         for blocks in ("3-4", "1-2", "1-3", None)
         for norm in ("include", "exclude")
     }
@@ -902,17 +908,17 @@ def test_the_last_block_of_a_shallower_model_is_told_too(own):
     gpt = by_hand.GPT()
     models = {"deep": own, "shallow": wrap(gpt, blocks=gpt.blocks)}
     ids = [[3, 1, 4], [1, 5, 9]]
-    found = compare_models(asked(ids, models, k=4, blocks="2-3", store=None), "deep", "shallow")
+    found = compare_models(asked(ids, models, k=4, blocks="2-3"), "deep", "shallow")
     assert found.last_block_of == "b"
     assert "The last block is among the blocks of shallow alone" in found.verdict
-    every = asked(ids, models, k=4, store=None)
+    every = asked(ids, models, k=4)
     assert compare_models(every, "deep", "shallow").last_block_of == ""
-    first = asked(ids, models, k=4, blocks="1-2", store=None)
+    first = asked(ids, models, k=4, blocks="1-2")
     assert compare_models(first, "deep", "shallow").last_block_of == ""
 
 
 def test_blocks_are_compared_however_they_are_named(own):
-    tables = [asked(TEXTS, {"a": own}, k=4, store=None, blocks=b) for b in ("3-4", "1-2", "all")]
+    tables = [asked(TEXTS, {"a": own}, k=4, blocks=b) for b in ("3-4", "1-2", "all")]
     both = pd.concat(tables)
     found = compare_models(both, "3-4", "1-2", column="blocks")
     for a, b in (("-2--1", "1-2"), ("3,4", "2,1")):
@@ -925,14 +931,14 @@ def test_blocks_are_compared_however_they_are_named(own):
 def test_the_only_share_of_a_table_is_taken(own):
     gpt = by_hand.GPT()
     models = {"wide": own, "narrow": wrap(gpt, blocks=gpt.blocks)}
-    table = asked([[3, 1, 4], [1, 5, 9]], models, k=0.25, store=None)
+    table = asked([[3, 1, 4], [1, 5, 9]], models, k=0.25)
     found = compare_models(table, "wide", "narrow")
     assert (found.k, found.k_of_each) == (0.25, (8, 6))
     assert found == compare_models(table, "wide", "narrow", k=0.25)
 
 
 def test_the_remedy_for_rows_that_come_twice_keeps_what_is_compared(own):
-    tables = [asked(TEXTS, {"a": own}, k=4, store=None, blocks=b) for b in ("3-4", "1-2")]
+    tables = [asked(TEXTS, {"a": own}, k=4, blocks=b) for b in ("3-4", "1-2")]
     twice = pd.concat([*tables, *tables])
     with pytest.raises(InputError, match="each prompt once") as error:
         compare_models(twice, "3-4", "1-2", column="blocks")
@@ -962,14 +968,14 @@ def test_the_colours_are_of_the_column_that_is_asked_for():
 def test_one_warning_for_all_prompts_with_one_reason(own):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        asked([[1, 2], [10_000], [1, 10_000]], {"a": own}, k=4, store=None)
+        asked([[1, 2], [10_000], [1, 10_000]], {"a": own}, k=4)
     left_out = [str(one.message) for one in told if "left out" in str(one.message)]
     assert len(left_out) == 1
     assert "(and 1 more): token id 10000 is out of range" in left_out[0]
 
 
 def test_sets_of_blocks_that_go_over_more_blocks_are_told(own):
-    tables = [asked(TEXTS, {"a": own}, k=4, store=None, blocks=b) for b in ("1-3", "1-2", "3-4")]
+    tables = [asked(TEXTS, {"a": own}, k=4, blocks=b) for b in ("1-3", "1-2", "3-4")]
     both = pd.concat(tables)
     assert compare_models(both, "1-3", "1-2", column="blocks").spans == (3, 2)
     assert "The two go over 3 and 2 blocks" in str(
@@ -978,7 +984,7 @@ def test_sets_of_blocks_that_go_over_more_blocks_are_told(own):
     assert compare_models(both, "1-2", "3-4", column="blocks").spans is None
     gpt = by_hand.GPT()
     models = {"deep": own, "shallow": wrap(gpt, blocks=gpt.blocks)}
-    every = asked([[3, 1, 4], [1, 5, 9]], models, k=4, store=None)
+    every = asked([[3, 1, 4], [1, 5, 9]], models, k=4)
     assert compare_models(every, "deep", "shallow").spans == (4, 3)
 
 
@@ -986,7 +992,7 @@ def test_sets_of_blocks_that_go_over_more_blocks_are_told(own):
 @pytest.mark.parametrize("turned", [False, True])
 def test_the_remedy_for_rows_that_differ_leaves_rows_of_both(own, name, other, turned):
     models = {"a": own, "b": own}
-    tables = [asked(TEXTS, models, k=4, store=None, **more) for more in ({}, {name: other})]
+    tables = [asked(TEXTS, models, k=4, **more) for more in ({}, {name: other})]
     joined = pd.concat(tables[::-1] if turned else tables)
     with pytest.raises(InputError, match="choose one, as table") as error:
         compare_models(joined, "a", "b")
@@ -995,11 +1001,11 @@ def test_the_remedy_for_rows_that_differ_leaves_rows_of_both(own, name, other, t
 
 
 def test_rows_of_models_that_have_nothing_alike_are_to_be_measured_anew(own):
-    one = asked(TEXTS, {"a": own}, k=4, store=None, blocks="1-2")
-    other = asked(TEXTS, {"b": own}, k=4, store=None, blocks="3-4")
+    one = asked(TEXTS, {"a": own}, k=4, blocks="1-2")
+    other = asked(TEXTS, {"b": own}, k=4, blocks="3-4")
     with pytest.raises(InputError, match="each has one of its own, so measure them alike in it"):
         compare_models(pd.concat([one, other]), "a", "b")
-    every = asked(TEXTS, {"a": own, "b": own}, k=4, store=None)
+    every = asked(TEXTS, {"a": own, "b": own}, k=4)
     with pytest.raises(InputError, match=r"choose one, as table\[table\.blocks\.isna\(\)\] does"):
         compare_models(pd.concat([every, other]), "a", "b")
 
@@ -1010,21 +1016,18 @@ def test_a_block_that_is_named_twice_is_said_so(own):
 
 
 def test_weights_of_an_untrained_model_are_one_draw(where):
-    table = asked(TEXTS, {"t": where, "u": {"model": where, "untrained": 0}}, k=4, store=None)
+    table = asked(TEXTS, {"t": where, "u": {"model": where, "untrained": 0}}, k=4)
     found = compare_models(table, "t", "u")
     assert found.untrained == ("u",)
     assert "The weights of u are one random draw: interval and p are over" in found.verdict
-    alone = [
-        asked(TEXTS, {"u": {"model": where, "untrained": 0}}, k=4, store=None, role=role)
-        for role in "AB"
-    ]
+    alone = [asked(TEXTS, {"u": {"model": where, "untrained": 0}}, k=4, role=role) for role in "AB"]
     assert compare_models(pd.concat(alone), "A", "B", column="role").untrained == ("u",)
     assert compare_models(table.assign(trained=True), "t", "u").untrained == ()
 
 
 def test_all_blocks_have_one_name(own):
-    some = asked(TEXTS, {"a": own}, k=4, store=None, blocks="3-4")
-    every = asked(TEXTS, {"a": own}, k=4, store=None)
+    some = asked(TEXTS, {"a": own}, k=4, blocks="3-4")
+    every = asked(TEXTS, {"a": own}, k=4)
     assert means_by(pd.concat([some, every]), "blocks")["blocks"].tolist() == ["3-4", "all"]
 
 
@@ -1034,17 +1037,17 @@ def test_one_as_a_share_is_refused(own):
 
 
 def test_a_whole_k_may_be_a_float(own):
-    table = asked(TEXTS, {"a": own, "b": own}, k=4.0, store=None)
+    table = asked(TEXTS, {"a": own, "b": own}, k=4.0)
     assert table["k"].tolist() == [4] * 6
     assert compare_models(table, "a", "b").by_prompt().attrs["k"] == 4
 
 
 def test_what_is_not_said_of_a_score_is_as_usual(own):
-    usual = asked(TEXTS, {"a": own}, k=4, store=None).drop(columns=list(HOW[:-1]))
-    other = asked(TEXTS, {"b": own}, k=4, store=None)
+    usual = asked(TEXTS, {"a": own}, k=4).drop(columns=list(HOW[:-1]))
+    other = asked(TEXTS, {"b": own}, k=4)
     assert compare_models(pd.concat([usual, other]), "a", "b").difference == 0
     for name, value in (("definition", "alignment"), ("role", "B"), ("final_norm", "exclude")):
-        other = asked(TEXTS, {"b": own}, k=4, store=None, **{name: value})
+        other = asked(TEXTS, {"b": own}, k=4, **{name: value})
         with pytest.raises(InputError, match=f"the rows differ in {name} \\({value}, "):
             compare_models(pd.concat([usual, other]), "a", "b")
 
@@ -1070,16 +1073,16 @@ def test_a_model_may_be_called_as_a_part_of_one_is(where):
 
 
 def test_a_comparison_names_its_definition(own):
-    table = asked(TEXTS, {"a": own, "b": own}, k=4, store=None, definition="alignment")
+    table = asked(TEXTS, {"a": own, "b": own}, k=4, definition="alignment")
     found = compare_models(table, "a", "b")
     assert "at K = 4 (definition 'alignment')" in found.verdict
     assert found.to_pandas().definition[0] == "alignment"
-    usual = asked(TEXTS, {"a": own, "b": own}, k=4, store=None)
+    usual = asked(TEXTS, {"a": own, "b": own}, k=4)
     assert "definition" not in compare_models(usual, "a", "b").verdict
 
 
 def test_prompts_that_only_one_model_has_are_counted_in_the_sentence(own):
-    table = asked(TEXTS, {"a": own, "b": own}, k=4, store=None)
+    table = asked(TEXTS, {"a": own, "b": own}, k=4)
     assert "left out" not in compare_models(table, "a", "b").verdict
     told = compare_models(table.iloc[1:], "a", "b").verdict
     assert "(1 that one of the two lacks, or without a number, is left out)" in told
@@ -1094,24 +1097,26 @@ def test_a_k_that_is_none_is_refused_in_words(own, k):
 def test_numbers_of_a_csv_file_are_numbers(own, tmp_path):
     file = tmp_path / "p.csv"
     file.write_text("prompt,rating,year,code,name\nThe cat,1.5,2001,007,a\nsat,,2002,012,\n")
-    table = asked(file, own, k=4, store=None)
-    frame = asked(pd.read_csv(file, dtype={"code": str}), own, k=4, store=None)
+    table = asked(file, own, k=4)
+    frame = asked(pd.read_csv(file, dtype={"code": str}), own, k=4)
     for column in ("rating", "year", "code", "name"):
         pd.testing.assert_series_equal(table[column], frame[column])
 
 
 def test_a_module_narrower_than_one_k_has_rows_for_the_others(own, recwarn):
     width = measure((3, 1, 4), model=own).width
-    table = asked(TEXTS, {"a": own}, k=(4, width + 1), store=None)
+    table = asked(TEXTS, {"a": own}, k=(4, width + 1))
     assert list(table.k) == [4] * len(TEXTS)
     told = [str(one.message) for one in recwarn if "left out" in str(one.message)]
     assert told == [f"K = {width + 1} is left out of a, whose width is {width}"]
+    again = asked(TEXTS, {"a": own}, k=(4, width + 1))  # of which the store has all by now
+    pd.testing.assert_frame_equal(again, table)
 
 
 def test_a_column_of_a_frame_is_a_list_of_prompts(own):
     column = pd.Series(TEXTS)
-    listed = asked(TEXTS, own, k=4, store=None)
-    pd.testing.assert_frame_equal(asked(column, own, k=4, store=None), listed)
+    listed = asked(TEXTS, own, k=4)
+    pd.testing.assert_frame_equal(asked(column, own, k=4), listed)
 
 
 def test_a_definition_that_there_is_not_is_no_fault_of_the_prompts(own):
@@ -1120,15 +1125,15 @@ def test_a_definition_that_there_is_not_is_no_fault_of_the_prompts(own):
 
 
 def test_models_without_a_k_in_common_are_told_the_one_that_both_could_have(own):
-    one = asked(TEXTS, {"a": own}, k=4, store=None)
-    other = asked(TEXTS, {"b": own}, k=8, store=None)
+    one = asked(TEXTS, {"a": own}, k=4)
+    other = asked(TEXTS, {"b": own}, k=8)
     with pytest.raises(InputError, match=r"no K in common \(4 and 8\).*k=3\)"):  # of a width of 32
         compare_models(pd.concat([one, other]), "a", "b")
 
 
 def test_a_comparison_names_what_is_not_as_usual(own):
     how = {"role": "B", "token": 2, "final_norm": "exclude"}
-    table = asked(TEXTS, {"a": own, "b": own}, k=4, store=None, **how)
+    table = asked(TEXTS, {"a": own, "b": own}, k=4, **how)
     found = compare_models(table, "a", "b")
     assert "(role 'B', token 2, final norm 'exclude')" in found.verdict
     assert found.to_pandas().loc[0, list(how)].to_dict() == how
