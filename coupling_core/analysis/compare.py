@@ -18,7 +18,7 @@ from jaxtyping import Bool
 
 from coupling_core.analysis.path_comparison import PathComparison
 from coupling_core.analysis.scores import Scores, definition_name, k_of, score_pairs
-from coupling_core.analysis.sides import Summary, TwoMaps, told_sides
+from coupling_core.analysis.sides import Summary, TwoMaps, read_apart, told_sides
 from coupling_core.analysis.token_comparison import TokenComparison, compare_tokens
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
@@ -151,6 +151,8 @@ class Comparison(SameContent, TwoMaps):
         alike = f" {differences_told(self.a, self.b)}" * (a == b)
         wide = self.a.width != self.b.width
         widths = f" A has a width of {self.a.width}, and B of {self.b.width}." * wide
+        apart = read_apart(self.a, self.b)
+        alike += f" The prompt is other tokens to the two: {apart}." * bool(apart)
         return f"A is {a}; B is {b}.{alike} {means}{self._matched()}{widths}{self._nearly_whole()}"
 
     def _matched(self) -> str:
@@ -411,6 +413,7 @@ def differences(a: AtToken, b: AtToken) -> list[str]:
         ("final norm", a.final_norm_words, b.final_norm_words),
     ]
     told = [f"{name}: {x} against {y}" for name, x, y in named if x != y]
+    told += [f"tokens of the prompt: {apart}"] if (apart := read_apart(a, b)) else []
     if a.n_blocks != b.n_blocks:
         told.append(
             f"blocks: {a.n_blocks} against {b.n_blocks}, matched by nearest relative depth "

@@ -155,6 +155,7 @@ def compare_models(
         a_floor_error=floors[0],
         b_floor_error=floors[1],
         widths=_widths(of_both, a, b) if column == "model" else None,
+        tokens=_tokens(of_both[of_both["prompt"].isin(both)], a, b),
         column=column,
         model="" if column == "model" else models[0],
         untrained=_untrained(of_both, models),
@@ -258,6 +259,19 @@ def _width(table: "DataFrame") -> int:
     """Of the narrowest model; 0 where it is not known."""
     known = table["width"].dropna() if "width" in table else ()
     return int(min(known, default=0))
+
+
+def _tokens(table: "DataFrame", a: str, b: str) -> tuple[float, float] | None:
+    """How many tokens a prompt has in the mean, as each reads it; None where that is alike."""
+    if "tokens" not in table:
+        return None
+    ours, theirs = (
+        table[table["model"] == name].drop_duplicates("prompt").set_index("prompt")["tokens"]
+        for name in (a, b)
+    )
+    if ours.isna().any() or theirs.isna().any() or ours.eq(theirs.reindex(ours.index)).all():
+        return None
+    return round(float(ours.mean()), 1), round(float(theirs.mean()), 1)
 
 
 def _widths(table: "DataFrame", a: str, b: str) -> tuple[int, int] | None:

@@ -76,6 +76,7 @@ class ModelComparison(SameContent, Drawn):
             where that differs; of other kinds than `depth`, how many the two models have; None
             else.
         widths: d of `a` and of `b`, where two models differ in it; None else.
+        tokens: of a prompt in the mean, as `a` and as `b` reads it, where that differs; None else.
         shared_blocks: how many blocks are among those of `a` and of `b`, where two sets of blocks
             are compared; 0 else.
         prompts: those that both have, in the order in which `a` has them.
@@ -120,13 +121,17 @@ class ModelComparison(SameContent, Drawn):
     spans: tuple[int, int] | None = None
     widths: tuple[int, int] | None = None
     shared_blocks: int = 0
+    tokens: tuple[float, float] | None = None
     prompts: tuple[str, ...] = field(default=(), metadata=_EACH)
     of_a: tuple[float, ...] = field(default=(), metadata=_EACH)
     of_b: tuple[float, ...] = field(default=(), metadata=_EACH)
     own: Mapping[str, tuple[Any, ...]] = field(default_factory=dict, hash=False, metadata=_EACH)
 
     def __repr__(self) -> str:
-        return f"ModelComparison({self})"
+        a, b, _ = self._told()
+        k = "" if np.isnan(self.k) else f", K = {self.k:g}"
+        which = f"{self.names[0]} {a}, {self.names[1]} {b}: {self.difference_words}"
+        return f"ModelComparison({which}, n = {self.n}{k})"
 
     @property
     def enough(self) -> bool:
@@ -178,6 +183,7 @@ class ModelComparison(SameContent, Drawn):
             self._unlike(),
             self._of_k(),
             self._quantities(),
+            self._tokens(),
             self._draws(),
             self._floors(),
             self._uncertified(),
@@ -200,6 +206,16 @@ class ModelComparison(SameContent, Drawn):
         if self.enough:
             return ""
         return f"; fewer than {MIN_PROMPTS} prompts bear no claim"
+
+    def _tokens(self) -> str:
+        """That the two read the same texts as other tokens, where they do."""
+        if self.tokens is None:
+            return ""
+        ours, theirs = (f"{n:g}" for n in self.tokens)
+        return (
+            f" The two read the prompts as other tokens, {ours} and {theirs} in the mean: of one "
+            "model that is enough to move the scores, as by a token put first."
+        )
 
     def _last_block(self) -> str:
         """That one side alone has the last block, which is of another kind, where that is so."""

@@ -13,7 +13,7 @@ from coupling_core.base.records import View
 from coupling_core.base.results import PositionScores, Result, Scores
 from coupling_core.base.results.base import short_prompt
 from coupling_core.base.showing import Drawn, in_short
-from coupling_core.base.units import rounded, with_difference
+from coupling_core.base.units import counted, rounded, with_difference
 
 FEW = 2
 """So many pairs correlate with 1 or -1 whatever they are."""
@@ -175,3 +175,11 @@ def token_told(of: Result) -> str:
     """Which token was measured, where one was."""
     token = getattr(of, "token", None)
     return f"token {token}" if token else ""
+
+
+def read_apart(a: Result, b: Result) -> str:
+    """That the two read one text as other tokens, where they do; "" else."""
+    if a.prompt_text != b.prompt_text or np.array_equal(a.token_ids, b.token_ids):
+        return ""
+    ours, theirs = (f"{counted(len(of.tokens), 'token')}, {of.tokens[0]!r} first" for of in (a, b))
+    return f"A reads it as {ours}, and B as {theirs}"

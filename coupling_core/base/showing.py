@@ -64,8 +64,7 @@ class Told(ReadOnlyArrays, ABC):
         return self.to_pandas()
 
     def _repr_html_(self) -> str:
-        told = (f"<p>{html.escape(line)}</p>" for line in (repr(self), self.verdict))
-        return "".join(told) + self._shown()._repr_html_()
+        return in_a_page(self, self._shown())
 
 
 class Drawn(Told):
@@ -83,6 +82,12 @@ class Drawn(Told):
 
     def _shown(self) -> Any:
         return self.plot()
+
+
+def in_a_page(found: Any, shown: Any) -> str:
+    """What a notebook shows of what is found: its line, its verdict, and a figure or a table."""
+    told = (f"<p>{html.escape(line)}</p>" for line in (repr(found), found.verdict))
+    return "".join(told) + str(shown._repr_html_())
 
 
 def arrays_of(record: Any) -> dict[str, Any]:

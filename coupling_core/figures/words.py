@@ -36,7 +36,7 @@ def provenance(result: Result, view: AnyView, whose: str = "") -> str:
     versions = made.get("versions", {})
     parts = [
         whose or subject(result),
-        f"prompt of {counted(n, 'token')}: “{prompt}”",
+        f"prompt of {counted(n, 'token')}{_put_first(result)}: “{prompt}”",
         *([f"K = {view.k}", definition_name(view)] if isinstance(view, View) else []),
         result.final_norm_words,
         _precision(result),
@@ -44,6 +44,13 @@ def provenance(result: Result, view: AnyView, whose: str = "") -> str:
         ", ".join(f"{name} {version}" for name, version in versions.items()),
     ]
     return " · ".join(part for part in parts if part)
+
+
+def _put_first(result: Result) -> str:
+    """That a token stands before the text, where the tokenizer has put one there."""
+    first, rest = result.tokens[0], "".join(result.tokens[1:])
+    text = result.prompt_text.strip()
+    return f", {first!r} first" if text and rest.strip() == text else ""
 
 
 def _precision(result: Result) -> str:

@@ -450,12 +450,27 @@ def test_scores_without_their_result_say_why_they_are_not_drawn(depth):
     assert alone.mean() == depth.scores(k=3).mean()
 
 
+def test_every_axis_of_arrays_is_had_by_its_number():
+    """But that of the residual stream's entries, which are counted from 0 everywhere."""
+    for result in (random_result(), what_if_result(), *OTHERS):
+        found = result.to_xarray()
+        assert {str(axis) for axis in found.dims} - {*found.coords} <= {"d"}
+        for axis in {"k", "u_k", "v_k", "token", "outcome", "draw", "place"} & {*found.dims}:
+            assert found[axis].values.tolist() == list(range(1, found.sizes[axis] + 1))
+    found, table = directions_result().to_xarray(), directions_result().to_pandas()
+    second = table.query("block == 1 and component == 2 and readout == 'writes'")
+    at = found.peakedness.sel(block=1, readout="writes", k=2)
+    assert float(at) == second.peakedness.item()
+    assert found.text.sel(token=4).item() == " down"
+
+
 def test_a_repr_is_one_line(depth, between):
     assert repr(depth) == "DepthResult(random, 5 blocks, token 4 of 4 ' down', K <= 8, certified)"
     pair, means = between
     shown = "LlamaForCausalLM, 4 blocks, self, {}, 5 tokens, K <= 16, certified)"
     n = pair.n_blocks
-    shown = shown.replace("4 blocks", f"{n} blocks").replace("K <= 16", f"K <= {pair.k_max}")
+    shown = shown.replace("4 blocks", f"{n} blocks")
+    shown = shown.replace("K <= 16", f"K <= {pair.k_max} ({pair.default_k} by default)")
     assert repr(pair) == "TokensResult(" + shown.format("blocks 1 and 1")
     assert repr(means) == "TokenMeansResult(" + shown.format("all pairs of blocks")
     assert repr(trajectory_result()) == "TrajectoryResult(random, 12 blocks, 6 tokens)"

@@ -524,7 +524,8 @@ def test_a_comparison_shows_itself_as_its_sentence():
         for n in range(6)
     ]
     found = compare_models(pd.DataFrame(rows), "a", "b")
-    assert repr(found) == f"ModelComparison({found})"
+    assert repr(found).startswith("ModelComparison(")
+    assert len(repr(found)) < 200
 
 
 @pytest.mark.parametrize(

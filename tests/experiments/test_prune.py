@@ -50,6 +50,13 @@ def plan():
     return pruned(planted(), by=(*NAMED, "random"), remove=(1, 2))
 
 
+def test_what_is_no_text_is_named():
+    with pytest.raises(InputError, match="number 2 of it is a list"):
+        prune("toy", ["one text", [1, 2, 3]])
+    with pytest.raises(InputError, match="the one text 'one text' came"):
+        prune("toy", "one text")
+
+
 def plain_loss(model, texts):
     """Loss a token, as a model of transformers is called."""
     words, total, count = tiny.tokenizer(), 0.0, 0

@@ -240,7 +240,12 @@ def test_looks_are_a_table_and_a_figure():
         watch.plot()
     assert watch.to_pandas().empty
     assert "is measured yet" in watch.verdict
-    for step in (0, 1, 2):
+    assert "<table" in watch._repr_html_()
+    watch.after(0, fresh())
+    assert watch.verdict.endswith(" at step 0, the only one so far.")
+    assert "plotly" in watch._repr_html_()
+    assert watch.to_pandas().attrs["K"] == 4
+    for step in (1, 2):
         watch.after(step, fresh())
     watch.note_loss(1, 3.5)
     assert "over 2 prompts at K = 4 is " in watch.verdict

@@ -122,6 +122,31 @@ def test_a_model_in_nnsight_has_the_key_that_it_has_alone(tmp_path):
     assert np.array_equal(again.diagonal, alone.diagonal)
 
 
+def test_a_bridge_has_as_many_parameters_as_its_model_has_alone():
+    """It keeps the joint q, k, v of GPT-2 beside the three parts that it cuts it into."""
+    model, prompts, tokenizer = bridged()[0], PROMPTS, tiny.tokenizer()
+    models = {"bridge": model, "plain": tiny.model("gpt2")}
+    table = cc.measure_many(prompts, models, tokenizer=tokenizer, k=4, store=None, progress=False)
+    assert table["parameters"].nunique() == 1
+
+
+def test_a_comparison_says_that_a_text_is_other_tokens_to_the_two():
+    model, prompts, _ = bridged()
+    own = {"model": tiny.model("gpt2"), "tokenizer": tiny.tokenizer()}
+    models = {"bridge": model, "plain": own}
+    table = cc.measure_many(prompts, models, k=4, store=None, progress=False)
+    found = cc.compare_models(table, "bridge", "plain")
+    assert found.tokens == (found.tokens[1] + 1, found.tokens[1])
+    assert "The two read the prompts as other tokens, " in found.verdict
+    a = cc.measure(prompts[0], model=model, k=4, store=None)
+    b = cc.measure(prompts[0], **own, k=4, store=None)
+    first = repr(a.tokens[0])
+    told = cc.compare(a, b).verdict
+    assert f"A reads it as 7 tokens, {first} first, and B as 6 tokens, 'The' first." in told
+    assert f"prompt of 7 tokens, {first} first: “The cat" in a.verdict
+    assert "prompt of 6 tokens: “The cat" in b.verdict
+
+
 def test_a_result_says_that_hooks_ran():
     model, prompts, _ = bridged()
     before = cc.measure(prompts[0], model=model, k=4, store=None)

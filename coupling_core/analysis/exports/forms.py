@@ -11,6 +11,7 @@ from coupling_core.base.extras import needed
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
+    from xarray import Dataset
 
 ENDINGS = (".npz", ".nc", ".csv", ".parquet")
 """Of files of numbers: two of arrays, two of a table."""
@@ -30,7 +31,11 @@ _LISTED = {
 }
 """Axes whose numbers or names are an array of the file."""
 _FIRST = {"state": 0} | dict.fromkeys(
-    ("block", "basis", "slot", "token", "other_token", "k", "component", "neighbour"), 1
+    (
+        *("block", "basis", "slot", "token", "other_token", "k", "component", "neighbour"),
+        *("outcome", "draw", "order", "place"),
+    ),
+    1,
 )
 """Where the numbers of an axis begin, which no array of the file lists."""
 
@@ -114,8 +119,24 @@ def _along(
         numbers = None
     if numbers is not None and numbers.shape == (size,):
         return numbers
-    first = _FIRST.get(axis, _FIRST.get(kind))
+    return _counted(axis, size)
+
+
+def _counted(axis: str, size: int) -> np.ndarray | None:
+    first = _FIRST.get(axis, _FIRST.get(axis.rpartition("_")[2]))
     return None if first is None else np.arange(first, first + size)
+
+
+def numbered(found: "Dataset") -> "Dataset":
+    """Arrays with the numbers along their axes that nothing stands along: 1..K, and not from 0.
+
+    Without them `sel(k=1)` would be the second.
+    """
+    missing = {str(axis): n for axis, n in found.sizes.items() if axis not in found.coords}
+    along = {axis: _counted(axis, n) for axis, n in missing.items()}
+    return found.assign_coords(
+        {axis: numbers for axis, numbers in along.items() if numbers is not None}
+    )
 
 
 def _plain(values: np.ndarray) -> np.ndarray:

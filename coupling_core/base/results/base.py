@@ -381,7 +381,8 @@ class Result(Drawn):
 
     def __repr__(self) -> str:
         told = [self.model_name, counted(self.n_blocks, "block"), *self._what()]
-        told += [f"K <= {self.k_max}"] if self.k_max else []
+        at = f" ({self.default_k} by default)" * (self.default_k != self.usual_k)
+        told += [f"K <= {self.k_max}{at}"] if self.k_max else []
         if not self.complete:
             told.append("not complete")
         if self.svds:

@@ -338,5 +338,5 @@ def _cut_off(model: nn.Module) -> str:
     of_ones_own = f"; code of your own runs in it: {where}" * bool(where)
     return (
         ". No derivative goes through a block: what it gives is cut off from what it read, as by "
-        f".detach(), torch.no_grad() or NumPy{of_ones_own}"
+        f".detach(), torch.no_grad(), NumPy or a constant in its place{of_ones_own}"
     )

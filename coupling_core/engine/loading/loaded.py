@@ -61,7 +61,12 @@ class LoadedModel:
     @property
     def parameters(self) -> int:
         """How many it has; shared ones count once, packed ones as what they stand for."""
-        packed = ((each, getattr(each, "quant_state", None)) for each in self.model.parameters())
+        copied = _copied(self.model)
+        packed = (
+            (each, getattr(each, "quant_state", None))
+            for each in self.model.parameters()
+            if id(each) not in copied
+        )
         return sum(
             math.prod(state.shape) if state is not None else each.numel() for each, state in packed
         )
@@ -211,6 +216,14 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             module.training = True
         for parameter in trained:
             parameter.requires_grad_(True)
+
+
+def _copied(model: nn.Module) -> set[int]:
+    """What a TransformerLens bridge keeps beside the three parts that it is cut into and runs."""
+    bridged = (m for m in model.modules() if type(m).__module__.startswith("transformer_lens."))
+    parts = (dict(module.named_children()) for module in bridged)
+    cut = (of["qkv"] for of in parts if of.keys() >= {"qkv", "q", "k", "v"})
+    return {id(parameter) for whole in cut for parameter in whole.parameters()}
 
 
 def _ids_of(tokenizer: Any, text: str) -> list[int]:

@@ -17,6 +17,7 @@ from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import DEFAULT_MODEL, Dtype, Request
 from coupling_core.base.removal import Removal
 from coupling_core.base.results import DepthResult, Progress
+from coupling_core.base.units import a_or_an
 from coupling_core.engine import hardware, loading
 from coupling_core.engine.loading import find_blocks
 from coupling_core.experiments.pruning import estimate
@@ -277,8 +278,15 @@ def _texts(texts: Sequence[str] | os.PathLike[str] | None) -> tuple[list[str], s
     if not isinstance(texts, Iterable):
         exchanged = ": the model comes first, prune(model, texts)" * callable(texts)
         raise InputError(f"texts are a list of texts, and {type(texts).__name__} came{exchanged}")
-    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-        raise InputError(f"texts are a list of texts, and {type(texts).__name__} came")
+    if isinstance(texts, str):
+        raise InputError(f"texts are a list of texts, and the one text {texts[:40]!r} came")
+    texts = list(texts)
+    for number, text in enumerate(texts, 1):
+        if not isinstance(text, str):
+            raise InputError(
+                f"texts are a list of texts, and number {number} of it is "
+                f"{a_or_an(type(text).__name__)}"
+            )
     found = list(dict.fromkeys(texts))
     if len(found) < FEWEST:
         raise InputError(

@@ -24,6 +24,7 @@ from coupling_core.analysis.by_step import StepNumbers
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import View
+from coupling_core.base.showing import in_a_page
 from coupling_core.base.units import counted, duration, rounded
 from coupling_core.experiments.watching.budget import Budget
 from coupling_core.experiments.watching.probes import Look, Probes
@@ -143,11 +144,19 @@ class CouplingCallback(TrainerCallback):
         if not known:
             return f"No score of {prompts} is measured yet."
         first, last, top = known[0], known[-1], max(known, key=attrgetter("corrected"))
-        return (
+        told = (
             f"The mean chance-corrected score over {prompts} at K = {self._probes.view.k} is "
-            f"{rounded(first.corrected)} at step {first.step} and {rounded(last.corrected)} at "
+            f"{rounded(first.corrected)} at step {first.step}"
+        )
+        if len(known) == 1:
+            return f"{told}, the only one so far."
+        return (
+            f"{told} and {rounded(last.corrected)} at "
             f"step {last.step}; the highest is {rounded(top.corrected)}, at step {top.step}."
         )
+
+    def _repr_html_(self) -> str:
+        return in_a_page(self, self.plot() if self.looks else self.to_pandas())
 
     @property
     def _by_step(self) -> list[StepNumbers]:

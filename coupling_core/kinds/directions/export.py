@@ -28,7 +28,7 @@ def arrays(
     Returns:
         `u`, `v` (block d k), `singular_values`, `gap`, `tied` (block k), `rounding` (block side;
         degrees), `jacobian_norm`, `rank`, `next_singular_value`, `track_chance` (block), `A` (block
-        basis k k, in its own units), `top`, `top_z`, `top_cosine` (readout block k sign top),
+        basis k k, in its own units), `top`, `top_z`, `top_cosine` (readout block k sign place),
         `peakedness`, `beyond_chance` (readout block k), `floor`, `count` (readout block), `blocks`,
         `readouts`, `sides`, `certified`, `tokens`, `token_ids`.
 
@@ -67,7 +67,7 @@ def arrays(
 
 def axes(result: DirectionsResult) -> dict[str, tuple[str, ...]]:
     """Names of the axes of each array."""
-    named = ("readout", "block", "k", "sign", "top")
+    named = ("readout", "block", "k", "sign", "place")
     return {
         **dict.fromkeys(("u", "v"), ("block", "d", "k")),
         **dict.fromkeys(("singular_values", "gap", "tied"), ("block", "k")),

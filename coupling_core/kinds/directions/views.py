@@ -7,6 +7,7 @@ import numpy as np
 
 from coupling_core.analysis.crossing import Crossing, CrossScores
 from coupling_core.analysis.directions import Shared, counts, tied, viewed
+from coupling_core.analysis.exports.forms import numbered
 from coupling_core.base.drawing import Drawing, drawn_with, known_figure
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult
@@ -39,7 +40,7 @@ def dataset(result: DirectionsResult, view: DirectionsView) -> "xarray.Dataset":
         "text": ("token", np.array(result.tokens)),
         "token_id": ("token", result.token_ids),
     }
-    return xarray.Dataset(found, coords=along, attrs=result.attributes())
+    return numbered(xarray.Dataset(found, coords=along, attrs=result.attributes()))
 
 
 def plot(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from coupling_core.analysis.exports.forms import numbered
 from coupling_core.analysis.perturbation import nearest_size, perturbation_radius, spread
 from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure
 from coupling_core.base.records import AnyView
@@ -37,7 +38,7 @@ def dataset(result: PerturbationResult, view: AnyView) -> "xarray.Dataset":
         "text": ("token", named["tokens"]),
         "token_id": ("token", result.token_ids),
     }
-    return xarray.Dataset(found, coords=along, attrs=result.attributes())
+    return numbered(xarray.Dataset(found, coords=along, attrs=result.attributes()))
 
 
 def maker(result: PerturbationResult, figure: FigureName, size: float = TENTH) -> Maker:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from coupling_core.analysis.exports.forms import numbered
 from coupling_core.analysis.spectra import effective_rank, spectrum_numbers
 from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure
 from coupling_core.base.records import AnyView
@@ -36,7 +37,7 @@ def dataset(result: SpectrumResult, view: AnyView) -> "xarray.Dataset":
         "text": ("token", named["tokens"]),
         "token_id": ("token", result.token_ids),
     }
-    return xarray.Dataset(found, coords=along, attrs=result.attributes())
+    return numbered(xarray.Dataset(found, coords=along, attrs=result.attributes()))
 
 
 def maker(result: SpectrumResult, figure: FigureName) -> Maker:

@@ -8,6 +8,7 @@ from jaxtyping import Float
 
 from coupling_core.analysis.coupling_effect import CouplingEffect
 from coupling_core.analysis.effects import Number, effect_maps, positions
+from coupling_core.analysis.exports.forms import numbered
 from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
@@ -41,7 +42,7 @@ def dataset(result: WhatIfResult, view: EffectView) -> "xarray.Dataset":
         "text": ("token", np.array(result.tokens)),
         "token_id": ("token", result.token_ids),
     }
-    return xarray.Dataset(found, coords=along, attrs=result.attributes())
+    return numbered(xarray.Dataset(found, coords=along, attrs=result.attributes()))
 
 
 def maker(result: WhatIfResult, view: EffectView, figure: FigureName) -> Maker:
