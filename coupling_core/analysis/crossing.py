@@ -67,8 +67,10 @@ class Crossing(SameContent, Drawn):
         """A row a block.
 
         Returns:
-            columns block, and for each of writes and reads: median angle in degrees, the largest,
-            and how many of the K directions of B are new; median_angle_by_chance.
+            columns block, 1..L; `writes_median_angle`, `writes_largest_angle` (principal angles
+            between the leading K directions that the block writes in A and in B, in degrees) and
+            `writes_new` (how many of these K of B are new); the same three of what it reads; and
+            `median_angle_by_chance`, of independent subspaces, in degrees.
         """
         from pandas import DataFrame
 

@@ -242,7 +242,9 @@ class Shared(InCommon, Drawn):
         """A row a direction, the most shared first.
 
         Returns:
-            columns shared_direction (1, 2, ...), share, share_by_chance.
+            columns shared_direction (1, 2, ...), `share` (of its squared length that lies in the
+            blocks' subspaces, their mean, 0 to 1) and `share_by_chance` (that independent subspaces
+            stay below).
         """
         from pandas import DataFrame
 
@@ -388,8 +390,11 @@ class BetweenPrompts(SameContent, Told):
         """A row a block.
 
         Returns:
-            columns block, shared, smallest_angle, median_angle, median_angle_by_chance. Its
-            `attrs` say of which model, how many prompts, K and side.
+            columns block, 1..L; `shared`, how many of the K directions all prompts share beyond
+            chance; `smallest_angle` and `median_angle`, principal angles between two prompts'
+            subspaces, mean over the pairs of prompts, in degrees, NaN where a prompt has fewer
+            directions; `median_angle_by_chance`, of independent subspaces, in degrees. Its `attrs`
+            say of which model, how many prompts, K and side.
         """
         from pandas import DataFrame
 

@@ -42,7 +42,7 @@ from coupling_core.base.records import (
     Performance,
     PromptNumber,
 )
-from coupling_core.base.showing import Drawn, in_short
+from coupling_core.base.showing import Drawn
 from coupling_core.base.tables import require_table
 
 _MEASURES: dict[Measure, str] = {
@@ -97,7 +97,9 @@ class Findings(SameContent, Drawn):
     table: pd.DataFrame
     question: Question
 
-    __repr__ = in_short
+    def __repr__(self) -> str:
+        both, against = len(self.points.x), self.question.against
+        return f"Findings({self.source}, against {against}, which {both} of the models have)"
 
     @cached_property
     def means(self) -> ModelMeans:

@@ -15,10 +15,11 @@ from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import Role, View, viewed
+from coupling_core.base.records import Role, View, resolve_blocks, viewed
 from coupling_core.base.results import DepthResult
 from coupling_core.base.results.base import require_result
 from coupling_core.base.showing import Drawn, arrays_of, ends_in_short, ends_told
+from coupling_core.base.units import ranges
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -49,8 +50,11 @@ class Locality(SameContent, Drawn):
     corrected: bool = True
 
     def __repr__(self) -> str:
-        told = ends_in_short(self.distance, self.mean)
-        return f"Locality({self.result.whose},{self.view.at_k.removeprefix(' at')}, {told})"
+        chosen = resolve_blocks(self.view.blocks, self.result.n_blocks)
+        among = f"blocks {ranges(chosen)}" if self.view.blocks else ""
+        ends = ends_in_short(self.distance, self.mean)
+        told = (self.result.whose, among, self.view.at_k.removeprefix(" at "), ends)
+        return f"Locality({', '.join(filter(None, told))})"
 
     @property
     def verdict(self) -> str:

@@ -61,6 +61,8 @@ def known_fields(record: C) -> C:
 
 
 def _too_many(name: str, came: int, placed: Collection[str], known: Collection[str]) -> str:
+    if not known:
+        return f"{name} takes nothing, and {came} came"
     others = ", ".join(f"{one}=" for one in known if one not in placed)
     first = f"only {', '.join(placed)}" if placed else "nothing"
     rest = f"name the others, of {others}" if others else f"help({name}) tells what it takes"
@@ -71,5 +73,6 @@ def _require_known(name: str, named: Mapping[str, object], known: Collection[str
     for word in named:
         if word not in known:
             raise InputError(
-                f"{name} has no argument {word!r}{nearest(word, known)}: it has {', '.join(known)}"
+                f"{name} has no argument {word!r}{nearest(word, known)}: it "
+                + (f"has {', '.join(known)}" if known else "takes none")
             )

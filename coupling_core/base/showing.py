@@ -29,8 +29,19 @@ _LONG = 60
 """Letters from which on it is only told how many there are of what is in a list."""
 
 
+_WORDED = ("mean", "plot", "strongest", "to_pandas", "to_xarray")
+"""Methods that answer a call which they do not take in words."""
+
+
 class Told(ReadOnlyArrays, ABC):
     """What says in a sentence or two what it comes to, and has its numbers as a table."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, own in [*vars(cls).items()]:
+            # One with `options` takes every keyword.
+            if name in _WORDED and "options" not in signature(own).parameters:
+                setattr(cls, name, known_keywords(own))
 
     @property
     @abstractmethod
@@ -69,12 +80,6 @@ class Told(ReadOnlyArrays, ABC):
 
 class Drawn(Told):
     """What has a figure too, which a notebook shows in place of the table."""
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        own = vars(cls).get("plot")
-        if own and "options" not in signature(own).parameters:  # which would take every keyword
-            setattr(cls, "plot", known_keywords(own))  # noqa: B010 - a type checker forbids more
 
     @abstractmethod
     def plot(self, figure: Any = "") -> Drawing:

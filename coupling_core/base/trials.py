@@ -135,8 +135,11 @@ class Steering(SameContent, Drawn):
         """A row a direction and size.
 
         Returns:
-            columns direction, size, divergence, chance_median, chance_largest, rises, rise, falls,
-            fall (the first change of each end). Its `attrs` say block, side and tokens.
+            columns direction (its name), size (e, in units of the state's norm), divergence
+            (KL(own || steered) in nats; of a model without a head, the relative distance of the
+            last states), chance_median and chance_largest (the same of the random directions),
+            rises and falls (tokens whose log-probability rises and falls most), rise and fall (the
+            largest change of each, in nats). Its `attrs` say block, side and tokens.
         """
         from pandas import DataFrame
 
@@ -233,8 +236,10 @@ class Ablation(SameContent, Told):
         """One row.
 
         Returns:
-            columns blocks (a text such as "9-16"), token, k, divergence, chance_median,
-            chance_largest, part and part_by_chance. Its `attrs` say whose directions they are.
+            columns blocks (a text such as "9-16"), token (1..n), k (directions taken out of each
+            block), divergence (as of `Steering.to_pandas`), chance_median and chance_largest (the
+            same of random frames), part (of the states' squared length that lies in the frames)
+            and part_by_chance (of random ones, k / d). Its `attrs` say whose directions they are.
         """
         from pandas import DataFrame
 
@@ -297,8 +302,10 @@ class Readings(SameContent, Told):
         """A row a direction.
 
         Returns:
-            columns direction, peakedness, floor, beyond_chance, towards, away. Its `attrs` say
-            which model reads them, and as what.
+            columns direction (1..m), peakedness (the largest abs(z) over the vocabulary, without a
+            unit), floor (that one in a hundred random directions exceeds), beyond_chance, towards
+            and away (the tokens at either end). Its `attrs` say which model reads them, and as
+            what.
         """
         from pandas import DataFrame
 

@@ -48,9 +48,9 @@ def provenance(result: Result, view: AnyView, whose: str = "") -> str:
 
 def _put_first(result: Result) -> str:
     """That a token stands before the text, where the tokenizer has put one there."""
-    first, rest = result.tokens[0], "".join(result.tokens[1:])
-    text = result.prompt_text.strip()
-    return f", {first!r} first" if text and rest.strip() == text else ""
+    first, rest, text = result.tokens[0], "".join(result.tokens[1:]), result.prompt_text
+    alike = "".join(rest.split()) == "".join(text.split()) != ""  # some tokenizers drop blanks
+    return f", {first!r} first" if alike else ""
 
 
 def _precision(result: Result) -> str:

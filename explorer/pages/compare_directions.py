@@ -15,6 +15,7 @@ from coupling_core.analysis.crossing import Crossing, CrossScores, cross
 from coupling_core.base.records import DirectionsView, Request
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.settings import settings
+from coupling_core.base.units import rounded
 from coupling_core.measuring.trying import cross_scores
 from explorer.asking.several import together
 from explorer.panels.chart import Shown, draw, made
@@ -24,7 +25,7 @@ from explorer.panels.strip import Quiet, facts, page_file, take_along
 from explorer.server import admission, backend
 from explorer.server.engine import ask
 from explorer.session.plain_errors import plain_errors
-from explorer.session.plain_text import plain
+from explorer.session.plain_text import plain, with_minus
 from explorer.session.session import bound, change
 
 CHANCE = "no more than chance"
@@ -188,9 +189,9 @@ def _crossed(a: DirectionsResult, b: DirectionsResult) -> CrossScores:
 def _tell(a: DirectionsResult, b: DirectionsResult, there: CrossScores, back: CrossScores) -> None:
     with st.container(horizontal=True, gap="large"):
         for one, other, scores in (("A", "B", there), ("B", "A", back)):
-            same = float(np.nanmean(scores.same_block))
-            st.metric(f"{one} in the bases of {other}, same block", f"{same:.3f}", width="content")
-            others = f"{scores.mean().corrected:.3f}"
+            same = with_minus(rounded(float(np.nanmean(scores.same_block))))
+            st.metric(f"{one} in the bases of {other}, same block", same, width="content")
+            others = with_minus(rounded(scores.mean().corrected))
             st.metric(f"{one} in {other}, other blocks", others, width="content")
     figure = made(figures.crossed_scores, there, back, of=(a, b, "crossed"))
     draw(figure, "crossed", Shown(b, VIEW), there.to_pandas)

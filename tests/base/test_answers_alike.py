@@ -168,7 +168,7 @@ def test_a_table_says_what_it_is_of_and_so_does_a_line(name):
     told = repr(found)
     assert "\n" not in told
     assert len(told) < 400
-    table = "table of 228 x 25"
+    table = "19 models (all models)"
     whose = {"random", "one", table, SUITE.name, found.__dict__.get("whose", "LlamaForCausalLM")}
     assert any(each in told for each in whose)
 

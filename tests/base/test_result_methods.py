@@ -29,6 +29,7 @@ from coupling_core import (
     InputError,
     Store,
     View,
+    compare,
     effect_maps,
     figures,
     jacobian,
@@ -450,6 +451,38 @@ def test_scores_without_their_result_say_why_they_are_not_drawn(depth):
     assert alone.mean() == depth.scores(k=3).mean()
 
 
+def test_what_sets_results_apart_stands_in_their_line():
+    usual = random_result()
+    other = replace(usual, request=replace(usual.request, dtype="bfloat16", final_norm="exclude"))
+    assert repr(other).startswith("DepthResult(random, bfloat16, final norm excluded, 5 blocks, ")
+    assert "random, 'The cat sat down', bfloat16, final norm excluded, token 4" in repr(
+        other.scores(k=3)
+    )
+    assert repr(compare(usual, other, k=3)).startswith(
+        "Comparison(A: random, final norm included, float32, B: random, final norm excluded, bfloat"
+    )
+    assert ", blocks 2-4, K = 3, " in repr(locality(usual, k=3, blocks="2-4"))
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda: random_result().to_pandas(k=10), "to_pandas has no argument 'k': it takes none"),
+        (lambda: random_result().to_pandas("x"), "to_pandas takes nothing, and 1 came"),
+        (lambda: random_result().to_xarray(k=10), "to_xarray has no argument 'k'"),
+        (lambda: random_result().scores(k=3).to_pandas(k=10), "no argument 'k'"),
+        (
+            lambda: random_result().scores(k=3).strongest(3, by="x"),
+            "strongest has no argument 'by'",
+        ),
+        (lambda: effect_maps(what_if_result()).to_pandas(k=1), "no argument 'k'"),
+    ],
+)
+def test_arguments_that_a_method_has_not_are_told_in_words(ask, told):
+    with pytest.raises(InputError, match=told):
+        ask()
+
+
 def test_every_axis_of_arrays_is_had_by_its_number():
     """But that of the residual stream's entries, which are counted from 0 everywhere."""
     for result in (random_result(), what_if_result(), *OTHERS):
@@ -556,7 +589,7 @@ def test_the_strongest_pairs_are_a_table(depth, between):
 
 
 def test_blocks_that_are_no_range_do_not_read_as_one(depth):
-    told = f"Scores({depth.model_name}, {depth.prompt_text!r}, "
+    told = f"Scores({depth.model_name}, {depth.prompt_text!r}, token 4 of 4 ' down', "
     assert repr(depth.scores(k=3)[[2, 4]]).startswith(f"{told}2 blocks: 2, 4, K = 3")
     assert repr(depth.scores(k=3)).startswith(f"{told}5 blocks: 1-5, K = 3")
 

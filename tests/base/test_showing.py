@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import by_hand
 import numpy as np
-import pandas as pd
 import pytest
 import tiny
 from cases import (
@@ -61,10 +60,6 @@ def wrapped():
         (lambda: cc.find_suite("pythia-70m"), "Suite(name: 'pythia-70m', "),
         (wrapped, "Wrapped(GPT, 3 blocks, final norm: LayerNorm)"),
         (lambda: cc.read(tiny.model("llama"), (3, 1, 4)), "Reader(LlamaForCausalLM, "),
-        (
-            lambda: cc.Findings(pd.DataFrame(NONE), cc.Question(k=8)),
-            "Findings(table: table of 300 x 40",
-        ),
         (
             lambda: Steering(
                 *(2, "u", (5,), ("u_1",), (0.1,), "tokens", NONE, NONE, (), (), TOP, TOP),

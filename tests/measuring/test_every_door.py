@@ -122,6 +122,29 @@ def test_a_model_in_nnsight_has_the_key_that_it_has_alone(tmp_path):
     assert np.array_equal(again.diagonal, alone.diagonal)
 
 
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_what_a_hook_makes_of_the_final_norm_is_in_the_last_block(family):
+    """A bridge's norm runs the model's own inside: what hooks make of it comes behind that."""
+    pytest.importorskip("transformer_lens")
+    bridge = importlib.import_module("transformer_lens.model_bridge.bridge").TransformerBridge
+    model = tiny.bridged(bridge, family)
+    before = cc.jacobian(model, (3, 1, 4), block=4, k=4)
+    rest = cc.jacobian(model, (3, 1, 4), block=3, k=4)
+    model.add_hook("ln_final.hook_out", doubled)
+    after = cc.jacobian(model, (3, 1, 4), block=4, k=4)
+    unit = np.eye(len(before.J))  # the map is 2 norm(F(x)) - x
+    assert after.J == pytest.approx(2 * (before.J + unit) - unit, abs=1e-4)
+    assert np.array_equal(cc.jacobian(model, (3, 1, 4), block=3, k=4).J, rest.J)
+
+
+def test_edits_are_found_from_any_part_of_an_nnsight_model():
+    model = of_nnsight()[0]
+    with model.edit(inplace=True):
+        model.model.layers[0].output[0][:] = 0
+    with pytest.raises(cc.InputError, match="1 edit of this model"):
+        cc.measure((3, 1, 4), model=model.model, k=4, store=None)
+
+
 def test_a_bridge_has_as_many_parameters_as_its_model_has_alone():
     """It keeps the joint q, k, v of GPT-2 beside the three parts that it cuts it into."""
     model, prompts, tokenizer = bridged()[0], PROMPTS, tiny.tokenizer()

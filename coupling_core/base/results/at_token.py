@@ -44,5 +44,7 @@ class AtToken(Result):
             "its certificates are not one a block": len(self.certificates) == self.n_blocks,
         }
 
-    def _what(self) -> tuple[str, ...]:
+    @property
+    def what_short(self) -> tuple[str, ...]:
+        """Which token."""
         return (self.token_told(self.token),)

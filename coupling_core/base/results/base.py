@@ -16,7 +16,6 @@ from jaxtyping import AbstractArray, Int
 
 from coupling_core.base.drawing import Drawing, FigureName
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, AnyView, Certificate, Request
 from coupling_core.base.showing import Drawn, Told
@@ -34,7 +33,7 @@ PROMPT_SHOWN = 40
 _WITHIN = {
     *("consistency", "each_certificate", "finite", "infinite", "is_doubtful", "named_axes", "part"),
     *("fixed_words", "positions_done", "rows_done", "sizes", "sizes_of", "token_told"),
-    *("token_words", "typed", "usual_k", "whose"),
+    *("token_words", "typed", "unlike_usual", "usual_k", "what_short", "whose"),
 }
 """Names that stores, figures and commands need of a result, and nobody who looks at one."""
 _OF_K = {"default_k", "k_max", "k_view"}
@@ -236,7 +235,6 @@ class Result(Drawn):
         kind = kind_of(self.request.kind)
         return kind.view(k=self.default_k) if kind.has_k else kind.view()
 
-    @known_keywords
     def to_pandas(self) -> "DataFrame":
         """What it says in its default view, as a table; `scores(k=...)` has one at another K.
 
@@ -380,7 +378,8 @@ class Result(Drawn):
         return hash(self.key) if self.key else id(self)
 
     def __repr__(self) -> str:
-        told = [self.model_name, counted(self.n_blocks, "block"), *self._what()]
+        told = [self.model_name, *self.unlike_usual, counted(self.n_blocks, "block")]
+        told += self.what_short
         at = f" ({self.default_k} by default)" * (self.default_k != self.usual_k)
         told += [f"K <= {self.k_max}{at}"] if self.k_max else []
         if not self.complete:
@@ -394,9 +393,19 @@ class Result(Drawn):
         """Its model and the beginning of its prompt, in a line."""
         return f"{self.model_name}, {short_prompt(self)!r}"
 
-    def _what(self) -> tuple[str, ...]:
+    @property
+    def what_short(self) -> tuple[str, ...]:
         """What of the prompt was measured, in the short form."""
         return (self.measured,)
+
+    @property
+    def unlike_usual(self) -> tuple[str, ...]:
+        """How the model was had, where that is not as usual: precision, stack, final norm."""
+        asked = self.request
+        told: list[str] = [asked.dtype] if asked.dtype != Request.dtype else []
+        told += [f"quantised to {asked.quantize}"] if asked.quantize else []
+        told += [f"the {asked.stack}"] if asked.stack else []
+        return (*told, *(["final norm excluded"] if asked.final_norm == "exclude" else []))
 
 
 def short_prompt(of: Result, most: int = PROMPT_SHOWN) -> str:

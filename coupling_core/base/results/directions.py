@@ -125,5 +125,7 @@ class DirectionsResult(AtToken):
             "it misses another readout": set(self.missing) <= set(READOUTS),
         }
 
-    def _what(self) -> tuple[str, ...]:
+    @property
+    def what_short(self) -> tuple[str, ...]:
+        """Which token, and how many directions."""
         return (self.token_told(self.token), f"{self.count} directions")

@@ -177,7 +177,9 @@ class TokenResult(Result):
         """The blocks whose Jacobians were taken."""
         return range(1, self.n_blocks + 1)
 
-    def _what(self) -> tuple[str, ...]:
+    @property
+    def what_short(self) -> tuple[str, ...]:
+        """Which comparison, of which blocks, and of which tokens."""
         token = self.token_told(self.token) if self.token else counted(len(self.tokens), "token")
         return (self.request.kind, self._blocks_told(), token)
 

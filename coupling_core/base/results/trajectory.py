@@ -97,5 +97,7 @@ class TrajectoryResult(Result):
             "it keeps states of tokens that it has not": within(self.kept, 1, len(self.tokens)),
         }
 
-    def _what(self) -> tuple[str, ...]:
+    @property
+    def what_short(self) -> tuple[str, ...]:
+        """How many tokens."""
         return (counted(len(self.tokens), "token"),)

@@ -108,7 +108,9 @@ class WhatIfResult(Result):
             "it has outcomes at no token": outcomes == (1 if self.measured_of == "classes" else n),
         }
 
-    def _what(self) -> tuple[str, ...]:
+    @property
+    def what_short(self) -> tuple[str, ...]:
+        """How many edits and tokens."""
         return (f"{len(self.edits)} edits", counted(len(self.tokens), "token"))
 
 

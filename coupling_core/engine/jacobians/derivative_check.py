@@ -311,9 +311,9 @@ def _checked(function: _Function, v: Tensor, product: Float[Tensor, " d"], numbe
         raise ComputeError(
             f"the Jacobian of block {number} is not the derivative of what the block computes: a "
             f"difference along one direction is off by {error:.1%} where "
-            f"{DIFFERENCE_TOLERANCE:.1%} was allowed; its gradients are approximate (quantised "
-            "kernels, a step that hands them on as they are, or a mask that hides every token from "
-            "this one, itself included), or it is not smooth here"
+            f"{DIFFERENCE_TOLERANCE:.1%} was allowed; its gradients are approximate (a backward "
+            "hook, quantised kernels, a step that hands them on as they are, or a mask that hides "
+            "every token from this one, itself included), or it is not smooth here"
         )
     note_error(error)
     return error

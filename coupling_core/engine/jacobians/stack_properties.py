@@ -29,7 +29,7 @@ from coupling_core.engine.jacobians.captured_block import (
 from coupling_core.engine.jacobians.captured_calls import Call, is_same
 from coupling_core.engine.jacobians.one_row import Rows
 from coupling_core.engine.jacobians.runner import Reads, Run, Runner, plain_failures
-from coupling_core.engine.loading import Wrapped, class_name
+from coupling_core.engine.loading import Wrapped, class_name, is_of_bridge
 
 PROBE_TOKENS = 4
 """Length of the prefix on which the kind of a stack is found out."""
@@ -217,7 +217,7 @@ def _final_norm(
     """
     named = _named_norm(model)
     if named is None:
-        norm = next((m for m, x, y in given if _is_norm(m, x, y)), None)
+        norm = _with_its_hooks([m for m, x, y in given if _is_norm(m, x, y)])
     else:
         norm = next((m for m, x, y in given if m is named and _forgets_scale(m, x, y)), None)
     if named is not None and norm is None:
@@ -232,6 +232,13 @@ def _final_norm(
     if norm is not None and isinstance(model, Wrapped):
         _require_by_token(norm, next((x, y) for m, x, y in given if m is norm))
     return norm
+
+
+def _with_its_hooks(norms: list[nn.Module]) -> nn.Module | None:
+    """The first of some norms, or the one of a bridge that runs it: its hooks come after it."""
+    first = next(iter(norms), None)
+    rounds = (m for m in norms if is_of_bridge(m) and any(part is first for part in m.modules()))
+    return next(rounds, first) if first is not None else None
 
 
 def _goes_on(runner: Runner, ids: Reads, norm: nn.Module) -> bool:

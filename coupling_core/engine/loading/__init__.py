@@ -50,6 +50,7 @@ from coupling_core.engine.loading.skeleton import (
     skeleton,
     stored_precision,
 )
+from coupling_core.engine.loading.unwrapping import is_of_bridge
 from coupling_core.engine.loading.weights import in_float32, is_lent
 from coupling_core.engine.loading.wrapped import Wrapped, class_name, measurable
 
@@ -70,6 +71,7 @@ __all__ = [
     "give_way",
     "in_float32",
     "is_lent",
+    "is_of_bridge",
     "load",
     "load_apart",
     "longest_prompt",

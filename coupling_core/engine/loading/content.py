@@ -24,6 +24,7 @@ from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from coupling_core.engine.loading import code
+from coupling_core.engine.loading.unwrapping import is_of_bridge
 
 _OF_MODULES = frozenset(vars(nn.Module()))
 """What every module has; what of it matters is looked at by name."""
@@ -160,7 +161,7 @@ class _Reader:
         own = vars(module)
         hooked = [self.hooks(self._where(), own[name]) for name in _HOOKS]
         held = {name: each for name, each in own.items() if name not in _OF_MODULES | _IDLE}
-        if type(module).__module__.startswith("transformer_lens."):
+        if is_of_bridge(module):
             # What is set anew, as hooks are that come and go, has another place among the others.
             held = {name: held[name] for name in sorted(held) if name not in _NOTED}
         if _only_watches(module, held.get("forward")):

@@ -16,6 +16,7 @@ from coupling_core.base.errors import InputError, PromptError
 from coupling_core.base.images import is_image
 from coupling_core.engine.loading.pictures import class_names, reads_images, to_tensor
 from coupling_core.engine.loading.pictures import token_names as image_token_names
+from coupling_core.engine.loading.unwrapping import is_of_bridge
 from coupling_core.engine.loading.wrapped import class_name
 from coupling_core.sources.integrity import Stamps
 from coupling_core.sources.tokens import is_byte_level, readable
@@ -220,7 +221,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 def _copied(model: nn.Module) -> set[int]:
     """What a TransformerLens bridge keeps beside the three parts that it is cut into and runs."""
-    bridged = (m for m in model.modules() if type(m).__module__.startswith("transformer_lens."))
+    bridged = (module for module in model.modules() if is_of_bridge(module))
     parts = (dict(module.named_children()) for module in bridged)
     cut = (of["qkv"] for of in parts if of.keys() >= {"qkv", "q", "k", "v"})
     return {id(parameter) for whole in cut for parameter in whole.parameters()}

@@ -71,6 +71,11 @@ def carried_reading(model: Any) -> Callable[[str], list[int]] | None:
     return None
 
 
+def is_of_bridge(module: Any) -> bool:
+    """Whether a module is one of those that TransformerBridge puts round the parts of a model."""
+    return _library(type(module)) == "transformer_lens"
+
+
 def _require_plain(envoy: Any) -> None:
     """Refuse what nnsight does to a model as it runs by nnsight, which no measurement does.
 
@@ -83,9 +88,10 @@ def _require_plain(envoy: Any) -> None:
             "before or after `with model.trace(...)`. What a trace changes is not measured; "
             "model._module.register_forward_hook on a block makes a change that is"
         )
-    if edits := getattr(envoy, "_edits", None):
+    others = getattr(getattr(envoy, "interleaver", None), "envoys", {}).values()
+    if n := max(len(getattr(of, "_edits", ())) for of in (envoy, *others)):
         raise InputError(
-            f"nnsight has {counted(len(edits), 'edit')} of this model, which only its own traces "
+            f"nnsight has {counted(n, 'edit')} of this model, which only its own traces "
             "make, and the numbers would be those of the model without: pass the model that `edit` "
             "was called on, or after `edit(inplace=True)` call `clear_edits()`. A hook of torch, "
             "by register_forward_hook on a block of model._module, makes a change that is measured"
