@@ -97,6 +97,9 @@ class Findings(SameContent, Drawn):
     table: pd.DataFrame
     question: Question
 
+    def __hash__(self) -> int:  # type: ignore[override]  # a page keeps what it drew of it
+        return hash(self.question)
+
     def __repr__(self) -> str:
         both, against = len(self.points.x), self.question.against
         return f"Findings({self.source}, against {against}, which {both} of the models have)"

@@ -31,6 +31,8 @@ from coupling_core.base.units import rounded, told_apart
 
 MIN_PROMPTS = 40
 """Fewer prompts than this overstate coupling: no claim about a model rests on them."""
+ALIKE = 1e-4
+"""Singular values that differ by less than this part are alike: which direction is which is any."""
 MIN_NUMBERS = 5
 """Of fewer numbers the interval of a mean rests on what they are assumed to be drawn from."""
 OF_FEW = (
@@ -244,6 +246,18 @@ def score_by_k(
     require_view(view, View)
     row, column = (resolve_block(each, result.n_blocks) - 1 for each in (block, basis))
     return score_cell(result, row, column, view)
+
+
+def arbitrary(result: DepthResult, view: View) -> tuple[int, ...]:
+    """Blocks of a view whose leading K singular values are all alike, 1..L.
+
+    A multiple of the identity, as of a block whose output a hook has replaced (J = -I), has no
+    leading directions: those found are any, however well certified.
+    """
+    blocks = resolve_blocks(view.blocks, result.n_blocks)
+    s = result.singular_values[np.array(blocks) - 1, : view.k].astype(np.float64)
+    alike = (s[:, 0] > 0) & (s[:, -1] >= (1 - ALIKE) * s[:, 0]) & (view.k > 1)
+    return tuple(block for block, one in zip(blocks, alike, strict=True) if one)
 
 
 def mean_by_k(

@@ -165,17 +165,11 @@ def told_sides(a: Result, b: Result) -> tuple[str, str]:
         (repr(short_prompt(a)), repr(short_prompt(b))),
         (token_told(a), token_told(b)),
         (a.final_norm_words, b.final_norm_words),
-        (_precision(a), _precision(b)),
+        (a.precision, b.precision),
     ]
     apart = [part for part in parts if part[0] != part[1]]
     ours, theirs = zip((a.model_name, b.model_name), *apart, strict=True)
     return ", ".join(ours), ", ".join(theirs)
-
-
-def _precision(of: Result) -> str:
-    """What the weights were rounded to."""
-    asked = of.request
-    return f"{asked.dtype}, quantised to {asked.quantize}" if asked.quantize else asked.dtype
 
 
 def token_told(of: Result) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # half a second to import, and only tables need it
 
 LARGEST = 3
 """Singular values that the verdict names."""
+_ALIKE = " Its singular values are all alike: its directions are any."
 _NORMED = {
     "final norm included": " The final norm is in it: where that shrinks the state, J comes near "
     "to -I, and its singular values to 1.",
@@ -84,7 +85,7 @@ class BlockJacobian(SameContent, Told):
             "model": self.model,
             "block": self.block,
             "token": self.token,
-            "prompt": "".join(self.tokens),
+            "prompt": ("" if self.tokens[0][:1] != "#" else " ").join(self.tokens),
             "K": len(self.s),
             "certificate": self.certificate.reason or "certified",
         } | ({"final_norm": self.final_norm} if self.final_norm else {})
@@ -95,12 +96,13 @@ class BlockJacobian(SameContent, Told):
         """Its norm, its largest singular values, and how much of it its triplets hold."""
         largest = ", ".join(map(rounded, self.s[:LARGEST].tolist()))
         held = self._shares.sum()
+        alike = _ALIKE * bool(len(self.s) > 1 and 0 < self.s[0] * (1 - 1e-4) <= self.s[-1])
         failed = "" if self.certificate.certified else f" Not certified: {self.certificate.reason}."
         return (
             "The norm of J, which is without the identity of the residual stream, is "
             f"{rounded(float(np.linalg.norm(self.J)))} and its largest singular values are "
             f"{largest}; the first {len(self.s)} hold {percent(held)} of its squared norm."
-            f"{_NORMED.get(self.final_norm, '')}{failed}"
+            f"{_NORMED.get(self.final_norm, '')}{alike}{failed}"
         )
 
     @property

@@ -8,6 +8,9 @@ from typing import Any, TypeVar, cast
 from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
 
+_OF_SCORES = ("k", "blocks", "definition", "p", "role")
+_SCORED = "; scores(k=...) of a result chooses these, and has the same method"
+
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
 
@@ -75,4 +78,5 @@ def _require_known(name: str, named: Mapping[str, object], known: Collection[str
             raise InputError(
                 f"{name} has no argument {word!r}{nearest(word, known)}: it "
                 + (f"has {', '.join(known)}" if known else "takes none")
+                + _SCORED * (word in _OF_SCORES and name in ("to_pandas", "to_xarray"))
             )

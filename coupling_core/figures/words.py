@@ -7,13 +7,14 @@ from jaxtyping import Float
 
 from coupling_core.analysis.scores import (
     Scores,
+    arbitrary,
     definition_name,
     score_pairs,
 )
 from coupling_core.base.records import AnyView, View
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.results.base import NORM_INCLUDED
-from coupling_core.base.units import counted, rounded
+from coupling_core.base.units import counted, ranges, rounded
 from coupling_core.figures import style
 
 
@@ -39,7 +40,7 @@ def provenance(result: Result, view: AnyView, whose: str = "") -> str:
         f"prompt of {counted(n, 'token')}{_put_first(result)}: “{prompt}”",
         *([f"K = {view.k}", definition_name(view)] if isinstance(view, View) else []),
         result.final_norm_words,
-        _precision(result),
+        result.precision,
         *([_certified(result)] if result.svds else []),
         ", ".join(f"{name} {version}" for name, version in versions.items()),
     ]
@@ -51,16 +52,6 @@ def _put_first(result: Result) -> str:
     first, rest, text = result.tokens[0], "".join(result.tokens[1:]), result.prompt_text
     alike = "".join(rest.split()) == "".join(text.split()) != ""  # some tokenizers drop blanks
     return f", {first!r} first" if alike else ""
-
-
-def _precision(result: Result) -> str:
-    """What the weights are held in and what is computed in; "" where that was not recorded."""
-    made, quantised = result.provenance, result.request.quantize
-    arithmetic = made.get("dtype", "")
-    weights = f"quantised to {quantised}" if quantised else f"in {made.get('weights', arithmetic)}"
-    if weights == f"in {arithmetic}":
-        return str(arithmetic)
-    return f"weights {weights}, arithmetic in {arithmetic}"
 
 
 def _certified(result: Result) -> str:
@@ -108,11 +99,23 @@ def spectrum_words(s: Float[np.ndarray, "line k"], k: int) -> str:
 def scores_caption(result: DepthResult, view: View, found: Scores, corrected: bool) -> str:
     """How the map is read, and why its last row stands out."""
     last = last_row(result.final_norm_words, result.n_blocks, found, corrected)
-    floor = found.mean().chance
+    floor, alike = found.mean().chance, arbitrary_told(result, view)
     return (
         f"How well the top {view.k} singular vectors of block l' (column) diagonalise the Jacobian "
         f"of block l (row): 1 is coupled, {zero_words(corrected, floor)}. The diagonal is 1 "
-        f"by construction, and grey.{last}"
+        f"by construction, and grey.{last}{' ' * bool(alike)}{alike}"
+    )
+
+
+def arbitrary_told(result: DepthResult, view: View) -> str:
+    """That blocks have no leading directions, whose scores mean nothing; "" where all have."""
+    blocks = arbitrary(result, view)
+    if not blocks:
+        return ""
+    which = f"block{'s' * (len(blocks) > 1)} {ranges(blocks)}"
+    return (
+        f"The singular values of {which} are all alike, as where a hook puts another state in the "
+        "place of an output: the directions are any, and the scores there mean nothing."
     )
 
 

@@ -34,7 +34,17 @@ def test_a_table_carries_model_prompt_and_k():
     result, view = random_result(), View(3)
     bare = frame(result, view)
     found = signed(bare, result, view)
-    whose = ["model", "prompt", "measured", "K", "definition", "p", "role", "final_norm"]
+    whose = [
+        "model",
+        "prompt",
+        "measured",
+        "K",
+        "definition",
+        "p",
+        "role",
+        "final_norm",
+        "precision",
+    ]
     assert list(found.columns) == [*bare.columns, *whose]
     assert set(found["model"]) == {result.model_name}
     assert set(found["prompt"]) == {result.prompt_text}

@@ -453,14 +453,17 @@ def test_scores_without_their_result_say_why_they_are_not_drawn(depth):
 
 def test_what_sets_results_apart_stands_in_their_line():
     usual = random_result()
-    other = replace(usual, request=replace(usual.request, dtype="bfloat16", final_norm="exclude"))
-    assert repr(other).startswith("DepthResult(random, bfloat16, final norm excluded, 5 blocks, ")
-    assert "random, 'The cat sat down', bfloat16, final norm excluded, token 4" in repr(
-        other.scores(k=3)
+    other = replace(
+        usual,
+        request=replace(usual.request, dtype="bfloat16", final_norm="exclude"),
+        provenance=usual.provenance | {"weights": "bfloat16", "dtype": "float32"},
     )
-    assert repr(compare(usual, other, k=3)).startswith(
-        "Comparison(A: random, final norm included, float32, B: random, final norm excluded, bfloat"
-    )
+    had = "random, weights in bfloat16, arithmetic in float32, final norm excluded, "
+    assert repr(other).startswith(f"DepthResult({had}5 blocks, ")
+    assert other.to_pandas().attrs["precision"] == "weights in bfloat16, arithmetic in float32"
+    assert f"{had}'The cat sat down', token 4" in repr(other.scores(k=3))
+    assert f"Locality({had}'The cat" in repr(locality(other, k=3))
+    assert ", final norm excluded, weights in bfloat16" in repr(compare(usual, other, k=3))
     assert ", blocks 2-4, K = 3, " in repr(locality(usual, k=3, blocks="2-4"))
 
 

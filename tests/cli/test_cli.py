@@ -273,7 +273,17 @@ def test_csv_is_the_score_table(depth, folder, tmp_path):
     depth("--prompt", PROMPT, "--out", "r.csv")
     rows = list(csv.DictReader((tmp_path / "r.csv").open()))
     found = score_pairs(expected(folder), View(k=8))
-    whose = ["model", "prompt", "measured", "K", "definition", "p", "role", "final_norm"]
+    whose = [
+        "model",
+        "prompt",
+        "measured",
+        "K",
+        "definition",
+        "p",
+        "role",
+        "final_norm",
+        "precision",
+    ]
     assert list(rows[0]) == ["block", "basis", "coupling", "chance", "corrected", *whose]
     assert (rows[0]["model"], rows[0]["prompt"], rows[0]["K"]) == ("tiny-llama", PROMPT, "8")
     assert len(rows) == 16

@@ -143,6 +143,40 @@ def test_edits_are_found_from_any_part_of_an_nnsight_model():
         model.model.layers[0].output[0][:] = 0
     with pytest.raises(cc.InputError, match="1 edit of this model"):
         cc.measure((3, 1, 4), model=model.model, k=4, store=None)
+    with pytest.raises(cc.InputError, match="1 edit of this model"):
+        cc.measure((3, 1, 4), model=model._module, k=4, store=None)
+
+
+def test_a_module_that_was_wrapped_before_an_edit_is_refused_too():
+    nnsight = pytest.importorskip("nnsight")
+    gpt = by_hand.GPT().eval()
+    model = nnsight.NNsight(gpt)
+    wrapped = cc.wrap(model, blocks=gpt.blocks, forward=lambda g, ids: g(ids))
+    assert cc.measure((3, 1, 4), model=wrapped, k=4, store=None).certified
+    with model.edit(inplace=True):
+        model.blocks[0].output[:] = 0
+    with pytest.raises(cc.InputError, match="1 edit of this model"):
+        cc.measure((3, 1, 4), model=wrapped, k=4, store=None)
+
+
+def test_a_patched_token_is_said_to_have_no_directions():
+    model, prompts, _ = bridged()
+    old = torch.randn(32)
+
+    def patched(x, hook):
+        x = x.clone()
+        x[:, -1] = old
+        return x
+
+    before = cc.measure(prompts[0], model=model, k=4, store=None)
+    assert "all alike" not in before.verdict
+    model.add_hook("blocks.1.hook_out", patched)
+    found = cc.measure(prompts[0], model=model, k=4, store=None)
+    assert "The singular values of block 2 are all alike" in found.verdict
+    assert "block 2 are all alike" in found.plot().caption
+    j = cc.jacobian(model, prompts[0], block=2, k=4)
+    assert np.array_equal(j.J, -np.eye(32, dtype=np.float32))
+    assert "Its singular values are all alike" in j.verdict
 
 
 def test_a_bridge_has_as_many_parameters_as_its_model_has_alone():

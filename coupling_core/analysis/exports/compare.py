@@ -54,6 +54,7 @@ def signed_differences(
         told |= {f"{side} model": result.model_name, f"{side} prompt": result.prompt_text}
         told |= {f"{side} measured": result.measured}
         told |= {f"{side} final_norm": result.request.final_norm}
+        told |= {f"{side} precision": result.precision}
     if not isinstance(found, PathComparison):
         view = found.view
         told |= {"score": "corrected" if found.corrected else "coupling"}

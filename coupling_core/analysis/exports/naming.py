@@ -68,7 +68,7 @@ def facts(result: Result, view: AnyView | None) -> dict[str, str | float]:
         over = [resolve_token(token, len(result.tokens)) for token in view.tokens]
         told["measured"] = result.measured_over(over)
         told[OVER_TOKENS] = f"token{'s' * (len(over) > 1)} {', '.join(map(str, view.tokens))}"
-    return told | {"final_norm": result.request.final_norm}
+    return told | {"final_norm": result.request.final_norm, "precision": result.precision}
 
 
 def _shortened(prompt: str) -> str:

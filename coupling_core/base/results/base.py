@@ -192,6 +192,18 @@ class Result(Drawn):
         return norm_words(self.request, has_norm=bool(self.provenance.get("final_norm", True)))
 
     @property
+    def precision(self) -> str:
+        """What the weights are held in and what is computed in; "" where nothing says it."""
+        made, quantised = self.provenance, self.request.quantize
+        arithmetic = made.get("dtype", "")
+        weights = (
+            f"quantised to {quantised}" if quantised else f"in {made.get('weights', arithmetic)}"
+        )
+        if weights == f"in {arithmetic}":
+            return str(arithmetic)
+        return f"weights {weights}, arithmetic in {arithmetic}"
+
+    @property
     def ends_in_norm(self) -> bool:
         """Whether the last block has a final norm in it."""
         return self.final_norm_words == NORM_INCLUDED
@@ -361,6 +373,7 @@ class Result(Drawn):
             "prompt": self.prompt_text,
             "measured": self.measured,
             "final_norm": self.final_norm_words,
+            "precision": self.precision,
             "certificate": self.certificate_words,
             "key": self.key,
         }
@@ -391,7 +404,7 @@ class Result(Drawn):
     @property
     def whose(self) -> str:
         """Its model and the beginning of its prompt, in a line."""
-        return f"{self.model_name}, {short_prompt(self)!r}"
+        return ", ".join([self.model_name, *self.unlike_usual, repr(short_prompt(self))])
 
     @property
     def what_short(self) -> tuple[str, ...]:
@@ -402,8 +415,7 @@ class Result(Drawn):
     def unlike_usual(self) -> tuple[str, ...]:
         """How the model was had, where that is not as usual: precision, stack, final norm."""
         asked = self.request
-        told: list[str] = [asked.dtype] if asked.dtype != Request.dtype else []
-        told += [f"quantised to {asked.quantize}"] if asked.quantize else []
+        told = [self.precision] if self.precision not in ("", "float32") else []
         told += [f"the {asked.stack}"] if asked.stack else []
         return (*told, *(["final norm excluded"] if asked.final_norm == "exclude" else []))
 

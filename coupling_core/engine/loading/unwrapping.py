@@ -42,7 +42,7 @@ def unwrapped(model: Any) -> Any:
     """
     while (name := _attribute(model)) is not None:
         if name == _INSIDE["nnsight", "Envoy"]:
-            _require_plain(model)
+            _require_plain(model, getattr(model, "interleaver", None))
         model = getattr(model, name)
     return model
 
@@ -76,19 +76,30 @@ def is_of_bridge(module: Any) -> bool:
     return _library(type(module)) == "transformer_lens"
 
 
-def _require_plain(envoy: Any) -> None:
+def require_untraced(module: Any) -> None:
+    """Refuse a module that nnsight has round it, and runs just now or has edits of.
+
+    Raises:
+        InputError: on either, whoever hands the module over.
+    """
+    state = vars(module).get("__nnsight__")
+    for route in getattr(state, "routes", ()):
+        _require_plain(None, route[0]())
+
+
+def _require_plain(envoy: Any, interleaver: Any) -> None:
     """Refuse what nnsight does to a model as it runs by nnsight, which no measurement does.
 
     Raises:
         InputError: inside a trace, and where edits were made for every trace.
     """
-    if getattr(getattr(envoy, "interleaver", None), "interleaving", False):
+    if getattr(interleaver, "interleaving", False):
         raise InputError(
             "this stands inside a trace of nnsight, whose model is running just now: measure "
             "before or after `with model.trace(...)`. What a trace changes is not measured; "
             "model._module.register_forward_hook on a block makes a change that is"
         )
-    others = getattr(getattr(envoy, "interleaver", None), "envoys", {}).values()
+    others = getattr(interleaver, "envoys", {}).values()
     if n := max(len(getattr(of, "_edits", ())) for of in (envoy, *others)):
         raise InputError(
             f"nnsight has {counted(n, 'edit')} of this model, which only its own traces "

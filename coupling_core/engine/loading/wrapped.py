@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.engine.loading.unwrapping import unwrapped
+from coupling_core.engine.loading.unwrapping import require_untraced, unwrapped
 
 Blocks = nn.ModuleList | nn.Sequential | nn.ModuleDict | Sequence[nn.Module]
 Forward = Callable[[Any, Int[Tensor, "1 token"]], Any]
@@ -181,6 +181,7 @@ def measurable(model: Any) -> Any:
             f"the model is {_kind(model)}: expected its name, folder or file as a text, a model of "
             "transformers, or a torch.nn.Module that was given to wrap"
         )
+    require_untraced(model.module if isinstance(model, Wrapped) else model)
     if not has_config(model) and "input_ids" not in inspect.signature(model.forward).parameters:
         raise not_told(model)
     return model

@@ -113,8 +113,9 @@ class CouplingCallback(TrainerCallback):
 
     def __repr__(self) -> str:
         n, looks = len(self._probes.prompts), len(self.looks)
-        left_out = f", {len(self.left_out)} steps left out" * bool(self.left_out)
-        told = f"{counted(n, 'prompt')}, every {self._every} steps, {looks} looks{left_out}"
+        left_out = f", {counted(len(self.left_out), 'step')} left out" * bool(self.left_out)
+        every = f"every {self._every} steps, {counted(looks, 'look')}"
+        told = f"{counted(n, 'prompt')}, {every}{left_out}"
         return f"CouplingCallback({told})"
 
     def to_pandas(self) -> "DataFrame":

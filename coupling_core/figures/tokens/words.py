@@ -152,6 +152,6 @@ def distance_caption(is_corrected: bool) -> str:
     zero = " 0 is what an unrelated basis gives." if is_corrected else ""
     return (
         "The whole prompt: mean score of all pairs of tokens that lie so far apart. The band is "
-        f"one standard deviation, the dotted lines the lowest and the highest pair.{zero} Far "
+        f"one standard deviation, the dashed lines the lowest and the highest pair.{zero} Far "
         "distances have few pairs."
     )

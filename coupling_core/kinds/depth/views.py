@@ -172,6 +172,8 @@ def verdict(result: DepthResult, view: View) -> str:
 
     found, width = score_pairs(result, view), result.width
     told = [found.verdict, *_without_last(result, found)]
+    if alike := words.arbitrary_told(result, view):
+        told.append(alike)
     if much := nearly_whole(view.k, width, f"the width {width}"):
         told.append(f"{much}; scores(k={max(1, width // 10)}) has a tenth.")
     return " ".join([*told, words.provenance(result, view)])
