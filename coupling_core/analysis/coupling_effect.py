@@ -12,7 +12,8 @@ partial one permutes residuals, Legendre 2000); intervals resample prompts, and 
 numbers of this model are, not how other models would fare.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -103,6 +104,9 @@ class CouplingEffect(SameContent, Drawn):
         edit: of the two blocks.
         whose: of which model, as a phrase; "" where only numbers came.
         k: K of the coupling; None where only numbers came.
+        coupled: where in the prompt the coupling is, and how the model was had where that is not as
+            usual, in words; "" where only numbers came.
+        of: what else is known of the results that it is of: keys, final norm, precision.
         block: l of each pair.
         other: l' of each, the greater one.
         coupling: chance-corrected, mean over prompts and both directions; without a unit.
@@ -121,10 +125,12 @@ class CouplingEffect(SameContent, Drawn):
     edit: PairEdit
     whose: str
     k: int | None
+    coupled: str
     block: Int[np.ndarray, " pair"]
     other: Int[np.ndarray, " pair"]
     coupling: Float[np.ndarray, " pair"]
     smallness: Float[np.ndarray, " pair"]
+    of: Mapping[str, str | float] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def claims(self) -> bool:
@@ -154,7 +160,8 @@ class CouplingEffect(SameContent, Drawn):
 
     @property
     def _at_k(self) -> str:
-        return "" if self.k is None else f" at K = {self.k}"
+        where = f" ({self.coupled})" * bool(self.coupled)
+        return "" if self.k is None else f" at K = {self.k}{where}"
 
     @property
     def verdict(self) -> str:
@@ -198,6 +205,7 @@ class CouplingEffect(SameContent, Drawn):
         )
         table.attrs |= {"of": self.whose, "prompts": self.prompts, "edit": self.edit}
         table.attrs |= {} if self.k is None else {"K": self.k}
+        table.attrs.update(self.of)
         return table
 
     def plot(self, figure: str = "pairs") -> Drawing:
@@ -262,7 +270,13 @@ def coupling_effect(
         scores = score_pairs(coupling, View(k)).corrected
         cost = effect_maps(effect).arrays[edit]
         whose = f"{effect.model_name} over {effect.prompt_text!r}"
-        return correlated(scores[None], cost[None], edit, whose, k, inner=inner, seed=seed)
+        coupled = ", ".join((*coupling.unlike_usual, *coupling.what_short))
+        said = coupling.attributes()
+        kept = ("measured", "final_norm", "precision", "certificate", "key")
+        of = {name: said[name] for name in kept} | {"effect_key": effect.key}
+        return correlated(
+            scores[None], cost[None], edit, whose, k, inner=inner, seed=seed, coupled=coupled, of=of
+        )
     if k is not None:
         raise InputError("k= chooses the coupling of a result, and numbers came: leave it out")
     return correlated(coupling, effect, edit, "", None, inner=inner, seed=seed)
@@ -291,6 +305,8 @@ def correlated(
     *,
     inner: bool,
     seed: int = 0,
+    coupled: str = "",
+    of: Mapping[str, str | float] | None = None,
 ) -> CouplingEffect:
     """`coupling_effect` of numbers, with the name of the model that they are of, and their K.
 
@@ -331,6 +347,8 @@ def correlated(
         edit=edit,
         whose=whose,
         k=k,
+        coupled=coupled,
+        of=of or {},
         block=pairs.row + 1 + left_out,
         other=pairs.column + 1 + left_out,
         coupling=x.mean(0),

@@ -13,6 +13,7 @@ from coupling_core.base.arrays import require_array
 from coupling_core.base.choosing import none_of
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError
+from coupling_core.base.jacobian import ALIKE
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import (
     ROLES,
@@ -31,8 +32,6 @@ from coupling_core.base.units import rounded, told_apart
 
 MIN_PROMPTS = 40
 """Fewer prompts than this overstate coupling: no claim about a model rests on them."""
-ALIKE = 1e-4
-"""Singular values that differ by less than this part are alike: which direction is which is any."""
 MIN_NUMBERS = 5
 """Of fewer numbers the interval of a mean rests on what they are assumed to be drawn from."""
 OF_FEW = (

@@ -21,18 +21,19 @@ class SameContent:
         if type(self) is not type(other):
             return False  # and not asked of the other: a table would make an array of this
         names = [item.name for item in fields(self) if item.compare]  # type: ignore[arg-type]
-        return all(_same(getattr(self, name), getattr(other, name)) for name in names)
+        return all(same(getattr(self, name), getattr(other, name)) for name in names)
 
 
-def _same(ours: Any, theirs: Any) -> bool:
+def same(ours: Any, theirs: Any) -> bool:
+    """Whether two values are the same, arrays and tables by their content, and NaN as NaN."""
     if isinstance(ours, np.ndarray) and isinstance(theirs, np.ndarray):
         return np.array_equal(ours, theirs, equal_nan=ours.dtype.kind in "fc")
     if is_dataclass(ours) and type(ours) is type(theirs) and not isinstance(ours, SameContent):
-        return all(_same(getattr(ours, of.name), getattr(theirs, of.name)) for of in fields(ours))
+        return all(same(getattr(ours, of.name), getattr(theirs, of.name)) for of in fields(ours))
     if hasattr(ours, "equals"):  # a table
         return bool(ours.equals(theirs))
     if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
-        return ours.keys() == theirs.keys() and all(_same(ours[key], theirs[key]) for key in ours)
+        return ours.keys() == theirs.keys() and all(same(ours[key], theirs[key]) for key in ours)
     if isinstance(ours, list | tuple) and isinstance(theirs, list | tuple):
-        return len(ours) == len(theirs) and all(map(_same, ours, theirs))
+        return len(ours) == len(theirs) and all(map(same, ours, theirs))
     return bool(ours == theirs or (ours != ours and theirs != theirs))  # NaN

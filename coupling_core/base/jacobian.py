@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # half a second to import, and only tables need it
 
 LARGEST = 3
 """Singular values that the verdict names."""
+ALIKE = 1e-4
+"""Singular values that differ by less than this part are alike: which direction is which is any."""
 _ALIKE = " Its singular values are all alike: its directions are any."
 _NORMED = {
     "final norm included": " The final norm is in it: where that shrinks the state, J comes near "
@@ -46,6 +48,7 @@ class BlockJacobian(SameContent, Told):
         token: t, 1..n.
         tokens: the texts of all tokens.
         model: what to call the model.
+        precision: what the weights are held in, and what is computed in, in words.
         final_norm: of the last block, whether the model's final norm is in it, in words; "" of
             every other, of which none is.
     """
@@ -68,6 +71,7 @@ class BlockJacobian(SameContent, Told):
     token: int
     tokens: tuple[str, ...]
     model: str
+    precision: str
     final_norm: str
 
     def to_pandas(self) -> "DataFrame":
@@ -87,6 +91,7 @@ class BlockJacobian(SameContent, Told):
             "token": self.token,
             "prompt": ("" if self.tokens[0][:1] != "#" else " ").join(self.tokens),
             "K": len(self.s),
+            "precision": self.precision,
             "certificate": self.certificate.reason or "certified",
         } | ({"final_norm": self.final_norm} if self.final_norm else {})
         return table
@@ -96,7 +101,7 @@ class BlockJacobian(SameContent, Told):
         """Its norm, its largest singular values, and how much of it its triplets hold."""
         largest = ", ".join(map(rounded, self.s[:LARGEST].tolist()))
         held = self._shares.sum()
-        alike = _ALIKE * bool(len(self.s) > 1 and 0 < self.s[0] * (1 - 1e-4) <= self.s[-1])
+        alike = _ALIKE * bool(len(self.s) > 1 and 0 < self.s[0] * (1 - ALIKE) <= self.s[-1])
         failed = "" if self.certificate.certified else f" Not certified: {self.certificate.reason}."
         return (
             "The norm of J, which is without the identity of the residual stream, is "
@@ -116,6 +121,7 @@ class BlockJacobian(SameContent, Told):
         return (
             f"BlockJacobian({self.model}, block {self.block}, token {self.token} of "
             f"{len(self.tokens)} {self.tokens[self.token - 1]!r}, {d} x {d}, K = {k}, "
+            + f"{self.precision}, " * (self.precision not in ("", "float32"))
             + f"{self.final_norm}, " * bool(self.final_norm)
             + f"{told})"
         )

@@ -226,14 +226,14 @@ def _found(name: str, model: Any, seen: Counter[str]) -> Model:
 
 def _module(name: str, module: Any, seen: Counter[str], said: Mapping[str, Any]) -> Model:
     """A module of one's own, with what was done to it where that is told."""
-    from coupling_core.engine.loading import class_name  # torch
+    from coupling_core.engine.loading import own_name  # torch
 
     if unknown := said.keys() - {*_OF_MODULES}:
         raise _none_of(unknown, _OF_MODULES, "that is a module of your own")
     variant, trained = str(said.get("variant", "")), said.get("trained", True)
     if not isinstance(trained, bool):
         raise InputError(f"trained is True or False of a module, and {trained!r} came")
-    title = class_name(module) + f" ({variant})" * bool(variant)
+    title = own_name(module, variant)
     seen[title] += 1
     title += f" {seen[title]}" * (seen[title] > 1)  # modules of one class are numbered
     request = Request("-", model=OWN + title)

@@ -279,7 +279,7 @@ def test_coupling_and_effect_of_two_results():
         scores = cc.score_pairs(depth, cc.View(3)).corrected
         cost = getattr(cc.effect_maps(effects), edit)
         expected = cc.coupling_effect(scores[None], cost[None], edit=edit)
-        assert found.verdict.replace(" at K = 3", "") == expected.verdict
+        assert found.verdict.replace(" at K = 3 (token 4 of 6 ' word4')", "") == expected.verdict
         table = found.to_pandas()
         row = table[(table.block == 2) & (table.other_block == 5)].iloc[0]
         assert row.coupling == pytest.approx((scores[1, 4] + scores[4, 1]) / 2)
@@ -289,12 +289,19 @@ def test_coupling_and_effect_of_two_results():
         assert effects.model_name in repr(found.plot())
     assert cc.coupling_effect(depth, effects).coupling.tolist() != found.coupling.tolist()
     assert repr(found) == (
-        "CouplingEffect(random over 'The cat sat down', replace, K = 3, 15 pairs of blocks 1..6, "
+        "CouplingEffect(random over 'The cat sat down', replace, "
+        "K = 3 (token 4 of 6 ' word4'), 15 pairs of blocks 1..6, "
         "rho 0.26, with distance held fixed 0.02)"
     )
     assert found.to_pandas().attrs["edit"] == "replace"
     assert found.to_pandas().attrs["K"] == 3
-    assert "coupling at K = 3 and the smallness" in found.verdict
+    assert "coupling at K = 3 (token 4 of 6 ' word4') and the smallness" in found.verdict
+    without = replace(depth, request=replace(depth.request, final_norm="exclude"))
+    other = cc.coupling_effect(without, effects, k=3)
+    assert "final norm excluded" in repr(other)
+    told = other.to_pandas().attrs
+    assert told["final_norm"] == "final norm excluded"
+    assert told["measured"] == depth.measured
 
 
 def test_inner_blocks_keep_their_numbers():

@@ -131,3 +131,13 @@ def test_three_numbers_are_not_taken_for_one():
     with pytest.raises(InputError, match=r"such as f'{x[.]corrected:[.]3f}'"):
         f"{scores:.3f}"
     assert f"{scores.mean()}" == repr(scores.mean())
+
+
+def test_three_numbers_with_one_that_is_none_are_equal_to_themselves():
+    def asked():
+        return random_result().scores(k=1, definition="preprint")
+
+    for take in (lambda of: of.mean(), lambda of: of[2, 1]):
+        assert np.isnan(take(asked()).corrected)
+        assert take(asked()) == take(asked()) == pickle.loads(pickle.dumps(take(asked())))
+        assert take(asked()) != take(random_result().scores(k=2))

@@ -238,7 +238,9 @@ def test_what_is_not_stored_is_said_once_with_how_it_would_be(tmp_path, caplog):
     model, store = hooked(), Store(tmp_path / "store")
     measure_many([[1, 2, 3], [4, 5, 6]], model, k=4, store=store)
     (told,) = [one.message for one in caplog.records if "not stored" in one.message]
-    assert told.startswith("the results of LlamaForCausalLM are not stored: code of your own runs")
+    assert told.startswith(
+        "the results of LlamaForCausalLM (with a hook) are not stored: code of your own runs"
+    )
     assert '{"model": module, "variant": "..."}' in told
     assert not store.root.exists()
 

@@ -187,6 +187,15 @@ def test_a_bridge_has_as_many_parameters_as_its_model_has_alone():
     assert table["parameters"].nunique() == 1
 
 
+def test_tables_name_the_model_inside_and_its_hooks():
+    model = bridged()[0]
+    table = cc.measure_many(IDS, [model, tiny.model("llama")], k=4, store=None, progress=False)
+    assert table["model"].unique().tolist() == ["GPT2LMHeadModel", "LlamaForCausalLM"]
+    model.add_hook("blocks.1.hook_out", doubled)
+    table = cc.measure_many(IDS, model, k=4, store=None, progress=False)
+    assert table["model"].unique().tolist() == ["GPT2LMHeadModel (with a hook)"]
+
+
 def test_a_comparison_says_that_a_text_is_other_tokens_to_the_two():
     model, prompts, _ = bridged()
     own = {"model": tiny.model("gpt2"), "tokenizer": tiny.tokenizer()}

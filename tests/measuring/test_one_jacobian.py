@@ -59,8 +59,8 @@ def test_it_has_the_state_at_which_it_was_taken_a_sentence_and_a_table(llama):
     table = found.to_pandas()
     assert table.component.to_list() == [1, 2, 3, 4, 5, 6]
     np.testing.assert_allclose(table.share, found.s**2 / np.linalg.norm(found.J) ** 2, rtol=1e-5)
-    whose = {"model": found.model, "block": 2, "token": 3, "prompt": "".join(found.tokens)}
-    assert table.attrs == whose | {"certificate": "certified", "K": 6}
+    whose = {"model": found.model, "block": 2, "token": 3, "prompt": " ".join(found.tokens)}
+    assert table.attrs == whose | {"certificate": "certified", "K": 6, "precision": "float32"}
     assert f"largest singular values are {found.s[0]:.3f}, " in found.verdict
     assert f"the first 6 hold {round(100 * table.share.sum())}\u00a0%" in found.verdict
 

@@ -194,14 +194,7 @@ class Result(Drawn):
     @property
     def precision(self) -> str:
         """What the weights are held in and what is computed in; "" where nothing says it."""
-        made, quantised = self.provenance, self.request.quantize
-        arithmetic = made.get("dtype", "")
-        weights = (
-            f"quantised to {quantised}" if quantised else f"in {made.get('weights', arithmetic)}"
-        )
-        if weights == f"in {arithmetic}":
-            return str(arithmetic)
-        return f"weights {weights}, arithmetic in {arithmetic}"
+        return precision_words(self.request, self.provenance)
 
     @property
     def ends_in_norm(self) -> bool:
@@ -499,6 +492,16 @@ def require_result(result: object, wanted: type | tuple[type, ...], *kinds: str)
         f"{came} came where one of kind {' or '.join(map(repr, kinds))} is needed: "
         f"measure(..., kind={kinds[0]!r})"
     )
+
+
+def precision_words(request: Request, provenance: Mapping[str, Any]) -> str:
+    """What weights are held in and what is computed in; "" where that was not recorded."""
+    arithmetic = provenance.get("dtype", "")
+    weights = f"in {provenance.get('weights', arithmetic)}"
+    weights = f"quantised to {request.quantize}" if request.quantize else weights
+    if weights == f"in {arithmetic}":
+        return str(arithmetic)
+    return f"weights {weights}, arithmetic in {arithmetic}"
 
 
 NORM_INCLUDED = "final norm included"

@@ -13,7 +13,7 @@ from coupling_core.base.arrays import require_array
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.drawing import DepthFigure, Drawing, FigureName, TokensFigure
-from coupling_core.base.equality import SameContent
+from coupling_core.base.equality import SameContent, same
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import View, resolve_token
@@ -47,6 +47,15 @@ class Means(NamedTuple):
     def __repr__(self) -> str:
         return _by_name(self)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple) and same(tuple(self), tuple(other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
     def __format__(self, form: str) -> str:
         return _in_words(self, form)
 
@@ -70,6 +79,15 @@ class PairScores(NamedTuple):
     def __repr__(self) -> str:
         return _by_name(self)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple) and same(tuple(self), tuple(other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
     def __format__(self, form: str) -> str:
         return _in_words(self, form)
 
@@ -91,6 +109,8 @@ class ScoreMap(SameContent, Drawn):
     _elsewhere: ClassVar[Mapping[str, str]] = {
         "save": "plot().save(path) writes the figure, and to_pandas() is the table",
         "key": "it is .result.key",
+        **dict.fromkeys(("k", "K"), "it is .view.k"),
+        "to_dataframe": "it is to_pandas()",
     }
 
     dims: ClassVar[tuple[str, str]]
@@ -185,8 +205,9 @@ class ScoreMap(SameContent, Drawn):
 
         Returns:
             variables `coupling`, `chance` and `corrected` over `dims`, without a unit; attributes
-            that say what they are of: K, definition, p, role, model, prompt, measured, final_norm,
-            certificate and key, each a number or a text, as NetCDF takes them.
+            that say what they are of: K, definition (and its p), role, model, prompt, measured,
+            final_norm, precision, certificate and key, each a number or a text, as NetCDF takes
+            them.
         """
         import xarray
 

@@ -35,7 +35,7 @@ from coupling_core.engine.loading.loading import (
     require_unwritten,
     within_reach,
 )
-from coupling_core.engine.loading.own import as_loaded, describe, own_code, request_of
+from coupling_core.engine.loading.own import as_loaded, describe, own_code, own_name, request_of
 from coupling_core.engine.loading.pictures import READS, reads_images
 from coupling_core.engine.loading.shortened import (
     reloaded,
@@ -78,6 +78,7 @@ __all__ = [
     "measurable",
     "measured_stack",
     "own_code",
+    "own_name",
     "prepare",
     "reads_images",
     "rehearsal",

@@ -97,6 +97,18 @@ def describe(
     return identity, "" if variant else _told(found.foreign)
 
 
+def own_name(model: Any, variant: str = "") -> str:
+    """What a module of the user's own is called: its class, and in brackets what was done to it.
+
+    Raises:
+        InputError: where what is wrapped round it is refused, as in `unwrapped`.
+    """
+    inside = unwrapped(model)
+    looked_at = isinstance(inside, nn.Module) and not variant
+    foreign = content(inside, tensors=False).foreign if looked_at else ()
+    return _name(inside, variant) + _changed(foreign)
+
+
 def own_code(model: nn.Module) -> str:
     """Where code that no library wrote runs in a model, in words; "" for nowhere."""
     return _told(content(model, tensors=False).foreign)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from coupling_core.base.jacobian import BlockJacobian
 from coupling_core.base.records import resolve_block
 from coupling_core.base.results import DepthResult, Progress
-from coupling_core.base.results.base import named, norm_words
+from coupling_core.base.results.base import named, norm_words, precision_words
 from coupling_core.engine.jacobians.captured_block import Block
 from coupling_core.engine.jacobians.derivative_check import checked_jacobian
 from coupling_core.engine.jacobians.trace import trace_of
@@ -71,6 +71,7 @@ def one_block(asked: Resolved, loaded: LoadedModel, block: int) -> BlockJacobian
         token=traced.token,
         tokens=about["tokens"],
         model=named(str(asked.identity.get("name", request.model)), request.untrained),
+        precision=precision_words(request, about["provenance"]),
         final_norm=norm_words(request, has_norm=traced.kind.final_norm is not None)
         if number == n
         else "",
