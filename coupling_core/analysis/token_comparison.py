@@ -15,7 +15,8 @@ from coupling_core.base.records import View
 from coupling_core.base.results import PositionScores, TokenMeansResult, TokensResult
 from coupling_core.base.units import with_difference
 
-if TYPE_CHECKING:  # half a second to import
+if TYPE_CHECKING:  # half a second each to import, and only tables need them
+    import xarray
     from pandas import DataFrame
 
 Compared = TokensResult | TokenMeansResult
@@ -99,6 +100,25 @@ class TokenComparison(SameContent, TwoMaps):
         )
         table.attrs.update(self.attributes())
         return table
+
+    def to_xarray(self) -> "xarray.Dataset":
+        """The maps of A, of B and of their difference over pairs of tokens.
+
+        Returns:
+            variables `a`, `b` and `difference` over `token` (of the Jacobian, 1..n) and
+            `other_token` (of the basis), and `counted`, the pairs that the means are over. Its
+            `attrs` say which score it is, and whose A and B are.
+        """
+        import xarray
+
+        dims, numbers = self.a_scores.dims, np.arange(1, len(self.difference) + 1)
+        maps = {"a": self.a_values, "b": self.b_values, "difference": self.difference}
+        return xarray.Dataset(
+            {name: (dims, np.array(values)) for name, values in maps.items()}
+            | {"counted": (dims, self.counted)},
+            coords=dict.fromkeys(dims, numbers),
+            attrs=self.attributes(),
+        )
 
     def plot(self, figure: Literal["difference"] = "difference") -> Drawing:
         """The map of A - B, with the tokens' texts on its axes.

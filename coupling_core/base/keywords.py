@@ -9,7 +9,7 @@ from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
 
 _OF_SCORES = ("k", "blocks", "definition", "p", "role")
-_SCORED = "; scores(k=...) of a result chooses these, and has the same method"
+_SCORED = "; scores(k=...), of a result that has some, chooses these and has the same method"
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)

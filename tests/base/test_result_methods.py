@@ -451,6 +451,16 @@ def test_scores_without_their_result_say_why_they_are_not_drawn(depth):
     assert alone.mean() == depth.scores(k=3).mean()
 
 
+def test_a_comparison_between_tokens_has_arrays_too(between):
+    pair, _ = between
+    found = compare(pair, pair, k=3).to_xarray()
+    assert found.difference.dims == ("token", "other_token")
+    scores = pair.scores(k=3)
+    assert float(found.a.sel(token=3, other_token=2)) == scores[3, 2].corrected
+    assert found.attrs["a_model"] == pair.model_name
+    assert not found.counted.values.diagonal().any()
+
+
 def test_what_sets_results_apart_stands_in_their_line():
     usual = random_result()
     other = replace(

@@ -170,6 +170,7 @@ def test_figures_and_results_can_be_taken_home(visit: Visit, tmp_path: Path) -> 
     assert caught.value.suggested_filename == f"{NAMED}_mosaic.csv"
     head, first, *_ = Path(caught.value.path()).read_text().splitlines()
     assert head == (
-        ",block,basis,coupling,chance,corrected,model,prompt,measured,K,definition,p,role,final_norm"
+        ",block,basis,coupling,chance,corrected,model,prompt,measured,K,definition,p,role,final_norm,"
+        "precision"
     )
     assert FRANCE in first

@@ -251,7 +251,8 @@ class ScoreMap(SameContent, Drawn):
         """The line of a repr, by what the pairs are of."""
         seen, mean = self.view, self.mean()
         of = self.result
-        told = [self.whose, *(of.what_short if of else ()), pairs]
+        what = of.what_short if of else ()
+        told = [self.whose, *what, *([] if pairs in what else [pairs])]
         told += [f"K = {seen.k}{seen.unlike_usual}"] if seen else []
         told += [f"mean corrected {rounded(mean.corrected)}, coupling {rounded(mean.coupling)}"]
         return f"{type(self).__name__}({', '.join(filter(None, told))})"
