@@ -539,7 +539,7 @@ def test_a_store_says_where_it_is_and_how_much_it_has(stored: Store, tmp_path: P
     below.mkdir()
     shutil.copy(stored.path(RESULT.key), below)
     shown = Store(stored.root, gallery=below)
-    assert repr(shown) == f"Store({str(stored.root)!r}, 1 results, 1 more that are only read)"
+    assert repr(shown) == f"Store({str(stored.root)!r}, 1 result, 1 more that are only read)"
     assert len(repr(stored.entries()[0])) < 700
     (tmp_path / "file").write_text("")
     assert "0 results" in repr(Store(tmp_path / "file", gallery=tmp_path / "none"))
