@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.analysis.directions import orthonormal
-from coupling_core.analysis.subspaces import chance_angles
+from coupling_core.analysis.subspaces import chance_angles, median_told
 from coupling_core.base.drawing import Drawing, FigureName
 from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
@@ -51,10 +51,9 @@ class Crossing(SameContent, Drawn):
     inside: Float[np.ndarray, "side block k"]
 
     def __repr__(self) -> str:
-        apart, chance = np.nanmedian(self.angles), np.median(self.chance)
         return (
             f"Crossing({both(self.a, self.b)}, {counted(self.a.n_blocks, 'block')}, K = {self.k}, "
-            f"median angle {apart:.1f}, by chance {chance:.1f}, {int(self.new.sum())} of "
+            f"{median_told(self.angles, self.chance)}, {int(self.new.sum())} of "
             f"{self.new.size} directions of B new)"
         )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coupling_core.analysis.subspaces import chance_angles
+from coupling_core.analysis.subspaces import chance_angles, median_told
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.choosing import none_of
 from coupling_core.base.drawing import Drawing
@@ -353,11 +353,10 @@ class BetweenPrompts(SameContent, Told):
 
     def __repr__(self) -> str:
         does = "written" if self.side == "u" else "read"
-        apart, chance = np.nanmedian(self.angles), np.median(self.chance)
         return (
             f"BetweenPrompts({self.whose}, {counted(len(self.blocks), 'block')}: "
-            f"{ranges(self.blocks)}, {self.leading} directions {does}, median angle {apart:.1f}, "
-            f"by chance {chance:.1f})"
+            f"{ranges(self.blocks)}, {self.leading} directions {does}, "
+            f"{median_told(self.angles, self.chance)})"
         )
 
     @property

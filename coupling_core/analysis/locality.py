@@ -53,7 +53,7 @@ class Locality(SameContent, Drawn):
         chosen = resolve_blocks(self.view.blocks, self.result.n_blocks)
         among = f"blocks {ranges(chosen)}" if self.view.blocks else ""
         ends = ends_in_short(self.distance, self.mean)
-        told = (self.result.whose, among, self.view.at_k.removeprefix(" at "), ends)
+        told = (self.result.whose, among, self.view.k_told, ends)
         return f"Locality({', '.join(filter(None, told))})"
 
     @property

@@ -57,3 +57,8 @@ def stored_angles(
     at = max(int(np.searchsorted(result.angle_k, view.k, side="right")) - 1, 0)
     k = int(result.angle_k[at])
     return k, result.angles[:, at, row, column, :k]
+
+
+def median_told(angles: Float[np.ndarray, "*any k"], chance: Float[np.ndarray, " k"]) -> str:
+    """The median angle, in degrees, beside that of independent subspaces, for a repr."""
+    return f"median angle {np.nanmedian(angles):.1f}, by chance {np.median(chance):.1f}"

@@ -54,7 +54,7 @@ class ByDistance(SameContent, Drawn):
     above_chance: bool = True
 
     def __repr__(self) -> str:
-        at = self.scores.view.at_k.removeprefix(" at ") if self.scores.view else ""
+        at = self.scores.view.k_told if self.scores.view else ""
         told = (self.whose, at, ends_in_short(self.distance, self.mean))
         return f"ByDistance({', '.join(filter(None, told))})"
 

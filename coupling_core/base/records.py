@@ -393,9 +393,14 @@ class View(AnyView):
         return {"K": self.k, "definition": self.definition, "role": self.role, **p}
 
     @property
+    def k_told(self) -> str:
+        """Its K, and what else is not as usual."""
+        return f"K = {self.k}{self.unlike_usual}"
+
+    @property
     def at_k(self) -> str:
-        """Its K as a phrase that follows what is meant, and what else is not as usual."""
-        return f" at K = {self.k}{self.unlike_usual}"
+        """The same as a phrase that follows what is meant."""
+        return f" at {self.k_told}"
 
     @property
     def unlike_usual(self) -> str:

@@ -31,7 +31,32 @@ Some = str | range | list[int] | np.ndarray
 MEASURES = ("coupling", "chance", "corrected")
 
 
-class Means(NamedTuple):
+class _Three(NamedTuple):
+    corrected: float
+    coupling: float
+    chance: float
+
+    def __repr__(self) -> str:
+        told = (f"{name}={rounded(value, 4)}" for name, value in self._asdict().items())
+        return f"{type(self).__name__}({', '.join(told)})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple) and same(tuple(self), tuple(other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __format__(self, form: str) -> str:
+        return _in_words(self, form)
+
+    def __float__(self) -> NoReturn:
+        raise InputError(_three(self))
+
+
+class Means(_Three):
     """Means of scores without any Jacobian against itself; NaN where no pair is left.
 
     Args:
@@ -40,30 +65,10 @@ class Means(NamedTuple):
         chance: of its chance floor, over the same pairs.
     """
 
-    corrected: float
-    coupling: float
-    chance: float
-
-    def __repr__(self) -> str:
-        return _by_name(self)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, tuple) and same(tuple(self), tuple(other))
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __format__(self, form: str) -> str:
-        return _in_words(self, form)
-
-    def __float__(self) -> NoReturn:
-        raise InputError(_three(self))
+    __slots__ = ()
 
 
-class PairScores(NamedTuple):
+class PairScores(_Three):
     """The scores of one pair, of blocks or of tokens; NaN where it has none.
 
     Args:
@@ -72,27 +77,7 @@ class PairScores(NamedTuple):
         chance: its chance floor.
     """
 
-    corrected: float
-    coupling: float
-    chance: float
-
-    def __repr__(self) -> str:
-        return _by_name(self)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, tuple) and same(tuple(self), tuple(other))
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __format__(self, form: str) -> str:
-        return _in_words(self, form)
-
-    def __float__(self) -> NoReturn:
-        raise InputError(_three(self))
+    __slots__ = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -253,7 +238,7 @@ class ScoreMap(SameContent, Drawn):
         of = self.result
         what = of.what_short if of else ()
         told = [self.whose, *what, *([] if pairs in what else [pairs])]
-        told += [f"K = {seen.k}{seen.unlike_usual}"] if seen else []
+        told += [seen.k_told] if seen else []
         told += [f"mean corrected {rounded(mean.corrected)}, coupling {rounded(mean.coupling)}"]
         return f"{type(self).__name__}({', '.join(filter(None, told))})"
 
@@ -618,11 +603,6 @@ def _three(of: object) -> str:
         f"{a_or_an(type(of).__name__)} is three numbers and not one: take its .corrected, "
         ".coupling or .chance"
     )
-
-
-def _by_name(numbers: Means | PairScores) -> str:
-    told = ", ".join(f"{name}={rounded(value, 4)}" for name, value in numbers._asdict().items())
-    return f"{type(numbers).__name__}({told})"
 
 
 def _instead_of_slice(asked: slice, known: tuple[int, ...]) -> str:
