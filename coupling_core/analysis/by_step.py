@@ -10,7 +10,7 @@ Locality is one number for how much of the coupling is between neighbours:
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, astuple, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,13 +21,15 @@ from coupling_core.analysis.locality import locality
 from coupling_core.analysis.scores import means, score_pairs
 from coupling_core.analysis.spectra import spectrum_numbers
 from coupling_core.base.drawing import Drawing
-from coupling_core.base.equality import SameContent
+from coupling_core.base.equality import SameContent, hash_of, same
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import Request, View, require_view, viewed
 from coupling_core.base.results import DepthResult, SpectrumResult, TrajectoryResult
-from coupling_core.base.showing import Drawn
+from coupling_core.base.results.base import certified_words
+from coupling_core.base.showing import Drawn, in_a_line
+from coupling_core.base.units import rounded
 from coupling_core.sources.suites import Suite
 
 if TYPE_CHECKING:  # half a second to import
@@ -128,7 +130,7 @@ class Course(SameContent, Drawn):
         Returns:
             a row a step, the fields of `StepNumbers` as columns, those of the spectra only where
             they were asked for. What is not measured is NaN. Its `attrs` say suite, prompt, at
-            which token, K, definition (and its p), role and final norm.
+            which token, K, definition (and its p), role, final norm, precision and certificate.
 
         Raises:
             InputError: where K or a block is not in the results.
@@ -144,7 +146,10 @@ class Course(SameContent, Drawn):
         table.attrs.update(seen.attributes())
         one = next(iter(self.depth.values()), None)
         told = {} if one is None else one.attributes()
-        table.attrs |= {name: told[name] for name in ("measured", "final_norm") if name in told}
+        said = ("measured", "final_norm", "precision")
+        table.attrs |= {name: told[name] for name in said if name in told}
+        svds = [svd for result in self.depth.values() for svd in result.svds]
+        table.attrs |= {"certificate": certified_words(svds)} if svds else {}
         return table
 
     def plot(
@@ -184,7 +189,7 @@ class Course(SameContent, Drawn):
         return f"Course({self.suite.name}, {prompt}, {at}steps {span}{done})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class StepNumbers:
     """The numbers of one step; NaN is not measured, or undefined.
 
@@ -216,6 +221,17 @@ class StepNumbers:
     departure: float = np.nan
     u_dot_v: float = np.nan
     effective_rank: float = np.nan
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StepNumbers) and same(astuple(self), astuple(other))
+
+    def __hash__(self) -> int:
+        return hash_of(astuple(self))
+
+    def __repr__(self) -> str:
+        known = (item for item in asdict(self).items() if item[0] != "step" and item[1] == item[1])
+        told = (f"{name}={rounded(value, 4)}" for name, value in known)
+        return in_a_line(self, f"step={self.step}", *told)
 
 
 Runs = Mapping[str, Sequence[StepNumbers]]

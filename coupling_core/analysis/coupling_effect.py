@@ -30,7 +30,7 @@ from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Result, WhatIfResult
 from coupling_core.base.results.base import require_result
-from coupling_core.base.showing import Drawn
+from coupling_core.base.showing import Drawn, in_a_line
 from coupling_core.base.units import rounded
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
@@ -229,7 +229,7 @@ class CouplingEffect(SameContent, Drawn):
             f"{self.pairs} pairs of blocks {first}..{last}",
         ]
         told += [f"rho {self.raw.told}", f"with distance held fixed {self.partial.told}"]
-        return f"CouplingEffect({', '.join(filter(None, told))})"
+        return in_a_line(self, *told)
 
 
 @known_keywords

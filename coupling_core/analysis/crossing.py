@@ -130,6 +130,8 @@ class Crossing(SameContent, Drawn):
         chance = float(np.median(self.chance))
         if not np.isfinite(by_block).any():
             return f"No block of both has {self.k} directions."
+        if self.a == self.b:
+            return f"A and B are one result: the leading {self.k} directions are the same."
         most, least = int(np.nanargmax(by_block)) + 1, int(np.nanargmin(by_block)) + 1
         return (
             f"The leading {self.k} directions of a block of B stand at "
@@ -250,8 +252,6 @@ def cross(a: DirectionsResult, b: DirectionsResult, k: int | None = None) -> Cro
         InputError: where widths, depths, tokens or the final norm differ, or 2 K directions are not
             kept.
     """
-    for each in (a, b):
-        require_result(each, DirectionsResult, "directions")
     require_alike(a, b)
     most = min(a.count, b.count)
     leading = max(1, most // 2) if k is None else k
@@ -279,8 +279,11 @@ def require_alike(a: DirectionsResult, b: DirectionsResult) -> None:
     """Refuse directions that cannot be held against one another.
 
     Raises:
-        InputError: where widths, depths, tokens or the final norm differ.
+        InputError: on what is no result of directions, and where widths, depths, tokens or the
+            final norm differ.
     """
+    for each in (a, b):
+        require_result(each, DirectionsResult, "directions")
     for what, one, other in (
         ("widths", a.width, b.width),
         ("numbers of blocks", a.n_blocks, b.n_blocks),

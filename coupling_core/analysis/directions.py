@@ -25,8 +25,8 @@ from coupling_core.base.records import (
 from coupling_core.base.results import DirectionsResult, Result
 from coupling_core.base.results.base import require_result, short_prompt
 from coupling_core.base.results.directions import SIDES
-from coupling_core.base.showing import Drawn, Told, in_short
-from coupling_core.base.units import counted, ranges, ranges_spoken
+from coupling_core.base.showing import Drawn, Told, in_a_line, in_short
+from coupling_core.base.units import counted, ranges, ranges_spoken, rounded
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -227,6 +227,16 @@ class Shared(InCommon, Drawn):
     result: DirectionsResult = field(repr=False, compare=False)
     blocks: tuple[int, ...]
     side: str
+
+    def __repr__(self) -> str:
+        return in_a_line(
+            self,
+            self.result.whose,
+            f"blocks {ranges(self.blocks)} {'write' if self.side == 'u' else 'read'}",
+            f"{self.count} of {len(self.share)} directions shared beyond chance",
+            f"shares {rounded(self.share[0])} to {rounded(self.share[-1])}",
+            f"by chance below {rounded(self.chance)}",
+        )
 
     @property
     def verdict(self) -> str:

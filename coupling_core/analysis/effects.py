@@ -16,7 +16,8 @@ from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import EffectView, require_view, resolve_token
 from coupling_core.base.results import WhatIfResult
 from coupling_core.base.results.base import require_result
-from coupling_core.base.showing import Drawn, in_short
+from coupling_core.base.showing import Drawn, in_a_line
+from coupling_core.base.units import counted, ranges
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
@@ -48,7 +49,16 @@ class EffectMaps(SameContent, Drawn):
     view: EffectView = field(repr=False)
     number: Number
 
-    __repr__ = in_short
+    def __repr__(self) -> str:
+        ends = ""
+        if np.isfinite(self.skip).any():
+            at = (int(np.nanargmin(self.skip)), int(np.nanargmax(self.skip)))
+            least, most = (f"{self.skip[i]:.3g} (block {i + 1})" for i in at)
+            ends = f"{self.number} where a block is skipped {least} to {most}"
+        blocks = counted(len(self.skip), "block")
+        over = (positions(self.result, self.view) + 1).tolist()
+        tokens = f"tokens {ranges(over)}" if self.view.tokens else ""
+        return in_a_line(self, self.result.whose, blocks, tokens, ends)
 
     @property
     def arrays(self) -> Mapping[str, Float[np.ndarray, "*any"]]:

@@ -18,7 +18,7 @@ from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Role, View, resolve_blocks, viewed
 from coupling_core.base.results import DepthResult
 from coupling_core.base.results.base import require_result
-from coupling_core.base.showing import Drawn, arrays_of, ends_in_short, ends_told
+from coupling_core.base.showing import Drawn, arrays_of, ends_in_short, ends_told, in_a_line
 from coupling_core.base.units import ranges
 
 if TYPE_CHECKING:  # half a second to import
@@ -53,8 +53,7 @@ class Locality(SameContent, Drawn):
         chosen = resolve_blocks(self.view.blocks, self.result.n_blocks)
         among = f"blocks {ranges(chosen)}" if self.view.blocks else ""
         ends = ends_in_short(self.distance, self.mean)
-        told = (self.result.whose, among, self.view.k_told, ends)
-        return f"Locality({', '.join(filter(None, told))})"
+        return in_a_line(self, self.result.whose, among, self.view.k_told, ends)
 
     @property
     def verdict(self) -> str:

@@ -10,7 +10,8 @@ from coupling_core.base.equality import SameContent
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.results import SpectrumResult
 from coupling_core.base.results.base import require_result
-from coupling_core.base.showing import in_short
+from coupling_core.base.showing import in_a_line
+from coupling_core.base.units import counted, rounded
 
 
 @known_keywords
@@ -71,7 +72,20 @@ class SpectrumNumbers(SameContent):
     participation: Float[np.ndarray, " block"]
     effective_rank: Float[np.ndarray, " block"]
 
-    __repr__ = in_short
+    def __repr__(self) -> str:
+        n = len(self.departure)
+        known = int(np.isfinite(self.departure).sum())
+        if not known:
+            return in_a_line(self, counted(n, "block"), "none measured")
+        of = (rounded(np.nanmedian(values), 2) for values in (self.departure, self.u_dot_v))
+        departure, cosine = of
+        return in_a_line(
+            self,
+            counted(n, "block"),
+            f"{known} measured" * (known < n),
+            f"in the median departure {departure}, u . v {cosine}",
+            f"largest radius {rounded(np.nanmax(self.radius))}",
+        )
 
 
 @known_keywords

@@ -23,7 +23,7 @@ from coupling_core.base.results import (
     TokensResult,
 )
 from coupling_core.base.results.base import require_result
-from coupling_core.base.showing import Drawn, arrays_of, ends_in_short, ends_told
+from coupling_core.base.showing import Drawn, arrays_of, ends_in_short, ends_told, in_a_line
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -36,34 +36,33 @@ class ByDistance(SameContent, Drawn):
     Args:
         distance: 0 (where two blocks differ) up to the longest that has a score.
         mean: of the scores at that distance.
-        deviation: their standard deviation; 0 where there is one.
+        spread: their standard deviation; 0 where there is one.
         low: the smallest of them.
         high: the largest.
-        count: how many there are.
+        pairs: how many there are.
         scores: of which they are gathered.
         above_chance: whether they are the chance-corrected ones.
     """
 
     distance: Int[np.ndarray, " distance"]
     mean: Float[np.ndarray, " distance"]
-    deviation: Float[np.ndarray, " distance"]
+    spread: Float[np.ndarray, " distance"]
     low: Float[np.ndarray, " distance"]
     high: Float[np.ndarray, " distance"]
-    count: Int[np.ndarray, " distance"]
+    pairs: Int[np.ndarray, " distance"]
     scores: PositionScores = field(repr=False, compare=False)
     above_chance: bool = True
 
     def __repr__(self) -> str:
         at = self.scores.view.k_told if self.scores.view else ""
-        told = (self.whose, at, ends_in_short(self.distance, self.mean))
-        return f"ByDistance({', '.join(filter(None, told))})"
+        return in_a_line(self, self.whose, at, ends_in_short(self.distance, self.mean))
 
     @property
     def verdict(self) -> str:
         """The means at the shortest and the longest distance."""
         at = self.scores.view.at_k if self.scores.view else ""
         of = f" {'chance-corrected score' if self.above_chance else 'of c'}{at}"
-        return ends_told(self.distance, self.mean, self.count, "|t - t'|", of)
+        return ends_told(self.distance, self.mean, self.pairs, "|t - t'|", of)
 
     @property
     def whose(self) -> str:
@@ -74,9 +73,9 @@ class ByDistance(SameContent, Drawn):
         """A row a distance.
 
         Returns:
-            columns distance (|t - t'|), mean, deviation (standard), low (the smallest) and high
-            (the largest) of the scores at that distance, all without a unit, and count (how many
-            there are). Its `attrs` say of what.
+            columns distance (|t - t'|), mean, spread (the standard deviation), low (the smallest)
+            and high (the largest) of the scores at that distance, all without a unit, and pairs
+            (how many there are). Its `attrs` say of what.
         """
         from pandas import DataFrame
 
@@ -236,11 +235,11 @@ def by_distance(found: PositionScores, *, above_chance: bool = True) -> ByDistan
     distance = np.abs(number[:, None] - number)
     present = np.unique(distance[counted])
     groups = [values[counted & (distance == d)] for d in present]
-    mean, deviation, low, high = (
+    mean, spread, low, high = (
         np.array([of(group) for group in groups], float) for of in (np.mean, np.std, np.min, np.max)
     )
-    count = np.array([group.size for group in groups], int)
-    return ByDistance(present, mean, deviation, low, high, count, found, above_chance)
+    pairs = np.array([group.size for group in groups], int)
+    return ByDistance(present, mean, spread, low, high, pairs, found, above_chance)
 
 
 def _require_no_blocks(view: View) -> None:

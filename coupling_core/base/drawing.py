@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from coupling_core.base.choosing import nearest, none_of
 from coupling_core.base.errors import InputError
+from coupling_core.base.keywords import known_keywords
 from coupling_core.base.writing import write_whole, writing
 
 if TYPE_CHECKING:  # plotly is slow to import, and whoever draws has done so
@@ -75,8 +76,11 @@ class Drawing:
         self.figure = figure
         self._render = render
 
+    @known_keywords
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the figure as its ending says: .html stands alone and can be moved with the mouse.
+
+        Its size is that of the figure: `drawing.figure.update_layout(width=600)` changes it.
 
         Args:
             path: where to; a file of that name is replaced.

@@ -1,6 +1,6 @@
 """Records that are equal where their content is, arrays included."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -22,6 +22,11 @@ class SameContent:
             return False  # and not asked of the other: a table would make an array of this
         names = [item.name for item in fields(self) if item.compare]  # type: ignore[arg-type]
         return all(same(getattr(self, name), getattr(other, name)) for name in names)
+
+
+def hash_of(values: Iterable[float]) -> int:
+    """The hash of numbers that are equal as `same` has it: of any NaN it is the same."""
+    return hash(tuple(None if value != value else value for value in values))
 
 
 def same(ours: Any, theirs: Any) -> bool:

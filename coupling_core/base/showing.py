@@ -7,8 +7,11 @@ from dataclasses import fields
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from coupling_core.base.choosing import nearest
 from coupling_core.base.drawing import Drawing
+from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.read_only import ReadOnlyArrays
 from coupling_core.base.units import a_or_an, counted, rounded
@@ -52,6 +55,26 @@ class Told(ReadOnlyArrays, ABC):
     def to_pandas(self) -> "DataFrame":
         """Its numbers as a table."""
 
+    __array_ufunc__ = None  # an array that is compared with it leaves the answer to it
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Refuse to be made one array of numbers, which NumPy would make an object of.
+
+        Raises:
+            InputError: of any dtype but `object`; it says where its numbers are.
+        """
+        if dtype is None or np.dtype(dtype) != np.dtype(object):
+            raise InputError(self._no_array)
+        whole = np.empty((), object)
+        whole[()] = self
+        return whole
+
+    @property
+    def _no_array(self) -> str:
+        return f"{a_or_an(type(self).__name__)} is no array: {self._arrays}"
+
+    _arrays: ClassVar[str] = "to_pandas() is the table of its numbers, and its arrays have names"
+    """Where its arrays are, as somebody is told who takes it for one."""
     _elsewhere: ClassVar[Mapping[str, str]] = {}
     """Where people find what they ask for here, by its name."""
 
@@ -101,6 +124,11 @@ def arrays_of(record: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if hasattr(value, "shape")}
 
 
+def in_a_line(record: Any, *told: str) -> str:
+    """What a record comes to in one line, for its `__repr__`: its name, and what is said of it."""
+    return f"{type(record).__name__}({', '.join(filter(None, told))})"
+
+
 def in_short(record: Any) -> str:
     """A dataclass in one line, for its `__repr__`: of long arrays and tables, the shape alone.
 
@@ -108,8 +136,7 @@ def in_short(record: Any) -> str:
     """
     shown = [item.name for item in fields(record) if item.repr]
     whose = getattr(record, "whose", "") or getattr(getattr(record, "result", None), "whose", "")
-    told = (f"{name}: {_short(getattr(record, name))}" for name in shown)
-    return f"{type(record).__name__}({', '.join((*filter(None, [whose]), *told))})"
+    return in_a_line(record, whose, *(f"{of}: {_short(getattr(record, of))}" for of in shown))
 
 
 def _short(value: Any) -> str:

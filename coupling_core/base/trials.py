@@ -12,8 +12,8 @@ from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.results.directions import DirectionsResult
-from coupling_core.base.showing import Drawn, Told, in_short
-from coupling_core.base.units import percent, ranges
+from coupling_core.base.showing import Drawn, Told, in_a_line
+from coupling_core.base.units import counted, percent, ranges
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -110,7 +110,15 @@ class Steering(SameContent, Drawn):
     fall: Float[np.ndarray, "m size top"] = field(repr=False)
     result: DirectionsResult = field(repr=False, compare=False)
 
-    __repr__ = in_short
+    def __repr__(self) -> str:
+        directions = counted(len(self.names), "direction")
+        return in_a_line(
+            self,
+            self.result.whose,
+            f"{directions} at {counted(len(self.sizes), 'size')} at {self.where}",
+            f"up to {self.divergence.max():.3g} ({UNITS[self.measured_of]})",
+            f"random ones up to {self.by_chance.max():.3g}",
+        )
 
     @property
     def where(self) -> str:
@@ -204,7 +212,14 @@ class Ablation(SameContent, Told):
     part: float
     result: DirectionsResult = field(repr=False, compare=False)
 
-    __repr__ = in_short
+    def __repr__(self) -> str:
+        return in_a_line(
+            self,
+            self.result.whose,
+            f"{counted(self.k, 'direction')} out of {self._where}",
+            f"{self.divergence:.3g} ({UNITS[self.measured_of]})",
+            f"by random frames {np.median(self.by_chance):.3g} in the median",
+        )
 
     @property
     def _where(self) -> str:
@@ -279,7 +294,10 @@ class Readings(SameContent, Told):
     away: tuple[tuple[str, ...], ...]
     result: DirectionsResult = field(repr=False, compare=False)
 
-    __repr__ = in_short
+    def __repr__(self) -> str:
+        many = f"{int(self.beyond_chance.sum())} of {counted(len(self.peakedness), 'readout')}"
+        what = f"{many} ({self.readout}) beyond chance"
+        return in_a_line(self, self.result.whose, what)
 
     @property
     def beyond_chance(self) -> Bool[np.ndarray, " m"]:

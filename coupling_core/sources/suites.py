@@ -18,7 +18,8 @@ from coupling_core.base.choosing import unknown
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Request
-from coupling_core.base.showing import in_short
+from coupling_core.base.showing import in_a_line
+from coupling_core.base.units import counted
 from coupling_core.sources import hub
 
 EARLY_STEPS = (0, *(2**i for i in range(10)))
@@ -88,7 +89,10 @@ class Suite:
     checkpoint_bytes: int = 0
     is_watched: bool = False
 
-    __repr__ = in_short
+    def __repr__(self) -> str:
+        first, last = self.steps[0], self.steps[-1]
+        steps = f"{counted(len(self.steps), 'step')} from {first} to {last}"
+        return in_a_line(self, repr(self.name), self.title, steps)
 
     @property
     def is_own(self) -> bool:

@@ -73,14 +73,14 @@ class Entry:
     used: float
     problem: str = ""
     request: Request | None = None
-    identity: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    identity: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
     tokens: tuple[str, ...] = field(default=(), repr=False)
     token: int = 0
     n_blocks: int = 0
     k_max: int = 0
     k_view: int = 0
     certified: bool = False
-    provenance: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    provenance: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
     @property
     def outdated(self) -> str:

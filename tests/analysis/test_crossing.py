@@ -23,7 +23,9 @@ def test_a_model_against_itself_is_not_turned():
     np.testing.assert_allclose(found.inside, 1, atol=1e-3)
     assert not found.new.any()
     assert found.new_directions().empty
-    assert "0 lie less than half" in found.verdict
+    assert found.verdict == f"A and B are one result: the leading {K // 2} directions are the same."
+    again = cross(A, replace(A, key="another"))
+    assert "0 lie less than half" in again.verdict
 
 
 @pytest.mark.parametrize("degrees", [5.0, 30.0, 80.0])

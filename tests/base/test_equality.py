@@ -119,14 +119,19 @@ def test_an_array_is_no_scores():
 
 def test_three_numbers_are_not_taken_for_one():
     scores = random_result().scores(k=3)
-    for take in (float, "{:.3f}".format):
+    for take in (
+        *(float, "{:.3f}".format, lambda of: of + of, lambda of: 1 - of, lambda of: of / 2),
+        *(lambda of: of > of, lambda of: max(of, of), abs, round, lambda of: sum([of, of])),
+    ):
         for three in (scores.mean(), scores[1, 2]):
             with pytest.raises(
                 InputError, match=r"three numbers and not one: take its [.]corrected"
             ):
                 take(three)
+    corrected, coupling, chance = scores.mean()
+    assert scores.mean() == (corrected, coupling, chance)
     for take in (np.mean, np.nanmean, np.asarray):
-        with pytest.raises(InputError, match="has three arrays: take its"):
+        with pytest.raises(InputError, match="it has three: take its"):
             take(scores)
     with pytest.raises(InputError, match=r"such as f'{x[.]corrected:[.]3f}'"):
         f"{scores:.3f}"

@@ -341,6 +341,8 @@ def test_the_figure_is_the_page_s(depth, between, tmp_path):
         assert saved.read_bytes().startswith(b"<!doctype html>")
         with pytest.raises(InputError, match="a figure is written as"):
             drawn.save(tmp_path / "map.docx")
+        with pytest.raises(InputError, match="save has no argument 'width': it has path"):
+            drawn.save(tmp_path / "map.html", width=800)
     raw = depth.scores(k=3, blocks="2-4").plot(corrected=False).figure
     off, found = ~np.eye(3, dtype=bool), depth.scores(k=3, blocks="2-4").coupling
     np.testing.assert_allclose(raw.data[0].z[off], found[off], rtol=1e-6)
@@ -469,7 +471,7 @@ def test_what_sets_results_apart_stands_in_their_line():
         provenance=usual.provenance | {"weights": "bfloat16", "dtype": "float32"},
     )
     had = "random, weights in bfloat16, arithmetic in float32, final norm excluded, "
-    assert repr(other).startswith(f"DepthResult({had}5 blocks, ")
+    assert repr(other).startswith(f"DepthResult({had}'The cat sat down', 5 blocks, ")
     assert other.to_pandas().attrs["precision"] == "weights in bfloat16, arithmetic in float32"
     assert f"{had}'The cat sat down', token 4" in repr(other.scores(k=3))
     assert f"Locality({had}'The cat" in repr(locality(other, k=3))
@@ -511,15 +513,18 @@ def test_every_axis_of_arrays_is_had_by_its_number():
 
 
 def test_a_repr_is_one_line(depth, between):
-    assert repr(depth) == "DepthResult(random, 5 blocks, token 4 of 4 ' down', K <= 8, certified)"
+    told = "random, 'The cat sat down', 5 blocks, token 4 of 4 ' down', K <= 8, certified"
+    assert repr(depth) == f"DepthResult({told})"
     pair, means = between
-    shown = "LlamaForCausalLM, 4 blocks, self, {}, 5 tokens, K <= 16, certified)"
+    shown = "{whose}, 4 blocks, self, {}, 5 tokens, K <= 16, certified)"
     n = pair.n_blocks
-    shown = shown.replace("4 blocks", f"{n} blocks")
+    shown = shown.replace("{whose}, 4 blocks", f"{pair.whose}, {n} blocks")
     shown = shown.replace("K <= 16", f"K <= {pair.k_max} ({pair.default_k} by default)")
     assert repr(pair) == "TokensResult(" + shown.format("blocks 1 and 1")
     assert repr(means) == "TokenMeansResult(" + shown.format("all pairs of blocks")
-    assert repr(trajectory_result()) == "TrajectoryResult(random, 12 blocks, 6 tokens)"
+    assert repr(trajectory_result()) == (
+        "TrajectoryResult(random, 'The cat sat down', 12 blocks, 6 tokens)"
+    )
     partial = replace(depth, jacobian_norm=np.full(5, np.nan))
     assert "not complete" in repr(partial)
     for scores in (depth.scores(k=3), pair.scores(k=3)):

@@ -1,9 +1,11 @@
 """Whatever is public prints as a line or two, and not as pages of numbers."""
 
+import pickle
 from dataclasses import dataclass
 
 import by_hand
 import numpy as np
+import pandas as pd
 import pytest
 import tiny
 from cases import (
@@ -15,6 +17,7 @@ from cases import (
 )
 
 import coupling_core as cc
+from coupling_core.base.errors import InputError
 from coupling_core.base.showing import in_short
 from coupling_core.base.trials import Ablation, Readings, Steering
 
@@ -31,16 +34,19 @@ def wrapped():
     [
         (
             lambda: cc.effect_maps(what_if_result()),
-            "EffectMaps(random, 'The cat sat down', skip: array of 5",
+            "EffectMaps(random, 'The cat sat down', 5 blocks, divergence where a block is skipped ",
         ),
         (
             lambda: cc.project_paths(trajectory_result()),
             "ProjectedPaths(random, 'The cat sat down', 13 states of 5 tokens, fitted on x^12, ",
         ),
-        (lambda: cc.spectrum_numbers(spectrum_result()), "SpectrumNumbers(radius: array of 5, "),
+        (
+            lambda: cc.spectrum_numbers(spectrum_result()),
+            "SpectrumNumbers(5 blocks, in the median ",
+        ),
         (
             lambda: cc.shared_of(directions_result(), cc.DirectionsView()),
-            "Shared(random, 'The cat sat down', directions: ",
+            "Shared(random, 'The cat sat down', blocks 1-4 write, ",
         ),
         (
             lambda: cc.between_prompts(
@@ -57,7 +63,7 @@ def wrapped():
             lambda: cc.locality(random_result(), cc.View(k=3)),
             "Locality(random, 'The cat sat down', K = 3, 4 distances, mean ",
         ),
-        (lambda: cc.find_suite("pythia-70m"), "Suite(name: 'pythia-70m', "),
+        (lambda: cc.find_suite("pythia-70m"), "Suite('pythia-70m', Pythia 70M, "),
         (wrapped, "Wrapped(GPT, 3 blocks, final norm: LayerNorm)"),
         (lambda: cc.read(tiny.model("llama"), (3, 1, 4)), "Reader(LlamaForCausalLM, "),
         (
@@ -65,14 +71,15 @@ def wrapped():
                 *(2, "u", (5,), ("u_1",), (0.1,), "tokens", NONE, NONE, (), (), TOP, TOP),
                 result=directions_result(),
             ),
-            "Steering(random, 'The cat sat down', block: 2, side: 'u', tokens: (5,), ",
+            "Steering(random, 'The cat sat down', 1 direction at 1 size at the output of block 2 ",
         ),
         (
             lambda: Ablation(
                 *(tuple(range(1, 81)), 5, 4, 64, "tokens", 1 / 3, NONE[0], 0.5),
                 result=directions_result(),
             ),
-            "Ablation(random, 'The cat sat down', blocks: 80 of them, token: 5, k: 4, ",
+            "Ablation(random, 'The cat sat down', 4 directions out of each of blocks 1-80 at "
+            "token 5, 0.333 (KL, nats), by random frames 0 in the median)",
         ),
     ],
 )
@@ -84,7 +91,28 @@ def test_it_is_told_in_short(make, begins):
 
 
 def test_readings_are_told_in_short():
-    assert Readings.__repr__ is in_short
+    found = Readings("writes", np.array([1.0, 3.0]), 2.0, ((), ()), ((), ()), directions_result())
+    told = "Readings(random, 'The cat sat down', 1 of 2 readouts (writes) beyond chance)"
+    assert repr(found) == told
+
+
+def test_a_result_is_no_array_of_numbers():
+    depth = random_result()
+    for found, where in ((depth, "to_pandas"), (depth.scores(k=3), "it has three")):
+        for taken in (np.asarray, np.mean, pd.isna):
+            with pytest.raises(InputError, match=f"is no array: {where}"):
+                taken(found)
+        assert np.array([found, found], object).tolist() == [found, found]
+    assert (np.zeros(3) == depth) is False
+
+
+def test_the_numbers_of_a_step_are_told_rounded_and_kept_by():
+    nothing = [float("nan")] * 7
+    one, other = (cc.StepNumbers(4, 1 / 3, *nothing) for _ in range(2))
+    assert one == other == pickle.loads(pickle.dumps(one))
+    assert len({one, pickle.loads(pickle.dumps(one))}) == 1
+    assert one != cc.StepNumbers(4, 1 / 4, *nothing)
+    assert repr(one) == "StepNumbers(step=4, loss=0.3333)"
 
 
 def test_what_is_short_is_told_as_it_is():

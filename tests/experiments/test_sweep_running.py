@@ -187,7 +187,9 @@ def test_the_status_counts_what_is_stored_of_each_model(plan, store, tmp_path):
     items = [item for item in asked.items() if item.weights == 1][:3]
     for item in items:
         measure(item.request, store, device="cpu")
-    table = status(asked, store).to_pandas()
+    known = status(asked, store)
+    table = known.to_pandas()
+    assert table.attrs == {"sweep": known.id, "last_run": known.last_run}
     assert table.model.tolist() == [weights.title for weights in asked.weights]
     assert (table.stored.tolist(), table.total.tolist()) == ([0, 3], [4, 4])
     assert table.problem.tolist() == ["", ""]

@@ -194,8 +194,8 @@ def test_the_curve_by_distance_has_its_spread(itself):
     np.testing.assert_array_equal(mean.x, found.distance)
     band = trace(figure, "one standard deviation")
     low, high = np.split(band.y, 2)
-    np.testing.assert_allclose(low, found.mean - found.deviation)
-    np.testing.assert_allclose(high[::-1], found.mean + found.deviation)
+    np.testing.assert_allclose(low, found.mean - found.spread)
+    np.testing.assert_allclose(high[::-1], found.mean + found.spread)
     np.testing.assert_allclose(trace(figure, "lowest and highest").y, found.low)
 
 

@@ -323,10 +323,10 @@ def test_scores_by_distance(pairs, model):
     found = score_positions(pairs["self"], View(k=K))
     by = by_distance(found)
     assert list(by.distance) == list(range(N))
-    assert list(by.count) == [N, *(2 * (N - d) for d in range(1, N))]
+    assert list(by.pairs) == [N, *(2 * (N - d) for d in range(1, N))]
     two = [found.corrected[i, j] for i in range(N) for j in range(N) if abs(i - j) == 2]
     assert by.mean[2] == pytest.approx(np.mean(two))
-    assert by.deviation[2] == pytest.approx(np.std(two))
+    assert by.spread[2] == pytest.approx(np.std(two))
     assert (by.low[2], by.high[2]) == (min(two), max(two))
     same = by_distance(score_positions(measure(asked("self", block=2), model=model), View(k=K)))
     assert list(same.distance) == list(range(1, N))  # a Jacobian with itself enters no mean

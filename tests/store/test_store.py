@@ -162,6 +162,7 @@ def test_what_is_not_finished_is_refused(stored: Store) -> None:
     with pytest.raises(InputError, match="is not that of the result's request"):
         stored.put(replace(RESULT, key=random_result(seed=1).key))
     assert [entry.key for entry in stored.entries()] == [RESULT.key]
+    assert len({*stored.entries(), *stored.entries()}) == 1
 
 
 # --- what is damaged is never read

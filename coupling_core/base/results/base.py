@@ -2,7 +2,7 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields
 from importlib import import_module
@@ -18,7 +18,7 @@ from coupling_core.base.drawing import Drawing, FigureName
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, AnyView, Certificate, Request
-from coupling_core.base.showing import Drawn, Told
+from coupling_core.base.showing import Drawn, Told, in_a_line
 from coupling_core.base.units import counted
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
@@ -253,7 +253,13 @@ class Result(Drawn):
         return table
 
     def to_xarray(self) -> "xarray.Dataset":
-        """What it says in its default view, with the names of the dimensions."""
+        """What it says in its default view, with the names of the dimensions.
+
+        Returns:
+            of blocks and of tokens what `scores().to_xarray()` gives; of every other kind the
+            arrays that a `.npz` file of it has, with its states 0..L, its blocks, tokens and the
+            like from 1 on, and the tokens' texts along them. Its `attrs` say whose it is.
+        """
         return self.part("views").dataset(self, self.default_view())
 
     def plot(self, figure: FigureName = "", **options: Any) -> Drawing:
@@ -351,13 +357,7 @@ class Result(Drawn):
     @property
     def certificate_words(self) -> str:
         """Whether every SVD was certified, and if not, how many were and why not."""
-        svds = self.svds
-        failed = [svd.reason for svd in svds if not svd.certified]
-        if not svds:
-            return "nothing is decomposed"
-        if not failed:
-            return f"all {len(svds)} SVDs certified"
-        return f"{len(failed)} of {len(svds)} SVDs not certified: {failed[0]}"
+        return certified_words(self.svds)
 
     def attributes(self) -> dict[str, str | float]:
         """Whose it is and how far it was checked, for tables and arrays that leave the program."""
@@ -384,15 +384,14 @@ class Result(Drawn):
         return hash(self.key) if self.key else id(self)
 
     def __repr__(self) -> str:
-        told = [self.model_name, *self.unlike_usual, counted(self.n_blocks, "block")]
-        told += self.what_short
+        told = [self.whose, counted(self.n_blocks, "block"), *self.what_short]
         at = f" ({self.default_k} by default)" * (self.default_k != self.usual_k)
         told += [f"K <= {self.k_max}{at}"] if self.k_max else []
         if not self.complete:
             told.append("not complete")
         if self.svds:
             told.append("certified" if self.certified else "not all certified")
-        return f"{type(self).__name__}({', '.join(told)})"
+        return in_a_line(self, *told)
 
     @property
     def whose(self) -> str:
@@ -411,6 +410,16 @@ class Result(Drawn):
         told = [self.precision] if self.precision not in ("", "float32") else []
         told += [f"the {asked.stack}"] if asked.stack else []
         return (*told, *(["final norm excluded"] if asked.final_norm == "exclude" else []))
+
+
+def certified_words(svds: Sequence[Certificate]) -> str:
+    """Whether every one of some SVDs was certified, and if not, how many were and why not."""
+    failed = [svd.reason for svd in svds if not svd.certified]
+    if not svds:
+        return "nothing is decomposed"
+    if not failed:
+        return f"all {len(svds)} SVDs certified"
+    return f"{len(failed)} of {len(svds)} SVDs not certified: {failed[0]}"
 
 
 def short_prompt(of: Result, most: int = PROMPT_SHOWN) -> str:

@@ -13,12 +13,12 @@ from coupling_core.base.arrays import require_array
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.drawing import DepthFigure, Drawing, FigureName, TokensFigure
-from coupling_core.base.equality import SameContent, same
+from coupling_core.base.equality import SameContent, hash_of, same
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import View, resolve_token
 from coupling_core.base.results.base import Result
-from coupling_core.base.showing import Drawn
+from coupling_core.base.showing import Drawn, in_a_line
 from coupling_core.base.units import a_or_an, counted, ranges, rounded
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
@@ -28,7 +28,12 @@ if TYPE_CHECKING:  # half a second each to import, and only tables need them
 Some = str | range | list[int] | np.ndarray
 """Blocks that are looked at together; a tuple is one pair of them."""
 
-MEASURES = ("coupling", "chance", "corrected")
+_LONG_NAMES = {
+    "coupling": "score c",
+    "chance": "chance floor of c",
+    "corrected": "chance-corrected score",
+}
+MEASURES = tuple(_LONG_NAMES)
 
 
 class _Three(NamedTuple):
@@ -38,7 +43,7 @@ class _Three(NamedTuple):
 
     def __repr__(self) -> str:
         told = (f"{name}={rounded(value, 4)}" for name, value in self._asdict().items())
-        return f"{type(self).__name__}({', '.join(told)})"
+        return in_a_line(self, *told)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, tuple) and same(tuple(self), tuple(other))
@@ -47,13 +52,28 @@ class _Three(NamedTuple):
         return not self == other
 
     def __hash__(self) -> int:
-        return hash(tuple(self))
+        return hash_of(self)
 
     def __format__(self, form: str) -> str:
         return _in_words(self, form)
 
     def __float__(self) -> NoReturn:
         raise InputError(_three(self))
+
+
+_OF_ONE_NUMBER = (
+    *("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv"),
+    *("lt", "le", "gt", "ge", "neg", "abs", "round"),
+)
+"""What is done with one number, and tuples answer otherwise or not at all."""
+
+
+def _refused(these: "_Three", *_: object) -> NoReturn:
+    raise InputError(_three(these))
+
+
+for _name in _OF_ONE_NUMBER:
+    setattr(_Three, f"__{_name}__", _refused)
 
 
 class Means(_Three):
@@ -98,6 +118,8 @@ class ScoreMap(SameContent, Drawn):
         "to_dataframe": "it is to_pandas()",
     }
 
+    _arrays = "it has three: take its .corrected, .coupling or .chance"
+
     dims: ClassVar[tuple[str, str]]
     """The names of their two dimensions: of the Jacobian, and of the basis."""
 
@@ -112,19 +134,9 @@ class ScoreMap(SameContent, Drawn):
     def to_pandas(self) -> "DataFrame":
         """A row a pair, with its scores in the columns coupling, chance and corrected."""
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse to be made one array, since there are three.
-
-        Raises:
-            InputError: always; it names them.
-        """
-        raise InputError(
-            f"a {type(self).__name__} has three arrays: take its .corrected, .coupling or .chance"
-        )
-
     def __array_function__(self, *_: Any, **__: Any) -> NoReturn:
-        """The same of NumPy's functions, such as `np.mean`; raises `InputError`."""
-        self.__array__()
+        """Refuse NumPy's functions, some of which, such as `np.mean`, ask for no array."""
+        raise InputError(self._no_array)
 
     def __format__(self, form: str) -> str:
         return _in_words(self, form)
@@ -196,7 +208,10 @@ class ScoreMap(SameContent, Drawn):
         """
         import xarray
 
-        arrays = {name: (self.dims, np.array(getattr(self, name))) for name in MEASURES}
+        arrays = {
+            name: (self.dims, np.array(getattr(self, name)), {"long_name": told})
+            for name, told in _LONG_NAMES.items()
+        }
         return xarray.Dataset(arrays, coords=self._coordinates(), attrs=self.attributes())
 
     def plot(self, figure: FigureName = "", **options: Any) -> Drawing:
@@ -240,7 +255,7 @@ class ScoreMap(SameContent, Drawn):
         told = [self.whose, *what, *([] if pairs in what else [pairs])]
         told += [seen.k_told] if seen else []
         told += [f"mean corrected {rounded(mean.corrected)}, coupling {rounded(mean.coupling)}"]
-        return f"{type(self).__name__}({', '.join(filter(None, told))})"
+        return in_a_line(self, *told)
 
     def _pair(self, row: int, column: int) -> PairScores:
         """The scores of a cell, from 0."""

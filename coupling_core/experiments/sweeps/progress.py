@@ -101,13 +101,16 @@ class Status(Told):
 
         Returns:
             columns `model`, `stored` and `total` (counts of measurements), and `problem`, why it
-            cannot be measured as things are.
+            cannot be measured as things are. Its `attrs` say of which sweep, and how its last run
+            went.
         """
         from pandas import DataFrame
 
         columns = ["model", "stored", "total", "problem"]
         rows = [[getattr(model, name) for name in columns] for model in self.models]
-        return DataFrame(rows, columns=columns)
+        table = DataFrame(rows, columns=columns)
+        table.attrs |= {"sweep": self.id, "last_run": self.last_run}
+        return table
 
     def __repr__(self) -> str:
         failed = f", {len(self.failures)} failed" * bool(self.failures)

@@ -29,7 +29,7 @@ def distance(
     """
     found = by_distance(score_positions(result, view), above_chance=corrected)
     at, mean = found.distance, found.mean
-    low, high = mean - found.deviation, mean + found.deviation
+    low, high = mean - found.spread, mean + found.spread
     fixed = style.CORRECTED_RANGE if corrected else style.RAW_RANGE
     figure = style.new_figure(
         words.distance_alt(result, view, found, corrected),
@@ -53,7 +53,7 @@ def distance(
         y=mean,
         mode="lines+markers",
         line={"color": style.ACCENT, "width": 2.5},
-        customdata=np.stack([found.deviation, found.low, found.high, found.count], -1),
+        customdata=np.stack([found.spread, found.low, found.high, found.pairs], -1),
         hovertemplate=(
             "mean %{y:.3f}, deviation %{customdata[0]:.3f}, %{customdata[1]:.3f} to "
             "%{customdata[2]:.3f}, %{customdata[3]:.0f} pairs<extra></extra>"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
 def distance_table(
     result: TokensResult | TokenMeansResult, view: View, *, corrected: bool = True
 ) -> "DataFrame":
-    """Twin of the curve: columns distance, mean, deviation, low, high, count."""
+    """Twin of the curve: columns distance, mean, spread, low, high, pairs."""
     return by_distance(score_positions(result, view), above_chance=corrected).to_pandas()
 
 

@@ -120,12 +120,12 @@ def _show_tokens(
 
 def _show_distances(found: PositionScores) -> None:
     by = by_distance(found)
-    numbers = (by.mean, by.deviation, by.low, by.high)
+    numbers = (by.mean, by.spread, by.low, by.high)
     rows = [
-        (str(d), *(f"{values[i]:z.3f}" for values in numbers), str(by.count[i]))
+        (str(d), *(f"{values[i]:z.3f}" for values in numbers), str(by.pairs[i]))
         for i, d in enumerate(by.distance)
     ]
-    print_table(("distance", "mean", "deviation", "lowest", "highest", "pairs"), rows, right=True)
+    print_table(("distance", "mean", "spread", "lowest", "highest", "pairs"), rows, right=True)
 
 
 def _short(text: str) -> str:
