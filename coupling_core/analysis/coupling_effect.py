@@ -226,7 +226,7 @@ class CouplingEffect(SameContent, Drawn):
             self.whose,
             self.edit,
             self._at_k.removeprefix(" at "),
-            f"{self.pairs} pairs of blocks {first}..{last}",
+            f"{self.pairs} pairs of blocks {first}-{last}",
         ]
         told += [f"rho {self.raw.told}", f"with distance held fixed {self.partial.told}"]
         return in_a_line(self, *told)

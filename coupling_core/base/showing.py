@@ -22,7 +22,11 @@ if TYPE_CHECKING:  # half a second to import, and only tables need it
 _OF_SCORES = ("coupling", "chance", "corrected", "mean")
 """What scores have, and the result does not whose they are."""
 _USUAL = {
-    "to_csv": "to_pandas() is the table, which has it",
+    **dict.fromkeys(
+        ("to_csv", "to_dict", "to_json", "to_numpy", "to_parquet"),
+        "to_pandas() is the table, which has it",
+    ),
+    "shape": "each of its arrays has one of its own",
     "to_xarray": "to_pandas() is its table; results, scores, paths and comparisons of maps have it",
 }
 """Where people find what not all have."""

@@ -70,6 +70,9 @@ def readouts(
             )  # fmt: skip
     by_chance = np.full(len(blocks), k / 100)
     name = "by chance, on average"
-    figure.add_trace(style.line(np.array(blocks), by_chance, name, style.INK, 1, uid="chance"))
+    chance = style.line(
+        np.array(blocks), by_chance, name, style.INK, 1, uid="chance", line_dash="dash"
+    )
+    figure.add_trace(chance)
     most = max((trace.y.max() for trace in figure.data), default=0)
     return figure.update_yaxes(range=[0, min(k, max(LEAST, 1.1 * most))])

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,9 @@ _ROOM = 2**20
 UNSEEN = 0.01
 """Share of the bound that a process may write until it looks at all results again: thousands of
 files are not looked at for each of thousands of results."""
+
+_HEADERS = 2**14
+"""Files whose headers a process keeps: a page lists all results anew whenever one comes or goes."""
 
 _SHOWN = ("request", "identity", "tokens", "provenance")
 _log = logging.getLogger(__name__)
@@ -356,19 +359,15 @@ class Store:
         return result
 
     def _entry(self, path: Path) -> Entry:
-        known: dict[str, Any]
+        known: Mapping[str, Any]
+        stat = path.stat()
         try:
-            header = read_header(path)
-            known = {name: header.fields[name] for name in _SHOWN} | asdict(header.sizes)
-            known["token"] = header.fields.get("token", 0)
-            known["certified"] = header.certified
-            require_text(known)
+            known = _said(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
         except (InputError, ValueError) as error:
             if _is_gone(error):
                 raise FileNotFoundError(path) from error
             said = str(error).encode(errors="backslashreplace")  # it may quote what is no text
             known = {"problem": said.decode()}
-        stat = path.stat()
         return Entry(path.stem, path, stat.st_size, self._is_below(path), stat.st_mtime, **known)
 
     def _write(self, path: Path, data: bytes) -> None:
@@ -398,6 +397,22 @@ class Store:
                     path.unlink(missing_ok=True)
                     excess -= size
                     _log.info("result evicted", extra={"key": path.stem, "bytes": size})
+
+
+@lru_cache(maxsize=_HEADERS)
+def _said(path: Path, *state: int) -> Mapping[str, Any]:
+    """What a file says of its result; it is read again where the state of the file is another.
+
+    Raises:
+        InputError: where it cannot be read, or holds no result.
+        ValueError: where a text of it is none.
+    """
+    header = read_header(path)
+    known = {name: header.fields[name] for name in _SHOWN} | asdict(header.sizes)
+    known["token"] = header.fields.get("token", 0)
+    known["certified"] = header.certified
+    require_text(known)
+    return known
 
 
 def _is_gone(error: Exception) -> bool:

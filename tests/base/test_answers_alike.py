@@ -290,7 +290,7 @@ def test_coupling_and_effect_of_two_results():
     assert cc.coupling_effect(depth, effects).coupling.tolist() != found.coupling.tolist()
     assert repr(found) == (
         "CouplingEffect(random over 'The cat sat down', replace, "
-        "K = 3 (token 4 of 6 ' word4'), 15 pairs of blocks 1..6, "
+        "K = 3 (token 4 of 6 ' word4'), 15 pairs of blocks 1-6, "
         "rho 0.26, with distance held fixed 0.02)"
     )
     assert found.to_pandas().attrs["edit"] == "replace"

@@ -122,6 +122,7 @@ def test_three_numbers_are_not_taken_for_one():
     for take in (
         *(float, "{:.3f}".format, lambda of: of + of, lambda of: 1 - of, lambda of: of / 2),
         *(lambda of: of > of, lambda of: max(of, of), abs, round, lambda of: sum([of, of])),
+        *(np.mean, np.asarray, lambda of: np.mean([of, of]), lambda of: np.float64(1) + of),
     ):
         for three in (scores.mean(), scores[1, 2]):
             with pytest.raises(

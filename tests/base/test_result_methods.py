@@ -149,7 +149,7 @@ def test_tokens_are_looked_at_in_the_blocks_that_were_compared(between):
     pair, means = between
     assert pair.scores(k=3, blocks=1) == pair.scores(3, [1]) == pair.scores(k=3)
     assert means.scores(k=3, blocks=f"1-{means.n_blocks}") == means.scores(k=3)
-    told = r"in blocks 1 and 1: leave blocks out, or measure others with .*kind='self', block=12"
+    told = r"in block 1: leave blocks out, or measure others with .*kind='self', block=12"
     with pytest.raises(InputError, match=told):
         pair.scores(k=3, blocks="1-2")
     with pytest.raises(InputError, match="in all pairs of blocks: leave blocks out"):
@@ -520,7 +520,7 @@ def test_a_repr_is_one_line(depth, between):
     n = pair.n_blocks
     shown = shown.replace("{whose}, 4 blocks", f"{pair.whose}, {n} blocks")
     shown = shown.replace("K <= 16", f"K <= {pair.k_max} ({pair.default_k} by default)")
-    assert repr(pair) == "TokensResult(" + shown.format("blocks 1 and 1")
+    assert repr(pair) == "TokensResult(" + shown.format("block 1")
     assert repr(means) == "TokenMeansResult(" + shown.format("all pairs of blocks")
     assert repr(trajectory_result()) == (
         "TrajectoryResult(random, 'The cat sat down', 12 blocks, 6 tokens)"

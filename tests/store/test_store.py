@@ -165,6 +165,23 @@ def test_what_is_not_finished_is_refused(stored: Store) -> None:
     assert len({*stored.entries(), *stored.entries()}) == 1
 
 
+def test_a_list_opens_a_file_again_where_it_is_another(stored, monkeypatch):
+    opened = []
+    path = stored.path(RESULT.key)
+    (entry,) = stored.entries()
+    monkeypatch.setattr(disk, "read_header", lambda path: opened.append(path) or read_header(path))
+    assert (stored.entries(), opened) == ([entry], [])
+    put = replace(RESULT, provenance={"seconds": 2.0})
+    stored.put(put)
+    assert stored.entries()[0].provenance == put.provenance != entry.provenance
+    assert opened == [path]
+    head, size = path.read_bytes(), path.stat().st_size
+    path.write_bytes(head[:-1])
+    assert "bytes instead of" in stored.entries()[0].problem
+    path.write_bytes(head)
+    assert (stored.entries()[0].problem, path.stat().st_size) == ("", size)
+
+
 # --- what is damaged is never read
 
 

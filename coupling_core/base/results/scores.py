@@ -64,11 +64,12 @@ class _Three(NamedTuple):
 _OF_ONE_NUMBER = (
     *("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv"),
     *("lt", "le", "gt", "ge", "neg", "abs", "round"),
+    *("array", "array_ufunc", "array_function"),
 )
 """What is done with one number, and tuples answer otherwise or not at all."""
 
 
-def _refused(these: "_Three", *_: object) -> NoReturn:
+def _refused(these: "_Three", *_: object, **__: object) -> NoReturn:
     raise InputError(_three(these))
 
 

@@ -69,11 +69,9 @@ class PositionCoupling(ReadOnlyArrays):
         return all(c.certified for side in self.certificates for c in side if c is not None)
 
     def __repr__(self) -> str:
-        block, other = self.blocks
         positions = len(self.jacobian_norm)
         return (
-            f"PositionCoupling(blocks {block} and {other}, {positions} positions, "
-            f"K <= {self.k_max})"
+            f"PositionCoupling({_pair_told(self.blocks)}, {positions} positions, K <= {self.k_max})"
         )
 
 
@@ -231,9 +229,7 @@ class TokensResult(PositionCoupling, TokenResult):
     @property
     def measured(self) -> str:
         """What of the prompt was compared."""
-        block, other = self.blocks
-        where = f"block {block}" if block == other else f"blocks {block} and {other}"
-        return f"in {where}, {self.fixed_words}"
+        return f"in {_pair_told(self.blocks)}, {self.fixed_words}"
 
     @classmethod
     def typed(cls, header: dict[str, Any]) -> dict[str, Any]:
@@ -303,9 +299,14 @@ class TokensResult(PositionCoupling, TokenResult):
         return stored * np.float32(self.singular_values[0, row, 0])
 
     def _blocks_told(self) -> str:
-        return "blocks {} and {}".format(*self.blocks)
+        return _pair_told(self.blocks)
 
     def _compared(self) -> Iterable[int]:
         return self.blocks
 
     __repr__ = Result.__repr__
+
+
+def _pair_told(blocks: tuple[int, int]) -> str:
+    block, other = blocks
+    return f"block {block}" if block == other else f"blocks {block} and {other}"
