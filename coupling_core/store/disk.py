@@ -239,9 +239,10 @@ class Store:
     def entries(self) -> list[Entry]:
         """All stored results, the last used first; only their headers are read."""
         found: dict[str, Entry] = {}
+        below = {folder: self._is_below(folder) for folder in (self.root, *self.layers)}
         for _, path in self._files():
             with suppress(FileNotFoundError):  # another process has just evicted it
-                found.setdefault(path.stem, self._entry(path))
+                found.setdefault(path.stem, _entry(path, read_only=below[path.parent]))
         return sorted(found.values(), key=lambda entry: entry.used, reverse=True)
 
     def keys(self) -> dict[str, list[Key]]:
@@ -287,7 +288,7 @@ class Store:
             ComputeError: where the folder cannot be written.
         """
         path = self.path(key)
-        if self._is_below(path):
+        if self._is_below(path.parent):
             raise InputError(f"{key} lies in {path.parent}, which is only read from here")
         try:
             path.unlink(missing_ok=True)
@@ -345,30 +346,18 @@ class Store:
             raise InputError(f"{start!r} begins {len(found)} keys: give more letters")
         return found.get(start) or next(iter(found.values()))
 
-    def _is_below(self, path: Path) -> bool:
-        return path.parent.resolve() in self._below()
+    def _is_below(self, folder: Path) -> bool:
+        return folder.resolve() in self._below()
 
     def _below(self) -> set[Path]:
         return {layer.resolve() for layer in self.layers}
 
     def _use(self, path: Path) -> Result:
         result = _read(path)
-        if not self._is_below(path):
+        if not self._is_below(path.parent):
             with suppress(OSError):  # what cannot be written can still be read
                 os.utime(path)
         return result
-
-    def _entry(self, path: Path) -> Entry:
-        known: Mapping[str, Any]
-        stat = path.stat()
-        try:
-            known = _said(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
-        except (InputError, ValueError) as error:
-            if _is_gone(error):
-                raise FileNotFoundError(path) from error
-            said = str(error).encode(errors="backslashreplace")  # it may quote what is no text
-            known = {"problem": said.decode()}
-        return Entry(path.stem, path, stat.st_size, self._is_below(path), stat.st_mtime, **known)
 
     def _write(self, path: Path, data: bytes) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
@@ -397,6 +386,20 @@ class Store:
                     path.unlink(missing_ok=True)
                     excess -= size
                     _log.info("result evicted", extra={"key": path.stem, "bytes": size})
+
+
+def _entry(path: Path, *, read_only: bool) -> Entry:
+    """What a file is to a list; raises `FileNotFoundError` where it is gone by now."""
+    known: Mapping[str, Any]
+    stat = path.stat()
+    try:
+        known = _said(path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    except (InputError, ValueError) as error:
+        if _is_gone(error):
+            raise FileNotFoundError(path) from error
+        said = str(error).encode(errors="backslashreplace")  # it may quote what is no text
+        known = {"problem": said.decode()}
+    return Entry(path.stem, path, stat.st_size, read_only, stat.st_mtime, **known)
 
 
 @lru_cache(maxsize=_HEADERS)

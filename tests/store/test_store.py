@@ -171,9 +171,9 @@ def test_a_list_opens_a_file_again_where_it_is_another(stored, monkeypatch):
     (entry,) = stored.entries()
     monkeypatch.setattr(disk, "read_header", lambda path: opened.append(path) or read_header(path))
     assert (stored.entries(), opened) == ([entry], [])
-    put = replace(RESULT, provenance={"seconds": 2.0})
-    stored.put(put)
-    assert stored.entries()[0].provenance == put.provenance != entry.provenance
+    later = RESULT.provenance | {"seconds": 2.0}
+    stored.put(replace(RESULT, provenance=later))
+    assert stored.entries()[0].provenance == later != entry.provenance
     assert opened == [path]
     head, size = path.read_bytes(), path.stat().st_size
     path.write_bytes(head[:-1])
