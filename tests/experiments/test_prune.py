@@ -1,6 +1,5 @@
 """Blocks ranked, judged and left out: planted models, and saved ones read by transformers alone."""
 
-import inspect
 import json
 import os
 import subprocess
@@ -51,13 +50,7 @@ def plan():
     return pruned(planted(), by=(*NAMED, "random"), remove=(1, 2))
 
 
-unchecked = inspect.unwrap(prune)
-"""As users call it: the tests' check of types would be first to complain."""
-
-
-def test_what_is_no_text_is_named():
-    with pytest.raises(InputError, match="number 2 of it is a list"):
-        unchecked("toy", ["one text", [1, 2, 3]])
+def test_one_text_is_no_list_of_texts():
     with pytest.raises(InputError, match="the one text 'one text' came"):
         prune("toy", "one text")
 

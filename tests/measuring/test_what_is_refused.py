@@ -53,6 +53,7 @@ WORDS = {
     "project_paths view": "expected one such as PathView(",
     "by_distance": "expected the scores of tokens",
     "numbers": "expected what measure_steps(...) or collect(...) gives",
+    "prune texts": "number 2 of it is a list",
     "recheck": "expected a result, as measure(...), Store().get(key) or load(path) gives it",
     "compare view": "expected one such as View(k=50",
     "layer_graph view": "expected one such as View(k=50",
