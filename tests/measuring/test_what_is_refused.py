@@ -53,6 +53,7 @@ WORDS = {
     "project_paths view": "expected one such as PathView(",
     "by_distance": "expected the scores of tokens",
     "numbers": "expected what measure_steps(...) or collect(...) gives",
+    "cross_scores": "a result of kind 'depth' came where one of kind 'directions' is needed",
     "prune texts": "number 2 of it is a list",
     "recheck": "expected a result, as measure(...), Store().get(key) or load(path) gives it",
     "compare view": "expected one such as View(k=50",

@@ -80,6 +80,7 @@ def calls():
         "perturbation_radius": lambda: cc.perturbation_radius(depth),
         "by_distance": lambda: cc.by_distance(depth.scores()),
         "numbers": lambda: cc.numbers(noise, view),
+        "cross_scores": lambda: cc.cross_scores(depth, depth),
         "prune texts": lambda: cc.prune("toy", ["one text", [1, 2, 3]]),
         "recheck": lambda: cc.recheck("a key"),
         "compare view": lambda: cc.compare(depth, depth, 4),
