@@ -56,6 +56,8 @@ another, over the same tokens: what quantisation, fine-tuning or training turned
 **Widths.** Models of other widths have other chance floors at one *K*: compare chance-corrected
 scores or alignments, not raw ones.
 """
+OF_KIND = {"depth": "scores of pairs", "directions": "directions of blocks"}
+"""What results are of, by their kind."""
 COMPARED = (
     "Compared",
     "compared",
@@ -148,21 +150,27 @@ def _chosen(state: CompareState, stored: dict[str, Entry]) -> tuple[str, str]:
             f"{'Depth' if kind == 'depth' else 'Directions'} first"
         )
     a, b = twins if len(twins) == 2 else ("", "")
-    return _here(state.a, a, stored), _here(state.b, b, stored)
+    return _here(state.a, a, stored, kind), _here(state.b, b, stored, kind)
 
 
-def _here(asked: str, other: str, stored: dict[str, Entry]) -> str:
-    """The key that was asked for; another, and why, where there is no such result."""
+def _here(asked: str, other: str, stored: dict[str, Entry], kind: str) -> str:
+    """The key that was asked for; another, and why, where no such result can be compared here."""
     if not asked or asked in stored:
         return asked or other
     try:
-        backend.get(asked)
+        found = backend.get(asked).request.kind
+        if found == kind:
+            return asked
+        of = OF_KIND.get(found, found)
+        raise InputError(
+            f"the result {asked} is of {of}, and {OF_KIND[kind]} are compared: change what is "
+            "compared, or choose another result"
+        )
     except CouplingError as error:
         if not other:
             raise
         st.warning(f"{sentence(error)} Another one is shown.")
         return other
-    return asked
 
 
 def _twins(request: Request, stored: dict[str, Entry]) -> tuple[str, ...]:

@@ -96,3 +96,16 @@ def test_jacobians_are_taken_in_each_other_s_bases(open_page, pair):
     assert {"A in the bases of B, same block", "B in A, other blocks"} <= set(told)
     assert np.isfinite(list(told.values())).all()
     assert "crossed" in charts(app)
+
+
+def test_what_is_of_the_other_kind_is_told_and_not_shown(open_page, pair):
+    a, b = pair
+    app = open_page("Compare", a=a.key, b=b.key)
+    assert not app.exception
+    assert [one.value for one in app.warning] == [
+        f"The result {key} is of directions of blocks, and scores of pairs are compared: change "
+        "what is compared, or choose another result. Another one is shown."
+        for key in (a.key, b.key)
+    ]
+    assert cross(*pair).verdict not in words(app)
+    assert "map-A" in charts(app)
