@@ -56,8 +56,9 @@ class EffectMaps(SameContent, Drawn):
             least, most = (f"{self.skip[i]:.3g} (block {i + 1})" for i in at)
             ends = f"{self.number} where a block is skipped {least} to {most}"
         blocks = counted(len(self.skip), "block")
-        over = (positions(self.result, self.view) + 1).tolist()
-        tokens = f"tokens {ranges(over)}" if self.view.tokens else ""
+        tokens = ""
+        if self.view.tokens:
+            tokens = f"tokens {ranges((positions(self.result, self.view) + 1).tolist())}"
         return in_a_line(self, self.result.whose, blocks, tokens, ends)
 
     @property

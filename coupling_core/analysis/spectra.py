@@ -77,8 +77,9 @@ class SpectrumNumbers(SameContent):
         known = int(np.isfinite(self.departure).sum())
         if not known:
             return in_a_line(self, counted(n, "block"), "none measured")
-        of = (rounded(np.nanmedian(values), 2) for values in (self.departure, self.u_dot_v))
-        departure, cosine = of
+        departure, cosine = (
+            rounded(np.nanmedian(values), 2) for values in (self.departure, self.u_dot_v)
+        )
         return in_a_line(
             self,
             counted(n, "block"),

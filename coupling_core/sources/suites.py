@@ -90,9 +90,9 @@ class Suite:
     is_watched: bool = False
 
     def __repr__(self) -> str:
-        first, last = self.steps[0], self.steps[-1]
-        steps = f"{counted(len(self.steps), 'step')} from {first} to {last}"
-        return in_a_line(self, repr(self.name), self.title, steps)
+        span = f" from {self.steps[0]} to {self.steps[-1]}" if self.steps else ""
+        steps = counted(len(self.steps), "step")
+        return in_a_line(self, repr(self.name), self.title, steps + span)
 
     @property
     def is_own(self) -> bool:

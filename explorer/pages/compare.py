@@ -82,6 +82,11 @@ class CompareState(State):
     compared: Literal["scores", "directions"] = "scores"
     leading: Natural = 0
 
+    @property
+    def kind(self) -> Literal["depth", "directions"]:
+        """Of the results that are compared."""
+        return "depth" if self.compared == "scores" else "directions"
+
 
 PAGE = Page("Compare", "pages/8_Compare.py", "Many models", state=CompareState, guide=GUIDE)
 
@@ -111,11 +116,10 @@ def recipes(a: str, b: str, view: View, state: State) -> Recipes:
 def show(state: CompareState) -> None:
     """Draw the page."""
     switches([COMPARED], "compare")
-    kind = "depth" if state.compared == "scores" else "directions"
     stored = {
         entry.key: entry
         for entry in backend.listed(backend.entries())
-        if entry.request is not None and entry.request.kind == kind
+        if entry.request is not None and entry.request.kind == state.kind
     }
     keys = _chosen(state, stored)
     _pickers(*keys, stored)
@@ -139,7 +143,7 @@ def show(state: CompareState) -> None:
 
 def _chosen(state: CompareState, stored: dict[str, Entry]) -> tuple[str, str]:
     """The keys of A and B; where the link names none, a trained model and its untrained twin."""
-    kind = "depth" if state.compared == "scores" else "directions"
+    kind = state.kind
     asked = (state.request(), requests()[0])
     if kind == "directions":
         asked = tuple(replace(one, kind=kind, k=None, k_view=None) for one in asked)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cases import random_result
+from cases import WHOSE, random_result
 
 from coupling_core.analysis.exports import file_name, frame, signed
 from coupling_core.base.records import View
@@ -34,18 +34,7 @@ def test_a_table_carries_model_prompt_and_k():
     result, view = random_result(), View(3)
     bare = frame(result, view)
     found = signed(bare, result, view)
-    whose = [
-        "model",
-        "prompt",
-        "measured",
-        "K",
-        "definition",
-        "p",
-        "role",
-        "final_norm",
-        "precision",
-    ]
-    assert list(found.columns) == [*bare.columns, *whose]
+    assert list(found.columns) == [*bare.columns, *WHOSE]
     assert set(found["model"]) == {result.model_name}
     assert set(found["prompt"]) == {result.prompt_text}
     assert set(found["K"]) == {3}

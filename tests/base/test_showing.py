@@ -1,7 +1,7 @@
 """Whatever is public prints as a line or two, and not as pages of numbers."""
 
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import by_hand
 import numpy as np
@@ -88,6 +88,11 @@ def test_it_is_told_in_short(make, begins):
     assert told.startswith(begins)
     assert len(told) < 500
     assert "\n" not in told
+
+
+def test_a_run_without_a_step_is_told_too():
+    found = replace(cc.find_suite("pythia-70m"), steps=())
+    assert repr(found) == "Suite('pythia-70m', Pythia 70M, 0 steps)"
 
 
 def test_readings_are_told_in_short():

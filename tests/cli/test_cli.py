@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tiny
-from cases import random_result
+from cases import WHOSE, random_result
 
 from coupling_core import Request, Store, View, measure, score_pairs
 from coupling_core.analysis.scores import mean_interval, mean_off_diagonal
@@ -273,18 +273,7 @@ def test_csv_is_the_score_table(depth, folder, tmp_path):
     depth("--prompt", PROMPT, "--out", "r.csv")
     rows = list(csv.DictReader((tmp_path / "r.csv").open()))
     found = score_pairs(expected(folder), View(k=8))
-    whose = [
-        "model",
-        "prompt",
-        "measured",
-        "K",
-        "definition",
-        "p",
-        "role",
-        "final_norm",
-        "precision",
-    ]
-    assert list(rows[0]) == ["block", "basis", "coupling", "chance", "corrected", *whose]
+    assert list(rows[0]) == ["block", "basis", "coupling", "chance", "corrected", *WHOSE]
     assert (rows[0]["model"], rows[0]["prompt"], rows[0]["K"]) == ("tiny-llama", PROMPT, "8")
     assert len(rows) == 16
     (row,) = [row for row in rows if (row["block"], row["basis"]) == ("2", "4")]

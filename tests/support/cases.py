@@ -24,6 +24,8 @@ from coupling_core.store.request_key import make_key
 PROMPT = "The cat sat down"
 TOKENS = ("The", " cat", " sat", " down")
 FRAMES = 8
+WHOSE = "model prompt measured K definition p role final_norm precision".split()
+"""Columns of a table of scores that say whose they are, and how they are looked at."""
 
 VIEW = View(k=1, definition="alignment")
 """At K = 1 this score is A_11 / s_1, and its chance floor is 0: any scores can be planted."""
