@@ -3,29 +3,37 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 LOCKED = $(BIN)/python -m pip install --quiet --require-hashes --requirement requirements
+READY = $(BIN)/coupling models --prepare smollm2-135m
 BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml coupling_core explorer pages app.py serve.py hatch_build.py requirements benchmarks
 
-.PHONY: app test test-slow attack fuzz check audit docs notebooks bench families gallery lock
+.PHONY: app test test-fast test-slow attack fuzz check audit docs notebooks bench families gallery lock
 
 app: $(VENV)/installed
-	$(BIN)/coupling models --prepare smollm2-135m
+	$(READY)
 	$(BIN)/coupling app
+
+PYTEST = $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 test: $(VENV)/installed-dev
 	tests/install-chromium
-	tests/install-slurm
-	$(BIN)/coupling models --prepare smollm2-135m
-	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(READY)
+	$(PYTEST)
+
+# What one runs after every change: no browser, and nothing that takes long.
+test-fast: $(VENV)/installed-dev
+	$(READY)
+	$(PYTEST) -m "not slow and not full and not e2e"
 
 test-slow: $(VENV)/installed-dev
 	tests/install-chromium
-	$(BIN)/coupling models --prepare smollm2-135m
-	$(BIN)/pytest --numprocesses 2 --dist loadfile -m slow
+	tests/install-slurm
+	$(READY)
+	$(PYTEST) --timeout 1200 -m slow
 
 # What a stranger, a hostile file or a fault may do, against servers of its own on the loopback.
 attack: $(VENV)/installed-dev
-	$(BIN)/coupling models --prepare smollm2-135m
-	$(BIN)/pytest --timeout 1200 -m "attack or not attack" tests/attack
+	$(READY)
+	$(BIN)/pytest --timeout 1200 -m "slow or not slow" tests/attack
 
 fuzz: $(VENV)/installed-dev
 	nice $(BIN)/pytest --hypothesis-profile fuzz --timeout 0 tests/cli/test_fuzz.py tests/app/test_fuzz_pages.py
@@ -39,7 +47,6 @@ check: $(VENV)/installed-dev
 
 # Licences of all that is installed, and its known vulnerabilities where PyPI answers.
 audit: $(VENV)/installed-dev
-	$(BANDIT)
 	$(BIN)/python requirements/audit.py
 
 # The API reference, from the docstrings: open build/docs/index.html.
@@ -48,17 +55,17 @@ docs: $(VENV)/installed-dev
 
 # The notebooks, with what their cells give now.
 notebooks: $(VENV)/installed-dev
-	$(BIN)/coupling models --prepare smollm2-135m
+	$(READY)
 	$(BIN)/python docs/notebooks.py
 
 bench: $(VENV)/installed-dev
 	tests/install-chromium
-	$(BIN)/coupling models --prepare smollm2-135m
+	$(READY)
 	$(BIN)/coupling bench
 	$(BIN)/python -m benchmarks.readme
 
 families: $(VENV)/installed-dev
-	$(BIN)/pytest -m "families or not families" tests/engine/jacobians/test_families.py --junit-xml $(VENV)/families.xml
+	$(BIN)/pytest -m "slow or not slow" tests/engine/jacobians/test_families.py --junit-xml $(VENV)/families.xml
 	$(BIN)/python -m benchmarks.families $(VENV)/families.xml benchmarks/results/families.md
 	$(BIN)/python -m benchmarks.matrix benchmarks/results/architectures.md
 

@@ -23,6 +23,17 @@ settings.load_profile("tests")
 annotations.install("coupling_core")  # before anything of it is imported
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what needs CUDA where there is none, in place of skipping hundreds of cases."""
+    on_gpu = [item for item in items if item.get_closest_marker("gpu")]
+    if on_gpu:
+        import torch
+
+        if not torch.cuda.is_available():
+            items[:] = [item for item in items if item not in set(on_gpu)]
+            config.hook.pytest_deselected(items=on_gpu)
+
+
 @pytest.fixture(autouse=True)
 def _own_folders(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -56,7 +56,7 @@ def worker():
 
 @linux
 @pytest.mark.parametrize(
-    "bomb", [bombs.by_numpy, pytest.param(bombs.by_python, marks=pytest.mark.attack)]
+    "bomb", [bombs.by_numpy, pytest.param(bombs.by_python, marks=pytest.mark.slow)]
 )
 def test_a_bomb_of_memory_fails_in_words_and_the_worker_lives_on(worker, bomb):
     pid = worker.call(os.getpid)
@@ -101,7 +101,7 @@ SIZES = range(12)
 
 
 @linux
-@pytest.mark.attack
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["loaded", "from the start"])
 @pytest.mark.parametrize(
     "asked",
@@ -140,7 +140,7 @@ def test_a_ladder_of_memory_is_told_in_words_on_every_rung(tmp_path, store, aske
 # --- time
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 def test_what_takes_longer_than_the_app_allows_is_ended_in_words(
     worker, store, request_, monkeypatch
 ):
@@ -153,7 +153,7 @@ def test_what_takes_longer_than_the_app_allows_is_ended_in_words(
     assert worker.call(os.getpid) == pid  # it came to its next step, and lives
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 @pytest.mark.parametrize("fate", ["sleep", "hold everything up"])
 def test_what_hangs_beyond_that_is_replaced(worker, store, request_, monkeypatch, fate):
     monkeypatch.setenv("COUPLING_LONGEST_SECONDS", "1")
@@ -166,7 +166,7 @@ def test_what_hangs_beyond_that_is_replaced(worker, store, request_, monkeypatch
     assert worker.call(os.getpid) != stuck
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 def test_a_question_to_a_process_that_hangs_is_answered_by_the_next(worker):
     stuck = worker.call(os.getpid)
     with pytest.raises(ComputeError, match=r"said nothing for 0\.5 s, so another takes"):
@@ -200,7 +200,7 @@ def test_a_hung_worker_is_replaced_at_cancel_though_a_hundred_questions_wait(
 # --- leaving
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 @pytest.mark.real
 @pytest.mark.parametrize("times", [25])
 def test_a_server_leaves_cleanly_whenever_it_is_told_to(tmp_path, times):

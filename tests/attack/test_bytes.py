@@ -170,7 +170,7 @@ def test_pictures_are_of_three_formats_and_bounded(tmp_path: Path) -> None:
     require_refused(coupling("depth", "--image", program, seconds=SECONDS), "cannot identify image")
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 def test_the_largest_picture_that_is_taken_takes_little(tmp_path: Path) -> None:
     made = Image.new("RGBA", (5000, 5000))
     exif = Image.Exif()
@@ -211,7 +211,7 @@ def apart() -> Iterator[None]:
     small._process.close()
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 def test_a_tokenizer_that_ends_its_process_ends_no_other(
     model: Path, tmp_path: Path, apart: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -261,7 +261,7 @@ def test_no_spoilt_file_does_more_than_to_be_refused(kind: str) -> None:
     assert spoilt(mutations.CASES[kind], sorted(numbers), seconds=SECONDS) == {}
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MANY)
 def test_none_of_twenty_thousand_does(kind: str) -> None:
     mutations.prepare(kind)

@@ -39,7 +39,7 @@ def group() -> Iterator[Callable[[float], Path]]:
     folder.rmdir()
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 @pytest.mark.real
 @pytest.mark.parametrize("way", ["bounded", "admitted"])
 def test_whatever_the_size_of_a_container_what_asks_lives_on(

@@ -27,7 +27,7 @@ QUICK, ALL = 2, 34
 Damage = Callable[[Path, int], bytes]
 
 many = pytest.mark.parametrize(
-    "times", [QUICK, pytest.param(ALL, marks=pytest.mark.attack)], ids=["quick", "all"]
+    "times", [QUICK, pytest.param(ALL, marks=pytest.mark.slow)], ids=["quick", "all"]
 )
 
 
@@ -89,7 +89,7 @@ def test_bits_of_the_hubs_blobs(
     assert found == {"refused": 3 * times}
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 @pytest.mark.usefixtures("sound")
 def test_bits_that_rot_beneath_a_folder(tmp_path: Path) -> None:
     folder = tiny.folder(tmp_path / "m")
@@ -98,7 +98,7 @@ def test_bits_that_rot_beneath_a_folder(tmp_path: Path) -> None:
     assert found == {"refused": 3 * ALL}
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 @pytest.mark.usefixtures("sound")
 def test_bits_that_rot_beneath_converted_weights(tmp_path: Path) -> None:
     """Refused once; then the file is converted anew, and gives its numbers."""

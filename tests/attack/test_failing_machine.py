@@ -57,7 +57,7 @@ def damages(content: bytes, bits: int) -> list[bytes]:
     return flipped + [content[:end] for end in range(0, len(content), 1 if bits == 8 else 16)]
 
 
-@pytest.mark.parametrize("bits", [1, pytest.param(8, marks=pytest.mark.attack)])
+@pytest.mark.parametrize("bits", [1, pytest.param(8, marks=pytest.mark.slow)])
 def test_notes_that_are_damaged_are_none_and_never_others(journal: Journal, bits: int) -> None:
     for name, of in (("state.json", journal.state), ("plan.json", journal.plan)):
         path = journal.folder / name
@@ -74,7 +74,7 @@ def test_notes_that_are_damaged_are_none_and_never_others(journal: Journal, bits
         assert counted[False] > len(content) * bits * 0.9  # some bits of JSON are but space
 
 
-@pytest.mark.parametrize("bits", [1, pytest.param(8, marks=pytest.mark.attack)])
+@pytest.mark.parametrize("bits", [1, pytest.param(8, marks=pytest.mark.slow)])
 def test_a_table_that_is_damaged_is_refused(journal: Journal, bits: int) -> None:
     content = journal.table.read_bytes()
     for damaged in damages(content, bits)[:: 1 if bits == 8 else 5]:
@@ -122,7 +122,7 @@ else:
 """
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "npz", "safetensors", "zip"])
 def test_a_file_whose_writer_is_killed_is_the_old_one_or_the_new(
     ending: str, tmp_path: Path
@@ -158,7 +158,7 @@ def whole(found: bytes, expected: bytes, ending: str) -> bool:
     return decode(found).complete if ending == "safetensors" else found == expected
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 def test_a_sweep_whose_scheduler_is_killed_again_and_again_gives_the_same_table(
     tmp_path: Path,
 ) -> None:

@@ -60,7 +60,7 @@ def test_a_command_listens_nowhere(tmp_path: Path) -> None:
     assert not watch.sockets, shown(watch)
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 def test_a_sweep_with_local_workers_listens_on_the_loopback_and_says_nothing(
     tmp_path: Path,
 ) -> None:
@@ -70,7 +70,7 @@ def test_a_sweep_with_local_workers_listens_on_the_loopback_and_says_nothing(
     assert not watch.answering, shown(watch)
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 def test_a_sweep_on_a_scheduler_over_tcp_opens_nothing_more(tmp_path: Path) -> None:
     quiet = ("--no-dashboard", "--host", "127.0.0.1")
     scheduler = python("-m", "distributed.cli.dask_scheduler", "--port", "0", *quiet)
@@ -91,7 +91,7 @@ def test_a_sweep_on_a_scheduler_over_tcp_opens_nothing_more(tmp_path: Path) -> N
     assert not ours, shown(watch)
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 def test_a_sweep_in_jobs_of_slurm_says_nothing_by_http(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,7 +111,7 @@ def test_a_sweep_in_jobs_of_slurm_says_nothing_by_http(
     assert 8787 not in {one.port for one in watch.sockets.values()}
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 def test_the_benchmarks_listen_on_the_loopback_alone(tmp_path: Path) -> None:
     with watching() as watch:
         process = python(

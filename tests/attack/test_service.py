@@ -136,7 +136,7 @@ def test_tabs_of_one_address_take_turns_as_one(visit: Visit) -> None:
     assert "2nd in line" in ask(visit(THIRD), "Another visitor asks")
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 def test_two_hundred_tabs_keep_nobody_waiting(visit: Visit, demo: App) -> None:
     said = crowd(visit, 200)
     taken = sum(count for what, count in said.items() if "Queued" in what or "Loading" in what)
@@ -298,7 +298,7 @@ def test_what_is_kept_of_files_is_bounded_and_goes(demo: App) -> None:
 # ---- where people sign in
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 def test_before_signing_in_nothing_is_cleared_and_no_file_taken(tmp_path: Path) -> None:
     with serving(tmp_path / "store", tmp_path / "log.txt", COUPLING_SIGN_IN="*@uni.example") as app:
         with visiting(app.url) as nobody:

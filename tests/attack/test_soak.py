@@ -63,7 +63,7 @@ def use(url: str, minutes: float, errors: list[str]) -> None:
         visitor.open("Method")
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 @pytest.mark.real
 @pytest.mark.timeout(0)
 def test_a_server_holds_no_more_at_the_end(app: App, capsys: pytest.CaptureFixture[str]) -> None:

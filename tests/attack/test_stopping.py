@@ -61,7 +61,7 @@ def lasting(command: list[str]) -> float:
     return time.monotonic() - began
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(48, marks=pytest.mark.attack)])
+@pytest.mark.parametrize("times", [1, pytest.param(48, marks=pytest.mark.slow)])
 def test_a_measurement_that_is_stopped_says_so_in_a_line(times: int, tmp_path: Path) -> None:
     chance = random.Random(0)
     command = [*DEPTH.split(), "--store"]
@@ -74,7 +74,7 @@ def test_a_measurement_that_is_stopped_says_so_in_a_line(times: int, tmp_path: P
         assert not left, after
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 def test_a_sweep_that_is_stopped_says_so_in_a_line(tmp_path: Path) -> None:
     chance, file = random.Random(0), lay_out(tmp_path)
     file.write_text(file.read_text().replace(str(list(STEPS)), "[0]"))

@@ -110,7 +110,7 @@ def unfold(visitor: Visitor, page: str) -> None:
     visitor.send(*(WidgetState(id=fold, bool_value=True) for fold in folds))
 
 
-@pytest.mark.attack
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_no_value_of_any_type_raises_for_any_widget(at_home: App, page: str) -> None:
     raised = []

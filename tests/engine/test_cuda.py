@@ -21,10 +21,7 @@ from coupling_core.engine import out_of_memory
 from coupling_core.engine.loading import find_blocks
 from coupling_core.measuring.measure import measure
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA"),
-]
+pytestmark = pytest.mark.gpu
 TEXTS = (*tiny.CAUSAL, *tiny.BIDIRECTIONAL, *tiny.TWO_STACKS)
 EVERY = [(family, kind) for family in (*TEXTS, *vision_models.FAMILIES) for kind in KINDS | ALONE]
 

@@ -37,7 +37,7 @@ EVERY = [
         family,
         kind,
         id=f"{family}-{kind}",
-        marks=() if kind == "depth" or family in SHORT else pytest.mark.families,
+        marks=() if kind == "depth" or family in SHORT else pytest.mark.slow,
     )
     for family in (*TEXTS, *PICTURES)
     for kind in KINDS

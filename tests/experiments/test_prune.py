@@ -298,7 +298,7 @@ REFUSED = {
     [
         name
         if name in (*tiny.SHORT, "gpt_neo", "gemma2", "phi")
-        else pytest.param(name, marks=pytest.mark.families)
+        else pytest.param(name, marks=pytest.mark.slow)
         for name in tiny.CAUSAL
     ],
 )

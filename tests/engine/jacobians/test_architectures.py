@@ -41,7 +41,7 @@ def named(name):
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=() if name in DEFAULT else pytest.mark.families) for name in CASES],
+    [pytest.param(name, marks=() if name in DEFAULT else pytest.mark.slow) for name in CASES],
 )
 def test_right_or_refused_in_words(name):
     rows = matrix.judge(named(name), SCALE)

@@ -55,7 +55,7 @@ every_family = pytest.mark.parametrize(
         pytest.param(
             *case,
             id=named(case),
-            marks=() if named(case) in REPRESENTATIVE else pytest.mark.families,
+            marks=() if named(case) in REPRESENTATIVE else pytest.mark.slow,
         )
         for case in CASES
     ],

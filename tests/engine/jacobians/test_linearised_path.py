@@ -16,7 +16,7 @@ CASES = [(family, None) for family in tiny.CAUSAL + tiny.BIDIRECTIONAL]
 CASES += [(family, stack) for family in tiny.TWO_STACKS for stack in ("encoder", "decoder")]
 FAMILIES = [
     pytest.param(
-        *case, marks=() if case[0] in (*tiny.SHORT, "bert", "t5") else pytest.mark.families
+        *case, marks=() if case[0] in (*tiny.SHORT, "bert", "t5") else pytest.mark.slow
     )
     for case in CASES
 ]

@@ -15,7 +15,7 @@ CASES += [(family, "decoder") for family in tiny.TWO_STACKS]
 FAMILIES = [
     pytest.param(
         *case,
-        marks=() if case[0] in (*tiny.SHORT, "gemma2", "bert", "t5") else pytest.mark.families,
+        marks=() if case[0] in (*tiny.SHORT, "gemma2", "bert", "t5") else pytest.mark.slow,
     )
     for case in CASES
 ]

@@ -51,7 +51,7 @@ def every(*quick):
     """All changes, those that are not named here where `pytest -m families` asks for them."""
     changes = [*behaviours.OF_LLAMA, *behaviours.OF_ADAPTERS]
     marked = [
-        pytest.param(change, id=change.__name__, marks=() if is_quick else pytest.mark.families)
+        pytest.param(change, id=change.__name__, marks=() if is_quick else pytest.mark.slow)
         for change in changes
         for is_quick in [not quick or change in quick]
     ]
@@ -189,7 +189,7 @@ QUICK = [("llama", way) for way in WAYS] + [("gemma3", "restored")]
 @pytest.mark.parametrize(
     ("family", "way"),
     [
-        pytest.param(*case, marks=() if case in QUICK else pytest.mark.families)
+        pytest.param(*case, marks=() if case in QUICK else pytest.mark.slow)
         for case in itertools.product(FAMILIES, WAYS)
     ],
 )
@@ -346,7 +346,7 @@ def bits(model, kind):
 @pytest.mark.parametrize(
     "family",
     [
-        pytest.param(family, marks=[] if family == "gpt_neox" else pytest.mark.families)
+        pytest.param(family, marks=[] if family == "gpt_neox" else pytest.mark.slow)
         for family in (*tiny.CAUSAL, *tiny.BIDIRECTIONAL, *tiny.TWO_STACKS)
     ],
 )

@@ -52,7 +52,7 @@ MEASURED = (*tiny.CAUSAL, *tiny.BIDIRECTIONAL, *tiny.TWO_STACKS)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 @pytest.mark.parametrize(
     "family",
-    [pytest.param(each, marks=() if each in QUICK else pytest.mark.families) for each in MEASURED],
+    [pytest.param(each, marks=() if each in QUICK else pytest.mark.slow) for each in MEASURED],
 )
 def test_streamed_and_resident_agree_to_the_bit(tmp_path, family, dtype):
     stored = torch.bfloat16 if dtype == "float32" else torch.float32

@@ -93,7 +93,6 @@ def test_where_the_full_svd_falls_short_the_gram_matrix_helps(rank, monkeypatch)
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 def test_a_gpu_takes_block_krylov_and_certifies_it():
     J, _, s, _ = planted(3.0 * 0.99 ** np.arange(1024))
     svd = top_svd(J.cuda(), 50)
@@ -103,7 +102,6 @@ def test_a_gpu_takes_block_krylov_and_certifies_it():
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 def test_a_gpu_certifies_a_tenth_of_a_wide_matrix_with_no_gaps():
     generator = torch.Generator().manual_seed(0)
     found = top_svd(torch.randn(4096, 4096, generator=generator).cuda(), 409)
