@@ -15,9 +15,7 @@ IDS = [5, 9, 2, 7, 11, 3]
 CASES = [(family, None) for family in tiny.CAUSAL + tiny.BIDIRECTIONAL]
 CASES += [(family, stack) for family in tiny.TWO_STACKS for stack in ("encoder", "decoder")]
 FAMILIES = [
-    pytest.param(
-        *case, marks=() if case[0] in (*tiny.SHORT, "bert", "t5") else pytest.mark.slow
-    )
+    pytest.param(*case, marks=() if case[0] in (*tiny.SHORT, "bert", "t5") else pytest.mark.slow)
     for case in CASES
 ]
 
