@@ -6,7 +6,7 @@ LOCKED = $(BIN)/python -m pip install --quiet --require-hashes --requirement req
 READY = $(BIN)/coupling models --prepare smollm2-135m
 BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml coupling_core explorer pages app.py serve.py hatch_build.py requirements benchmarks
 
-.PHONY: app test test-fast test-slow attack fuzz check audit docs notebooks bench families gallery lock
+.PHONY: app test test-fast test-slow golden golden-write attack fuzz check audit docs notebooks bench families gallery lock
 
 app: $(VENV)/installed
 	$(READY)
@@ -29,6 +29,13 @@ test-slow: $(VENV)/installed-dev
 	tests/install-slurm
 	$(READY)
 	$(PYTEST) --timeout 1200 -m slow
+
+# Which numbers of what ships have moved since they were written down, and to write them anew.
+golden: $(VENV)/installed-dev
+	$(BIN)/python tests/golden/golden.py compare
+
+golden-write: $(VENV)/installed-dev
+	$(BIN)/python tests/golden/golden.py write
 
 # What a stranger, a hostile file or a fault may do, against servers of its own on the loopback.
 attack: $(VENV)/installed-dev
