@@ -1,8 +1,5 @@
 """Models of one block, and ranks far below the width: what is said where scores do not exist."""
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -14,7 +11,6 @@ import coupling_core as cc
 from coupling_core.analysis.scores import mean_off_diagonal
 from coupling_core.base.errors import InputError
 
-ROOT = Path(__file__).parents[2]
 IDS = [1, 2, 3, 4]
 
 
@@ -164,38 +160,6 @@ def test_a_view_may_be_said_by_its_fields(four):
     ):
         with pytest.raises(InputError, match="came beside a view, which has its own"):
             call()
-
-
-MISTAKES = {
-    'cc.Question(k=8, against="los")': "against must be one of loss, score",
-    'cc.Question(k=8, method="kendall")': "method must be one of pearson, spearman",
-    'cc.coupling_penalty("smollm2-135m")': "expected the module that you train",
-    'cc.wrap(m, blocks="model.layers")': "expected the modules themselves",
-    'cc.prune(["a text"], m)': "the model comes first",
-    'cc.prune(m, remove="1-2")': "how many blocks go",
-    'cc.measure(IDS, model=m, store=None).plot("graph", selected=9)': "selected is a pair",
-    'cc.compare(*[cc.measure(IDS, kind="directions", model=m, store=None)] * 2)': "between_prompts",
-}
-
-
-def test_what_is_mistaken_is_told_in_words():
-    calls = "".join(
-        f"""
-try:
-    {call}
-except cc.InputError as error:
-    print(str(error).replace("\\n", " "))
-"""
-        for call in MISTAKES
-    )
-    here = "from measuring.test_narrow_and_shallow import IDS, cc, llama; m = llama(4)"
-    done = subprocess.run(  # where nothing checks types
-        [sys.executable, "-c", here + calls], cwd=ROOT / "tests", capture_output=True, text=True
-    )
-    told = done.stdout.splitlines()
-    assert len(told) == len(MISTAKES), done.stderr
-    for line, words in zip(told, MISTAKES.values(), strict=True):
-        assert words in line
 
 
 def test_a_prompt_that_comes_twice_is_told(four):
