@@ -6,6 +6,7 @@
     cuda.txt        what torch of PyPI needs on Linux beside app.txt, if that is what is installed
     models.txt      the wheels of two models; what these would pull in is large, and not used
     dev.txt         what the tests and the checks need beside app.txt
+    others.txt      other people's models, for the slow tests, beside both
 
 Each names every package with one version and the hashes of all its files, for every platform and
 Python. A version stays while it satisfies pyproject.toml: delete its lines here and run `make lock`
@@ -35,8 +36,9 @@ Lock = dict[str, str]
 def main() -> None:
     """Write all of them."""
     before = {path.stem: path.read_text() for path in HERE.glob("*.txt")}
-    kept = before["app"] + before.get("cuda", "") + before["dev"]
+    kept = "".join(before.get(name, "") for name in ("app", "cuda", "dev", "others"))
     both = resolve(["--all-extras", "--group=dev", str(PROJECT)], kept)
+    every = resolve(["--all-extras", "--group=dev", "--group=others", str(PROJECT)], kept)
     app = resolve(["--all-extras", str(PROJECT)], "".join(both.values()))
     cuda = {entry: text for entry, text in app.items() if OF_CUDA.match(entry)}
     torch = next(entry for entry in app if entry.startswith("torch=="))
@@ -44,6 +46,7 @@ def main() -> None:
     write("app", {e: text for e, text in app.items() if e not in cuda}, "-c cuda.txt\n")
     write("cuda", cuda)
     write("dev", {e: text for e, text in both.items() if e not in app}, "-r app.txt\n")
+    write("others", {e: text for e, text in every.items() if e not in both})
     write("installer", resolve(["-"], "".join(both.values()), INSTALLER))
     write("models", resolve(["--no-deps", "-"], "", MODELS))
 

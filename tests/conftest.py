@@ -17,7 +17,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # one core a worker
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 settings.register_profile("fuzz", max_examples=10_000, print_blob=True)  # `make fuzz`
-settings.register_profile("tests", deadline=None)  # how long one takes is the machine's affair
+settings.register_profile("tests", deadline=None, derandomize=True)  # the same on every machine
 settings.load_profile("tests")
 
 annotations.install("coupling_core")  # before anything of it is imported

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import tiny
 import vision_models
@@ -19,26 +18,12 @@ from coupling_core.base.results import Result
 
 TEXT = "The cat sat on the mat"
 KINDS: dict[str, dict[str, Any]] = {
-    "depth": {},
     "depth at a token": {"token": 2},
-    "self": {"kind": "self", "block": 2},
     "means": {"kind": "self"},
-    "fixed output": {"kind": "fixed-output", "block": 2, "token": 3},
-    "trajectory": {"kind": "trajectory"},
     "without its norm": {"kind": "trajectory", "final_norm": "exclude"},
-    "what-if": {"kind": "what-if"},
-    "spectrum": {"kind": "spectrum", "token": 2},
-    "noise": {"kind": "perturbation", "token": 2},
     "directions": {"kind": "directions", "token": 2},
     "untrained": {"untrained": 3},
     "rounded": {"dtype": "bfloat16"},
-}
-OWN = {
-    "bidirectional": (tiny.model, "bert", (5, 6, 7), None),
-    "encoder": (tiny.model, "t5", (5, 6, 7), "encoder"),
-    "decoder": (tiny.model, "t5", (5, 6, 7), "decoder"),
-    "experts": (tiny.model, "mixtral", (5, 6, 7), None),
-    "image": (vision_models.model, "vit", vision_models.picture(), None),
 }
 
 
@@ -82,12 +67,6 @@ def scaled(result: Result, by: float) -> Result:
     return with_passport(result, change)
 
 
-def estimated(result: Result, by: float) -> float:
-    """What a recheck of a result that was so scaled says: relative to what was before."""
-    parts = [result.provenance["passport"][name] for name in ("states", "logits")]
-    return abs(1 - 1 / by) * max(np.linalg.norm(part["sums"]) / part["norm"] for part in parts)
-
-
 def another(result: Result) -> str:
     """How a recheck begins to say that what it found is another model."""
     was = result.identity["digest"][:12]
@@ -102,16 +81,11 @@ def test_nothing_changes_by_itself(changes: dict[str, Any], original: Path) -> N
     assert found.words == "unchanged to the bit"
 
 
-@pytest.mark.parametrize(("build", "family", "prompt", "stack"), OWN.values(), ids=OWN)
-def test_a_module_of_ones_own_is_rechecked(
-    build: Callable[..., Any], family: str, prompt: Any, stack: Any
-) -> None:
-    given = {"model": build(family)}
-    if build is vision_models.model:
-        given["tokenizer"] = vision_models.processor()
-    result = measure(Request(prompt, k=2, stack=stack), **given)
-    assert recheck(result, **given).words == "unchanged to the bit"
-    assert recheck(result).words.startswith("unknown: it was measured of a module of your own")
+def test_a_module_of_ones_own_is_rechecked() -> None:
+    given = {"model": vision_models.model("vit"), "tokenizer": vision_models.processor()}
+    result = measure(Request(vision_models.picture(), k=2), **given)
+    assert recheck(result, **given).verdict == "unchanged"
+    assert recheck(result).verdict == "unknown"
 
 
 def test_other_weights_are_told_with_their_identity(measured: Result, folder: Path) -> None:
@@ -125,29 +99,6 @@ def test_other_weights_are_told_with_their_identity(measured: Result, folder: Pa
     assert found.words == f"changed by {found.change:.1e}, since {other}"
 
 
-def test_another_file_that_moves_nothing_is_told_too(measured: Result, folder: Path) -> None:
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"note": "read by nobody"}))
-    assert recheck(measured).words.startswith(f"unchanged to the bit, although {another(measured)}")
-
-
-def test_another_tokenizer_is_told(measured: Result, folder: Path) -> None:
-    tokenizer = json.loads((folder / "tokenizer.json").read_text())
-    tokenizer["model"]["merges"] = []
-    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
-    found = recheck(measured)
-    assert found.verdict == "changed"
-    assert "its prompt is read as other tokens" in found.others
-
-
-def test_another_attention_of_the_config_is_told(measured: Result, folder: Path) -> None:
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"attn_implementation": "eager"}))
-    found = recheck(measured)
-    assert found.verdict == "unchanged"
-    assert "attention sdpa -> eager" in found.others
-
-
 def test_another_attention_of_a_module_is_told() -> None:
     model = tiny.model("llama", attention="sdpa")
     result = measure(Request((5, 6, 7), k=2), model=model)
@@ -159,13 +110,6 @@ def test_another_attention_of_a_module_is_told() -> None:
     assert f"unchanged to rounding ({found.change:.1e}), although attention" in found.words
 
 
-def test_other_experts_are_told() -> None:
-    model = tiny.model("mixtral")
-    result = measure(Request((5, 6, 7), k=2), model=model)
-    model.set_experts_implementation("batched_mm")
-    assert recheck(result, model=model).others == ("experts eager -> batched_mm",)
-
-
 @pytest.mark.parametrize(
     ("by", "verdict"),
     [(1 + 1e-6, "unchanged"), (1 - 1e-3, "changed"), (1.5, "changed")],
@@ -174,21 +118,6 @@ def test_other_experts_are_told() -> None:
 def test_a_change_without_a_known_cause_says_so(by: float, verdict: str, measured: Result) -> None:
     found = recheck(scaled(measured, by))
     assert (found.verdict, found.others) == (verdict, ())
-    assert found.change == pytest.approx(estimated(measured, by), rel=1e-4)
-    if verdict == "changed":
-        assert "since nothing that is known of" in found.words
-
-
-def test_another_library_and_processor_are_told(measured: Result) -> None:
-    before = with_passport(scaled(measured, 1.25), lambda found: found | {"instructions": "none"})
-    versions = before.provenance["versions"]
-    made = dict(before.provenance) | {"versions": versions | {"transformers": "4.0.0"}}
-    found = recheck(replace(before, provenance=made | {"threads": 99}))
-    assert found.words.startswith(
-        f"changed by {estimated(measured, 1.25):.1e}, since "
-        f"transformers 4.0.0 -> {versions['transformers']}; instructions none -> "
-    )
-    assert f"threads 99 -> {measured.provenance['threads']}" in found.others
 
 
 def test_a_passport_is_no_part_of_what_is_asked(measured: Result) -> None:
@@ -208,44 +137,6 @@ def test_a_model_that_went_away_is_told(measured: Result, folder: Path) -> None:
     found = recheck(measured)
     assert (found.verdict, found.change) == ("unknown", None)
     assert f"model {str(folder)!r}: there is no such file or folder" in found.why
-
-
-def test_a_damaged_passport_is_told(measured: Result) -> None:
-    found = recheck(with_passport(measured, lambda found: found | {"states": None}))
-    assert found.words.startswith("unknown: its passport is damaged: states")
-
-
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
-
-
-@pytest.fixture
-def repository(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A model of the hub in the cache of its client, which is offline."""
-    import huggingface_hub.constants as constants
-
-    found = tmp_path / "hub" / "models--someone--tiny"
-    shutil.copytree(original, found / "snapshots" / COMMIT)
-    (found / "refs").mkdir()
-    (found / "refs" / "main").write_text(COMMIT)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    return found
-
-
-def test_of_the_hub_the_commit_is_taken_that_was_measured(repository: Path) -> None:
-    result = measure(Request(TEXT, model="someone/tiny", k=2))
-    later = repository / "snapshots" / COMMIT[::-1]
-    tiny.folder(later, seed=1)
-    (repository / "refs" / "main").write_text(later.name)
-    assert recheck(result).words == "unchanged to the bit"
-
-
-def test_weights_are_not_fetched(repository: Path) -> None:
-    result = measure(Request(TEXT, model="someone/tiny", k=2))
-    (repository / "snapshots" / COMMIT / "model.safetensors").unlink()
-    found = recheck(result)
-    assert found.verdict == "unknown"
-    assert "not on this disk, and a recheck fetches none" in found.why
 
 
 # ---- the command
@@ -274,20 +165,7 @@ def test_the_command_tells_each_verdict_and_fails(
     status, out, err = run("runs", "recheck", *keys, "--json", "--store", store.root)
     assert status == 1
     assert "of 2 results 1 changed, and 1 could not be compared" in err
-    first, second = json.loads(out)
-    assert [first["key"], first["verdict"], first["change"]] == [keys[0], "unknown", None]
-    assert [second["key"], second["verdict"]] == [keys[1], "changed"]
-    assert second["change"] == pytest.approx(estimated(measured, 1.25))
-    assert second["words"].startswith(f"changed by {second['change']:.1e}, since")
-
-
-@pytest.mark.parametrize("words", [(), ("abc", "--all")], ids=["neither", "both"])
-def test_the_command_wants_keys_or_all(
-    words: tuple[str, ...], run: Callable[..., tuple[object, str, str]]
-) -> None:
-    status, _, err = run("runs", "recheck", *words)
-    assert status == 2
-    assert "give keys of stored results, or --all" in err
+    assert [one["verdict"] for one in json.loads(out)] == ["unknown", "changed"]
 
 
 def test_a_recheck_leaves_the_result_as_it_is(measured: Result) -> None:

@@ -1,0 +1,217 @@
+"""Models in TransformerLens' bridge and in nnsight, with what these do to them."""
+
+import importlib
+
+import by_hand
+import doors
+import numpy as np
+import pytest
+import tiny
+import torch
+from doors import IDS, PROMPTS, bridge, bridged, of_nnsight
+
+import coupling_core as cc
+from coupling_core.base.errors import PromptError
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("made", [bridged, of_nnsight])
+def test_every_line_of_a_notebook_runs(made, tmp_path):
+    doors.goes_through(made, tmp_path)
+
+
+def test_what_ran_through_a_bridge_before_is_no_part_of_its_key(tmp_path):
+    model, prompts, _ = bridged()
+    store = cc.Store(tmp_path / "store")
+
+    def key():
+        return cc.measure(prompts[0], model=model, k=4, store=store).key
+
+    first = key()
+    cc.measure("another prompt that is longer", model=model, k=4, store=store)
+    assert key() == first
+    ids = torch.tensor([[3, 1, 4, 1]])
+    model.run_with_cache(ids)
+    assert key() == first
+    model.add_hook(list(model.hook_dict)[3], doubled)
+    assert not key()  # code of one's own
+    model.reset_hooks()
+    assert key() == first
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_text_is_read_as_the_bridge_reads_it(first):
+    model, prompts, _ = bridged()
+    model.cfg.default_prepend_bos = first
+    found = cc.measure(prompts[0], model=model, kind="trajectory", store=None)
+    ids = model.to_tokens(prompts[0])[0].tolist()
+    assert found.token_ids.tolist() == ids
+    assert (ids[0] == 7) == first
+    given = cc.measure(
+        prompts[0], model=model, tokenizer=model.tokenizer, kind="trajectory", store=None
+    )
+    assert given.token_ids.tolist() == model.tokenizer(prompts[0])["input_ids"]
+
+
+def test_a_bridge_that_begins_texts_with_a_token_its_model_lacks_says_what_leaves_it_out():
+    said = {"hf_model": tiny.model("gpt2"), "tokenizer": tiny.tokenizer(), "device": "cpu"}
+    model = bridge().boot_transformers("tiny", **said)
+    with pytest.raises(PromptError, match="default_prepend_bos = False leaves it out"):
+        cc.measure("The cat sat", model=model, store=None)
+    model.cfg.default_prepend_bos = False
+    assert cc.measure("The cat sat", model=model, kind="trajectory", store=None).tokens[0] == "The"
+
+
+def test_a_hook_that_detaches_is_named():
+    model, prompts, _ = bridged()
+    model.add_hook("blocks.1.hook_out", detached)
+    with pytest.raises(cc.ComputeError, match=r"No derivative goes .*detach.*detached"):
+        cc.measure(prompts[0], model=model, k=4, store=None)
+
+
+def test_what_nnsight_does_in_traces_is_refused_and_not_left_out():
+    model, prompts, _ = of_nnsight()
+    with pytest.raises(cc.InputError, match="before or after"), model.trace(prompts[0]):
+        cc.measure(prompts[0], model=model, k=4, store=None)
+    with model.edit(inplace=True):
+        model.model.layers[0].output[0][:] = 0
+    with pytest.raises(cc.InputError, match="1 edit of this model"):
+        cc.measure(prompts[0], model=model, k=4, store=None)
+    model.clear_edits()
+    assert cc.measure(prompts[0], model=model, k=4, store=None).certified
+
+
+def test_a_model_in_nnsight_has_the_key_that_it_has_alone(tmp_path):
+    nnsight = importlib.import_module("nnsight")
+    store, plain = cc.Store(tmp_path / "store"), tiny.model("gpt2")
+    alone = cc.measure(PROMPTS[0], model=plain, tokenizer=tiny.tokenizer(), k=4, store=store)
+    model = nnsight.LanguageModel(plain, tokenizer=tiny.tokenizer())
+    assert cc.measure(PROMPTS[0], model=model, k=4, store=store).key == alone.key
+    with model.trace(PROMPTS[0]):  # which makes what runs anew, to lend what is inside
+        model.transformer.h[1].attn.source.attention_interface_0.output.save()
+    assert cc.measure(PROMPTS[0], model=model, k=4, store=store).key == alone.key
+    again = cc.measure(PROMPTS[0], model=model, k=4, store=None)
+    assert np.array_equal(again.diagonal, alone.diagonal)
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_what_a_hook_makes_of_the_final_norm_is_in_the_last_block(family):
+    """A bridge's norm runs the model's own inside: what hooks make of it comes behind that."""
+    model = tiny.bridged(bridge(), family)
+    before = cc.jacobian(model, (3, 1, 4), block=4, k=4)
+    rest = cc.jacobian(model, (3, 1, 4), block=3, k=4)
+    model.add_hook("ln_final.hook_out", doubled)
+    after = cc.jacobian(model, (3, 1, 4), block=4, k=4)
+    unit = np.eye(len(before.J))  # the map is 2 norm(F(x)) - x
+    assert after.J == pytest.approx(2 * (before.J + unit) - unit, abs=1e-4)
+    assert np.array_equal(cc.jacobian(model, (3, 1, 4), block=3, k=4).J, rest.J)
+
+
+def test_edits_are_found_from_any_part_of_an_nnsight_model():
+    model = of_nnsight()[0]
+    with model.edit(inplace=True):
+        model.model.layers[0].output[0][:] = 0
+    with pytest.raises(cc.InputError, match="1 edit of this model"):
+        cc.measure((3, 1, 4), model=model.model, k=4, store=None)
+    with pytest.raises(cc.InputError, match="1 edit of this model"):
+        cc.measure((3, 1, 4), model=model._module, k=4, store=None)
+
+
+def test_a_module_that_was_wrapped_before_an_edit_is_refused_too():
+    nnsight = importlib.import_module("nnsight")
+    gpt = by_hand.GPT().eval()
+    model = nnsight.NNsight(gpt)
+    wrapped = cc.wrap(model, blocks=gpt.blocks, forward=lambda g, ids: g(ids))
+    assert cc.measure((3, 1, 4), model=wrapped, k=4, store=None).certified
+    with model.edit(inplace=True):
+        model.blocks[0].output[:] = 0
+    with pytest.raises(cc.InputError, match="1 edit of this model"):
+        cc.measure((3, 1, 4), model=wrapped, k=4, store=None)
+
+
+def test_a_patched_token_is_said_to_have_no_directions():
+    model, prompts, _ = bridged()
+    old = torch.randn(32)
+
+    def patched(x, hook):
+        x = x.clone()
+        x[:, -1] = old
+        return x
+
+    before = cc.measure(prompts[0], model=model, k=4, store=None)
+    assert "all alike" not in before.verdict
+    model.add_hook("blocks.1.hook_out", patched)
+    found = cc.measure(prompts[0], model=model, k=4, store=None)
+    assert "The singular values of block 2 are all alike" in found.verdict
+    assert "block 2 are all alike" in found.plot().caption
+    j = cc.jacobian(model, prompts[0], block=2, k=4)
+    assert np.array_equal(j.J, -np.eye(32, dtype=np.float32))
+    assert "Its singular values are all alike" in j.verdict
+
+
+def test_a_bridge_has_as_many_parameters_as_its_model_has_alone():
+    """It keeps the joint q, k, v of GPT-2 beside the three parts that it cuts it into."""
+    model, prompts, tokenizer = bridged()[0], PROMPTS, tiny.tokenizer()
+    models = {"bridge": model, "plain": tiny.model("gpt2")}
+    table = cc.measure_many(prompts, models, tokenizer=tokenizer, k=4, store=None, progress=False)
+    assert table["parameters"].nunique() == 1
+
+
+def test_tables_name_the_model_inside_and_its_hooks():
+    model = bridged()[0]
+    table = cc.measure_many(IDS, [model, tiny.model("llama")], k=4, store=None, progress=False)
+    assert table["model"].unique().tolist() == ["GPT2LMHeadModel", "LlamaForCausalLM"]
+    model.add_hook("blocks.1.hook_out", doubled)
+    table = cc.measure_many(IDS, model, k=4, store=None, progress=False)
+    assert table["model"].unique().tolist() == ["GPT2LMHeadModel (with a hook)"]
+
+
+def test_a_comparison_says_that_a_text_is_other_tokens_to_the_two():
+    model, prompts, _ = bridged()
+    own = {"model": tiny.model("gpt2"), "tokenizer": tiny.tokenizer()}
+    models = {"bridge": model, "plain": own}
+    table = cc.measure_many(prompts, models, k=4, store=None, progress=False)
+    found = cc.compare_models(table, "bridge", "plain")
+    assert found.tokens == (found.tokens[1] + 1, found.tokens[1])
+    assert "The two read the prompts as other tokens, " in found.verdict
+    a = cc.measure(prompts[0], model=model, k=4, store=None)
+    b = cc.measure(prompts[0], **own, k=4, store=None)
+    first = repr(a.tokens[0])
+    told = cc.compare(a, b).verdict
+    assert f"A reads it as 7 tokens, {first} first, and B as 6 tokens, 'The' first." in told
+    assert f"prompt of 7 tokens, {first} first: “The cat" in a.verdict
+    assert "prompt of 6 tokens: “The cat" in b.verdict
+
+
+def test_a_result_says_that_hooks_ran():
+    model, prompts, _ = bridged()
+    before = cc.measure(prompts[0], model=model, k=4, store=None)
+    model.add_hook("blocks.1.hook_out", doubled)
+    after = cc.measure(prompts[0], model=model, k=4, store=None)
+    assert after.model_name == f"{before.model_name} (with a hook)"
+    assert cc.compare(before, after, k=4).verdict.startswith(
+        "A is GPT2LMHeadModel; B is GPT2LMHeadModel (with a hook). Over"
+    )
+    named = cc.measure(prompts[0], model=model, k=4, variant="twice", store=None)
+    assert named.model_name == "GPT2LMHeadModel (twice)"
+
+
+def test_what_is_asked_inside_a_hook_of_the_model_says_so():
+    model, prompts, _ = bridged()
+
+    def asks(x, hook):
+        cc.measure(prompts[0], model=model, k=4, store=None)
+        return x
+
+    hooks = [("blocks.1.hook_out", asks)]
+    with pytest.raises(cc.ComputeError, match="asked from inside a hook of the model"):
+        model.run_with_hooks(torch.tensor([[3, 1, 4]]), fwd_hooks=hooks)
+
+
+def detached(x, hook):
+    return x.detach() * 1
+
+
+def doubled(x, hook):
+    return 2 * x
