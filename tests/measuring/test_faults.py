@@ -18,6 +18,7 @@ import pytest
 import store_processes as processes
 import tiny
 from cases import content, random_result
+from waiting import PATIENCE, end_of
 
 from coupling_core import ComputeError, InputError, Request, Store, measure
 from coupling_core.base import writing
@@ -29,10 +30,8 @@ from coupling_core.sources.identity import locate
 from coupling_core.sources.resolved import resolve
 from coupling_core.store import archive
 
+pytestmark = pytest.mark.full
 DAY = 86400
-PATIENCE = 60
-"""Seconds until a test that hangs says so."""
-
 ROOT = Path(__file__).parents[2]
 
 
@@ -83,15 +82,6 @@ def wait_for_idle():
         if thread.name == "measuring":
             thread.join(PATIENCE)
             assert not thread.is_alive()
-
-
-def end_of(queue, key):
-    """The status of a job once it has ended."""
-    end = time.monotonic() + PATIENCE
-    while (status := queue.status(key)).state in ("queued", "running"):
-        assert time.monotonic() < end, status
-        time.sleep(0.01)
-    return status
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

@@ -17,6 +17,7 @@ from coupling_core import InputError, Request, Store, measure
 from coupling_core.measuring.many import Answers
 from coupling_core.measuring.worker import Several
 
+pytestmark = pytest.mark.full
 TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
 
 

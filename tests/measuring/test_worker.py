@@ -16,7 +16,7 @@ import psutil
 import pytest
 import tiny
 from cases import content, random_result
-from waiting import PATIENCE, until
+from waiting import PATIENCE, end_of, until
 
 from coupling_core import ComputeError, Request, Store, measure
 from coupling_core.base.errors import Cancelled
@@ -26,6 +26,7 @@ from coupling_core.serving.heartbeat import EVERY, file_of, problem
 from coupling_core.serving.jobs import Jobs, JobStatus
 from coupling_core.sources.resolved import resolve
 
+pytestmark = pytest.mark.full
 ROOT = Path(__file__).parents[2]
 
 
@@ -59,11 +60,6 @@ def worker():
 @pytest.fixture
 def jobs(store, worker):
     return Jobs(store, partial(worker.measure, by=mortal.measure), forget=worker.forget)
-
-
-def end_of(jobs: Jobs, key: str) -> JobStatus:
-    """The status of a job once it has ended."""
-    return until(lambda: (s := jobs.status(key)).state not in ("queued", "running") and s)
 
 
 def begun(jobs: Jobs, key: str) -> JobStatus:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -17,3 +17,8 @@ def until(look: Callable[[], T], patience: float = PATIENCE) -> T:
         assert time.monotonic() < end, "it did not come to be"
         time.sleep(0.01)
     return found
+
+
+def end_of(jobs: Any, key: str) -> Any:
+    """The status of a job once it has ended."""
+    return until(lambda: (s := jobs.status(key)).state not in ("queued", "running") and s)
