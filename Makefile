@@ -38,6 +38,11 @@ golden: $(VENV)/installed-dev
 golden-write: $(VENV)/installed-dev
 	$(BIN)/python tests/golden/golden.py write
 
+# Whether the tests still notice eighty slips of the source, each made in a copy of it.
+faults: $(VENV)/installed-dev
+	$(READY)
+	$(BIN)/python tests/faults/run.py
+
 # What a stranger, a hostile file or a fault may do, against servers of its own on the loopback.
 attack: $(VENV)/installed-dev
 	$(READY)

@@ -145,7 +145,7 @@ def main() -> int:
     asked = parser.parse_args()
     chosen = [one for one in faults() if any(part in f"{one.name} {one.at}" for part in asked.only)]
     began, found = time.monotonic(), []
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # as the tests have it, before torch
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: a job has a core
     _FORKS.set_forkserver_preload(_LIBRARIES)
     with _copies(asked.tree, asked.jobs) as copies, ThreadPoolExecutor(asked.jobs) as pool:
         runner = Runner(copies, asked.tiers, asked.timeout)
