@@ -19,7 +19,7 @@ def _wrong(fault: Fault) -> list[str]:
 
 
 def test_every_fault_has_one_place_in_the_source_and_tests_that_are_there() -> None:
-    """A fault that is lost tests nothing: give it a new place in `faults.toml`, or another one."""
+    """A fault that is lost tests nothing: give it a new place in `faults.txt`, or another one."""
     listed = faults()
 
     assert [problem for fault in listed for problem in _wrong(fault)] == []
