@@ -44,12 +44,11 @@ class Fault:
 
 def faults() -> list[Fault]:
     """All of the list."""
-    plain = (line for line in LIST.read_text().splitlines() if not line.startswith("#"))
-    return [_fault(block.splitlines()) for block in "\n".join(plain).split("\n\n") if block.strip()]
+    lines = [line for line in LIST.read_text().splitlines() if line and line[0] != "#"]
+    return [_fault(*lines[at : at + 4]) for at in range(0, len(lines), 4)]
 
 
-def _fault(lines: list[str]) -> Fault:
-    name, place, code, becomes = filter(None, lines)
+def _fault(name: str, place: str, code: str, becomes: str) -> Fault:
     at, *tests = place.split()
     in_time = tuple(test for test in tests if test != HANGS)
     return Fault(name, at, code.strip(), becomes.strip(), in_time, HANGS in tests)
