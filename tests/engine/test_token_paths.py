@@ -24,7 +24,6 @@ from coupling_core.store.archive import decode, encode
 
 IDS = (5, 9, 2, 7, 11, 3, 8)
 ASK = Request(IDS, kind="trajectory")
-FAMILIES = ("llama", "gpt2", "gemma2", "bloom", "bert")
 STATE_ARRAYS = ("norms", "windowed_line_shape", "entropy")
 BLOCK_ARRAYS = ("step_lengths", "one_step", "rolled_out")
 
@@ -35,7 +34,7 @@ def result():
 
 
 def own_states(model):
-    """Every hidden state as the model tells it, the last one raw from a hook (TRAPS, M3)."""
+    """Every hidden state as the model gives it, the last one raw from a hook; and that one."""
     seen = []
     blocks = read(model, list(IDS)).runner.blocks
     handle = blocks[-1].register_forward_hook(
@@ -47,61 +46,43 @@ def own_states(model):
     return torch.stack([*(x[0] for x in told[: len(blocks)]), seen[0][0]]), told[-1][0]
 
 
-@pytest.mark.parametrize("final_norm", ["include", "exclude"])
-@pytest.mark.parametrize("family", FAMILIES)
-def test_states_are_the_models_own_and_only_the_last_is_normed(family, final_norm):
-    model = tiny.model(family)
-    found = measure(replace(ASK, final_norm=final_norm), model=model)
-    raw, last = own_states(model)
-    expected = raw.numpy().copy()
-    has_norm = bool(found.provenance["final_norm"])
-    assert has_norm == (family != "bert")
-    if final_norm == "include" and has_norm:
-        expected[-1] = last.numpy()  # in decoders, what the model tells is normed
-        assert np.abs(expected[-1] - raw[-1].numpy()).max() > 0.1
-    np.testing.assert_allclose(found.states, expected, atol=2e-5)
-    np.testing.assert_allclose(found.norms, np.linalg.norm(expected, axis=-1), rtol=1e-5)
-    np.testing.assert_allclose(found.line_shape, of.line_shape(found.states))
-    np.testing.assert_allclose(found.step_lengths, of.step_lengths(found.states))
+SLOW = [pytest.param(family, marks=pytest.mark.slow) for family in ("gpt2", "bloom")]
 
 
-@pytest.mark.parametrize("family", ["llama", "bert"])
-def test_entropies_do_not_depend_on_whether_the_norm_is_included(family):
+@pytest.mark.parametrize(
+    "family",
+    ["llama", *(pytest.param(f, marks=pytest.mark.full) for f in ("gemma2", "bert")), *SLOW],
+)
+def test_states_entropies_and_errors_are_the_models_own_and_only_the_last_is_normed(family):
     model = tiny.model(family)
-    with_norm, without = (
+    included, excluded = (
         measure(replace(ASK, final_norm=norm), model=model) for norm in ("include", "exclude")
     )
-    np.testing.assert_array_equal(with_norm.entropy, without.entropy)
+    raw, last = own_states(model)
+    normed = raw.numpy().copy()
+    assert bool(included.provenance["final_norm"]) == (family != "bert")
+    if family != "bert":
+        normed[-1] = last.numpy()  # in decoders, what the model tells is normed
+        assert np.abs(normed[-1] - raw[-1].numpy()).max() > 0.1
+    for found, expected in ((included, normed), (excluded, raw.numpy())):
+        np.testing.assert_allclose(found.states, expected, atol=2e-5)
+        np.testing.assert_allclose(found.norms, np.linalg.norm(expected, axis=-1), rtol=1e-5)
+        np.testing.assert_allclose(found.line_shape, of.line_shape(found.states))
+        np.testing.assert_allclose(found.step_lengths, of.step_lengths(found.states))
+    np.testing.assert_array_equal(included.entropy, excluded.entropy)
     with torch.no_grad():
         p = model(torch.tensor([IDS])).logits[0].double().softmax(-1).numpy()
-    np.testing.assert_allclose(with_norm.entropy[-1], -(p * np.log(p)).sum(-1), rtol=1e-4)
-
-
-@pytest.mark.parametrize("family", ["llama", "bert"])
-def test_errors_are_those_of_each_token(family):
-    model = tiny.model(family)
-    found = measure(ASK, model=model)
+    np.testing.assert_allclose(included.entropy[-1], -(p * np.log(p)).sum(-1), rtol=1e-4)
     reader = read(model, list(IDS))
-    norm = reader.kind.final_norm
     for captures in captures_of(reader, range(1, 5), range(1, len(IDS) + 1)):
         at = captures[0].token - 1
-        expected = linearised_errors(captures, norm)
-        np.testing.assert_allclose(found.one_step[:, at], expected.one_step, rtol=1e-5)
-        np.testing.assert_allclose(found.rolled_out[:, at], expected.rolled_out, rtol=1e-5)
+        errors = linearised_errors(captures, reader.kind.final_norm)
+        np.testing.assert_allclose(included.one_step[:, at], errors.one_step, rtol=1e-5)
+        np.testing.assert_allclose(included.rolled_out[:, at], errors.rolled_out, rtol=1e-5)
 
 
-def test_a_model_without_a_head_has_no_entropy_and_is_measured_all_the_same():
-    found = measure(ASK, model=tiny.model("llama").model)
-    assert np.isnan(found.entropy).all()
-    assert "no head" in found.no_entropy
-    assert found.complete
-    assert np.isfinite(found.line_shape).all()
-
-
-@pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_weights_held_in_lower_precision_give_the_same_to_the_bit(family):
-    held = tiny.model(family).bfloat16()
-    plain = tiny.model(family).bfloat16().float()
+def test_weights_held_in_lower_precision_give_the_same_to_the_bit():
+    held, plain = tiny.model("gpt2").bfloat16(), tiny.model("gpt2").bfloat16().float()
     found, expected = (measure(ASK, model=model) for model in (held, plain))
     for name in (*STATE_ARRAYS, *BLOCK_ARRAYS, "states"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
@@ -129,43 +110,34 @@ def test_each_report_has_the_result_so_far():
         assert np.isfinite(so_far.norms).all()
 
 
-def test_a_stored_trajectory_is_found_again_and_is_not_the_depth_result(tmp_path):
+def test_a_stored_trajectory_is_found_again_and_is_not_the_depth_result(tmp_path, result):
     store = Store(tmp_path / "store", gallery=tmp_path / "none")
     folder = str(tiny.folder(tmp_path / "llama"))
     request = Request("The cat sat", model=folder, kind="trajectory")
     first = measure(request, store)
-    assert isinstance(first, TrajectoryResult)
     again = measure(request, store, progress=lambda _: pytest.fail("it was computed again"))
+    assert isinstance(again, TrajectoryResult)
     for name in (*STATE_ARRAYS, *BLOCK_ARRAYS, "states", "kept"):
         np.testing.assert_array_equal(getattr(again, name), getattr(first, name))
     (entry,) = store.entries()
     assert (entry.n_blocks, entry.k_max, entry.certified) == (4, 0, True)
-    assert measure(replace(request, kind="depth", k=8), store).key != first.key
-
-
-def test_a_result_survives_its_file(tmp_path, result):
-    stored = replace(result, key=Store(tmp_path).key(result.request, result.identity))
-    again = decode(encode(stored))
-    assert isinstance(again, TrajectoryResult)
-    np.testing.assert_array_equal(again.states, result.states)
-    assert again.measured == "along the paths of 7 tokens"
+    assert store.key(replace(request, kind="depth", k=8), first.identity) != first.key
+    stored = replace(result, key=store.key(result.request, result.identity))
+    np.testing.assert_array_equal(decode(encode(stored)).states, result.states)
 
 
 # ---- long prompts
 
 
-@pytest.mark.parametrize(
-    ("n", "most", "kept"),
-    [
+def test_of_a_long_prompt_the_first_and_the_last_states_are_kept():
+    for n, most, kept in (
         (4, 4, [1, 2, 3, 4]),
         (4, 9, [1, 2, 3, 4]),
         (6, 4, [1, 4, 5, 6]),
         (6, 1, [1, 6]),
         (1, 0, [1]),
-    ],
-)
-def test_of_a_long_prompt_the_first_and_the_last_states_are_kept(n, most, kept):
-    assert kept_tokens(n, most).tolist() == kept
+    ):
+        assert kept_tokens(n, most).tolist() == kept
 
 
 def test_numbers_are_kept_of_all_tokens_where_states_are_not(monkeypatch, result):
@@ -185,12 +157,11 @@ def test_numbers_are_kept_of_all_tokens_where_states_are_not(monkeypatch, result
 
 
 @pytest.mark.parametrize(
-    ("part", "states"), [("all", [0, 1, 2, 3, 4]), ("shallower", [0, 1, 2]), ("deeper", [2, 3, 4])]
+    ("part", "first", "states"),
+    [("all", True, [0, 1, 2, 3, 4]), ("shallower", False, [0, 1, 2]), ("deeper", True, [2, 3, 4])],
 )
-@pytest.mark.parametrize("first", [True, False])
-def test_a_view_projects_its_states_and_tokens_alone(result, part, states, first):
-    view = PathView("all", part, first)
-    found = project_paths(result, view)
+def test_a_view_projects_its_states_and_tokens_alone(result, part, first, states):
+    found = project_paths(result, PathView("all", part, first))
     assert found.states.tolist() == states
     tokens = list(range(1 if first else 2, 8))
     assert found.tokens.tolist() == tokens
@@ -200,7 +171,7 @@ def test_a_view_projects_its_states_and_tokens_alone(result, part, states, first
     np.testing.assert_allclose(found.explained, (s / s.sum())[:3], rtol=1e-6)
 
 
-def test_arrays_have_the_names_and_shapes_that_are_promised(result):
+def test_arrays_and_the_table_have_the_names_and_shapes_that_are_promised(result):
     found = arrays(result, PathView(first=False))
     shapes = {name: value.shape for name, value in found.items()}
     per_state, per_block, per_token = (5, 7), (4, 7), (7,)
@@ -216,21 +187,18 @@ def test_arrays_have_the_names_and_shapes_that_are_promised(result):
     assert np.isnan(found["pca"][:, 0]).all()
     assert np.isfinite(found["pca"][:, 1:]).all()
     np.testing.assert_allclose(found["expodistance"], of.expodistance(result.norms))
-
-
-def test_the_table_has_a_row_a_token(result):
     lines = table(result, PathView()).decode().splitlines()
     assert lines[0].startswith("token,text,line_shape,growth,expodistance,equidistance")
     assert len(lines) == 8
     assert float(lines[3].split(",")[2]) == pytest.approx(result.line_shape[2])
 
 
-@pytest.mark.parametrize("text", ["a\rb", "a\nb", "a\r\nb", 'a"b', "a,b", " a ", "", "=1"])
-def test_any_text_comes_back_from_a_csv_file(text):
-    content = to_csv(pd.DataFrame({"token": [1, 2], "text": [text, "c"]}))
-    read = list(csv.reader(io.StringIO(content.decode(), newline="")))
-    assert [[as_read(cell) for cell in row] for row in read] == [
-        ["token", "text"],
-        ["1", text],
-        ["2", "c"],
-    ]
+def test_any_text_comes_back_from_a_csv_file():
+    for text in ("a\rb", "a\nb", "a\r\nb", 'a"b', "a,b", " a ", "", "=1"):
+        content = to_csv(pd.DataFrame({"token": [1, 2], "text": [text, "c"]}))
+        cells = list(csv.reader(io.StringIO(content.decode(), newline="")))
+        assert [[as_read(cell) for cell in row] for row in cells] == [
+            ["token", "text"],
+            ["1", text],
+            ["2", "c"],
+        ]

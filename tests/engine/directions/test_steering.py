@@ -15,7 +15,7 @@ from coupling_core.engine.jacobians.decode import read
 
 IDS = [3, 1, 4, 1, 5, 9]
 N, D, BLOCK = len(IDS), 32, 2
-FAMILIES = ("llama", "gpt2", "qwen3")
+FAMILIES = ("llama", "gpt2")
 
 
 def prepared(model, at_once=None):
@@ -70,26 +70,10 @@ def test_a_size_of_nothing_changes_nothing_to_the_bit(tried, directions):
     assert (found.divergence[1::2] > 0).all()
 
 
-def test_batched_is_one_by_one(tried, directions):
-    _, replays, outcomes = tried
-    sizes = (0.01, 0.1, 1.0)
-    assert replays.at_once > 1
-    together = steer(replays, outcomes, BLOCK, [2, N], directions, sizes)
-    alone = [
-        steer(replays, outcomes, BLOCK, [2, N], one[None], (size,))
-        for one in directions
-        for size in sizes
-    ]
-    for number, one in enumerate(alone):
-        torch.testing.assert_close(
-            together.divergence[number], one.divergence[0], rtol=1e-4, atol=1e-6
-        )
-        torch.testing.assert_close(together.change[number], one.change[0], rtol=1e-5, atol=1e-5)
-
-
 def test_batched_is_one_by_one_to_the_digits_of_float64(exact, directions):
     _, replays, outcomes = exact
     sizes, drawn = (0.01, 1.0), directions.double()
+    assert replays.at_once > 1
     together = steer(replays, outcomes, BLOCK, [N], drawn, sizes).divergence
     alone = [
         steer(replays, outcomes, BLOCK, [N], one[None], (size,)).divergence
@@ -118,7 +102,7 @@ def test_small_sizes_follow_the_derivative_to_second_order(exact, directions):
     np.testing.assert_allclose(orders, 2.0, atol=0.15)
 
 
-def test_a_removed_component_is_gone(tried):
+def test_a_removed_component_is_gone():
     frames = random_frames(3, D, 5, torch.Generator().manual_seed(2))
     x = torch.randn(3, D, generator=torch.Generator().manual_seed(3))
     left = removed(x, frames)
@@ -126,7 +110,7 @@ def test_a_removed_component_is_gone(tried):
     assert (left - x).norm() > 0.1
 
 
-@pytest.mark.parametrize("blocks", [(2,), (1, 2, 3, 4)], ids=["one block", "all"])
+@pytest.mark.parametrize("blocks", [(2,), (1, 2, 3, 4)], ids=str)
 def test_ablation_is_that_of_hooks_in_the_model(tried, blocks):
     model, replays, outcomes = tried
     generator = torch.Generator().manual_seed(2)

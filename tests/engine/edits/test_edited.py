@@ -7,7 +7,7 @@ import tiny
 import torch
 from transformers import ViTConfig, ViTForImageClassification
 
-from coupling_core import InputError, measure
+from coupling_core import InputError
 from coupling_core.base.edits import Edit, parse_edit
 from coupling_core.engine import reference
 from coupling_core.engine.edits.edited import edited
@@ -19,11 +19,13 @@ EDITS = (
     "damp(3,0.5)", "damp(2,2)", "reverse(1-4)", "none", "parallel(2-3)",
 )  # fmt: skip
 IDENTITIES = ("none", "damp(2,1)", "replace(3,3)")
-BUILT = ("llama", "gpt2", "gemma3", "gpt_neo", "gemma2", "bert")
-TWELVE = (
-    "gpt2", "gpt_neo", "gpt_neox", "falcon_rw", "mpt", "gemma3", "bloom", "openai_gpt", "mixtral",
-    "mamba", "bert", "t5",
-)  # fmt: skip
+FAST = ("llama", "gpt2", "gemma3")
+SLOW = ("gpt_neo", "falcon_rw", "mpt", "bloom", "openai_gpt", "mixtral")
+TIERS = [
+    *FAST,
+    *(pytest.param(family, marks=pytest.mark.full) for family in ("bert", "gemma2")),
+    *(pytest.param(family, marks=pytest.mark.slow) for family in SLOW),
+]
 
 
 def logits(model, ids=IDS):
@@ -36,7 +38,7 @@ def weights(model):
     return {name: value.clone() for name, value in model.state_dict().items()}
 
 
-@pytest.mark.parametrize("family", BUILT)
+@pytest.mark.parametrize("family", TIERS[:6])
 def test_it_is_the_model_with_its_blocks_in_the_new_order(family):
     model = tiny.model(family)
     # Blocks of two kinds, side by side, would both be handed the mask of the one.
@@ -47,10 +49,12 @@ def test_it_is_the_model_with_its_blocks_in_the_new_order(family):
         torch.testing.assert_close(found, logits(built), rtol=1e-5, atol=1e-5, msg=edit)
 
 
-@pytest.mark.parametrize("family", TWELVE)
-def test_what_changes_nothing_changes_no_bit(family):
+@pytest.mark.parametrize(
+    "family", [*TIERS, *(pytest.param(f, marks=pytest.mark.full) for f in ("mamba", "t5"))]
+)
+def test_what_changes_nothing_changes_no_bit_and_the_model_is_as_it_was(family):
     model = tiny.model(family)
-    own = logits(model)
+    before, own = weights(model), logits(model)
     for edit in IDENTITIES:
         with edited(model, edit):
             assert torch.equal(logits(model), own), edit
@@ -59,17 +63,9 @@ def test_what_changes_nothing_changes_no_bit(family):
     with edited(model, "skip(2)"):
         assert torch.equal(logits(model), damped)
     assert not torch.equal(damped, own)
-
-
-@pytest.mark.parametrize("family", TWELVE)
-def test_whatever_happens_inside_the_model_is_as_it_was(family):
-    model = tiny.model(family)
-    before, own = weights(model), logits(model)
     with suppress(KeyError), edited(model, "interchange(1,2)"):
         assert not torch.equal(logits(model), own)
         raise KeyError
-    with edited(model, "interchange(1,2)"):
-        pass
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
     assert torch.equal(logits(model), own)
     assert "forward" not in vars(model)
@@ -91,7 +87,7 @@ def test_an_edit_within_another_is_refused_and_leaves_the_first():
     model = tiny.model("llama")
     with edited(model, "skip(1)"):
         skipped = logits(model)
-        with pytest.raises(InputError, match="give all of them at once"), edited(model, "skip(2)"):
+        with pytest.raises(InputError), edited(model, "skip(2)"):
             pass
         assert torch.equal(logits(model), skipped)
     with edited(model, "skip(1)"):
@@ -150,30 +146,3 @@ def test_texts_go_on_without_a_cache():
     expected = built.generate(IDS, max_new_tokens=5, do_sample=False)
     assert torch.equal(found, expected)
     assert not torch.equal(found, model.generate(IDS, max_new_tokens=5, do_sample=False))
-
-
-def test_a_cache_is_refused_in_words():
-    model = tiny.model("llama")
-    with torch.no_grad():
-        cache = model(IDS, use_cache=True).past_key_values
-        with edited(model, "skip(1)"), pytest.raises(InputError, match="use_cache=False"):
-            model(IDS, past_key_values=cache)
-
-
-def test_a_part_called_by_itself_does_not_pass_the_edit_over():
-    model = tiny.model("llama")
-    with torch.no_grad(), edited(model, "skip(1)"), pytest.raises(InputError, match="by itself"):
-        model.model(IDS)
-
-
-def test_an_edit_of_a_block_that_is_not_there_is_refused_before_anything_is_touched():
-    model = tiny.model("llama")
-    with pytest.raises(InputError, match="block 9 is out of range"), edited(model, "skip(9)"):
-        pass
-    assert "forward" not in vars(model)
-
-
-def test_a_measurement_under_an_edit_is_told_what_to_do_instead():
-    model = tiny.model("llama")
-    with edited(model, "skip(2)"), pytest.raises(InputError, match='measured with kind="what-if"'):
-        measure(IDS, model=model, store=None, progress=False)

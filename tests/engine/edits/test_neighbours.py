@@ -73,7 +73,7 @@ def test_what_is_predicted_is_the_bracket_of_the_two_maps():
     torch.testing.assert_close(found.true, true.norm(dim=-1)[0] / size)
 
 
-@pytest.mark.parametrize("family", ["llama", "gpt2", "bloom", "gemma2", "mixtral", "bert", "t5"])
+@pytest.mark.parametrize("family", ["gpt2", "mixtral", "bert"])
 def test_products_are_derivatives_over_the_whole_sequence(family):
     replays = Replays(read(tiny.model(family), IDS))
     call = replays.call(2)

@@ -15,7 +15,11 @@ from coupling_core.engine.jacobians.decode import read
 from coupling_core.engine.jacobians.true_float64 import in_float64
 
 IDS = [5, 17, 200, 31, 8, 99, 42]
-FAMILIES = ("llama", "gpt2", "gemma3", "bloom", "mixtral", "mamba", "bert", "t5")
+FAMILIES = [
+    "gpt2",
+    *(pytest.param(family, marks=pytest.mark.full) for family in ("gemma3", "mixtral", "t5")),
+    *(pytest.param(family, marks=pytest.mark.slow) for family in ("bloom", "mamba", "bert")),
+]
 
 
 def all_edits(L):
@@ -65,9 +69,8 @@ def test_edits_together_give_what_each_gives_alone(family):
             assert (off <= tolerance(expected, alone)).all(), (edit, off, expected)
 
 
-@pytest.mark.parametrize("family", ["llama", "gpt2"])
-def test_in_float64_they_are_the_same_to_twelve_digits(family):
-    model = tiny.model(family)
+def test_in_float64_they_are_the_same_to_twelve_digits():
+    model = tiny.model("llama")
     with in_float64(model):
         many, single = (Replays(read(model, IDS), size) for size in (8, 1))
         assert (many.at_once, single.at_once) == (8, 1)
@@ -104,7 +107,7 @@ def test_a_change_of_loss_is_that_of_the_text():
     assert found.loss[-1].isnan()
 
 
-@pytest.mark.parametrize("family", ["llama", "bert", "gpt_neo", "t5"])
+@pytest.mark.parametrize("family", ["bert", "gpt_neo", "t5"])
 def test_blocks_that_take_their_state_alone_run_anywhere(family):
     replays = Replays(read(tiny.model(family), IDS))
     obstacles = Obstacles(replays)

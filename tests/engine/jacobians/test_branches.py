@@ -60,8 +60,9 @@ def seeded():
         yield
 
 
-@pytest.mark.parametrize("mix", [False, True], ids=["elementwise", "mixing"])
-@pytest.mark.parametrize(("width", "hidden"), [(6, 6), (6, 20), (CHUNK + 30, 8)])
+@pytest.mark.parametrize(
+    ("width", "hidden", "mix"), [(6, 20, False), (6, 6, True), (CHUNK + 30, 8, False)]
+)
 @pytest.mark.usefixtures("seeded")
 def test_a_planted_block_has_the_jacobian_of_a_backward_pass(width, hidden, mix):
     block = captured(Planted(width, hidden, mix).double().requires_grad_(False), width)
@@ -71,7 +72,7 @@ def test_a_planted_block_has_the_jacobian_of_a_backward_pass(width, hidden, mix)
     assert relative(block_jacobian(block), expected) < 1e-12
 
 
-@pytest.mark.parametrize("family", ["gpt2", "llama", "gpt_neox", "falcon", "mixtral", "gemma3"])
+@pytest.mark.parametrize("family", ["gpt2", "gpt_neox", "mixtral", "gemma3"])
 def test_attention_and_mlp_are_branches(family):
     block = trace(tiny.model(family), IDS, 5).blocks[1]
     x = block.state[None, None].clone().requires_grad_()

@@ -79,7 +79,8 @@ def test_a_small_jacobian_that_cannot_be_held_against_float64_is_told():
     here = replace(block(100.0), doubled=None)
     with noting() as notes:
         assert torch.equal(checked_jacobian(here), block_jacobian(here))
-    assert "a small Jacobian in float32 (its block does not run in float64)" in notes.ways
+    (told,) = [way for way in notes.ways if "float64" in way]
+    assert "float32" in told
 
 
 @pytest.mark.parametrize("is_refused", [False, True])
@@ -98,17 +99,16 @@ def test_a_small_jacobian_names_float64_among_its_ways_however_it_came(is_refuse
 
 
 @pytest.mark.parametrize("where", WHERE)
-@pytest.mark.parametrize("size", [1.0, 1e4])
-def test_one_percent_is_seen(size, where):
-    right = block(size)
-    off = gradient_error(right, wrong(block_jacobian(right), where))
-    assert off > GRADIENT_TOLERANCE
+def test_one_percent_is_seen(where):
+    for size in (1.0, 1e4):
+        right = block(size)
+        assert gradient_error(right, wrong(block_jacobian(right), where)) > GRADIENT_TOLERANCE
 
 
 @pytest.mark.parametrize("where", ["all over", "leading"])
 def test_one_percent_is_seen_by_differences_alone(where):
     right = block()
-    with pytest.raises(ComputeError, match="is not the derivative of what the block computes"):
+    with pytest.raises(ComputeError, match="block 1 is not the derivative"):
         check_derivative(right, wrong(block_jacobian(right), where))
 
 
@@ -124,9 +124,9 @@ class Approximate(torch.autograd.Function):
         return 1.01 * gradient
 
 
-@pytest.mark.parametrize("size", [1e-3, 1.0, 1e4])
+@pytest.mark.parametrize("size", [1e-3, 1e4])
 def test_approximate_gradients_are_refused(size):
-    with pytest.raises(ComputeError, match="its gradients are approximate"):
+    with pytest.raises(ComputeError, match="approximate"):
         checked_jacobian(block(size, Approximate))
 
 
@@ -144,7 +144,7 @@ def test_a_token_from_which_all_are_hidden_is_refused():
         return Block(1, x, replay(x[None, None]), nn.Identity(), replay)
 
     checked_jacobian(attending(0.0))
-    with pytest.raises(ComputeError, match="a mask that hides every token from this one"):
+    with pytest.raises(ComputeError, match="mask"):
         checked_jacobian(attending(torch.finfo().min))
 
 
@@ -158,7 +158,7 @@ def test_a_fast_way_that_is_off_gives_way_to_the_definition(monkeypatch):
     monkeypatch.setattr(derivative_check, "block_jacobian", sometimes)
     assert torch.equal(checked_jacobian(right), true)
     monkeypatch.setattr(derivative_check, "block_jacobian", lambda *_: wrong(true, "turned"))
-    with pytest.raises(ComputeError, match="is not what its gradients give"):
+    with pytest.raises(ComputeError, match="gradients give"):
         checked_jacobian(right)
 
 

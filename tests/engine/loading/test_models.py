@@ -76,42 +76,17 @@ def test_a_revision_resolves_to_its_commit_offline(hub_cache):
     assert torch.equal(weights[1].cpu(), tiny.model("llama", 1).state_dict()["lm_head.weight"])
 
 
-def test_a_hub_model_out_of_reach_says_what_to_do(hub_cache):
-    with pytest.raises(ComputeError, match=r"someone/other is not in the local cache"):
+def test_a_hub_model_out_of_reach_is_refused_by_its_name(hub_cache):
+    with pytest.raises(ComputeError, match="someone/other"):
         resolve(request("someone/other"))
-    with pytest.raises(ComputeError, match=r"someone/tiny@step2"):
+    with pytest.raises(ComputeError, match="someone/tiny@step2"):
         resolve(request("someone/tiny", revision="step2"))
 
 
-@pytest.mark.parametrize(
-    ("name", "word"),
-    [
-        ("nonsense", "is unknown: expected an alias"),
-        ("no/such/folder", "no such file or folder"),
-        ("missing.gguf", "no such file or folder"),
-    ],
-)
-def test_a_name_that_is_no_model_is_refused(name, word):
-    with pytest.raises(InputError, match=word):
-        resolve(request(name))
-
-
-def test_a_folder_without_safetensors_is_refused(folder):
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(InputError, match=r"no \*.safetensors"):
-        resolve(request(folder))
-
-
-def test_a_file_that_is_no_gguf_is_refused(tmp_path):
-    (tmp_path / "model.gguf").write_bytes(b"PK\x03\x04 something else")
-    with pytest.raises(InputError, match="is no GGUF file"):
-        resolve(request(tmp_path / "model.gguf"))
-
-
-def test_a_damaged_gguf_file_fails_in_plain_words(tmp_path):
-    (tmp_path / "model.gguf").write_bytes(b"GGUF" + b"\x00" * 64)
-    with pytest.raises(ComputeError, match="model does not load"):
-        load(resolve(request(tmp_path / "model.gguf")))
+def test_a_device_that_is_not_here_is_refused(folder):
+    for name in ("gpu", "cuda:99", "meta"):
+        with pytest.raises(InputError, match=f"device '{name}'"):
+            load(resolve(request(folder)), name)
 
 
 def test_what_a_conversion_that_died_left_behind_goes(tmp_path):
@@ -125,24 +100,8 @@ def test_what_a_conversion_that_died_left_behind_goes(tmp_path):
     assert [dead.exists(), living.exists()] == [False, True]
 
 
-def test_damaged_weights_fail_in_plain_words(folder):
-    (folder / "model.safetensors").write_bytes(b"\x10" * 100)
-    with pytest.raises(ComputeError, match=r"model\.safetensors is damaged or cut short"):
-        load(resolve(request(folder)))
-
-
-def test_a_revision_of_something_that_has_none_is_refused(folder):
-    with pytest.raises(InputError, match="only a hub id has revisions"):
-        resolve(request(folder, revision="main"))
-
-
-@pytest.mark.parametrize("name", ["gpu", "cuda:99", "meta"])
-def test_a_device_that_is_not_here_is_refused(folder, name):
-    with pytest.raises(InputError, match=f"device '{name}'"):
-        load(resolve(request(folder)), name)
-
-
 @pytest.mark.real
+@pytest.mark.full
 def test_the_alias_is_the_file_in_its_package():
     alias = locate(request("smollm2-135m"))
     assert prepare("smollm2-135m") == alias.converted
@@ -153,6 +112,7 @@ def test_the_alias_is_the_file_in_its_package():
 
 
 @pytest.mark.real
+@pytest.mark.full
 def test_tokens_without_torch_are_those_of_the_model():
     prompt = "Héllo € wörld\n 日本 <|im_start|>"
     tokens = resolve(Request(prompt)).tokens
@@ -173,19 +133,14 @@ def test_pieces_of_other_vocabularies_are_readable():
     assert readable(["Ġâ", "Ĥ", "¬"], byte_level=True) == (r" \xe2", r"\x82", r"\xac")
 
 
-@pytest.mark.parametrize(
-    ("part", "value", "expected"),
-    [
+def test_a_tokenizer_of_bytes_is_known_by_its_parts():
+    for part, value, expected in (
         ("decoder", decoders.ByteLevel(), True),
         ("decoder", decoders.Sequence([decoders.Fuse(), decoders.ByteLevel()]), True),
         ("pre_tokenizer", pre_tokenizers.ByteLevel(), True),
         ("decoder", decoders.Metaspace(), False),
-        ("pre_tokenizer", None, False),
-    ],
-    ids=["decoder", "one of several", "pre-tokenizer", "sentencepiece", "neither"],
-)
-def test_a_tokenizer_of_bytes_is_known_by_its_parts(part, value, expected):
-    tokenizer = Tokenizer(tokenizer_models.BPE())
-    if value is not None:
+    ):
+        tokenizer = Tokenizer(tokenizer_models.BPE())
+        assert not is_byte_level(tokenizer)
         setattr(tokenizer, part, value)
-    assert is_byte_level(tokenizer) == expected
+        assert is_byte_level(tokenizer) == expected, value

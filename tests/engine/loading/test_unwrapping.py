@@ -1,6 +1,6 @@
 """What other libraries wrap round a model: the model inside is measured, to the bit.
 
-nnsight and TransformerLens are in no lock file: their tests run in an environment that has them.
+nnsight and TransformerLens are in no lock file: their slow tests run where they are installed.
 """
 
 import importlib
@@ -70,7 +70,10 @@ WRAPPERS = {
 }
 
 
-@pytest.mark.parametrize("wrapper", WRAPPERS)
+@pytest.mark.parametrize(
+    "wrapper",
+    [pytest.param(w, marks=() if w == "DataParallel" else pytest.mark.full) for w in WRAPPERS],
+)
 def test_numbers_are_those_of_the_model_inside(wrapper, plain):
     found = cc.measure(REQUEST, model=WRAPPERS[wrapper](tiny.model("llama")))
     assert found.request.model == plain.request.model
@@ -78,6 +81,7 @@ def test_numbers_are_those_of_the_model_inside(wrapper, plain):
     assert np.array_equal(found.diagonal[..., :4], plain.diagonal[..., :4])
 
 
+@pytest.mark.full
 def test_compiled_blocks_in_the_place_of_blocks_are_measured(plain):
     model = tiny.model("llama")
     for at, layer in enumerate(model.model.layers):
@@ -86,6 +90,7 @@ def test_compiled_blocks_in_the_place_of_blocks_are_measured(plain):
     assert found.singular_values == pytest.approx(plain.singular_values, rel=1e-4, abs=1e-5)
 
 
+@pytest.mark.full
 def test_a_compiled_model_is_compiled_still_once_it_was_measured():
     compilations = []
 
@@ -101,6 +106,7 @@ def test_a_compiled_model_is_compiled_still_once_it_was_measured():
     assert compilations
 
 
+@pytest.mark.full
 def test_distributed_data_parallel_is_unwrapped(alone, plain):
     model = tiny.model("llama").requires_grad_(True)
     model = nn.parallel.DistributedDataParallel(model)
@@ -118,6 +124,7 @@ def test_a_wrapped_one_has_the_key_of_the_model_inside(tmp_path):
     assert len(store.entries()) == 1
 
 
+@pytest.mark.full
 def test_a_module_by_hand_may_be_wrapped_inside_and_outside():
     gpt = by_hand.GPT().eval()
     plain = cc.measure(REQUEST, model=cc.wrap(gpt, blocks=gpt.blocks))
@@ -128,21 +135,6 @@ def test_a_module_by_hand_may_be_wrapped_inside_and_outside():
     assert np.array_equal(cc.measure(REQUEST, model=outside).diagonal, plain.diagonal)
 
 
-def test_read_unwraps_too():
-    model = tiny.model("llama")
-    reader = cc.read(nn.DataParallel(model), IDS)
-    assert reader.runner.model is model
-
-
-def test_pieces_of_a_sharded_model_are_refused_with_what_gathers_them():
-    class FullyShardedDataParallel(nn.Module):
-        """Stands for that of torch, which needs several processes."""
-
-    FullyShardedDataParallel.__module__ = "torch.distributed.fsdp"
-    with pytest.raises(InputError, match="summon_full_params"):
-        cc.measure(REQUEST, model=FullyShardedDataParallel())
-
-
 def test_a_wrapper_of_ones_own_with_such_a_name_is_left_alone():
     class DataParallel(nn.Module):
         def __init__(self) -> None:
@@ -151,13 +143,6 @@ def test_a_wrapper_of_ones_own_with_such_a_name_is_left_alone():
 
     model = DataParallel()
     assert unwrapped(model) is model
-
-
-def test_weights_that_are_not_in_memory_are_refused():
-    with torch.device("meta"):
-        model = tiny.model("llama")
-    with pytest.raises(InputError, match=r"not in memory .*dispatch=True"):
-        cc.measure(REQUEST, model=model)
 
 
 # PEFT
@@ -174,6 +159,7 @@ def adapted(model: Any, targets: list[str]) -> Any:
     return model
 
 
+@pytest.mark.full
 def test_an_adapter_round_a_module_by_hand_is_measured():
     gpt = by_hand.GPT().eval()
     plain = cc.measure(REQUEST, model=cc.wrap(gpt, blocks=gpt.blocks))
@@ -186,6 +172,7 @@ def test_an_adapter_round_a_module_by_hand_is_measured():
     assert found.singular_values == pytest.approx(expected.singular_values, rel=1e-4, abs=1e-5)
 
 
+@pytest.mark.full
 def test_a_compiled_model_with_an_adapter_is_measured_with_it():
     expected = cc.measure(REQUEST, model=adapted(tiny.model("llama"), ["q_proj"]))
     found = cc.measure(REQUEST, model=torch.compile(adapted(tiny.model("llama"), ["q_proj"])))
@@ -206,6 +193,7 @@ def bridge() -> Any:
     return importlib.import_module("transformer_lens.model_bridge.bridge").TransformerBridge
 
 
+@pytest.mark.slow
 def test_a_language_model_of_nnsight_is_measured(nnsight, plain):
     model = nnsight.LanguageModel(tiny.model("llama"), tokenizer=tiny.tokenizer())
     found = cc.measure(REQUEST, model=model)
@@ -214,10 +202,12 @@ def test_a_language_model_of_nnsight_is_measured(nnsight, plain):
     assert "".join(text.tokens) == "The cat"
 
 
+@pytest.mark.slow
 def test_every_kind_is_measured_of_a_language_model_of_nnsight(nnsight):
     every_kind(nnsight.LanguageModel(tiny.model("llama"), tokenizer=tiny.tokenizer()))
 
 
+@pytest.mark.slow
 def test_a_module_by_hand_in_nnsight_is_wrapped(nnsight):
     gpt = by_hand.GPT().eval()
     plain = cc.measure(REQUEST, model=cc.wrap(gpt, blocks=gpt.blocks))
@@ -225,6 +215,7 @@ def test_a_module_by_hand_in_nnsight_is_wrapped(nnsight):
     assert np.array_equal(found.diagonal, plain.diagonal)
 
 
+@pytest.mark.slow
 def test_a_language_model_without_weights_is_refused(nnsight, tmp_path):
     folder = tiny.folder(tmp_path / "llama")
     model = nnsight.LanguageModel(str(folder), tokenizer=tiny.tokenizer())
@@ -232,6 +223,7 @@ def test_a_language_model_without_weights_is_refused(nnsight, tmp_path):
         cc.measure(REQUEST, model=model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["gpt2", "llama", "gpt_neox"])
 def test_a_bridge_of_transformer_lens_is_measured(bridge, family):
     """It computes anew what transformers does, so that the numbers agree to rounding."""
@@ -244,6 +236,7 @@ def test_a_bridge_of_transformer_lens_is_measured(bridge, family):
     assert found.certified
 
 
+@pytest.mark.slow
 def test_every_kind_is_measured_of_a_bridge(bridge):
     every_kind(tiny.bridged(bridge))
 

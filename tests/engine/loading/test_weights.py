@@ -10,8 +10,7 @@ import torch
 from checks import relative
 from torch import nn
 
-from coupling_core import ComputeError, InputError, Request, View, measure, score_pairs
-from coupling_core.base.records import QUANTISATIONS
+from coupling_core import ComputeError, Request, View, measure, score_pairs
 from coupling_core.engine.jacobians.captured_block import Block
 from coupling_core.engine.jacobians.derivative_check import check_derivative, checked_jacobian
 from coupling_core.engine.jacobians.same_token import block_jacobian
@@ -45,14 +44,22 @@ def same(a, b):
     return all(np.array_equal(x, y) for x, y in zip(scores(a), scores(b), strict=True))
 
 
-QUICK = ("llama", "gemma3", "gpt_neox", "bert", "t5")
+CASES = {
+    ("llama", "float32"): (),
+    ("gemma3", "bfloat16"): (),
+    ("gpt_neox", "float16"): (),
+    ("bert", "bfloat16"): pytest.mark.full,
+    ("t5", "float32"): pytest.mark.full,
+}
 MEASURED = (*tiny.CAUSAL, *tiny.BIDIRECTIONAL, *tiny.TWO_STACKS)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 @pytest.mark.parametrize(
-    "family",
-    [pytest.param(each, marks=() if each in QUICK else pytest.mark.slow) for each in MEASURED],
+    ("family", "dtype"),
+    [
+        pytest.param(*case, marks=CASES.get(case, pytest.mark.slow))
+        for case in itertools.product(MEASURED, ("float32", "bfloat16", "float16"))
+    ],
 )
 def test_streamed_and_resident_agree_to_the_bit(tmp_path, family, dtype):
     stored = torch.bfloat16 if dtype == "float32" else torch.float32
@@ -118,8 +125,7 @@ def test_a_jacobian_in_low_precision_is_wrong(tmp_path):
 # --- quantised by bitsandbytes
 
 
-@pytest.mark.parametrize("form", QUANTISATIONS)
-@pytest.mark.parametrize("family", ["llama", "gpt2"])
+@pytest.mark.parametrize(("family", "form"), [("llama", "nf4"), ("gpt2", "int8")])
 def test_quantised_equals_the_model_it_dequantises_to(tmp_path, family, form):
     path = folder(tmp_path / "model", family, torch.float32)
     quantised = load(resolve(request(path, quantize=form)), "cpu").model
@@ -137,56 +143,6 @@ def test_quantised_equals_the_model_it_dequantises_to(tmp_path, family, form):
     assert not same(measure(request(path), device="cpu"), expected)
 
 
-def test_4_bit_weights_that_a_forward_pass_repacked_are_refused(tmp_path):
-    model = load(
-        resolve(request(folder(tmp_path / "m", dtype=torch.float32), quantize="nf4")), "cpu"
-    ).model
-    module = next(m for m in model.modules() if weights.is_quantised(m))
-    module.weight.quant_state.packing_format_for_cpu = True
-    with pytest.raises(InputError, match="were repacked"):
-        measure(IN_MEMORY, model=model)
-
-
-def test_a_block_that_passes_no_gradient_is_refused():
-    x = torch.randn(8)
-    block = Block(1, x, x, nn.Identity(), lambda z: z[0, 0])
-    with pytest.raises(ComputeError, match="is exactly zero"):
-        block_jacobian(block)
-
-
-class Rounding(torch.autograd.Function):
-    """Rounds like an 8-bit kernel, and hands gradients straight through at nine tenths."""
-
-    @staticmethod
-    def forward(context, x):
-        return x
-
-    @staticmethod
-    def backward(context, gradient):
-        return 0.9 * gradient
-
-
-def test_gradients_that_are_not_the_derivative_are_refused():
-    generator = torch.Generator().manual_seed(0)
-    matrix, x = torch.randn(8, 8, generator=generator), torch.randn(8, generator=generator)
-
-    def replay(z):
-        return z[0, 0] + matrix @ torch.tanh(z[0, 0])
-
-    sound = Block(1, x, replay(x[None, None]), nn.Identity(), replay)
-    assert check_derivative(sound, block_jacobian(sound)) < 0.02
-    false = Block(
-        1,
-        x,
-        replay(x[None, None]),
-        nn.Identity(),
-        lambda z: replay(z) + 0 * Rounding.apply(z[0, 0]),
-    )
-    wrong = block_jacobian(false) * 1.1
-    with pytest.raises(ComputeError, match="is not the derivative of what the block computes"):
-        check_derivative(false, wrong)
-
-
 def test_a_block_may_be_strongly_curved():
     generator = torch.Generator().manual_seed(0)
     w, u, x = torch.randn(3, 8, generator=generator).unbind()
@@ -202,7 +158,7 @@ def test_a_block_may_be_strongly_curved():
     exact = 2 * (w.double() @ x.double()) * torch.outer(u, w).double()
     assert relative(block_jacobian(curved).double(), exact) > 1e-4
     assert relative(checked_jacobian(curved).double(), exact) < 1e-6
-    with pytest.raises(ComputeError, match="is not the derivative of what the block computes"):
+    with pytest.raises(ComputeError):
         check_derivative(curved, 1.1 * exact.float())
 
 
@@ -220,7 +176,7 @@ def test_weights_go_back_even_where_a_call_fails():
     assert not any("forward" in m.__dict__ for m in held.modules())
 
 
-@pytest.mark.parametrize("family", ["llama", "gemma3", "opt"])
+@pytest.mark.parametrize("family", ["llama", "gemma3"])
 def test_large_matrices_outside_the_blocks_are_never_copied_whole(family, monkeypatch):
     held = tiny.model(family).bfloat16()
     expected = tiny.model(family).bfloat16().float()(input_ids=torch.tensor([IDS])).logits
@@ -241,45 +197,5 @@ def test_a_model_in_float32_is_left_alone():
         assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
 
 
-@pytest.mark.parametrize(
-    ("spoil", "word"),
-    [
-        (lambda p: torch.empty_like(p, device="meta"), "is not in memory"),
-        (lambda p: p.to(torch.float8_e4m3fn), "means nothing without its scales"),
-    ],
-)
-def test_weights_that_mean_nothing_are_refused(spoil, word):
-    model = tiny.model("llama")
-    layer = model.model.layers[1].mlp.up_proj
-    layer.weight = nn.Parameter(spoil(layer.weight), requires_grad=False)
-    with pytest.raises(InputError, match=word):
-        measure(Request(tuple(IDS), k=4, k_view=4), model=model)
-
-
 def test_a_model_of_ones_own_says_its_precision():
     assert as_loaded(tiny.model("llama").half(), None).dtype == "float16"
-
-
-def test_quantised_weights_are_not_rounded_as_well(tmp_path):
-    path = folder(tmp_path / "model")
-    with pytest.raises(InputError, match="are not rounded to bfloat16 as well"):
-        load(resolve(request(path, quantize="nf4", dtype="bfloat16")), "cpu")
-
-
-def test_an_untrained_twin_cannot_be_quantised():
-    with pytest.raises(InputError, match="exist in float32 only"):
-        Request("x", quantize="nf4", untrained=0)
-
-
-def test_a_quantisation_that_changes_nothing_is_refused(tmp_path):
-    path = folder(tmp_path / "model", "falcon", torch.float32)
-    with pytest.raises(InputError, match="nothing to quantise in FalconForCausalLM"):
-        load(resolve(request(path, quantize="nf4")), "cpu")
-
-
-def test_every_form_has_a_key_of_its_own(tmp_path):
-    from coupling_core.store.request_key import make_key
-
-    forms = [{}, {"dtype": "bfloat16"}, {"quantize": "nf4"}, {"stack": "encoder"}]
-    keys = [make_key(Request("x", **form), {"digest": ""}) for form in forms]
-    assert all(a != b for a, b in itertools.combinations(keys, 2))

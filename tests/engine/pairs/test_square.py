@@ -42,8 +42,7 @@ def filled(square: Noted, rng: np.random.Generator) -> np.ndarray:
     return jacobians
 
 
-@pytest.mark.parametrize("fails", [0, 1])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("seed", "fails"), [(0, 0), (1, 0), (2, 1)])
 def test_every_pair_comes_once_and_is_that_of_the_definition(seed, fails):
     square = Noted(fails)
     jacobians = filled(square, np.random.default_rng(seed))

@@ -1,10 +1,12 @@
 """Coupling between positions, against a double loop over the definition."""
 
+import itertools
+
 import numpy as np
 import pytest
 import tiny
 
-from coupling_core import InputError, View, couple_positions, read, score_positions
+from coupling_core import View, couple_positions, read, score_positions
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.records import ROLES
 from coupling_core.engine import reference
@@ -41,31 +43,29 @@ def jacobians(reader, mode, block):
     return {t - 1: J.numpy() for t, J in found}
 
 
-@pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("definition", DEFINITIONS)
 @pytest.mark.parametrize("mode", ALLOWED)
-def test_every_pair_has_the_score_of_the_definition(reader, measured, mode, definition, role):
-    expected = np.full((N, N), np.nan)
+def test_every_pair_has_the_score_of_the_definition(reader, measured, mode):
     rows, columns = jacobians(reader, mode, 1), jacobians(reader, mode, 3)
-    for i, J in rows.items():
-        s = np.linalg.svd(J)[1][:K]
-        for j, other in columns.items():
-            u, _, vh = np.linalg.svd(other)
-            u, v = u[:, :K], vh[:K].T
-            A = reference.coupling_matrix(J, *((u, v) if role == "A" else (v, u)))
-            expected[i, j] = reference.score(A, s, definition)
-    view = View(k=K, definition=definition, role=role)
-    found = score_positions(measured[mode], view)
-    assert found.coupling == pytest.approx(expected, abs=2e-4, nan_ok=True)
-    assert list(np.flatnonzero(~np.isnan(found.coupling[TOKEN - 1]))) == list(ALLOWED[mode])
-    assert found.mean().corrected == pytest.approx(np.nanmean(found.corrected))
+    bases = {j: np.linalg.svd(other) for j, other in columns.items()}
+    for definition, role in itertools.product(DEFINITIONS, ROLES):
+        expected = np.full((N, N), np.nan)
+        for i, J in rows.items():
+            s = np.linalg.svd(J)[1][:K]
+            for j, (U, _, Vh) in bases.items():
+                u, v = U[:, :K], Vh[:K].T
+                A = reference.coupling_matrix(J, *((u, v) if role == "A" else (v, u)))
+                expected[i, j] = reference.score(A, s, definition)
+        found = score_positions(measured[mode], View(k=K, definition=definition, role=role))
+        assert found.coupling == pytest.approx(expected, abs=2e-4, nan_ok=True), definition
+        assert list(np.flatnonzero(~np.isnan(found.coupling[TOKEN - 1]))) == list(ALLOWED[mode])
+        assert found.mean().corrected == pytest.approx(np.nanmean(found.corrected))
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS)
 def test_the_floor_is_what_random_frames_score(reader, measured, definition):
     J = jacobians(reader, "fixed-output", 1)[2]
     s = np.linalg.svd(J)[1][:K]
-    sampled = reference.chance(J, s, definition, 4000)
+    sampled = reference.chance(J, s, definition, 2000)
     found = score_positions(measured["fixed-output"], View(k=K, definition=definition)).chance[2]
     result = measured["fixed-output"]
     if definition in result.sampled:  # from eight frames
@@ -111,25 +111,3 @@ def test_a_bidirectional_model_forbids_nothing():
     for mode, token in CASES:
         result = couple_positions(reader, mode, 1, 3, K, token=token)
         assert not np.isnan(score_positions(result, View(k=K)).coupling).any()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"kind": "sideways"}, "kind must be one of self, fixed-input, fixed-output"),
-        ({"kind": "fixed-input"}, "needs the token"),
-        ({"kind": "self", "token": 3}, "fixes no token"),
-        ({"kind": "fixed-output", "token": 8}, r"token 8 is out of range.*1\.\.7"),
-        ({"kind": "self", "block": 5}, r"block 5 is out of range.*1\.\.4"),
-        ({"kind": "self", "k": 33}, r"K must lie in 1\.\.32"),
-    ],
-)
-def test_what_cannot_be_is_refused(reader, arguments, message):
-    given = {"block": 1, "other_block": 2, "k": K} | arguments
-    with pytest.raises(InputError, match=message):
-        couple_positions(reader, **given)
-
-
-def test_a_larger_k_than_was_measured_is_refused(measured):
-    with pytest.raises(InputError, match=r"1\.\.4 \(what was measured; .*\), and 5"):
-        score_positions(measured["self"], View(k=5))

@@ -15,7 +15,15 @@ from coupling_core.engine.penalty import coupling_penalty
 
 IDS = torch.tensor([[3, 5, 7, 11, 2, 9], [1, 4, 1, 8, 6, 3]])
 PICTURES = torch.linspace(-1, 1, 2 * 3 * 32 * 32).sin().reshape(2, 3, 32, 32)
-FAMILIES = ("llama", "gpt2", "gpt_neox", "qwen3", "bert", *vision_models.FAMILIES)
+FAMILIES = [
+    pytest.param(family, marks=marks)
+    for families, marks in (
+        (("llama", "gpt_neox"), ()),
+        (("bert", "vit"), pytest.mark.full),
+        (("gpt2", "qwen3", *vision_models.FAMILIES[1:]), pytest.mark.slow),
+    )
+    for family in families
+]
 DRAWN = {"beit": {"drop_path_rate": 0.0}, "dinov3": {"pos_embed_rescale": None}}
 """What would be drawn at each pass in training: dropped paths, and a scale of the positions."""
 
@@ -105,8 +113,14 @@ def test_the_value_is_that_of_the_definition(family):
     assert penalty.alignment == pytest.approx(values.mean().item(), rel=1e-4, abs=1e-7)
 
 
-@pytest.mark.parametrize("goal", ["raise", "lower", 0.3])
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    ("family", "goal"),
+    [
+        *(pytest.param(*p.values, "raise", marks=p.marks) for p in FAMILIES),
+        ("llama", "lower"),
+        ("llama", 0.3),
+    ],
+)
 def test_the_gradient_is_that_of_central_differences(family, goal):
     model = trained(family)
     penalty = coupling_penalty(model, goal=goal, pairs=3, k=3, sequences=2, refresh=10**6)
@@ -125,7 +139,7 @@ def test_the_gradient_is_that_of_central_differences(family, goal):
     torch.manual_seed(0)
     known = [p for p in model.parameters() if p.grad is not None and p.grad.abs().sum() > 1e-9]
     assert len(known) > 10
-    for parameter in known[:: max(1, len(known) // 8)]:
+    for parameter in known[:: max(1, len(known) // 5)]:
         way = torch.randn_like(parameter)
         way *= parameter.norm().clamp_min(1e-3) / way.norm()
         slope, h = (parameter.grad * way).sum().item(), 1e-5
@@ -176,9 +190,9 @@ def wrapped(model):
     return wrap(model, blocks=model.blocks, forward=lambda m, ids: m(ids))
 
 
-def driven(goal, autocast=False, checkpointed=False, steps=250):
-    """The alignment of a toy at the end, pushed by nothing but the penalty."""
-    model = toy()
+def driven(goal, model=None, autocast=False, checkpointed=False, steps=250):
+    """The alignment of a toy at the beginning and at the end, pushed by the penalty alone."""
+    model = model or toy()
     model.checkpointed = checkpointed
     penalty = coupling_penalty(wrapped(model), goal=goal, pairs=2, k=4)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
@@ -193,34 +207,27 @@ def driven(goal, autocast=False, checkpointed=False, steps=250):
     return found[0], np.mean(found[-20:])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "how", [{}, {"autocast": True}, {"checkpointed": True}], ids=["plain", "bfloat16", "checkpoint"]
 )
-def test_it_is_raised_lowered_and_held(how):
+def test_it_is_raised_and_held(how):
     first, top = driven("raise", **how)
     assert first < 0.4
     assert top > 0.9
     assert driven(0.5, **how)[1] == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.mark.full
 def test_it_is_lowered_to_chance_and_not_beyond():
-    model = toy()
-    with torch.no_grad():  # as coupled as blocks can be: the same block twice
-        model.blocks[1].load_state_dict(model.blocks[0].state_dict())
-    penalty = coupling_penalty(wrapped(model), goal="lower", pairs=2, k=4)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    found = []
-    for _ in range(250):
-        model(IDS % 20)
-        optimizer.zero_grad()
-        penalty().backward()
-        optimizer.step()
-        found.append(penalty.alignment)
-    assert found[0] > 0.8
-    assert abs(np.mean(found[-20:])) < 0.05
+    model = toy()  # as coupled as blocks can be: the same block twice
+    model.blocks[1].load_state_dict(model.blocks[0].state_dict())
+    first, last = driven("lower", model)
+    assert first > 0.8
+    assert abs(last) < 0.05
 
 
-# ---- what it leaves alone, and what it refuses
+# ---- what it leaves alone
 
 
 def test_a_watched_pass_gives_the_same_to_the_bit_and_modes_stay():
@@ -247,42 +254,38 @@ def test_what_is_drawn_is_told_by_seed_and_step():
     assert values[0] == values[1] != values[2]
 
 
-def test_sequences_do_not_see_one_another():
-    """The penalty of a batch is the mean of those of its halves, as several processes need it."""
-    model = trained("llama")
-    parts = []
-    for ids in (IDS, IDS[:1], IDS[1:]):
-        penalty = coupling_penalty(model, pairs=2, k=2, sequences=2, power_steps=120)
+def penalties(batches, **settings):
+    """The penalty of each batch of a llama, with bases that power steps brought to their end."""
+    model, found = trained("llama"), []
+    for ids, sequences in batches:
+        penalty = coupling_penalty(model, k=2, sequences=sequences, power_steps=120, **settings)
         for _ in range(2):
             penalty.step = 0
-            run(model, ids)
-            found = penalty().item()
-        parts.append(found)
+            model(input_ids=ids, attention_mask=torch.ones_like(ids))
+            value = penalty().item()
+        found.append(value)
         penalty.close()
-    assert parts[0] == pytest.approx((parts[1] + parts[2]) / 2, rel=1e-6)
+    return found
+
+
+def test_sequences_do_not_see_one_another():
+    """The penalty of a batch is the mean of those of its halves, as several processes need it."""
+    whole, *halves = penalties([(IDS, 2), (IDS[:1], 1), (IDS[1:], 1)], pairs=2)
+    assert whole == pytest.approx(sum(halves) / 2, rel=1e-6)
 
 
 def test_the_first_sequences_count_alone():
     """Whatever comes behind them in the batch; masks and positions go with them."""
-    model, parts = trained("llama"), []
-    for ids in (IDS, IDS[:1], torch.cat([IDS[:1], IDS.flip(1)])):
-        penalty = coupling_penalty(model, pairs=3, k=2)
-        model(input_ids=ids, attention_mask=torch.ones_like(ids))
-        parts.append(penalty().item())
-        penalty.close()
-    assert parts[0] == pytest.approx(parts[1], rel=1e-6) == pytest.approx(parts[2], rel=1e-6)
+    longer = torch.cat([IDS[:1], IDS.flip(1)])
+    one, other, alone = penalties([(IDS, 1), (longer, 1), (IDS[:1], 1)], pairs=3)
+    assert one == pytest.approx(alone, rel=1e-6) == pytest.approx(other, rel=1e-6)
 
 
 def test_processes_that_share_a_batch_find_what_one_finds():
     """Which sequences, tokens and pairs are looked at does not depend on where they are."""
-    model, parts = trained("llama"), []
     ids = torch.cat([IDS, IDS.flip(1)])
-    for part, sequences in ((ids, 2), (ids[:2], 1), (ids[2:], 1)):
-        penalty = coupling_penalty(model, pairs=3, k=2, sequences=sequences)
-        run(model, part)
-        parts.append(penalty().item())
-        penalty.close()
-    assert parts[0] == pytest.approx((parts[1] + parts[2]) / 2, rel=1e-5)
+    whole, *halves = penalties([(ids, 2), (ids[:2], 1), (ids[2:], 1)], pairs=3)
+    assert whole == pytest.approx(sum(halves) / 2, rel=1e-5)
 
 
 def test_padding_is_not_drawn():
@@ -290,31 +293,11 @@ def test_padding_is_not_drawn():
     penalty = coupling_penalty(model, sequences=2)
     valid = torch.zeros_like(IDS)
     run(model)
-    with pytest.raises(InputError, match="no token counts"):
+    with pytest.raises(InputError):
         penalty(valid)
     valid[:, 2] = 1
     run(model)
     assert torch.isfinite(penalty(valid))
-
-
-def test_a_pass_that_was_not_made_is_told():
-    model = trained("llama")
-    penalty = coupling_penalty(model)
-    with pytest.raises(InputError, match="once before each penalty"):
-        penalty()
-    model.eval()
-    run(model)
-    with pytest.raises(InputError, match="in training mode"):
-        penalty()
-
-
-def test_reentrant_checkpoints_are_refused_with_the_remedy():
-    model = toy()
-    model.checkpointed = "reentrant"
-    penalty = coupling_penalty(wrapped(model))
-    model(IDS % 20)
-    with pytest.raises(InputError, match="use_reentrant=False"):
-        penalty()
 
 
 def test_checkpointing_of_transformers_gives_the_same_gradient():
@@ -330,17 +313,3 @@ def test_checkpointing_of_transformers_gives_the_same_gradient():
         )
     for other in grads[1:]:
         torch.testing.assert_close(other, grads[0], rtol=1e-4, atol=1e-7)
-
-
-@pytest.mark.parametrize("wrong", [{"goal": 2.0}, {"pairs": 0}, {"blocks": "2"}, {"k": 0}])
-def test_what_makes_no_sense_is_refused(wrong):
-    with pytest.raises(InputError):
-        coupling_penalty(trained("llama"), **wrong)
-
-
-def test_more_directions_than_the_width_are_refused():
-    model = toy()
-    penalty = coupling_penalty(wrapped(model), k=10**4)
-    model.train()(IDS % 20)
-    with pytest.raises(InputError, match=r"k is 10000, and the model has a width of \d+"):
-        penalty()
