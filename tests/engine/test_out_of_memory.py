@@ -93,12 +93,9 @@ def test_chunks_are_halved_until_they_fit_and_stay_so():
     assert lengths(1, 3, 3) == ([1, 1, 1], 1)
 
 
-def test_what_does_not_fit_alone_is_the_callers():
+def test_what_does_not_fit_alone_is_the_callers_and_any_other_error_is_not_tried_again():
     with pytest.raises(torch.OutOfMemoryError):
         lengths(0, 3, 3)
-
-
-def test_any_other_error_is_not_tried_again():
     tried = []
 
     def work(part):

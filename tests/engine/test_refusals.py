@@ -34,12 +34,23 @@ IDS = (3, 17, 42, 9, 8, 1)
 Calls = dict[str, Callable[[], Any]]
 
 
-def said(call: Callable[[], Any]) -> str:
+CHANGING = (
+    (r"differ by \S+", "differ by ..."),  # what was drawn
+    (r"(cut short|holds none|fails with \w+) \([^)]*\)", r"\1 (...)"),  # words of libraries
+    (r"does not load: .*", "does not load: ..."),
+)
+"""What is another from time to time, and how it stands in a snapshot."""
+
+
+def said(call: Callable[[], Any], folder: Any = None) -> str:
     """The kind of error and its message; an error of another kind is raised."""
     try:
         call()
     except CouplingError as error:
-        return f"{type(error).__name__}: {error}"
+        message = str(error).replace(str(folder), "FOLDER")
+        for pattern, instead in CHANGING:
+            message = re.sub(pattern, instead, message)
+        return f"{type(error).__name__}: {message}"
     return "NOT REFUSED"
 
 
@@ -152,7 +163,7 @@ def test_models_without_a_residual_stream(snapshot: Any) -> None:
         "no blocks": lambda: find_blocks(nn.Linear(2, 2)),
         "in stages": lambda: find_blocks(in_stages()),
         "draws at random": of(noisy()),
-        "masks at random": lambda: read(masked_autoencoder(), torch.zeros(1, 3, 32, 32)),
+        "masks at random": lambda: read(masked_autoencoder(), torch.rand(1, 3, 32, 32)),
         "on meta": of(on_meta()),
         "a weight on meta": of(spoiled(lambda w: torch.empty_like(w, device="meta"))),
         "a weight in float8": of(spoiled(lambda w: w.to(torch.float8_e4m3fn))),
@@ -313,10 +324,7 @@ def test_files_that_do_not_load(snapshot: Any, tmp_path: Any, monkeypatch: Any) 
         "nothing to quantise": loading("./falcon", quantize="nf4"),
         "repacked": repacked,
     }
-    found = {name: said(call) for name, call in calls.items()}
-    # A damaged file is described by the library that reads it, in the words of its version.
-    found["damaged GGUF"] = re.sub(r"\(.*", "(...", found["damaged GGUF"])
-    assert {n: one.replace(str(tmp_path), "FOLDER") for n, one in found.items()} == snapshot
+    assert {name: said(call, tmp_path) for name, call in calls.items()} == snapshot
 
 
 # --- requests
@@ -362,8 +370,7 @@ def test_requests_that_contradict_a_model(snapshot: Any, tmp_path: Any) -> None:
         "K too large": positions("self", 1, 2, 33),
         "K not measured": lambda: cc.score_positions(positions("self", 1, 2, 4)(), cc.View(k=5)),
     }
-    found = {name: said(call) for name, call in calls.items()}
-    assert {n: one.replace(str(tmp_path), "FOLDER") for n, one in found.items()} == snapshot
+    assert {name: said(call, tmp_path) for name, call in calls.items()} == snapshot
 
 
 # --- edits and penalties

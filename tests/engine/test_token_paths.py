@@ -1,19 +1,15 @@
 """Measured paths: tiny models of several families against what the model itself does."""
 
-import csv
-import io
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 import tiny
 import torch
 
 from coupling_core import PathView, Request, Store, measure, project_paths
 from coupling_core.analysis import trajectory as of
-from coupling_core.analysis.exports import arrays, table, to_csv
-from coupling_core.analysis.exports.forms import as_read
+from coupling_core.analysis.exports import arrays
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.engine.jacobians.decode import decode as captures_of
 from coupling_core.engine.jacobians.decode import read
@@ -151,54 +147,3 @@ def test_numbers_are_kept_of_all_tokens_where_states_are_not(monkeypatch, result
     assert found.tokens.tolist() == [6, 7]
     pca = arrays(short, PathView(first=True))["pca"]
     assert np.isfinite(pca[..., 0]).all(0).tolist() == [True] + [False] * 4 + [True] * 2
-
-
-# ---- views and exports
-
-
-@pytest.mark.parametrize(
-    ("part", "first", "states"),
-    [("all", True, [0, 1, 2, 3, 4]), ("shallower", False, [0, 1, 2]), ("deeper", True, [2, 3, 4])],
-)
-def test_a_view_projects_its_states_and_tokens_alone(result, part, first, states):
-    found = project_paths(result, PathView("all", part, first))
-    assert found.states.tolist() == states
-    tokens = list(range(1 if first else 2, 8))
-    assert found.tokens.tolist() == tokens
-    chosen = result.states[states][:, np.array(tokens) - 1].astype(float)
-    samples = chosen.reshape(-1, 32)
-    s = np.linalg.svd(samples - samples.mean(0), compute_uv=False) ** 2
-    np.testing.assert_allclose(found.explained, (s / s.sum())[:3], rtol=1e-6)
-
-
-def test_arrays_and_the_table_have_the_names_and_shapes_that_are_promised(result):
-    found = arrays(result, PathView(first=False))
-    shapes = {name: value.shape for name, value in found.items()}
-    per_state, per_block, per_token = (5, 7), (4, 7), (7,)
-    assert shapes == {
-        **dict.fromkeys(STATE_ARRAYS, per_state),
-        **dict.fromkeys((*BLOCK_ARRAYS, "growth"), per_block),
-        **dict.fromkeys(("line_shape", "expodistance", "equidistance"), per_token),
-        "pca": (5, 7, 3),
-        "explained": (3,),
-        "tokens": per_token,
-        "token_ids": per_token,
-    }
-    assert np.isnan(found["pca"][:, 0]).all()
-    assert np.isfinite(found["pca"][:, 1:]).all()
-    np.testing.assert_allclose(found["expodistance"], of.expodistance(result.norms))
-    lines = table(result, PathView()).decode().splitlines()
-    assert lines[0].startswith("token,text,line_shape,growth,expodistance,equidistance")
-    assert len(lines) == 8
-    assert float(lines[3].split(",")[2]) == pytest.approx(result.line_shape[2])
-
-
-def test_any_text_comes_back_from_a_csv_file():
-    for text in ("a\rb", "a\nb", "a\r\nb", 'a"b', "a,b", " a ", "", "=1"):
-        content = to_csv(pd.DataFrame({"token": [1, 2], "text": [text, "c"]}))
-        cells = list(csv.reader(io.StringIO(content.decode(), newline="")))
-        assert [[as_read(cell) for cell in row] for row in cells] == [
-            ["token", "text"],
-            ["1", text],
-            ["2", "c"],
-        ]

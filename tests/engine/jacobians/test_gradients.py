@@ -68,17 +68,6 @@ def test_a_kernel_without_a_batch_goes_through_without_a_warning():
     assert found.shape == (3, *q.shape)
 
 
-def test_threads_that_come_and_go_leave_no_warning_to_the_user(recwarn):
-    before = list(warnings.filters)
-    inside = gradients._without_warning
-    with inside:
-        with inside:
-            warnings.warn("There is a performance drop", UserWarning, stacklevel=1)
-        warnings.warn("There is a performance drop", UserWarning, stacklevel=1)
-    assert not recwarn.list
-    assert warnings.filters == before
-
-
 def test_the_first_thread_that_leaves_does_not_give_the_other_its_warnings_back(recwarn):
     first_is_in, second_is_in, left = Event(), Event(), Event()
 

@@ -177,15 +177,6 @@ def test_weights_that_are_mapped_from_their_file_hold_no_memory(folders, monkeyp
     assert within_reach(CPU) == buffers + weights(copied)
 
 
-def test_the_second_prompt_of_a_model_pays_no_loading(folders):
-    store = Store()
-    loads = []
-    for prompt in ("The cat sat", "on the mat"):
-        found = measure(Request(prompt, model=str(folders[0]), k=4), store)
-        loads.append(found.provenance["load_seconds"])
-    assert loads[0] > 0 == loads[1]
-
-
 def is_over(jobs, key):
     return jobs.status(key).state not in ("queued", "running")
 

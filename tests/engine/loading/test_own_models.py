@@ -2,8 +2,6 @@
 
 import itertools
 import logging
-import os
-import subprocess
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
@@ -220,13 +218,6 @@ def test_another_tokenizer_is_another_question(one, other, stores):
         assert result.token_ids.tolist() == list(reads(TEXT)["input_ids"])
 
 
-def test_token_ids_are_named_by_the_tokenizer_that_came(stores):
-    model = tiny.model("llama")
-    bare = measure(REQUEST, stores[0], model=model)
-    named = measure(REQUEST, stores[0], model=model, tokenizer=tokenizer())
-    assert bare.tokens[0] == "#5" != named.tokens[0]
-
-
 def test_a_result_of_ones_own_names_no_model_of_ours(stores):
     model = tiny.model("llama")
     result = measure(REQUEST, stores[0], model=model)
@@ -326,40 +317,3 @@ def test_modules_are_measured_as_people_hand_them_over(family, kind):
         with within():
             assert bits(model, kind) == expected
         assert [parameter.requires_grad for parameter in model.parameters()] == trained
-
-
-@pytest.mark.full
-def test_packages_of_another_environment_are_installed_too(tmp_path):
-    """As in one that was made with --system-site-packages."""
-    for folder, expected in (("dist-packages", True), ("own", False)):
-        place = tmp_path / folder
-        place.mkdir()
-        (place / "somebodys.py").write_text("")
-        found = subprocess.run(
-            [
-                sys.executable,
-                "-c",
-                "import somebodys; from coupling_core.engine.loading.code import is_installed; "
-                "print(is_installed('somebodys'))",
-            ],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(place), *sys.path])},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert found.stdout.strip() == str(expected)
-
-
-def test_what_was_put_on_a_module_stands_behind_its_name():
-    model = tiny.model("llama")
-
-    def name():
-        return measure(REQUEST, model=model).model_name
-
-    assert name() == "LlamaForCausalLM"
-    hooks = [layer.register_forward_hook(lambda *_: None) for layer in model.model.layers[:2]]
-    assert name() == "LlamaForCausalLM (with 2 hooks)"
-    hooks.pop().remove()
-    model.model.layers[0].mlp.forward = lambda x: 0 * x
-    assert name() == "LlamaForCausalLM (with a hook and with replaced code)"
-    assert measure(REQUEST, model=model, variant="mine").model_name == "LlamaForCausalLM (mine)"

@@ -172,73 +172,40 @@ def test_an_adapter_round_a_module_by_hand_is_measured():
     assert found.singular_values == pytest.approx(expected.singular_values, rel=1e-4, abs=1e-5)
 
 
-@pytest.mark.full
-def test_a_compiled_model_with_an_adapter_is_measured_with_it():
-    expected = cc.measure(REQUEST, model=adapted(tiny.model("llama"), ["q_proj"]))
-    found = cc.measure(REQUEST, model=torch.compile(adapted(tiny.model("llama"), ["q_proj"])))
-    assert np.array_equal(found.singular_values, expected.singular_values)
-
-
 # nnsight and TransformerLens
 
 
-@pytest.fixture
-def nnsight() -> Any:
-    return pytest.importorskip("nnsight")
-
-
-@pytest.fixture
-def bridge() -> Any:
-    pytest.importorskip("transformer_lens")
-    return importlib.import_module("transformer_lens.model_bridge.bridge").TransformerBridge
-
-
 @pytest.mark.slow
-def test_a_language_model_of_nnsight_is_measured(nnsight, plain):
+def test_a_language_model_of_nnsight_is_measured(plain, tmp_path):
+    nnsight = pytest.importorskip("nnsight")
     model = nnsight.LanguageModel(tiny.model("llama"), tokenizer=tiny.tokenizer())
     found = cc.measure(REQUEST, model=model)
     assert np.array_equal(found.singular_values, plain.singular_values)
     text = cc.measure(Request("The cat", k=4), model=model)  # it has a tokenizer of its own
     assert "".join(text.tokens) == "The cat"
-
-
-@pytest.mark.slow
-def test_every_kind_is_measured_of_a_language_model_of_nnsight(nnsight):
-    every_kind(nnsight.LanguageModel(tiny.model("llama"), tokenizer=tiny.tokenizer()))
-
-
-@pytest.mark.slow
-def test_a_module_by_hand_in_nnsight_is_wrapped(nnsight):
+    every_kind(model)
     gpt = by_hand.GPT().eval()
-    plain = cc.measure(REQUEST, model=cc.wrap(gpt, blocks=gpt.blocks))
+    inside = cc.measure(REQUEST, model=cc.wrap(gpt, blocks=gpt.blocks))
     found = cc.measure(REQUEST, model=cc.wrap(nnsight.NNsight(gpt), blocks=gpt.blocks))
-    assert np.array_equal(found.diagonal, plain.diagonal)
-
-
-@pytest.mark.slow
-def test_a_language_model_without_weights_is_refused(nnsight, tmp_path):
+    assert np.array_equal(found.diagonal, inside.diagonal)
     folder = tiny.folder(tmp_path / "llama")
-    model = nnsight.LanguageModel(str(folder), tokenizer=tiny.tokenizer())
-    with pytest.raises(InputError, match="dispatch=True"):
-        cc.measure(REQUEST, model=model)
+    with pytest.raises(InputError, match="dispatch=True"):  # it has no weights yet
+        cc.measure(REQUEST, model=nnsight.LanguageModel(str(folder), tokenizer=tiny.tokenizer()))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", ["gpt2", "llama", "gpt_neox"])
-def test_a_bridge_of_transformer_lens_is_measured(bridge, family):
+def test_a_bridge_of_transformer_lens_is_measured(family):
     """It computes anew what transformers does, so that the numbers agree to rounding."""
-    plain = cc.measure(REQUEST, model=tiny.model(family))
+    pytest.importorskip("transformer_lens")
+    bridge = importlib.import_module("transformer_lens.model_bridge.bridge").TransformerBridge
     model = tiny.bridged(bridge, family)
     assert carried_tokenizer(model) is model.tokenizer
+    expected = cc.measure(REQUEST, model=tiny.model(family)).singular_values
     found = cc.measure(REQUEST, model=model)
-    assert found.singular_values == pytest.approx(plain.singular_values, rel=1e-4, abs=1e-5)
-    found = cc.measure(Request("The cat", k=4), model=model)
-    assert found.certified
-
-
-@pytest.mark.slow
-def test_every_kind_is_measured_of_a_bridge(bridge):
-    every_kind(tiny.bridged(bridge))
+    assert found.singular_values == pytest.approx(expected, rel=1e-4, abs=1e-5)
+    assert cc.measure(Request("The cat", k=4), model=model).certified
+    every_kind(model)
 
 
 def every_kind(model: Any) -> None:

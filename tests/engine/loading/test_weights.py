@@ -14,8 +14,7 @@ from coupling_core import ComputeError, Request, View, measure, score_pairs
 from coupling_core.engine.jacobians.captured_block import Block
 from coupling_core.engine.jacobians.derivative_check import check_derivative, checked_jacobian
 from coupling_core.engine.jacobians.same_token import block_jacobian
-from coupling_core.engine.jacobians.trace import trace
-from coupling_core.engine.loading import as_loaded, in_float32, load, weights
+from coupling_core.engine.loading import in_float32, load, weights
 from coupling_core.sources.resolved import resolve
 
 IDS = [5, 17, 42, 8, 99, 17, 3]
@@ -95,7 +94,7 @@ def test_a_folder_of_mixed_precision_loses_nothing(tmp_path):
     assert torch.equal(streamed.model.model.norm.weight, model.model.norm.weight)
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("dtype", ["bfloat16", pytest.param("float16", marks=pytest.mark.slow)])
 def test_a_precision_rounds_the_weights_and_not_the_arithmetic(tmp_path, dtype):
     path = folder(tmp_path / "model", dtype=torch.float32)
     rounded = copy.deepcopy(load(resolve(request(path)), "cpu").model)
@@ -107,19 +106,6 @@ def test_a_precision_rounds_the_weights_and_not_the_arithmetic(tmp_path, dtype):
     twin = load(resolve(request(path, untrained=0, dtype=dtype)), "cpu").model
     assert all(torch.equal(p, p.to(getattr(torch, dtype)).float()) for p in twin.parameters())
     assert not twin.training
-
-
-def test_a_jacobian_in_low_precision_is_wrong(tmp_path):
-    """Why weights are upcast: the same block, differentiated in the precision it is held in."""
-    held = tiny.model("llama").bfloat16()
-    with in_float32(held, CPU):
-        exact = [block_jacobian(block) for block in trace(held, IDS, 5).blocks]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "coupling_core.engine.jacobians.same_token.REPLAY_TOLERANCE", {torch.bfloat16: 1.0}
-        )
-        rough = [block_jacobian(block).float() for block in trace(held, IDS, 5).blocks]
-    assert max(map(relative, rough, exact)) > 1e-3
 
 
 # --- quantised by bitsandbytes
@@ -176,10 +162,9 @@ def test_weights_go_back_even_where_a_call_fails():
     assert not any("forward" in m.__dict__ for m in held.modules())
 
 
-@pytest.mark.parametrize("family", ["llama", "gemma3"])
-def test_large_matrices_outside_the_blocks_are_never_copied_whole(family, monkeypatch):
-    held = tiny.model(family).bfloat16()
-    expected = tiny.model(family).bfloat16().float()(input_ids=torch.tensor([IDS])).logits
+def test_large_matrices_outside_the_blocks_are_never_copied_whole(monkeypatch):
+    held = tiny.model("gemma3").bfloat16()
+    expected = tiny.model("gemma3").bfloat16().float()(input_ids=torch.tensor([IDS])).logits
     monkeypatch.setattr(weights, "LARGE", 32 * 100)
     copied = []
     ready = weights._ready
@@ -189,13 +174,3 @@ def test_large_matrices_outside_the_blocks_are_never_copied_whole(family, monkey
     assert relative(found, expected) < 1e-6
     assert max(copied) <= 32 * 100
     assert held.get_input_embeddings().weight.dtype == torch.bfloat16
-
-
-def test_a_model_in_float32_is_left_alone():
-    model = tiny.model("llama")
-    with in_float32(model, CPU):
-        assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
-
-
-def test_a_model_of_ones_own_says_its_precision():
-    assert as_loaded(tiny.model("llama").half(), None).dtype == "float16"
