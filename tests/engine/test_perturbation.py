@@ -123,6 +123,7 @@ def measured(*blocks):
     return own, measure(IDS, model=wrapped, kind="perturbation", store=None)
 
 
+@pytest.mark.full
 def test_first_order_of_linear_blocks_is_never_off():
     _, result = measured(*map(Linear, range(3)))
     assert result.error[:, 1:].max() < 1e-3
@@ -143,6 +144,7 @@ def test_of_a_square_it_is_off_by_what_it_must_be():
             np.testing.assert_allclose(found, expected, rtol=0.02)
 
 
+@pytest.mark.full
 def test_along_a_first_block_of_one_direction_all_noise_is_the_same_up_to_its_sign():
     class OfOne(nn.Module):
         def forward(self, x):

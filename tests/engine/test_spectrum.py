@@ -55,11 +55,6 @@ def test_a_normal_matrix_has_no_departure_and_sure_eigenvalues():
     np.testing.assert_allclose(sorted(found.values.real), np.linspace(-2, 3, 24), atol=1e-12)
 
 
-def test_a_rotation_lies_on_the_circle():
-    found = spectrum.eigenvalues(tensor(orthogonal(1, 32)))
-    np.testing.assert_allclose(found.values.abs(), 1, atol=1e-12)
-
-
 @pytest.mark.parametrize("d", [2, 16])
 def test_a_jordan_block_has_its_known_departure_and_no_sure_eigenvalue(d):
     M = np.eye(d) * 0.5 + np.eye(d, k=1)

@@ -55,13 +55,6 @@ def test_chance_is_beyond_chance_once_in_a_hundred(matrix, scale):
     assert rate == pytest.approx(rare, abs=3 * error)
 
 
-def test_rows_in_parts_are_rows_at_once(matrix, scale, monkeypatch):
-    whole = Rows(matrix, scale).cosines(matrix[:3] / matrix[:3].norm(dim=1, keepdim=True))
-    monkeypatch.setattr("coupling_core.engine.directions.readouts.ROWS", 7 * D)
-    again = Rows(matrix, scale).cosines(matrix[:3] / matrix[:3].norm(dim=1, keepdim=True))
-    torch.testing.assert_close(whole, again, rtol=0, atol=1e-5)
-
-
 def test_the_row_that_is_the_mean_has_no_direction():
     rows = Rows(torch.tensor([[1.0, 2.0], [-1.0, -2.0], [0.0, 0.0]]))
     assert rows.cosines(torch.tensor([[1.0, 0.0]]))[0, 2] == 0
@@ -83,14 +76,6 @@ def test_so_it_is_of_an_odd_width_and_with_a_bias():
     norm.bias.data += 0.3
     found = norm_scale(norm, 31, torch.device("cpu"))
     torch.testing.assert_close(found, norm.weight.detach(), rtol=1e-4, atol=1e-5)
-
-
-def test_a_norm_that_does_more_is_none():
-    class Mixing(torch.nn.Module):
-        def forward(self, x):
-            return x.cumsum(-1) / x.norm(dim=-1, keepdim=True)
-
-    assert norm_scale(Mixing(), 8, torch.device("cpu")) is None
 
 
 @pytest.mark.parametrize("family", ["llama", "gemma2", "granite"])

@@ -2,16 +2,14 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 import vision_models
 from checks import relative
 from PIL import Image
 
-from coupling_core import InputError, Request, Store, measure, score_pairs
-from coupling_core.base.images import from_pixels, in_words, is_image, read_image, to_pixels
-from coupling_core.base.records import DEFAULT_MODEL, View
+from coupling_core import Request, Store, measure
+from coupling_core.base.images import to_pixels
 from coupling_core.engine import reference
 from coupling_core.engine.jacobians.between_tokens import output_jacobians, self_jacobians
 from coupling_core.engine.jacobians.decode import read
@@ -134,7 +132,9 @@ def test_tokens_are_called_by_their_place_and_a_classifier_names_its_classes(fol
         assert list(shares) == sorted(shares, reverse=True)
 
 
-@pytest.mark.parametrize("kind", ["fixed-output", "trajectory"])
+@pytest.mark.parametrize(
+    "kind", ["fixed-output", pytest.param("trajectory", marks=pytest.mark.full)]
+)
 def test_an_image_is_the_prompt_that_a_result_is_stored_under(folders, tmp_path, kind):
     store = Store(tmp_path / "results", gallery=tmp_path / "none")
     sized = {} if kind == "trajectory" else {"k": 4, "block": 2}
@@ -156,36 +156,7 @@ def test_a_grey_picture_is_read_by_a_model_of_colours_and_the_other_way_round(fo
     assert torch.equal(seen[:, 0], seen[:, 2])
 
 
-def test_the_same_image_as_own_model_and_as_folder(folders):
-    request = Request(vision_models.picture(), model=folders["vit"], token=1, k=4)
-    own = measure(
-        replace(request, model=DEFAULT_MODEL),
-        model=vision_models.model("vit"),
-        tokenizer=vision_models.processor(),
-    )
-    scores = [score_pairs(r, View(4)).coupling for r in (measure(request), own)]
-    assert np.allclose(*scores, atol=1e-6)
-
-
-def test_an_image_of_any_mode_becomes_a_prompt(tmp_path):
-    for mode in ("L", "RGB", "RGBA", "P", "CMYK", "1", "I;16"):
-        path = tmp_path / (f"{mode}.jpg" if mode == "CMYK" else f"{mode}.png".replace(";", "-"))
-        Image.new(mode, (9, 7)).save(path)
-        prompt = read_image(path)
-        assert is_image(prompt), mode
-        assert to_pixels(prompt).shape == (7, 9, 1 if mode == "L" else 3), mode
-        assert read_image(path.read_bytes()) == prompt, mode
-
-
-def test_pixels_come_back_as_they_were():
-    for shape in ((5, 6, 3), (10, 12, 1)):
-        pixels = np.random.default_rng(0).integers(0, 256, shape).astype(np.uint8)
-        assert np.array_equal(to_pixels(from_pixels(pixels)), pixels)
-    assert "12 x 10" in in_words(from_pixels(pixels))
-    with pytest.raises(InputError):
-        read_image(b"no image")
-
-
+@pytest.mark.full
 def test_the_command_line_takes_an_image_and_a_folder_of_them(folders, tmp_path, run):
     pictures = tmp_path / "pictures"
     (pictures / "boots").mkdir(parents=True)

@@ -3,7 +3,6 @@
 import copy
 import json
 
-import numpy as np
 import pytest
 import torch
 from checks import relative
@@ -103,14 +102,3 @@ def test_untrained_post_norm_blocks_share_what_their_norm_removes():
         for u in (torch.ones(384), block.output):
             assert relative(J.T @ u, -u) < 1e-4
         assert torch.linalg.svdvals(J)[2] < 0.5  # and nothing else is as large
-
-
-def test_the_command_line_names_the_separator(run):
-    asked = ("depth", "--model", MODEL, "--prompt", PROMPT)
-    status, out, _ = run(*asked)
-    assert status == 0
-    assert "9 of 9, '[SEP]'" in out
-    told = json.loads(run(*asked, "--json")[1])
-    assert told["stored"]
-    assert told["tokens"][told["token"] - 1] == "[SEP]"
-    assert np.array(told["corrected"]).shape == (6, 6)

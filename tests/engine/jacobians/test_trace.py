@@ -42,7 +42,6 @@ def test_tokens_count_from_either_end():
     ("head", "says_what_comes_next"),
     [
         (transformers.BertForMaskedLM, True),
-        (transformers.BertForSequenceClassification, False),
         (transformers.BertForTokenClassification, False),
     ],
 )

@@ -87,48 +87,26 @@ def test_a_model_is_loaded_while_others_are_built_without_weights(folders):
     assert not errors
 
 
-@pytest.fixture
-def looked(monkeypatch):
-    """What was looked at to find out what its stack is."""
+def test_what_a_stack_is_is_found_once_and_of_ones_own_each_time(folders, monkeypatch):
+    """A module of one's own may have changed; what is known goes with its model."""
     seen, real = [], decode.find_kind
-
-    def find_kind(runner, ids):
-        seen.append(type(runner.model).__name__)
-        return real(runner, ids)
-
-    monkeypatch.setattr(decode, "find_kind", find_kind)
-    return seen
-
-
-def test_what_a_stack_is_is_found_once_and_forgotten_with_its_model(folders, looked):
+    monkeypatch.setattr(decode, "find_kind", lambda *given: seen.append(1) or real(*given))
     for prompt in ("The cat sat", "Another prompt"):
         measure(replace(request(folders[0]), prompt=prompt))
-    assert len(looked) == 1
+    assert len(seen) == 1
     gone = weakref.ref(load(resolve(request(folders[0])), "cpu").model)
     forget()
     assert gone() is None
-
-
-def test_a_module_of_ones_own_may_have_changed_and_is_looked_at_anew(looked):
     model = tiny.model("llama")
     for _ in range(2):
         measure(Request((1, 2, 3), k=4), model=model)
-    assert len(looked) == 2
+    assert len(seen) == 3
 
 
 def test_another_form_is_another_model(folders):
     forms = ({}, {"untrained": 0}, {"dtype": "bfloat16"})
     models = [load(resolve(request(folders[0], **form)), "cpu").model for form in forms]
     assert len(set(map(id, models))) == 3
-
-
-def test_a_file_that_was_replaced_is_read_again(folders):
-    before = measure(request(folders[0]))
-    tiny.model("llama", seed=7).save_pretrained(folders[0])
-    after = measure(request(folders[0]))
-    assert after.identity["digest"] != before.identity["digest"]
-    assert (after.singular_values != before.singular_values).any()
-    assert len(loading._kept) == 2
 
 
 def test_the_one_not_used_for_longest_goes_first(folders, monkeypatch):

@@ -5,7 +5,6 @@ from typing import Any
 import by_hand
 import numpy as np
 import pytest
-import tiny
 import torch
 from by_hand import GPT
 from torch import nn
@@ -57,7 +56,6 @@ WORLDS = {
     "pre-norm": lambda: GPT(),
     "post-norm": lambda: GPT(by_hand.PostNorm),
     "tuples": lambda: GPT(by_hand.Tuple),
-    "in a sequence": lambda: GPT(held=by_hand.in_sequence),
     "in a dictionary": lambda: GPT(held=by_hand.in_dict),
     "both directions": lambda: GPT(lambda: by_hand.Block(causal=False)),
 }
@@ -101,9 +99,8 @@ def test_a_final_norm_is_found_where_none_is_named():
     assert not np.allclose(other.singular_values[-1], named.singular_values[-1], rtol=1e-2)
 
 
-@pytest.mark.parametrize("held", [by_hand.in_list, by_hand.in_dict])
-def test_the_first_blocks_alone_are_measured_without_a_later_block_s_norm(held):
-    gpt = GPT(held=held).eval()
+def test_the_first_blocks_alone_are_measured_without_a_later_block_s_norm():
+    gpt = GPT(held=by_hand.in_dict).eval()
     whole = cc.measure(Request(IDS, k=4), model=wrapped(gpt))
     first = wrapped(gpt, blocks=list(gpt.listed[:2]), final_norm=None)
     found = cc.measure(Request(IDS, k=4), model=first)
@@ -152,21 +149,6 @@ def test_the_last_blocks_alone_have_the_final_norm():
         np.testing.assert_allclose(found.diagonal, whole.diagonal[:, 1:, 1:], atol=1e-6)
 
 
-def test_a_list_of_embeddings_blocks_and_norms_has_its_norm():
-    """Of a sequence that holds more than blocks, what is no block is not left out."""
-    blocks = [by_hand.Block() for _ in range(3)]
-    whole = nn.Sequential(nn.Embedding(50, by_hand.WIDTH), *blocks, nn.LayerNorm(by_hand.WIDTH))
-    model = cc.wrap(whole.eval(), blocks=blocks)
-    assert model.left_out == []
-    assert cc.measure(Request(IDS, k=4), model=model).provenance["final_norm"]
-
-
-def test_blocks_may_be_a_plain_list():
-    gpt = GPT(held=by_hand.in_dict).eval()
-    for blocks in (gpt.listed, gpt.blocks):
-        assert list(cc.read(wrapped(gpt, blocks=blocks), IDS).runner.blocks) == gpt.listed
-
-
 def test_a_state_may_be_handed_over_by_name():
     gpt = GPT().eval()
     states = [gpt.tok(torch.tensor([IDS])) + gpt.pos(torch.arange(len(IDS)))]
@@ -205,12 +187,10 @@ def test_logits_are_taken_in_any_form():
 @pytest.mark.parametrize(
     "forward",
     [
-        lambda g, ids: g.ln_f(g.states(ids)),
         lambda g, ids: nn.functional.layer_norm(g.states(ids), [by_hand.WIDTH]),
-        lambda g, ids: [g.states(ids)],
         lambda g, ids: (g.states(ids), None)[1],
     ],
-    ids=["normed states", "normed by a function", "in a list", "nothing"],
+    ids=["normed states", "nothing"],
 )
 def test_without_a_head_there_are_no_logits(forward):
     model = wrapped(GPT(), forward=forward, final_norm=None)
@@ -226,16 +206,6 @@ def test_logits_of_the_last_token_alone_are_no_other_tokens():
     last = cc.measure(Request(IDS, k=4), model=model)
     assert last.next_tokens == cc.measure(Request(IDS, k=4), model=wrapped(gpt)).next_tokens
     assert cc.measure(Request(IDS, token=3, k=4), model=model).next_tokens == ()
-
-
-# Texts
-
-
-def test_a_text_is_read_by_the_tokenizer():
-    gpt, tokenizer = GPT(), tiny.tokenizer()
-    gpt.tok = nn.Embedding(300, by_hand.WIDTH)
-    found = cc.measure(Request("The cat", k=4), model=wrapped(gpt), tokenizer=tokenizer)
-    assert "".join(found.tokens) == "The cat"
 
 
 # What is stored
