@@ -61,43 +61,6 @@ def of_llama(**asked: Any) -> Callable[[], Any]:
 # --- models that are no stack of blocks
 
 
-class Shared(nn.Module):
-    """A llama whose blocks run in an order or between maps of our own."""
-
-    def __init__(self, run: Callable[..., Any]) -> None:
-        super().__init__()
-        self.inner, self.run = tiny.model("llama"), run
-
-    def forward(self, input_ids: Any, **options: Any) -> Any:
-        x = self.inner.model.embed_tokens(input_ids)
-        rotary = self.inner.model.rotary_emb(x, torch.arange(input_ids.shape[1])[None])
-        return (self.run(self.inner.model.layers, x, rotary),)
-
-
-def run_twice(layers: Any, x: Any, rotary: Any) -> Any:
-    for layer in [*layers, *layers]:
-        x = layer(x, position_embeddings=rotary)
-    return x
-
-
-def run_backwards(layers: Any, x: Any, rotary: Any) -> Any:
-    for layer in reversed(layers):
-        x = layer(x, position_embeddings=rotary)
-    return x
-
-
-def run_past_the_hooks(layers: Any, x: Any, rotary: Any) -> Any:
-    for layer in layers:
-        x = layer.forward(x, position_embeddings=rotary)
-    return x
-
-
-def run_scaled(layers: Any, x: Any, rotary: Any) -> Any:
-    for layer in layers:
-        x = 2 * layer(x, position_embeddings=rotary)
-    return x
-
-
 class Noisy(nn.Module):
     """Draws in evaluation mode too."""
 
@@ -126,11 +89,6 @@ def masked_autoencoder() -> Any:
     return transformers.ViTMAEModel(config).eval()
 
 
-def on_meta() -> Any:
-    with torch.device("meta"):
-        return tiny.model("llama")
-
-
 def spoiled(spoil: Callable[[Any], Any]) -> Any:
     model = tiny.model("llama")
     layer = model.model.layers[1].mlp.up_proj
@@ -156,15 +114,10 @@ def test_models_without_a_residual_stream(snapshot: Any) -> None:
             family: lambda family=family: trace(tiny.model(family), list(IDS), 2)
             for family in tiny.REFUSED
         },
-        **{
-            run.__name__: lambda run=run: trace(Shared(run), list(IDS), 2)
-            for run in (run_twice, run_backwards, run_past_the_hooks, run_scaled)
-        },
         "no blocks": lambda: find_blocks(nn.Linear(2, 2)),
         "in stages": lambda: find_blocks(in_stages()),
         "draws at random": of(noisy()),
         "masks at random": lambda: read(masked_autoencoder(), torch.rand(1, 3, 32, 32)),
-        "on meta": of(on_meta()),
         "a weight on meta": of(spoiled(lambda w: torch.empty_like(w, device="meta"))),
         "a weight in float8": of(spoiled(lambda w: w.to(torch.float8_e4m3fn))),
         "sharded": of(FullyShardedDataParallel()),
@@ -228,17 +181,20 @@ def test_wrapped_modules_without_a_residual_stream(snapshot: Any) -> None:
     def shuffled(g: GPT, ids: Any) -> Any:
         return g(ids.roll(int(torch.randint(1, 4, ()))))
 
+    def past_the_hooks(g: GPT, ids: Any) -> Any:
+        x = g.tok(ids)
+        for block in g.listed:
+            x = block.forward(x)
+        return x
+
     models = {
         "skipping": wrapped(in_order(0, 2)),
         "repeating": wrapped(in_order(0, 1, 1, 2)),
         "turned round": wrapped(gpt, blocks=gpt.listed[::-1]),
         "with a gap": wrapped(gpt, blocks=[gpt.listed[0], gpt.listed[2]]),
-        "attentions": wrapped(gpt, blocks=[block.attn for block in gpt.listed]),
+        "past the hooks": wrapped(gpt, forward=past_the_hooks),
         "never run": wrapped(gpt, blocks=[by_hand.Block() for _ in range(3)]),
         "norm elsewhere": wrapped(gpt, final_norm=gpt.listed[0].ln1),
-        "norm of the last token": wrapped(
-            gpt, forward=lambda g, ids: g.head(g.ln_f(g.states(ids)[:, -1:]))
-        ),
         "norm behind blocks left out": wrapped(gpt, blocks=gpt.blocks[:2]),
         "norm that is a map": wrapped(with_norm(nn.Linear(by_hand.WIDTH, by_hand.WIDTH))),
         "norm over tokens": wrapped(with_norm(OverTokens())),
@@ -252,7 +208,6 @@ def test_wrapped_modules_without_a_residual_stream(snapshot: Any) -> None:
         return lambda: cc.measure(Request(ids, k=4), model=model)
 
     calls: Calls = {name: measured(model) for name, model in models.items()} | {
-        "read, not wrapped": lambda: cc.read(gpt, IDS),
         "in training mode": lambda: cc.read(wrapped(GPT().train()), IDS),
         "an id past the vocabulary": measured(wrapped(gpt), (1, 2, 99)),
         "a text without a tokenizer": measured(wrapped(gpt), "The cat"),

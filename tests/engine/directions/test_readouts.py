@@ -1,5 +1,6 @@
 """Readouts with planted answers, and how often chance is taken for more."""
 
+import by_hand
 import pytest
 import tiny
 import torch
@@ -13,7 +14,7 @@ from coupling_core.engine.directions.readouts import (
     readout_floor,
 )
 from coupling_core.engine.jacobians.decode import read
-from coupling_core.engine.loading.wrapped import Wrapped, wrap
+from coupling_core.engine.loading.wrapped import wrap
 
 V, D, SEED = 2000, 64, 3
 
@@ -93,43 +94,22 @@ def test_a_head_that_reads_something_else_is_refused(family):
     assert why
 
 
-def by_itself(vocabulary: int, places: int, *, bias: float) -> Wrapped:
-    """A module of somebody's own, whose head has a bias of this size."""
-    torch.manual_seed(0)
-    gpt = torch.nn.Module()
-    gpt.tokens, gpt.places = torch.nn.Embedding(vocabulary, 16), torch.nn.Embedding(places, 16)
-    gpt.blocks = torch.nn.ModuleList(Adding() for _ in range(3))
-    gpt.ln_f, gpt.head = torch.nn.LayerNorm(16), torch.nn.Linear(16, vocabulary)
-    torch.nn.init.normal_(gpt.head.bias, std=bias)
-
-    def run(gpt, ids):
-        x = gpt.tokens(ids) + gpt.places(torch.arange(ids.shape[1]))
-        for block in gpt.blocks:
-            x = block(x)
-        return gpt.head(gpt.ln_f(x))
-
-    return wrap(gpt, blocks=gpt.blocks, final_norm=gpt.ln_f, forward=run)
-
-
-class Adding(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.map = torch.nn.Linear(16, 16)
-
-    def forward(self, x):
-        return x + self.map(x).tanh()
-
-
 def test_a_head_with_a_bias_of_a_module_of_one_s_own_is_found():
-    model = by_itself(50, 20, bias=3.0)
-    found, why = find_head(read(model, [3, 1, 4]))
-    assert (why, torch.equal(found, model.module.head.weight)) == ("", True)
-    found, why = find_embedding(read(model, [3, 1, 4]))
-    assert (why, torch.equal(found, model.module.tokens.weight)) == ("", True)
+    gpt = by_hand.GPT().eval()
+    gpt.head = torch.nn.Linear(by_hand.WIDTH, by_hand.VOCABULARY)
+    torch.nn.init.normal_(gpt.head.bias, std=3.0)
+    reads = read(wrap(gpt, blocks=gpt.blocks, final_norm=gpt.ln_f), [3, 1, 4])
+    for found, weight in (
+        (find_head(reads), gpt.head.weight),
+        (find_embedding(reads), gpt.tok.weight),
+    ):
+        assert (found[1], torch.equal(found[0], weight)) == ("", True)
 
 
 def test_which_of_two_tables_of_one_size_embeds_the_tokens_is_not_guessed():
-    found, why = find_embedding(read(by_itself(20, 20, bias=0.0), [3, 1, 4]))
+    gpt = by_hand.GPT().eval()
+    gpt.pos = torch.nn.Embedding(by_hand.VOCABULARY, by_hand.WIDTH)
+    found, why = find_embedding(read(wrap(gpt, blocks=gpt.blocks), [3, 1, 4]))
     assert found is None
     assert why
 

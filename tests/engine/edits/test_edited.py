@@ -5,7 +5,7 @@ from contextlib import suppress
 import pytest
 import tiny
 import torch
-from transformers import ViTConfig, ViTForImageClassification
+import vision_models
 
 from coupling_core import InputError
 from coupling_core.base.edits import Edit, parse_edit
@@ -105,13 +105,8 @@ def test_an_encoder_is_edited_beside_its_decoder():
 
 
 def test_pictures_are_classified_by_an_edited_model():
-    torch.manual_seed(0)
-    config = ViTConfig(
-        hidden_size=16, num_hidden_layers=3, num_attention_heads=2, intermediate_size=24,
-        image_size=8, patch_size=4,
-    )  # fmt: skip
-    model = ViTForImageClassification(config).eval()
-    picture = torch.randn(1, 3, 8, 8)
+    model = vision_models.model("vit")
+    picture = torch.randn(1, 3, 32, 32, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         with edited(model, "interchange(1,3)"):
             found = model(picture).logits
