@@ -40,13 +40,13 @@ def test_planted_triplets_are_found_and_certified(k, dtype):
     assert svd.next_value == pytest.approx(float(s[k]), rel=1e-4) if k < WIDTH else True
 
 
-@pytest.mark.parametrize("method", ["arpack", "full"])
-def test_a_steep_spectrum_is_certified_in_float32(method):
+def test_a_steep_spectrum_is_certified_in_float32():
     J = planted(3.0 * 0.5 ** np.arange(WIDTH))[0]
-    svd = top_svd(J, K if method == "arpack" else 12)
-    assert svd.s[-1] < 2e-3 * svd.s[0]
-    assert svd.certificate.certified, svd.certificate.reason
-    assert svd.certificate.method == method
+    for k, method in ((K, "arpack"), (12, "full")):
+        svd = top_svd(J, k)
+        assert svd.s[-1] < 2e-3 * svd.s[0]
+        assert svd.certificate.certified, svd.certificate.reason
+        assert svd.certificate.method == method
 
 
 @pytest.mark.parametrize(("spectrum", "dtype"), [(0.9, torch.float32), (0.5, torch.float64)])
