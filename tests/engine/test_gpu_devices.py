@@ -55,7 +55,12 @@ def measure_both(family: str, kind: str, dtype: torch.dtype = torch.float32) -> 
     ("family", "kind"),
     [
         pytest.param(*case, marks=CHOSEN.get(case, pytest.mark.slow))
-        for case in itertools.product(FAMILIES, KINDS)
+        for case in dict.fromkeys(
+            [
+                *itertools.product(("gpt_neox", "llama3", "bert"), KINDS),
+                *itertools.product(FAMILIES, ("depth", "fixed-output")),
+            ]
+        )
     ],
 )
 def test_a_gpu_is_given_all_that_it_computes_with(family: str, kind: str) -> None:

@@ -164,7 +164,7 @@ def test_a_named_model_is_not_stored_while_the_program_changes_what_it_computes(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("family", "way"), itertools.product(FAMILIES, WAYS))
+@pytest.mark.parametrize(("family", "way"), [*itertools.product(FAMILIES, WAYS)])
 def test_a_field_of_the_config_that_changes_gives_another_key_or_the_same_numbers(family, way):
     found = outcomes(family, way)
     assert found.keys() <= {"new key", "same numbers", "no such model"}
