@@ -1,8 +1,6 @@
-"""Finding and loading models: alias, folder, GGUF file, hub cache; and how each refusal reads."""
+"""Loading models: alias, folder, GGUF file; those of the hub are in tests/sources/test_hub.py."""
 
-import json
 import os
-import shutil
 
 import pytest
 import tiny
@@ -10,35 +8,17 @@ import torch
 from tokenizers import Tokenizer, decoders, pre_tokenizers
 from tokenizers import models as tokenizer_models
 
-from coupling_core import ComputeError, InputError, Request
+from coupling_core import InputError, Request
 from coupling_core.engine.hardware import choose_device
 from coupling_core.engine.loading import load, prepare
-from coupling_core.sources.identity import ALIASES, Source, locate
+from coupling_core.sources.identity import ALIASES, locate
 from coupling_core.sources.resolved import resolve
-from coupling_core.sources.tokens import is_byte_level, readable, tokenize
-
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
+from coupling_core.sources.tokens import is_byte_level, readable
 
 
 @pytest.fixture
 def folder(tmp_path):
     return tiny.folder(tmp_path / "tiny")
-
-
-@pytest.fixture
-def hub_cache(tmp_path, monkeypatch):
-    """A hub cache with one repository of two revisions, laid out as the hub's client does."""
-    import huggingface_hub.constants as constants
-
-    cache = tmp_path / "hub"
-    repository = cache / "models--someone--tiny"
-    for revision, commit, seed in [("main", COMMIT, 0), ("step1", COMMIT[::-1], 1)]:
-        tiny.folder(repository / "snapshots" / commit, seed=seed)
-        (repository / "refs").mkdir(exist_ok=True)
-        (repository / "refs" / revision).write_text(commit)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    return cache
 
 
 def request(model, **changes):
@@ -53,34 +33,6 @@ def test_a_folder_loads_in_float32_and_evaluation_mode(folder):
     expected = tiny.model("llama").state_dict()
     for name, tensor in loaded.model.state_dict().items():
         assert torch.equal(tensor.cpu(), expected[name])
-
-
-def test_an_identity_is_the_content_and_not_the_path(folder, tmp_path):
-    moved = shutil.copytree(folder, tmp_path / "elsewhere")
-    assert resolve(request(folder)).identity["digest"] == resolve(request(moved)).identity["digest"]
-    config = json.loads((moved / "config.json").read_text())
-    (moved / "config.json").write_text(json.dumps(config | {"rms_norm_eps": 1e-3}))
-    assert resolve(request(folder)).identity["digest"] != resolve(request(moved)).identity["digest"]
-
-
-def test_a_revision_resolves_to_its_commit_offline(hub_cache):
-    main = locate(request("someone/tiny"))
-    step = locate(request("someone/tiny", revision="step1"))
-    assert (main.digest, step.digest) == (COMMIT, COMMIT[::-1])
-    first, second = (
-        load(resolve(request("someone/tiny"))),
-        load(resolve(request("someone/tiny", revision="step1"))),
-    )
-    weights = [m.model.state_dict()["lm_head.weight"] for m in (first, second)]
-    assert not torch.equal(*weights)
-    assert torch.equal(weights[1].cpu(), tiny.model("llama", 1).state_dict()["lm_head.weight"])
-
-
-def test_a_hub_model_out_of_reach_is_refused_by_its_name(hub_cache):
-    with pytest.raises(ComputeError, match="someone/other"):
-        resolve(request("someone/other"))
-    with pytest.raises(ComputeError, match="someone/tiny@step2"):
-        resolve(request("someone/tiny", revision="step2"))
 
 
 def test_a_device_that_is_not_here_is_refused(folder):
@@ -121,11 +73,6 @@ def test_tokens_without_torch_are_those_of_the_model():
     assert tokens.texts == loaded.texts(loaded.encode(prompt))
     assert tokens.texts[:2] == ("H", "é")
     assert "<|im_start|>" in tokens.texts
-
-
-def test_a_tokenizer_that_is_not_here_yet_gives_no_tokens(hub_cache):
-    assert tokenize("The cat sat", Source("hub", "other", "someone/other", COMMIT)) is None
-    assert resolve(request("someone/tiny")).tokens.texts[-1] == " sat"
 
 
 def test_pieces_of_other_vocabularies_are_readable():
