@@ -16,6 +16,7 @@ import transformers
 import vision_models
 from by_hand import GPT
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 import coupling_core as cc
 from benchmarks import architectures
@@ -379,11 +380,20 @@ def test_penalties_that_make_no_sense(snapshot: Any) -> None:
     def evaluated(model: Any) -> None:
         model.eval()(input_ids=torch.tensor([IDS]))
 
+    def reentrant() -> None:
+        gpt = GPT().train()
+        penalty = coupling_penalty(cc.wrap(gpt, blocks=gpt.blocks))
+        x = gpt.tok(torch.tensor([IDS]))
+        for block in gpt.blocks:
+            x = checkpoint(block, x, use_reentrant=True)
+        penalty()
+
     calls: Calls = {
         str(wrong): lambda wrong=wrong: coupling_penalty(llama(), **wrong)
         for wrong in ({"goal": 2.0}, {"pairs": 0}, {"blocks": "2"}, {"k": 0})
     }
     calls["no pass"] = after(lambda model: None)
     calls["a pass in evaluation mode"] = after(evaluated)
+    calls["reentrant checkpoints"] = reentrant
     calls["k past the width"] = after(lambda model: model(input_ids=torch.tensor([IDS])), k=10**4)
     assert {name: said(call) for name, call in calls.items()} == snapshot

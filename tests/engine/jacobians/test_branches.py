@@ -82,6 +82,16 @@ def test_attention_and_mlp_are_branches(family):
     assert all("forward" not in vars(module) for module in block.module.modules())
 
 
+def test_what_has_no_forward_mode_is_left_to_the_backward_pass():
+    """BLOOM's activation is a function of its own; its MLP's linear maps are branches then."""
+    block = trace(tiny.model("bloom"), IDS, 5).blocks[1]
+    x = block.state[None, None].clone().requires_grad_()
+    with torch.enable_grad(), branching(block.module) as branches:
+        block.replay(x)
+    shapes = [tuple(branch.jacobian.shape) for branch in branches]
+    assert shapes == [(96, 32), (32, 32), (128, 32), (32, 128)]
+
+
 @pytest.mark.usefixtures("seeded")
 def test_a_branch_outside_of_which_nothing_is_differentiated_runs_as_it_is():
     module = Planted(6, 8).requires_grad_(False)

@@ -16,6 +16,7 @@ from tokenizers import normalizers
 from coupling_core import CouplingError, InputError, Request, Store, measure
 from coupling_core.analysis.compare import differences
 from coupling_core.base.records import OWN
+from coupling_core.engine.loading import code
 from coupling_core.engine.loading.content import content
 
 IDS = (5, 17, 42, 8, 99, 17, 3)
@@ -230,6 +231,31 @@ def test_modules_that_were_not_stored_are_not_taken_for_the_same():
     asked = replace(REQUEST, k=1)
     a, b = (measure(asked, model=tiny.model("llama", seed=seed)) for seed in (0, 1))
     assert differences(a, b)[0].startswith("perhaps")
+
+
+def test_code_that_is_installed_is_told_from_ones_own():
+    assert code.is_installed("transformers.models.llama.modeling_llama")
+    assert code.is_installed("torch._C")
+    assert not code.is_installed("__main__")
+    assert not code.is_installed(__name__)
+    assert not code.foreign(torch.nn.Linear.forward)
+    assert code.foreign(torch.no_grad()(numbers)) == f"{__name__}.numbers"
+
+
+HELD = (
+    *(None, 1, 1.0, True, "1", (1,), {"a": 1}, {"a": 2}, range(3), torch.float16),
+    *(np.float32(0.5), np.zeros(2), torch.ones(2), torch.zeros(2)),
+    *([torch.nn.ReLU()], [torch.nn.SiLU()]),
+)
+
+
+def test_what_an_attribute_holds_decides():
+    """Numbers, texts, lists and tensors that a module keeps beside its weights, one at a time."""
+    model, seen = tiny.model("llama"), set()
+    for value in HELD:
+        model.model.layers[0].mlp.held = value
+        seen.add(content(model).digest)
+    assert len(seen) == len(HELD)
 
 
 def half_frozen(model):
