@@ -142,11 +142,10 @@ def arrays(result):
 
 @pytest.mark.parametrize(
     ("family", "n", "asked", "attention"),
-    [
-        pytest.param(*case, id=name, marks=() if name == "pairs" else pytest.mark.full)
-        for name, case in STAGES.items()
-    ],
+    STAGES.values(),
+    ids=STAGES,
 )
+@pytest.mark.full
 @pytest.mark.usefixtures("one_thread")
 def test_numbers_do_not_depend_on_the_memory(family, n, asked, attention):
     model, request = (

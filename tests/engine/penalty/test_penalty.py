@@ -260,12 +260,14 @@ def penalties(batches, **settings):
     return found
 
 
+@pytest.mark.full
 def test_sequences_do_not_see_one_another():
     """The penalty of a batch is the mean of those of its halves, as several processes need it."""
     whole, *halves = penalties([(IDS, 2), (IDS[:1], 1), (IDS[1:], 1)], pairs=2)
     assert whole == pytest.approx(sum(halves) / 2, rel=1e-6)
 
 
+@pytest.mark.full
 def test_the_first_sequences_count_alone():
     """Whatever comes behind them in the batch; masks and positions go with them."""
     longer = torch.cat([IDS[:1], IDS.flip(1)])
@@ -273,6 +275,7 @@ def test_the_first_sequences_count_alone():
     assert one == pytest.approx(alone, rel=1e-6) == pytest.approx(other, rel=1e-6)
 
 
+@pytest.mark.full
 def test_processes_that_share_a_batch_find_what_one_finds():
     """Which sequences, tokens and pairs are looked at does not depend on where they are."""
     ids = torch.cat([IDS, IDS.flip(1)])
