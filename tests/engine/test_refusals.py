@@ -247,6 +247,7 @@ def test_what_cannot_be_wrapped(snapshot: Any) -> None:
 # --- files
 
 
+@pytest.mark.full
 def test_files_that_do_not_load(snapshot: Any, tmp_path: Any, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("plain", "pickled", "damaged"):
@@ -286,6 +287,7 @@ def test_files_that_do_not_load(snapshot: Any, tmp_path: Any, monkeypatch: Any) 
 # --- requests
 
 
+@pytest.mark.full
 def test_requests_that_contradict_a_model(snapshot: Any, tmp_path: Any) -> None:
     picture, vit = vision_models.picture(), vision_models.model("vit")
     pictures = str(vision_models.folder(tmp_path / "vit", "vit"))
