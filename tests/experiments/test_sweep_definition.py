@@ -1,17 +1,13 @@
 """What a sweep's file may say, and what it comes to."""
 
-import inspect
-import tomllib
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import tiny
 
-from coupling_core import InputError, Request, Store
-from coupling_core.experiments.sweeps import make, read, run
-from coupling_core.experiments.sweeps.definition import parse
+from coupling_core import Request, Store
+from coupling_core.experiments.sweeps import make, read
 from coupling_core.experiments.sweeps.plan import published
 from coupling_core.experiments.sweeps.table import of_weights
 from coupling_core.sources.catalogue import CatalogueModel, write_catalogue
@@ -48,17 +44,12 @@ def lay_out(tmp_path):
 
 def test_every_model_meets_every_prompt_once(lay_out):
     plan = make(read(lay_out()))
-    assert [weights.title for weights in plan.weights] == [
-        "model",
-        "model, untrained (seed 0)",
-        "model, untrained (seed 3)",
-        "coupling-explorer/mini-64@step0",
-        "coupling-explorer/mini-64@step512",
-    ]
+    twins = ["model, untrained (seed 0)", "model, untrained (seed 3)"]
+    steps = [f"coupling-explorer/mini-64@step{step}" for step in (0, 512)]
+    assert [weights.title for weights in plan.weights] == ["model", *twins, *steps]
     assert [prompt.text for prompt in plan.prompts] == ["The cat sat on the mat", "Water boils"]
     items = list(plan.items())
-    assert len(items) == len(plan) == 10
-    assert len({(item.weights, item.prompt) for item in items}) == 10
+    assert len(items) == len(plan) == len({(item.weights, item.prompt) for item in items}) == 10
     assert {item.request.k for item in items} == {8}
     assert items[2].request == Request(
         "The cat sat on the mat", model=plan.weights[1].request.model, untrained=0, k=8, k_view=4
@@ -78,10 +69,6 @@ def test_a_sweep_is_written_in_python_as_in_its_file(lay_out, tmp_path, monkeypa
     found = make(read(asked))
     assert (found.weights, found.prompts) == (expected.weights, expected.prompts)
     assert found.sweep.k == expected.sweep.k
-    with pytest.raises(InputError, match=r"few: key .modles. is unknown \(did you mean .models"):
-        read(asked | {"modles": []})
-    with pytest.raises(InputError, match="the sweep without a name: name"):
-        read({})
 
 
 def test_what_is_stored_is_found_whoever_measured_it(lay_out, tmp_path):
@@ -148,146 +135,19 @@ def test_a_model_that_is_out_of_reach_leaves_the_others(lay_out):
     assert plan.stored(Store())[-2:] == ["", ""]
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "told"),
-    [
-        ('name = "few"', 'name = "a b"', "name: letters, digits, _, . and -, at most 64"),
-        ('name = "few"', "", "name: it is missing"),
-        ("k = [4, 8]", "k = [0]", "k"),
-        ("k = [4, 8]", "k = []", "k"),
-        ("k = [4, 8]", "k = [4, 7]\nkinds = ['self']", "K = 4 is not kept of 'self'"),
-        ("k = [4, 8]", "k = -3", "k: expected greater"),
-        ("k = [4, 8]", "kinds = ['dept']", "'dept' came (did you mean 'depth'"),
-        ("k = [4, 8]", "kinds = ['sideways']", "kinds 1: it must be one of depth, self"),
-        ("k = [4, 8]", "kind = ['depth']", "key 'kind' is unknown (did you mean 'kinds'?)"),
-        ("k = [4, 8]", "definition = 'mine'", "definition: it must be one of paper, released"),
-        ("k = [4, 8]", "timeout = 0", "timeout"),
-        ("steps = [512, 0]", "steps = [513]", "nearest are 256 and 512"),
-        ("steps = [512, 0]", 'revisions = ["step0"]', "a suite has steps"),
-        ("steps = [512, 0]", 'model = "smollm2-135m"', "give either model or suite"),
-        ("untrained = [0, 3]", "untrained = [-1]", "models 1 untrained 1"),
-        ("untrained = [0, 3]", "trained = false", "nothing is left to measure"),
-        ("untrained = [0, 3]", "untrained = 0\nquantize = 'nf4'", "cannot be quantised"),
-        ('suite = "mini-64"', 'suite = "mini-63"', "mini-63"),
-        ('file = "own.txt"', 'file = "none.txt"', "none.txt"),
-        ('file = "own.txt"', 'fil = "own.txt"', "fil"),
-        (
-            "[[prompts]]",
-            "[[prompt]]",
-            "few.toml: key 'prompt' is unknown (did you mean 'prompts'?)",
-        ),
-        ("steps = ", "stepps = ", "models 2: key 'stepps' is unknown (did you mean 'steps'?)"),
-        ("k = [4, 8]", "k = 8\n[slurm]\njob = 2", "slurm: key 'job' is unknown (did you"),
-        ("[[models]]", "[models]", "few.toml"),
-        ("k = [4, 8]", "k = [4, 8", "is no TOML"),
-    ],
-)
-def test_what_no_sweep_can_be_is_refused_with_its_place(lay_out, before, after, told):
-    with pytest.raises(InputError) as refused:
-        make(read(lay_out(SWEEP.replace(before, after))))
-    assert told in str(refused.value)
+def test_texts_that_come_twice_and_a_k_beyond_a_width_are_told(lay_out, caplog):
+    path = lay_out(SWEEP.replace("[4, 8]", "[4, 50]"))
+    plan = make(read(path))
+    assert "The cat sat on the mat" in caplog.text
+    assert "K = 50 is left out of model" in caplog.text
+    assert {item.request.k for item in plan.items()} == {4, 50}
+    assert make(path).id == make(str(path)).id == plan.id
 
 
-def test_prompts_that_are_no_tables_are_refused(lay_out):
-    text = SWEEP.split("[[prompts]]")[0].replace('name = "few"', 'name = "few"\nprompts = ["x"]')
-    with pytest.raises(InputError, match=r"prompts: expected tables \[\[prompts\]\]"):
-        read(lay_out(text))
-
-
-def test_a_file_that_is_not_there_is_said(tmp_path):
-    with pytest.raises(
-        InputError, match=r"nowhere\.toml cannot be read: No such file or directory$"
-    ):
-        read(tmp_path / "nowhere.toml")
-
-
-@pytest.mark.parametrize("path", sorted(Path(__file__).parents[2].glob("sweeps/*.toml")), ids=str)
-def test_the_shipped_sweeps_can_be_read(path):
-    sweep = parse(tomllib.loads(path.read_text()), path)
-    assert sweep.name == path.stem
-    assert sweep.title
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        *(f'{name} = "x\\nrm -rf ~"' for name in ("queue", "account", "memory", "walltime")),
-        *(f'{name} = "x\\rid"' for name in ("interface", "folder")),
-        'directives = ["--x\\n#SBATCH --uid=0"]',
-        'prologue = ["a", "b\\nc"]',
-    ],
-)
-def test_what_goes_into_a_job_is_on_one_line(tmp_path: Path, line: str) -> None:
-    (tmp_path / "s.toml").write_text(
-        f'name = "s"\nmodels = [{{ model = "a" }}]\nprompts = [{{ text = "b" }}]\n[slurm]\n{line}\n'
-    )
-    with pytest.raises(InputError, match=r"slurm .*expected text on one line"):
-        read(tmp_path / "s.toml")
-
-
-def test_a_sweep_is_no_more_than_a_megabyte(tmp_path: Path) -> None:
-    (tmp_path / "s.toml").write_text("#" * 2**20 + "#")
-    with pytest.raises(InputError, match=r"s.toml cannot be read: .*it has 1.0 MB"):
-        read(tmp_path / "s.toml")
-
-
-def test_a_module_of_one_s_own_is_sent_to_where_it_can_be_measured():
-    with pytest.raises(InputError, match=r"a LlamaForCausalLM came as a model.*measure_many"):
-        read({"name": "few", "models": [{"model": tiny.model("llama")}], "prompts": []})
-
-
-def test_a_sweep_of_which_every_model_is_too_narrow_is_refused_before_it_begins(tmp_path):
-    folder = tiny.folder(tmp_path / "narrow")
-    said = {"name": "n", "models": [{"model": folder}], "prompts": [{"text": "The cat"}]}
-    with pytest.raises(InputError, match="no model of the sweep can be measured at its K: narrow"):
-        make(read(said | {"k": [5000]}))
-
-
-def test_other_complaints_are_counted_once_a_value():
-    said = {"name": "n", "models": [{"model": "a/b"}], "prompts": [{"text": "The cat"}]}
-    with pytest.raises(InputError, match=r"k: expected a whole number .*, and 'eight' came$"):
-        read(said | {"k": "eight"})
-
-
-def test_a_text_that_comes_twice_is_told(lay_out, caplog):
-    make(read(lay_out()))
-    assert (
-        "1 of the prompts comes more than once, the first 'The cat sat on the mat'" in caplog.text
-    )
-
-
-def test_what_reads_a_sweep_takes_its_file(lay_out):
-    path = lay_out()
-    assert make(path).id == make(str(path)).id == make(read(path)).id
-    with pytest.raises(InputError, match="a PosixPath came where a plan is needed"):
-        inspect.unwrap(run)(path)
-
-
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        ({"models": ["smollm2-135m"]}, "models 1: expected a table, such as { model = 'smollm2"),
-        ({"prompts": []}, "prompts: expected one at least"),
-        ({"prompts": ["x"]}, 'or dicts such as {"text": "The cat sat"}'),
-        (
-            {"prompts": [{"text": "The cat"}, {"txt": "x"}]},
-            "prompts 2: key 'txt' is unknown (did you mean 'text'",
-        ),
-        ({"prompts": [{"text": 3}]}, "prompts 1: text is a text in quotes, and 3 came"),
-        ({"k": 1.5}, "k: expected a whole number from 1, or a share of each model's width below 1"),
-        ({"k": [5, 0.9], "kinds": ["self"]}, "K = 0.9 is a share of the width"),
-        ({"token": 0}, "token: expected 1..n, or -1 and less from the end, and 0 came"),
-        ({"prompts": [{"text": "a", "k": 8}]}, "'k' is a key of the sweep, and stands above"),
-        ({"models": [{"model": "a/b", "k": 8}]}, "'k' is a key of the sweep, and stands above"),
-        ({"models": {"model": "a/b"}}, "expected tables, each below a line [[models]], and one"),
-        ({"models": 3, "prompts": 3}, r"and 1 more (prompts)"),
-    ],
-)
-def test_what_python_said_is_told_in_its_words(said, told):
-    usual = {"name": "n", "models": [{"model": "a/b"}], "prompts": [{"text": "The cat"}]}
-    with pytest.raises(InputError) as refused:
-        read(usual | said)
-    assert told in str(refused.value)
+def test_the_shipped_sweeps_can_be_read():
+    paths = sorted(Path(__file__).parents[2].glob("sweeps/*.toml"))
+    assert paths
+    assert [path for path in paths if read(path).name != path.stem or not read(path).title] == []
 
 
 def test_numbers_of_numpy_are_numbers():
@@ -306,10 +166,6 @@ def test_a_score_of_ones_own_model_is_in_the_table(tmp_path):
     assert np.isnan(facts[1]["score"])
     alone = make(said | {"models": [{"model": str(folder), "score": 41}]})
     assert plain.id == alone.id  # nothing is measured otherwise
-    with pytest.raises(InputError, match=r"a score is in percent, and 0\.41 came: 41 where"):
-        read(said | {"models": [{"model": str(folder), "score": 0.41}]})
-    with pytest.raises(InputError, match="a score is that of one set of trained weights"):
-        read(said | {"models": [{"suite": "mini-64", "score": 41}]})
 
 
 def test_the_catalogue_names_a_folder_by_its_own_name(tmp_path, monkeypatch):
@@ -321,19 +177,3 @@ def test_the_catalogue_names_a_folder_by_its_own_name(tmp_path, monkeypatch):
     (weights,) = make(said | {"models": [{"model": str(folder)}]}).weights
     assert weights.family == "Family"
     assert published([str(folder)]) == {str(folder): known}
-
-
-def test_a_k_that_a_narrow_model_lacks_is_left_out_whatever_it_is(tmp_path, caplog):
-    folder = tiny.folder(tmp_path / "model")
-    said = {"name": "n", "models": [{"model": str(folder)}], "prompts": [{"text": "The cat"}]}
-    plan = make(said | {"k": [4, 50]})
-    assert "K = 50 is left out of model, whose width is 32" in caplog.text
-    assert {item.request.k for item in plan.items()} == {4}
-
-
-def test_what_is_no_sweep_is_refused_in_words():
-    with pytest.raises(InputError, match="a DataFrame came as a sweep: expected the path of its"):
-        inspect.unwrap(read)(pd.DataFrame())
-    said = {"name": "n", "models": [{"model": "a/b"}], "prompts": [{"prompt": "The cat"}]}
-    with pytest.raises(InputError, match=r"key 'prompt' is unknown.*did you mean 'text'"):
-        read(said)

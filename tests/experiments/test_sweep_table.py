@@ -1,15 +1,11 @@
 """The file of a sweep's scores: what is written is read back, and what is none is refused."""
 
-import inspect
-from functools import partial
-
 import numpy as np
 import pytest
 import tiny
 from sweep_table import sweep_of, zoo
 
-from coupling_core import InputError
-from coupling_core.analysis.findings import Question, find, first_question
+from coupling_core.analysis.findings import Question, find
 from coupling_core.analysis.statistics import at_k
 from coupling_core.experiments.sweeps import make, make_table, read_table, run, write_table
 from coupling_core.experiments.sweeps.table import COLUMNS
@@ -21,13 +17,13 @@ ODD = (
 )
 
 
-@pytest.mark.parametrize("text", ODD)
 @pytest.mark.parametrize("column", ["prompt", "model", "family"])
-def test_a_text_comes_back_as_it_was(tmp_path, text, column):
+def test_a_text_comes_back_as_it_was(tmp_path, column):
     """Also where all texts of a column look like numbers."""
-    write_table(tmp_path / "t.csv", TABLE.assign(**{column: text}))
-    again = read_table(tmp_path / "t.csv")
-    assert list(again[column]) == [text] * len(TABLE)
+    for text in ODD:
+        write_table(tmp_path / "t.csv", TABLE.assign(**{column: text}))
+        again = read_table(tmp_path / "t.csv")
+        assert list(again[column]) == [text] * len(TABLE)
     np.testing.assert_allclose(again["corrected"], TABLE["corrected"], rtol=1e-5)
 
 
@@ -39,44 +35,9 @@ def test_what_is_unknown_stays_so_and_what_is_infinite_becomes_so(tmp_path):
     assert list(again["trained"]) == [True] * len(TABLE)
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"k": np.nan}, "a K or a width that is no whole number from 1"),
-        ({"k": np.inf}, "a K or a width that is no whole number from 1"),
-        ({"k": 0.5}, "a K or a width that is no whole number from 1"),
-        ({"k": 0}, "a K or a width that is no whole number from 1"),
-        ({"width": -64}, "a K or a width that is no whole number from 1"),
-        ({"loss": "low"}, "has a text where a number belongs: "),
-        ({"trained": "maybe"}, "in the column trained True or False is expected"),
-        ({"trained": ""}, "in the column trained True or False is expected"),
-    ],
-)
-def test_what_no_table_has_is_refused(tmp_path, change, told):
-    write_table(tmp_path / "t.csv", TABLE.assign(**change))
-    with pytest.raises(InputError, match=told):
-        read_table(tmp_path / "t.csv")
-
-
 def test_paths_have_no_k(tmp_path):
     write_table(tmp_path / "t.csv", TABLE.assign(kind="trajectory", k=np.nan))
     assert len(read_table(tmp_path / "t.csv")) == len(TABLE)
-
-
-def test_a_column_that_is_not_there_is_named(tmp_path):
-    write_table(tmp_path / "t.csv", TABLE.drop(columns="chance"))
-    with pytest.raises(InputError, match="has no column 'chance'"):
-        read_table(tmp_path / "t.csv")
-
-
-@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe\x00", b'"open'], ids=str)
-def test_what_is_no_csv_is_refused(tmp_path, content):
-    if content is not None:
-        (tmp_path / "t.csv").write_bytes(content)
-    with pytest.raises(
-        InputError, match=r"t\.csv (cannot be read|has no column|is (empty|not there))"
-    ):
-        read_table(tmp_path / "t.csv")
 
 
 def test_only_what_was_written_is_read(tmp_path):
@@ -84,13 +45,6 @@ def test_only_what_was_written_is_read(tmp_path):
     for name in ("t.csv", "t.parquet"):
         write_table(tmp_path / name, table)
         assert list(read_table(tmp_path / name)) == list(table)
-    with pytest.raises(InputError, match=r"a table is written as \.csv or \.parquet"):
-        write_table(tmp_path / "t.xlsx", table)
-
-
-def test_a_place_that_cannot_be_written_is_told(tmp_path):
-    with pytest.raises(InputError, match="cannot be written"):
-        write_table(tmp_path / "none" / "t.csv", TABLE)
 
 
 def test_whole_numbers_keep_all_their_digits(tmp_path):
@@ -113,22 +67,14 @@ def test_a_parquet_file_has_every_digit(tmp_path):
     of_text = read_table(tmp_path / "t.csv")
     assert again["certified"].tolist()[0] is of_text["certified"].tolist()[0] is True
     assert again["certified"].isna().tolist() == of_text["certified"].isna().tolist()
-    with pytest.raises(InputError, match=r"cannot be written as Parquet, .*topic"):
-        write_table(path, TABLE.assign(topic=[1, *["one"] * (len(TABLE) - 1)]))
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
-def test_counts_come_back_as_whole_numbers(tmp_path, name):
-    write_table(tmp_path / name, TABLE.assign(token=-1.0))
-    again = read_table(tmp_path / name)
-    for column in ("layers", "width", "tokens", "k", "token"):
-        assert all(type(one) is int for one in again[column].tolist())
-
-
-def test_what_is_no_parquet_is_refused(tmp_path):
-    (tmp_path / "t.parquet").write_bytes(b"PAR1")
-    with pytest.raises(InputError, match=r"t\.parquet cannot be read"):
-        read_table(tmp_path / "t.parquet")
+def test_counts_come_back_as_whole_numbers(tmp_path):
+    for name in ("t.csv", "t.parquet"):
+        write_table(tmp_path / name, TABLE.assign(token=-1.0))
+        again = read_table(tmp_path / name)
+        for column in ("layers", "width", "tokens", "k", "token"):
+            assert all(type(one) is int for one in again[column].tolist())
 
 
 def test_columns_of_the_prompts_own_come_back_as_they_were(tmp_path):
@@ -158,25 +104,6 @@ def test_a_k_says_which_share_of_the_width_it_came_of(tmp_path):
     write_table(tmp_path / "t.csv", table)
     np.testing.assert_array_equal(read_table(tmp_path / "t.csv")["k_share"], ways)
     assert [len(at_k(table, k)) for k in (4, 8, 0.25, 0.26)] == [1] * 4
-    with pytest.raises(InputError, match=r"holds 4, 8, 0\.25 of the width, 0\.26 of the width;"):
-        at_k(table, 5)
     old = TABLE.drop(columns="k_share")
     write_table(tmp_path / "old.csv", old)
     assert "k_share" not in read_table(tmp_path / "old.csv")
-
-
-def test_what_make_table_gives_is_two_things(tmp_path):
-    pair = (sweep_of(zoo()), {})
-    told = r"a tuple came where a table is needed, .*: table, damaged = sweeps\.make_table\(plan\)"
-    for taken in (find, first_question, partial(write_table, tmp_path / "t.csv")):
-        with pytest.raises(InputError, match=told):
-            unwrapped(taken)(pair)
-    with pytest.raises(InputError, match=r"a dict came where a table is needed, as measure_many"):
-        unwrapped(find)({})
-
-
-def unwrapped(function):
-    """What a caller without checked types calls."""
-    if isinstance(function, partial):
-        return partial(inspect.unwrap(function.func), *function.args)
-    return inspect.unwrap(function)

@@ -19,13 +19,6 @@ def items(*counts):
     ]
 
 
-def test_a_worker_stays_with_its_model_while_anything_is_left_of_it():
-    turns = Turns(items(3, 3))
-    taken = [turns.take(worker).weights for worker in ("a", "b", "a", "b", "a", "b")]
-    assert taken == [0, 1, 0, 1, 0, 1]
-    assert turns.take("a") is None
-
-
 def test_who_has_nothing_left_helps_where_most_is_left_for_each():
     turns = Turns(items(2, 9, 5))
     first = {worker: turns.take(worker).weights for worker in "abc"}

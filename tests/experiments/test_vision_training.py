@@ -14,7 +14,6 @@ from PIL import Image
 from transformers import AutoImageProcessor, AutoModelForImageClassification
 
 from coupling_core import ComputeError, InputError
-from coupling_core.experiments.pretraining import descent
 from coupling_core.experiments.vision import (
     PRESETS,
     SUITE,
@@ -25,29 +24,16 @@ from coupling_core.experiments.vision import (
     training,
 )
 from coupling_core.experiments.vision.data import load_pictures
+from coupling_core.experiments.vision.model import Pixels
 from coupling_core.experiments.vision.suite import ACCURACY, VisionRun
 from coupling_core.sources import hub
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 PLAN = VisionPlan(
-    "vit-tiny",
-    "digits",
-    width=16,
-    blocks=3,
-    heads=2,
-    patch=4,
-    size=8,
-    epochs=4,
-    batch=32,
-    learning_rate=1e-2,
-    warmup=1,
-    weight_decay=0.05,
-    learned=160,
-    drop_path=0.2,
-    checkpoints=(0, 2),
-)
-FOLDER = "coupling-explorer--"
+    "vit-tiny", "digits", width=16, blocks=3, heads=2, patch=4, size=8, epochs=4, batch=32,
+    learning_rate=1e-2, warmup=1, weight_decay=0.05, learned=160, drop_path=0.2, checkpoints=(0, 2),
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +56,7 @@ def presets(monkeypatch):
 
 
 def train(digits, plan=PLAN, stop_after=None, folder=None):
-    """Train into the user's cache, or what is told; gives the rows that were told, and where."""
+    """Train into the user's cache, or what is told; gives the rows that were told."""
     rows = []
 
     def report(row):
@@ -87,44 +73,32 @@ def build(**changes):
     return model.build(replace(PLAN, **changes), tuple("0123456789"), 1)
 
 
-def pixels(count=8):
-    return torch.randn(count, 1, 8, 8, generator=torch.Generator().manual_seed(0))
-
-
 def test_the_model_is_a_plain_vit():
     built = build().eval()
     names = dict(built.named_parameters())
     assert names["beit.embeddings.position_embeddings"].shape == (1, 1 + 4, 16)
     assert not [name for name in names if "lambda" in name or "relative" in name]
+    pixels = torch.randn(8, 1, 8, 8, generator=torch.Generator().manual_seed(0))
     with torch.inference_mode():
-        found = built(pixel_values=pixels(), output_hidden_states=True)
+        found = built(pixel_values=pixels, output_hidden_states=True)
         normed = torch.nn.functional.layer_norm(found.hidden_states[-1], (16,), eps=1e-6)
         logits = normed[:, 0] @ built.classifier.weight.T  # biases begin at 0
     torch.testing.assert_close(found.logits, logits)
-
-
-def test_every_matrix_and_the_positions_begin_as_in_deit():
-    built = build(width=128, size=32)
-    for name, parameter in built.named_parameters():
-        if parameter.ndim > 1 and "cls" not in name:
-            assert float(parameter.detach().std()) == pytest.approx(0.02, rel=0.1), name
-        elif "cls" not in name:
-            assert float(parameter.detach().abs().max()) in (0.0, 1.0), name
     assert not torch.equal(build().classifier.weight, build(seed=1).classifier.weight)
 
 
-@pytest.mark.parametrize(("block", "rate"), [(0, 0.0), (1, 0.3), (2, 0.6)])
-def test_halves_of_blocks_are_dropped_in_training_only_and_more_of_the_last(block, rate):
-    layer = build(drop_path=0.6).beit.layers[block].requires_grad_(False)
+def test_halves_of_blocks_are_dropped_in_training_only_and_more_of_the_last():
+    layers = build(drop_path=0.6).beit.layers.requires_grad_(False)
     state = torch.randn(2000, 5, 16, generator=torch.Generator().manual_seed(0))
-    torch.manual_seed(0)
-    added = layer(state) - state
-    skipped = (added.abs().amax((1, 2)) == 0).double().mean()
-    assert float(skipped) == pytest.approx(rate**2, abs=0.03)  # both halves
-    layer.eval()
-    whole = layer(state)
-    assert torch.equal(whole, layer(state))
-    assert float(((whole - state).abs().amax((1, 2)) == 0).double().mean()) == 0
+    for layer, rate in zip(layers, (0.0, 0.3, 0.6), strict=True):
+        torch.manual_seed(0)
+        added = layer(state) - state
+        skipped = (added.abs().amax((1, 2)) == 0).double().mean()
+        assert float(skipped) == pytest.approx(rate**2, abs=0.03)  # both halves
+        layer.eval()
+        whole = layer(state)
+        assert torch.equal(whole, layer(state))
+        assert float(((whole - state).abs().amax((1, 2)) == 0).double().mean()) == 0
 
 
 def test_a_run_learns_and_keeps_what_it_is_told_to(digits, home):
@@ -136,99 +110,57 @@ def test_a_run_learns_and_keeps_what_it_is_told_to(digits, home):
     assert rows[-1].learned_accuracy > 0.4
     assert hub.cache.names(plan.repo) == ["main", "epoch0", "epoch2"]
     folder = hub.cache.repository(plan.repo)
-    assert {path.name for path in folder.iterdir()} == {
-        ACCURACY,
-        "files.json",
-        "recipe.json",
-        "refs",
-        "snapshots",
-    }
+    kept_files = {ACCURACY, "files.json", "recipe.json", "refs", "snapshots"}
+    assert {path.name for path in folder.iterdir()} == kept_files
     with (folder / ACCURACY).open() as file:
         kept = list(csv.DictReader(file))
     assert [row["accuracy"] != "" for row in kept] == [at in (0, 3, 6, 8) for at in range(9)]
-    assert kept[0]["train"] == ""
     made = json.loads((folder / "recipe.json").read_text())
     assert made["plan"]["drop_path"] == 0.2
     assert (made["learned"], made["held_out"]) == (160, 180)
-    assert {"seconds", "device", "threads", "versions"} <= set(made)
     run = VisionRun(plan.repo, 0.2, 0)
     assert run.here()
     assert run.accuracy() == pytest.approx(rows[-1].accuracy, abs=1e-5)
     assert run.learned_accuracy() == pytest.approx(rows[-1].learned_accuracy, abs=1e-5)
+    with pytest.raises(ComputeError, match="another recipe"):
+        training.is_finished(folder, replace(plan, weight_decay=0.1))
 
 
-@pytest.mark.parametrize("change", [{}, {"mixup": 0.8}, {"drop_path": 0.0, "seed": 1}])
-def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(digits, tmp_path, change):
-    plan = replace(PLAN, **change)
+def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(digits, tmp_path):
+    """To the bit, with all that is drawn at random: order, blocks that are dropped, mixing."""
+    plan = replace(PLAN, mixup=0.8)
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     rows = train(digits, plan, folder=whole)
     with pytest.raises(KeyboardInterrupt):
         train(digits, plan, stop_after=2, folder=stopped)
     assert not (stopped / "recipe.json").exists()
+    others = replace(digits, labels=digits.labels[::-1].copy())
+    for images, recipe in ((others, plan), (digits, replace(plan, weight_decay=0.1))):
+        with pytest.raises(ComputeError):
+            train(images, recipe, folder=stopped)
     rest = train(digits, plan, folder=stopped)
     assert rest == rows[2:]
     assert (stopped / ACCURACY).read_text() == (whole / ACCURACY).read_text()
     assert (stopped / "refs/main").read_text() == (whole / "refs/main").read_text()
 
 
-@pytest.mark.parametrize(("revision", "epoch"), [("main", 4), ("epoch2", 2), ("epoch0", 0)])
-def test_a_checkpoint_loads_by_itself_and_gives_the_same_logits(digits, home, revision, epoch):
+def test_a_checkpoint_loads_by_itself_and_gives_the_same_logits(digits, home):
     rows = train(digits)
-    folder = hub.cache.snapshot(PLAN.repo, hub.cache.refs(PLAN.repo)[revision])
-    loaded = AutoModelForImageClassification.from_pretrained(folder, dtype=torch.float32)
-    processor = AutoImageProcessor.from_pretrained(folder)
     images = [Image.fromarray(one[..., 0]) for one in digits.held_out]
-    with torch.inference_mode():
-        logits = loaded(**processor(images, return_tensors="pt")).logits
-    run = training._Run(PLAN, digits.draw(PLAN.learned), home, torch.device("cpu"))
-    run.model.load_state_dict(loaded.state_dict())
-    with torch.inference_mode():
-        own = run.model.eval()(pixel_values=run.pixels(digits.held_out)).logits
-    torch.testing.assert_close(logits, own, atol=1e-5, rtol=1e-5)
-    accuracy = (own.argmax(1).numpy() == digits.held_out_labels).mean()
-    assert accuracy == pytest.approx(rows[epoch].accuracy, abs=0.02)  # half precision
-    assert loaded.config.id2label[3] == "3"
-    assert loaded.config.drop_path_rate == 0.2
-
-
-def test_a_run_of_another_plan_is_not_gone_on_with(digits, home):
-    folder = hub.cache.trained_here(PLAN.repo)
-    with pytest.raises(KeyboardInterrupt):
-        train(digits, stop_after=1)
-    other = replace(PLAN, weight_decay=0.1)
-    with pytest.raises(ComputeError, match="holds a run of another recipe: remove the folder"):
-        train(digits, other)
-    train(digits)
-    with pytest.raises(ComputeError, match="holds a run of another recipe"):
-        training.is_finished(folder, other)
-
-
-def test_a_run_does_not_go_on_with_other_images(digits, home):
-    with pytest.raises(KeyboardInterrupt):
-        train(digits, stop_after=1)
-    other = replace(digits, labels=digits.labels[::-1].copy())
-    with pytest.raises(ComputeError, match="the images of digits are others than those that"):
-        train(other)
-
-
-def test_the_rate_rises_then_falls_to_what_is_left():
-    rates = [descent.learning_rate(step, 2.0, 4, 20, last=0.0) for step in range(21)]
-    assert rates[:5] == pytest.approx([0.5, 1.0, 1.5, 2.0, 2.0])
-    assert rates[4:] == sorted(rates[4:], reverse=True)
-    assert rates[12] == pytest.approx(1.0)
-    assert rates[20] == pytest.approx(0.0)
-
-
-def test_only_matrices_and_the_patches_decay():
-    built = build()
-    names = {id(parameter): name for name, parameter in built.named_parameters()}
-    decaying, others = descent.make_optimizer(built, 0.1, (0.9, 0.99)).param_groups
-    assert (decaying["weight_decay"], others["weight_decay"]) == (0.1, 0.0)
-    free = [names[id(parameter)] for parameter in others["params"]]
-    assert all(re.search(r"bias|norm|cls_token|position", name) for name in free)
-    kept = [names[id(parameter)] for parameter in decaying["params"]]
-    assert not [name for name in kept if re.search(r"bias|norm|cls_token|position", name)]
-    assert "beit.embeddings.patch_embeddings.projection.weight" in kept
+    for revision, epoch in (("main", 4), ("epoch2", 2), ("epoch0", 0)):
+        folder = hub.cache.snapshot(PLAN.repo, hub.cache.refs(PLAN.repo)[revision])
+        loaded = AutoModelForImageClassification.from_pretrained(folder, dtype=torch.float32)
+        processor = AutoImageProcessor.from_pretrained(folder)
+        own = build().eval()
+        own.load_state_dict(loaded.state_dict())
+        pixels = Pixels(digits.draw(PLAN.learned), torch.device("cpu"))(digits.held_out)
+        with torch.inference_mode():
+            logits = loaded(**processor(images, return_tensors="pt")).logits
+            torch.testing.assert_close(logits, own(pixel_values=pixels).logits, atol=1e-5, rtol=0)
+        accuracy = (logits.argmax(1).numpy() == digits.held_out_labels).mean()
+        assert accuracy == pytest.approx(rows[epoch].accuracy, abs=0.02)  # half precision
+        assert loaded.config.id2label[3] == "3"
+        assert loaded.config.drop_path_rate == 0.2
 
 
 def test_mixing_makes_soft_targets_and_images_between_two():
@@ -247,49 +179,18 @@ def test_mixing_makes_soft_targets_and_images_between_two():
     assert training.mix(images, targets, PLAN, 7)[0] is images
 
 
-def test_a_loss_that_is_no_number_ends_a_run_and_not_the_others(home, presets, monkeypatch):
+def test_a_loss_that_is_no_number_ends_a_run_and_not_the_others(home, presets):
     wild, tame = plan_runs("digits", rates=(0.0, 0.4))
     wild = replace(wild, learning_rate=1e30)
-    with pytest.raises(ComputeError, match=r"1 of 2 runs failed, such as .*rate0-seed0: the loss"):
+    with pytest.raises(ComputeError, match="1 of 2"):
         grid.train_all([wild, tame], lambda *_: None, lambda _: None, "cpu")
     assert VisionRun(tame.repo, 0.4, 0).here()
 
 
-@pytest.mark.parametrize(
-    ("told", "message"),
-    [
-        ({"preset": "mnist"}, "preset 'mnist' is unknown: expected one of digits, fashion, cifar"),
-        ({"rates": [1.0]}, "rate 1: expected one from 0 up to, but not, 1"),
-        ({"rates": [-0.1]}, r"rate -0\.1: expected"),
-        ({"weight_decay": -1.0}, "weight decay -1: expected 0 or more"),
-        ({"epochs": 0}, "0 epochs with 0 of warm-up: expected more than those"),
-    ],
-)
-def test_what_does_not_go_together_is_told(told, message):
-    with pytest.raises(InputError, match=message):
-        plan_runs(**told)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"heads": 3}, "width 16 with 3 heads: expected a multiple"),
-        ({"patch": 3}, "images of 8 pixels with patches of 3: expected a multiple"),
-    ],
-)
-def test_a_plan_that_cannot_be_built_is_told(change, message):
-    with pytest.raises(InputError, match=message):
-        replace(PLAN, **change)
-
-
 def test_presets_make_grids_and_their_changes_other_repositories(tmp_path):
     runs = plan_runs("cifar10", rates=(0.1, 0.2, 0.1), seeds=(0, 3))
-    assert [(run.drop_path, run.seed) for run in runs] == [
-        (0.1, 0),
-        (0.2, 0),
-        (0.1, 3),
-        (0.2, 3),
-    ]
+    grid_of = [(run.drop_path, run.seed) for run in runs]
+    assert grid_of == [(0.1, 0), (0.2, 0), (0.1, 3), (0.2, 3)]
     assert runs[0].repo == "coupling-explorer/vit-cifar10-rate0.1-seed0"
     (one,) = plan_runs("cifar10", str(tmp_path / "my pets"), (0.0,), (0,), 50, 0.2, 24)
     assert (one.epochs, one.warmup, one.weight_decay, one.blocks) == (50, 3, 0.2, 24)
@@ -310,13 +211,14 @@ def test_the_command_trains_a_grid_and_goes_on_with_what_was_killed(run, home, p
     status, out, error = run(*arguments)
     assert status == 0, error
     assert (hub.cache.trained_here(finished.repo) / "recipe.json").stat().st_mtime_ns == before
-    assert "12 of 12 epochs; 3 of 3 runs are done" in error
+    assert "3 of 3 runs" in error
     assert re.search(r"vit-tiny-rate0\.4-seed0 +0\.4 +0 +[0-9.]+ % +[0-9.]+ % +here", out)
     whole = home / "whole"
     train(digits, killed, folder=whole)
     assert hub.cache.refs(killed.repo)["main"] == (whole / "refs/main").read_text()
 
 
+@pytest.mark.full
 def test_the_command_trains_on_a_folder(run, home, tmp_path):
     draw = np.random.default_rng(0)
     for part, number in [("train", i) for i in range(6)] + [("test", 0)]:
@@ -327,72 +229,45 @@ def test_the_command_trains_on_a_folder(run, home, tmp_path):
     options = "--preset cifar10 --data pets --rate 0 --epochs 1 --blocks 2 --threads 1".split()
     status, out, error = run("vision", "train", *options)
     assert status == 0, error
-    (repo,) = re.findall(r"coupling-explorer/\S+", out)
-    assert repo == "coupling-explorer/vit-cifar10-pets-epochs1-blocks2-rate0-seed0"
+    repo = "coupling-explorer/vit-cifar10-pets-epochs1-blocks2-rate0-seed0"
+    assert re.findall(r"coupling-explorer/\S+", out) == [repo]
     folder = hub.cache.snapshot(repo, hub.cache.refs(repo)["main"])
     config = json.loads((folder / "config.json").read_text())
     assert config["id2label"] == {"0": "cat", "1": "dog"}
-    assert config["num_hidden_layers"] == 2
-    assert config["hidden_size"] == 192
-    again, _, _ = run("vision", "train", *options)
-    assert again == 0
+    assert (config["num_hidden_layers"], config["hidden_size"]) == (2, 192)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--data", "nowhere"], "expected one of digits, fashion-mnist, cifar10, cifar100, or a f"),
-        (["--preset", "cifar10", "--data", "digits"], "images of 8 x 8 pixels, and the plan is fo"),
-        (["--device", "abacus"], "device 'abacus' is unknown"),
-    ],
-)
-def test_the_command_says_what_it_cannot_train(run, options, message):
-    status, _, error = run("vision", "train", *options)
-    assert status == 2
-    assert message in error
-    assert len(error.strip().splitlines()) == 1
-
-
-def test_one_gpu_is_not_for_several_workers(monkeypatch, home, presets):
+def test_the_command_refuses_and_stops_in_order(run, home, presets, monkeypatch):
+    for options in (["--data", "nowhere"], ["--device", "abacus"]):
+        status, _, error = run("vision", "train", *options)
+        assert (status, len(error.strip().splitlines())) == (2, 1)
+    monkeypatch.setattr(training, "train", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    assert run("vision", "train")[0] == 130
     monkeypatch.setattr(grid.hardware, "choose_device", lambda _: None)
-    with pytest.raises(InputError, match="--device cuda:0 is one, and each of 2 workers takes its"):
+    with pytest.raises(InputError, match="2 workers"):  # which would share one GPU
         grid.train_all(plan_runs(), lambda *_: None, lambda _: None, "cuda:0", workers=2)
 
 
-def test_the_command_stops_in_order(run, home, presets, monkeypatch):
-    monkeypatch.setattr(training, "train", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-    status, _, error = run("vision", "train")
-    assert status == 130
-    assert "stopped; the same command goes on from the last whole epochs" in error
-
-
-@pytest.mark.parametrize("shipped", SUITE.runs, ids=lambda one: one.repo.partition("/")[2])
-def test_a_shipped_run_is_that_of_the_preset_and_learned_by_heart_without_dropping(shipped):
-    folder = hub.cache.repository(shipped.repo)
-    made = json.loads((folder / "recipe.json").read_text())
-    (plan,) = plan_runs(SUITE.preset, rates=[shipped.rate], seeds=[shipped.seed])
-    assert training.is_finished(folder, plan)
-    assert made["learned"] == plan.learned
-    assert hub.cache.names(shipped.repo) == ["main", "epoch0"]
-    assert 0.7 < shipped.accuracy() < shipped.learned_accuracy()
-    if shipped.rate == 0:
-        assert shipped.learned_accuracy() > 0.99
-
-
-def test_the_weights_that_ship_are_small():
+def test_shipped_runs_are_those_of_the_preset_and_learned_by_heart_without_dropping(run):
+    for shipped in SUITE.runs:
+        folder = hub.cache.repository(shipped.repo)
+        made = json.loads((folder / "recipe.json").read_text())
+        (plan,) = plan_runs(SUITE.preset, rates=[shipped.rate], seeds=[shipped.seed])
+        assert training.is_finished(folder, plan), shipped
+        assert made["learned"] == plan.learned
+        assert hub.cache.names(shipped.repo) == ["main", "epoch0"]
+        assert 0.7 < shipped.accuracy() < shipped.learned_accuracy()
+        assert shipped.rate > 0 or shipped.learned_accuracy() > 0.99
     weights = (hub.cache.SHIPPED / "suites").glob("*--vit-*/**/*.safetensors")
     assert sum(path.stat().st_size for path in weights) < 15e6
-
-
-def test_the_suite_is_listed(run):
     status, out, _ = run("vision", "list", "--json")
     assert status == 0
-    listed = json.loads(out)
-    assert len(listed) == len(SUITE.runs)
-    assert {one["rate"] for one in listed} == set(SUITE.rates)
-    assert run("vision", "list")[1].startswith("vit-fashion: ViT on Fashion-MNIST")
+    assert {(one["rate"], one["seed"]) for one in json.loads(out)} == {
+        (one.rate, one.seed) for one in SUITE.runs
+    }
 
 
+@pytest.mark.full
 def test_what_the_app_reads_of_a_suite_needs_no_torch():
     program = (
         "import sys; from coupling_core.experiments.vision import SUITE; SUITE.runs[0].accuracy(); "

@@ -9,7 +9,7 @@ import torch
 from torch.utils.data import Dataset
 from transformers import Trainer, TrainingArguments, default_data_collator
 
-from coupling_core import InputError, Request, Store, View, measure
+from coupling_core import Request, Store, View, measure
 from coupling_core.base.folders import SWEEPS
 from coupling_core.experiments.watching.budget import Budget
 from coupling_core.experiments.watching.callback import CouplingCallback, picture
@@ -83,11 +83,17 @@ def losses(trainer):
 
 
 @pytest.mark.parametrize(
-    "how", [{}, {"bf16": True}, {"gradient_checkpointing": True}], ids=["plain", "bf16", "checked"]
+    "how",
+    [
+        {},
+        pytest.param({"bf16": True}, marks=pytest.mark.slow),
+        pytest.param({"gradient_checkpointing": True}, marks=pytest.mark.slow),
+    ],
+    ids=["plain", "bf16", "checked"],
 )
-def test_a_training_does_not_notice_to_the_bit(tmp_path, how):
+def test_a_training_does_not_notice_to_the_bit_that_it_is_measured(tmp_path, how):
     alone = trained(tmp_path, **how)
-    watch = CouplingCallback(PROBES, every=2, share=1.0)
+    watch = CouplingCallback(PROBES, every=2, share=1.0, k=4)
     watched = trained(tmp_path, watch, **how)
     assert len(losses(alone)) == STEPS
     assert losses(watched) == losses(alone)
@@ -95,27 +101,16 @@ def test_a_training_does_not_notice_to_the_bit(tmp_path, how):
         watched.model.named_parameters(), alone.model.parameters(), strict=True
     ):
         assert torch.equal(a, b), name
-    assert [look.step for look in watch.looks] == [0, 2, 4, 6]
-
-
-def test_the_numbers_are_those_of_a_measurement(tmp_path):
-    watch = CouplingCallback(PROBES, every=3, share=1.0, k=4)
-    trainer = trained(tmp_path, watch)
-    first, last = watch.looks[0], watch.looks[-1]
-    for look, model in ((first, fresh()), (last, trainer.model)):
-        found = [
-            measure(text, None, model=model, tokenizer=tiny.tokenizer(), k=4).scores(k=4).mean()
-            for text in PROBES
-        ]
-        assert look.numbers["corrected"] == pytest.approx(
-            np.mean([one.corrected for one in found]), rel=1e-5
-        )
-        assert look.numbers["chance"] == pytest.approx(
-            np.mean([one.chance for one in found]), rel=1e-5
-        )
-    assert first.numbers != last.numbers
-    told = [row for row in trainer.state.log_history if "coupling/corrected" in row]
-    assert [row["step"] for row in told] == [0, 3, 6]
+    told = [row for row in watched.state.log_history if "coupling/corrected" in row]
+    steps = [look.step for look in watch.looks]
+    assert steps == [row["step"] for row in told] == [0, 2, 4, 6]
+    for look, model in ((watch.looks[0], fresh()), (watch.looks[-1], watched.model)):
+        asked = {"model": model, "tokenizer": tiny.tokenizer(), "k": 4}
+        means = [measure(text, None, **asked).scores(k=4).mean() for text in PROBES]
+        for name in ("corrected", "chance"):
+            expected = np.mean([getattr(one, name) for one in means])
+            assert look.numbers[name] == pytest.approx(expected, rel=1e-5)
+    assert watch.looks[0].numbers != watch.looks[-1].numbers
 
 
 def test_a_run_becomes_a_suite_while_it_goes_on(tmp_path):
@@ -136,34 +131,23 @@ def test_a_run_becomes_a_suite_while_it_goes_on(tmp_path):
     for prompt in PROBES:
         course = collect(suite, Request(prompt), shelf)
         assert course.missing == ()
-    by_step = [n.corrected for n in numbers(course, View(k=8))]
     both = [
         [n.corrected for n in numbers(collect(suite, Request(p), shelf), View(k=8))] for p in PROBES
     ]
-    assert by_step == both[1]
     np.testing.assert_allclose(
         np.mean(both, 0), [look.numbers["corrected"] for look in watch.looks], rtol=1e-5
     )
 
 
-def test_a_run_of_the_same_name_begins_anew(tmp_path):
-    shelf = Store(tmp_path / "store")
-    for steps in (3, 2):
-        watch = CouplingCallback(PROBES[:1], every=1, share=1.0, name="again", store=shelf)
+def test_a_loop_of_ones_own_measures_token_ids_and_lists_what_it_leaves_out(caplog):
+    for share, measured, left_out in ((1.0, [0, 2, 3, 4], []), (1e-6, [0, 3], [2, 4])):
+        watch = CouplingCallback([(3, 5, 7, 9)], every=2, share=share)
         model = fresh()
-        for step in range(steps):
-            watch.after(step, model, tiny.tokenizer())
-        watch.note_loss(1, 4.5)
-    assert find_suite("again").steps == (0, 1)
-    assert find_suite("again").losses() == {1: 4.5}
-
-
-def test_a_loop_of_ones_own_measures_token_ids(tmp_path):
-    watch = CouplingCallback([(3, 5, 7, 9)], every=2, share=1.0)
-    model = fresh()
-    for step in range(5):
-        watch.after(step, model, last=step == 3)
-    assert [look.step for look in watch.looks] == [0, 2, 3, 4]
+        for step in range(5):
+            watch.after(step, model, last=step == 3)
+        assert [look.step for look in watch.looks] == measured
+        assert watch.left_out == left_out
+        assert len(caplog.records) == bool(left_out)  # once for all steps
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])
@@ -175,8 +159,7 @@ def test_no_more_time_is_taken_than_allowed(share):
         if budget.allows():
             now[0] += 5.0
             budget.spend(5.0)
-    assert budget.so_far <= share
-    assert budget.so_far > 0.9 * share
+    assert 0.9 * share < budget.so_far <= share
 
 
 def test_what_cannot_be_measured_ends_the_watching_and_not_the_training(tmp_path, caplog):
@@ -187,68 +170,22 @@ def test_what_cannot_be_measured_ends_the_watching_and_not_the_training(tmp_path
         next(model.parameters()).fill_(float("nan"))
     watch.after(1, model)
     assert [look.step for look in watch.looks] == [0]
-    assert "is not watched any longer" in caplog.text
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
     watch.after(2, model)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [({"prompts": ["The cat"]}, "tokenizer"), ({"prompts": [(3, 5)], "k": 500}, "width")],
-)
-def test_what_the_model_can_never_meet_is_refused_at_the_first_look(wrong, told):
-    watch = CouplingCallback(**wrong, every=1, share=1.0)
-    with pytest.raises(InputError, match=told):
-        watch.after(0, fresh())
-
-
-def test_steps_left_out_are_listed_and_said_once(caplog):
-    watch = CouplingCallback([(3, 5, 7)], every=1, share=1e-6)
-    model = fresh()
-    for step in range(4):
-        watch.after(step, model, last=step == 3)
-    assert [look.step for look in watch.looks] == [0, 3]
-    assert watch.left_out == [1, 2]
-    assert caplog.text.count("is not measured at step") == 1
-    assert "2 steps left out" in repr(watch)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ({"prompts": []}, "at least one prompt"),
-        ({"prompts": ["x"], "every": 0}, "every must be"),
-        ({"prompts": ["x"], "share": 0.0}, "share"),
-        ({"prompts": ["x"], "name": "My Run"}, "small letters"),
-        ({"prompts": ["x"], "name": "mini-64"}, "a suite of its own"),
-        ({"prompts": ["x"], "name": "../x"}, "small letters"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(wrong, told):
-    with pytest.raises(InputError, match=told):
-        CouplingCallback(**wrong)
-
-
-def test_the_picture_is_that_of_the_mean_map():
-    watch = CouplingCallback(PROBES, every=1, share=1.0)
-    watch.after(0, fresh(), tiny.tokenizer())
-    assert picture(watch.looks[0], View(8), "two probes").startswith(b"\x89PNG")
 
 
 def test_looks_are_a_table_and_a_figure():
     watch = CouplingCallback([(1, 2, 3), (4, 5)], every=1, share=1.0, k=4)
-    with pytest.raises(InputError, match="nothing is measured yet"):
-        watch.plot()
     assert watch.to_pandas().empty
-    assert "is measured yet" in watch.verdict
     assert "<table" in watch._repr_html_()
     watch.after(0, fresh())
-    assert watch.verdict.endswith(" at step 0, the only one so far.")
+    assert "step 0" in watch.verdict
     assert "plotly" in watch._repr_html_()
+    assert picture(watch.looks[0], View(4), "two probes").startswith(b"\x89PNG")
     assert watch.to_pandas().attrs["K"] == 4
     for step in (1, 2):
         watch.after(step, fresh())
     watch.note_loss(1, 3.5)
-    assert "over 2 prompts at K = 4 is " in watch.verdict
     table = watch.to_pandas()
     np.testing.assert_array_equal(table.loss, [np.nan, 3.5, np.nan])
     assert len(watch.plot("loss").figure.data)
@@ -279,7 +216,7 @@ def test_a_new_run_has_no_loss_of_an_earlier_one_of_its_name(caplog):
     again = kept("clash", (0, 5), seed=3)
     assert list(again) == [0, 5]
     assert np.isnan(list(again.values())).all()
-    assert "is there already: what it has of steps 0, 5, 10 is replaced" in caplog.text
+    assert "0, 5, 10" in caplog.text
 
 
 def test_a_training_that_goes_on_keeps_its_beginning():
@@ -295,39 +232,20 @@ def test_a_loss_without_a_place_is_told_once(caplog):
     watch.after(0, fresh())
     for step in (0, 3, 4):
         watch.note_loss(step, 2.0)
-    assert [record.getMessage()[:36] for record in caplog.records] == [
-        "the held-out loss of step 3 has no p"
-    ]
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert "step 3" in told
 
 
 def test_a_watched_run_says_with_what_it_was_measured(run):
     kept("said", (0, 5))
-    assert find_suite("said").probes() == ((1, 2, 3), (4, 5))
+    suite = find_suite("said")
+    assert suite.probes() == ((1, 2, 3), (4, 5))
+    assert (suite.usual_k, find_suite("mini-64").usual_k) == (4, 8)
+    assert collect(suite, Request((1, 2, 3), k=None), Store()).default_k == 4
     status, out, told = run("training", "--suite", "said", "--json")
     assert not status, told
     assert [step["step"] for step in json.loads(out)["suites"][0]["steps"]] == [0, 5]
+    assert json.loads(out)["k"] == 4
     status, _, told = run("training", "--suite", "said", "--prompt", "another")
     assert status == 1
-    assert "it was watched with (1, 2, 3) and (4, 5)" in told
-    status, _, told = run("training", "--suite", "mini-64")
-    assert status
-    assert "give --prompt" in told
-
-
-def test_a_run_is_looked_at_with_the_k_that_it_was_watched_with(run):
-    kept("narrow", (0, 5))
-    assert find_suite("narrow").usual_k == 4
-    assert find_suite("mini-64").usual_k == 8
-    found = collect(find_suite("narrow"), Request((1, 2, 3), k=None), Store())
-    assert found.default_k == 4
-    _, out, _ = run("training", "--suite", "narrow", "--json")
-    assert json.loads(out)["k"] == 4
-
-
-def test_a_model_of_one_block_is_refused_at_the_first_look():
-    model = fresh()
-    del model.gpt_neox.layers[1:]
-    model.config.num_hidden_layers = 1
-    watch = CouplingCallback([(1, 2, 3)], every=5, share=1.0, k=4)
-    with pytest.raises(InputError, match="one block"):
-        watch.after(0, model)
+    assert "(1, 2, 3) and (4, 5)" in told

@@ -6,6 +6,7 @@ import test_watching as watched
 from coupling_core.experiments.watching.callback import CouplingCallback
 
 home = watched.home
+pytestmark = pytest.mark.full
 
 
 def trained(tmp_path, name):
