@@ -190,7 +190,8 @@ def test_a_failure_is_told_with_its_traceback_and_is_no_number(client, plan, sto
     assert {failure.prompt for failure in found.failures} == set(fates)
 
 
-def test_what_takes_too_long_is_given_up(client, one, store):
+def test_what_takes_too_long_is_given_up(client, one, store, monkeypatch):
+    monkeypatch.setattr("coupling_core.experiments.sweeps.running.STUCK", 600)  # on any machine
     asked = one(timeout=1e-6)
     state = run(asked, store, client)
     assert (state.done, state.failed) == (0, 1)
@@ -212,7 +213,6 @@ def test_the_status_counts_what_is_stored_of_each_model(plan, store):
     assert (table.stored.tolist(), table.total.tolist()) == ([0, 3], [4, 4])
     assert table.problem.tolist() == ["", ""]
     assert len(asked.missing(str(store.root))) == len(asked.missing(store)) == 5
-    assert len(asked.missing()) == len(asked)
 
 
 def test_the_status_tells_a_run_that_goes_on_and_a_model_out_of_reach(plan, store, folders):
