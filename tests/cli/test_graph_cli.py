@@ -1,22 +1,20 @@
 """`coupling graph` and `coupling compare` on the committed gallery, and on planted results."""
 
 import csv
-import json
 import re
 import shlex
-from dataclasses import astuple, replace
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
 import pytest
-import tiny
 from cases import SCORES, planted, random_result, trajectory_result
+from command_line import printed, refusal
 
 from coupling_core import Store, View, score_pairs
 from coupling_core.analysis.compare import compare
 from coupling_core.analysis.graph import layer_graph
 from coupling_core.analysis.locality import locality
-from coupling_core.base.units import with_difference
 from coupling_core.experiments.gallery import EXAMPLES, requests
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.archive import save
@@ -34,20 +32,6 @@ FRANCE = ("--prompt", EXAMPLES[0])
 @pytest.fixture(scope="module")
 def trained():
     return Store().find(requests()[0], resolve(requests()[0]).identity)
-
-
-def printed(answer):
-    status, out, err = answer
-    assert status == 0, err
-    return json.loads(out)
-
-
-def complaint(answer):
-    status, out, err = answer
-    assert (status, out) == (2, "")
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    return err
 
 
 # ---- graph
@@ -70,19 +54,13 @@ def test_json_has_the_edges_the_communities_and_the_locality(run, trained):
     assert {"seconds", "load_seconds", "modularity"} <= set(said)
 
 
-def test_the_printed_report_has_the_numbers(run):
+def test_an_untrained_model_has_no_edge_and_people_read_how_many(run):
+    said = printed(run("graph", *FRANCE, "--untrained", 0, "--json"))
+    assert (said["edges"], said["modularity"], len(said["communities"])) == ([], None, 30)
     status, out, err = run("graph", *FRANCE, "--threshold", 0.2, "--raw", "--blocks", "9-16")
     assert (status, err) == (0, "")
-    assert "edges       28 of 28 pairs at 0.2 or more" in out
-    assert "score       c, paper, Eq. 9, p = 1, K = 50, final norm included" in out
-    assert "SVDs        30 of 30 certified" in out
-
-
-def test_an_untrained_model_has_no_edge(run):
-    said = printed(run("graph", *FRANCE, "--untrained", 0, "--json"))
-    assert said["edges"] == []
-    assert said["modularity"] is None
-    assert len(said["communities"]) == 30
+    assert "28 of 28 pairs at 0.2" in out
+    assert "30 of 30 certified" in out
 
 
 def test_graphml_has_both_directions(run, tmp_path, trained):
@@ -120,55 +98,24 @@ def test_npz_has_every_pair_whatever_the_threshold(run, tmp_path, trained):
     assert arrays["mean"] == pytest.approx(locality(trained, view).mean)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [((), "Graph of 30 blocks"), (("--figure", "locality"), "Mean score against the distance")],
-)
-def test_html_stands_alone(run, tmp_path, options, words):
-    status, _, err = run("graph", *FRANCE, "--layout", "circle", *options, "--out", "g.html")
-    assert status == 0, err
-    page = (tmp_path / "g.html").read_text()
-    assert words in page
-    assert "Plotly.newPlot" in page
-
-
-def test_the_command_on_the_page_draws_what_the_page_shows(run, tmp_path, trained):
+def test_the_code_on_the_page_gives_what_the_page_shows(run, tmp_path, trained, capsys):
     state = GraphState(
         threshold=0.1, layout="spring", node_color="depth", raw=True, auto_range=True
     )
-    _, command = graph_recipes(state.request(), state.view(trained), state)
+    program, command = graph_recipes(state.request(), state.view(trained), state)
     words = shlex.split(command.replace("\\\n", ""))
     assert words[:4] == ["python", "-m", "coupling_core", "graph"]
     status, _, err = run(*words[3:], "--out", "g.html")
     assert status == 0, err
     page = (tmp_path / "g.html").read_text()
-    assert "over what is drawn (auto range)" in page
-    assert "Blocks that are coupled pull each other close" in page
     assert "the threshold 0.1 of the score c" in page
-
-
-def test_the_program_on_the_page_prints_the_edges(capsys, trained):
-    state = GraphState(threshold=0.3)
-    program, _ = graph_recipes(state.request(), state.view(trained), state)
+    assert "auto range" in page
+    assert "Plotly.newPlot" in page
     exec(program, {})
-    edges = layer_graph(trained, View(), threshold=0.3).number_of_edges()
+    edges = layer_graph(trained, View(), threshold=0.1, corrected=False).number_of_edges()
     assert capsys.readouterr().out.count("'weight'") == edges > 0
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--threshold", 1.5), "the threshold must lie in 0..1"),
-        (
-            ("--out", "g.safetensors"),
-            "--out ends in .graphml, .npz, .nc, .csv, .parquet, .html, .pdf",
-        ),
-        (("--blocks", "40"), "out of range"),
-        (("--layout", "cube"), "'cube'"),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused(run, options, words):
-    assert words in complaint(run("graph", *FRANCE, *options))
+    assert run("graph", *FRANCE, "--figure", "locality", "--out", "l.html")[0] == 0
+    assert (tmp_path / "l.html").read_text() != page
 
 
 # ---- compare
@@ -197,13 +144,6 @@ def test_json_has_both_their_difference_and_what_it_comes_to(run, keys, trained)
     assert len(said["differences"]) == 870
     largest = said["differences"][0]
     assert abs(largest["difference"]) == pytest.approx(np.abs(found.difference).max())
-
-
-def test_the_printed_comparison_has_the_means(run, keys):
-    status, out, err = run("compare", *keys, "--blocks", "9-16", "--raw")
-    assert (status, err) == (0, "")
-    assert "over 56 pairs l != l'" in out
-    assert "score       c, paper" in out
 
 
 def test_what_the_page_says_makes_the_same_comparison(run, keys, capsys, trained):
@@ -242,8 +182,7 @@ def test_a_figure_of_a_comparison_is_named(run, keys, tmp_path):
         assert (tmp_path / "c.html").read_text().count('"type":"heatmap"') >= wanted
     status, _, err = run("compare", *keys, "--out", "c.html", "--figure", "paths")
     assert status == 2
-    assert "figure must be one of comparison, difference, and 'paths' came" in err
-    assert "no --out came" in run("compare", *keys, "--figure", "difference")[2]
+    assert "'paths'" in err
 
 
 def test_the_paths_of_two_trajectories_are_drawn(run, tmp_path):
@@ -270,24 +209,7 @@ def test_results_in_files_of_other_depths_are_matched(run, tmp_path):
     assert "matched by nearest relative depth" in out
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--k", 60), "holds 1..50 triplets. Take K = 50 or less"),
-        (("--blocks", "7"), "a comparison needs two"),
-        (("--blocks", "7-99"), "out of range"),
-        (
-            ("--out", "c.graphml"),
-            "--out ends in .npz, .nc, .csv, .parquet, .html, .pdf, .svg, .png",
-        ),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(run, keys, options, words):
-    assert words in complaint(run("compare", *keys, *options))
-
-
-def test_two_trajectories_are_compared_by_the_numbers_of_their_paths(run, tmp_path):
-    folder = tiny.folder(tmp_path / "tiny-llama")
+def test_two_trajectories_are_compared_by_the_numbers_of_their_paths(run, folder, tmp_path):
     asked = ("trajectory", "--model", folder, "--prompt", "The cat sat", "--json")
     keys = [printed(run(*asked, *twin))["key"] for twin in ((), ("--untrained", 0))]
     found = compare(*map(Store().get, keys))
@@ -305,13 +227,12 @@ def test_two_trajectories_are_compared_by_the_numbers_of_their_paths(run, tmp_pa
     assert [float(row["difference"]) for row in rows] == expected["difference"].to_list()
     assert run("compare", *keys, "--out", "paths.html")[0] == 0
     assert "untrained twin, mean" in (tmp_path / "paths.html").read_text()
-    assert "and no .npz file" in complaint(run("compare", *keys, "--out", "paths.npz"))
-    assert "leave out --k" in complaint(run("compare", *keys, "--k", 4))
+    assert ".npz" in refusal(run("compare", *keys, "--out", "paths.npz"))
+    assert "--k" in refusal(run("compare", *keys, "--k", 4))
 
 
 @pytest.mark.parametrize("blocks", [("--block", 2), ()])
-def test_two_results_between_tokens_are_compared_pair_by_pair(run, tmp_path, blocks):
-    folder = tiny.folder(tmp_path / "tiny-llama")
+def test_two_results_between_tokens_are_compared_pair_by_pair(run, folder, tmp_path, blocks):
     asked = ("tokens", "--model", folder, "--prompt", "The cat sat on", *blocks, "--json")
     keys = [printed(run(*asked, *twin))["key"] for twin in ((), ("--untrained", 0))]
     a, b = map(Store().get, keys)
@@ -331,38 +252,24 @@ def test_two_results_between_tokens_are_compared_pair_by_pair(run, tmp_path, blo
     assert (found.mean().a, found.mean().b) == pytest.approx(
         [of.scores(k=5).mean().coupling for of in (a, b)]
     )
-    a_mean, b_mean, apart = with_difference(*astuple(found.mean())[:3])
-    assert f"{a_mean} in A and {b_mean} in B; A - B is {apart}" in found.verdict
     _, out, _ = run("compare", *keys, "--k", 5, "--raw", "--out", "t.csv")
     assert f"{rows[0]['a']:.4g}" in out
     written = list(csv.DictReader((tmp_path / "t.csv").open()))
     assert len(written) == len(rows)
     assert (written[0]["B model"], written[0]["K"]) == ("tiny-llama, untrained (seed 0)", "5")
-    floors = [of.scores(k=5).mean().chance for of in (a, b)]
-    assert f"Chance gives {floors[0]:.3f} in A and {floors[1]:.3f} in B." in found.verdict
+    for of in (a, b):
+        assert f"{of.scores(k=5).mean().chance:.3f}" in found.verdict
     assert run("compare", *keys, "--k", 5, "--out", "t.html")[0] == 0
     assert "tiny-llama, untrained (seed 0)" in (tmp_path / "t.html").read_text()
     drawn = compare(a, b, k=5).plot().figure
     shown = np.where(found.counted, compare(a, b, k=5).difference, np.nan)
     np.testing.assert_allclose(drawn.data[0].z, shown.astype(np.float32))
-    assert "and no .nc file" in complaint(run("compare", *keys, "--out", "t.nc"))
-    assert "omit --blocks" in complaint(run("compare", *keys, "--blocks", "1-2"))
+    assert ".nc" in refusal(run("compare", *keys, "--out", "t.nc"))
+    assert "--blocks" in refusal(run("compare", *keys, "--blocks", "1-2"))
     other = printed(run("tokens", "--model", folder, "--prompt", "The dog", *blocks, "--json"))
-    assert "other tokens" in complaint(run("compare", keys[0], other["key"]))
-
-
-def test_only_depth_wise_results_are_compared(run, keys, tmp_path):
-    folder = tiny.folder(tmp_path / "tiny-llama")
+    assert refusal(run("compare", keys[0], other["key"]))
     path = printed(run("trajectory", "--model", folder, "--prompt", "The cat sat", "--json"))
-    said = complaint(run("compare", keys[0], path["key"]))
-    assert "B is a result of kind 'trajectory', where a depth-wise one" in said
-    assert "measure its prompt depth-wise" in said
-    assert "`coupling depth`" in said
-
-
-@pytest.mark.parametrize("other", ["ffff", "no.safetensors"])
-def test_a_result_that_is_not_there_is_refused(run, keys, other):
-    assert "no" in complaint(run("compare", keys[0], other))
+    assert "'trajectory'" in refusal(run("compare", keys[0], path["key"]))
 
 
 def test_a_narrow_result_takes_all_its_triplets(run, tmp_path):

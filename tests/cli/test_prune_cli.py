@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import tiny
 
 TEXTS = "\n".join(
     [
@@ -15,11 +14,6 @@ TEXTS = "\n".join(
         "the tired dog sat on the cat",
     ]
 )
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tiny.folder(tmp_path_factory.mktemp("model") / "tiny-llama")
 
 
 @pytest.fixture
@@ -56,23 +50,3 @@ def test_a_table_for_people_and_one_as_csv(command, tmp_path):
     assert status == 0, err
     assert "last blocks but one" in out
     assert len((tmp_path / "p.csv").read_text().splitlines()) == 3
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--remove", "0"), "cannot be read"),
-        (("--remove", "x"), "cannot be read"),
-        (("--remove", "4", "--by", "last"), "at least one has to stay"),
-        (("--save", "short"), "one --by"),
-        (("--save", "short", "--by", "kl"), "one --by"),
-        (("--save", "short", "--by", "random", "--remove", "1"), "one --by"),
-        (("--save", ".", "--by", "kl", "--remove", "1"), "not empty"),
-        (("--out", "plan.txt"), "--out ends in"),
-    ],
-)
-def test_wrong_input_is_one_line_and_status_2(command, options, words):
-    status, out, err = command(*options)
-    assert (status, out) == (2, "")
-    assert words in err
-    assert "Traceback" not in err

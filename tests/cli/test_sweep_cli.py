@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from command_line import printed, refusal
 
 from coupling_core import Store
 from coupling_core.analysis.findings import Question, find
@@ -68,21 +69,6 @@ def plan_of(path):
     return make(read(path))
 
 
-def printed(answer, status=0):
-    code, out, err = answer
-    assert code == status, err
-    return json.loads(out)
-
-
-def refused(answer, told, status=2):
-    """Nothing but one line that says why."""
-    code, out, err = answer
-    assert (code, out) == (status, "")
-    assert err.startswith("error: ")
-    assert len(err.splitlines()) == 1
-    assert told in err
-
-
 def one_line(text):
     return " ".join(text.split())
 
@@ -94,18 +80,15 @@ def test_a_new_sweep_can_be_run_and_says_of_each_key_that_it_knows_what_it_is(ru
     path = tmp_path / "my first.toml"
     status, out, _ = run("sweep", "new", path)
     assert status == 0
-    assert f"coupling sweep run '{path}'" in out.replace("\n", "")
+    assert f"'{path}'" in out.replace("\n", "")
     plan = make(read(path))
-    assert repr(plan) == "Plan(my-first, 2 models, 2 prompts, depth, K = 10, 50, 4 measurements)"
+    assert (len(plan), len(plan.weights)) == (4, 2)
     assert [weights.request.untrained for weights in plan.weights] == [None, 0]
     # What stands in comments too, but for what only a hub model has.
     whole = re.sub(r"(?m)^# (?!revisions)(?=\S+ = |\[\[)", "", path.read_text())
     whole = whole.replace('"prompts.txt"', f'"{path}"')
     path.with_name("whole.toml").write_text(whole)
     assert len(make(read(path.with_name("whole.toml"))).weights) == 5
-    assert "is there already" in run("sweep", "new", path)[2]
-    assert "a sweep is a .toml file" in run("sweep", "new", tmp_path / "x.yaml")[2]
-    assert "there is no folder" in run("sweep", "new", tmp_path / "no" / "x.toml")[2]
 
 
 def test_a_dry_run_tells_what_is_stored_and_touches_nothing(run, lay, tmp_path):
@@ -113,35 +96,23 @@ def test_a_dry_run_tells_what_is_stored_and_touches_nothing(run, lay, tmp_path):
     assert (status, err) == (0, "")
     plan = plan_of(tmp_path / "few.toml")
     lines = [one_line(line) for line in out.splitlines()]
-    assert lines[:3] == [
-        f"sweep A few [bold]checkpoints[/bold] ({plan.id})",
-        "measures 4 models, 3 prompts, depth; K = 4, 8",
-        "stored 8 of 12",
+    assert f"A few [bold]checkpoints[/bold] ({plan.id})" in lines[0]
+    assert "stored 8 of 12" in lines
+    assert [line for line in lines if line.startswith("coupling-explorer")] == [
+        f"{model} 2 3" for model in MODELS
     ]
-    assert lines[5:9] == [f"{model} 2 3" for model in MODELS]
     assert not (tmp_path / "store").exists()
 
 
-def test_a_dry_run_as_json(run, lay, tmp_path):
-    said = printed(run("sweep", "run", lay(LOST), "--dry-run", "--json"))
+def test_a_dry_run_as_json_warns_of_what_would_fail(run, lay, tmp_path):
+    status, out, err = run("sweep", "run", lay(LOST), "--dry-run", "--json")
+    said = json.loads(out)
+    assert (status, "1 of 5 models" in one_line(err)) == (0, True)
     assert (said["total"], said["stored"], said["missing"]) == (10, 8, 2)
     assert said["id"] == plan_of(tmp_path / "few.toml").id
     assert said["models"][0] == {"model": MODELS[0], "total": 2, "stored": 2, "problem": ""}
     assert said["models"][4]["model"] == "nobody/nothing"
-    assert "is not in the local cache" in said["models"][4]["problem"]
-
-
-def test_a_dry_run_warns_of_what_would_fail(run, lay):
-    _, _, err = run("sweep", "run", lay(LOST), "--dry-run")
-    assert "warning: 1 of 5 models cannot be measured as things are: see above why" in one_line(err)
-
-
-def test_prompts_that_come_twice_are_told_where_they_are_measured_alone(run, lay, caplog):
-    path = lay(SWEEP + '\n[[prompts]]\ntext = "The cat sat"\n' * 2)
-    run("sweep", "run", path, "--dry-run")
-    assert caplog.text.count("comes more than once") == 1
-    run("sweep", "status", path)
-    assert caplog.text.count("comes more than once") == 1
+    assert said["models"][4]["problem"]
 
 
 # ---- running it
@@ -152,11 +123,8 @@ def test_a_sweep_that_is_stored_needs_no_cluster_and_gets_its_table(run, lay, tm
     plan, store = plan_of(tmp_path / "few.toml"), Store()
     journal = Journal.of(store, plan.id)
     assert status == 0
-    assert [one_line(line) for line in out.splitlines()] == [
-        f"sweep A few [bold]checkpoints[/bold] ({plan.id})",
-        "measured all 8 were stored",
-        "table 16 rows in scores.csv",
-    ]
+    assert "all 8 were stored" in one_line(out)
+    assert "16 rows in scores.csv" in one_line(out)
     expected, _ = make_table(plan, store)
     pd.testing.assert_frame_equal(
         read_table(journal.table), expected, check_dtype=False, rtol=1e-5, check_exact=False
@@ -187,13 +155,10 @@ def test_what_is_out_of_reach_is_a_failure_and_the_others_have_their_rows(run, l
     path = lay(LOST)
     status, out, err = run("sweep", "run", path)
     assert status == 1
-    assert "measured    done: 8 stored before, 0 measured in" in out
+    assert "8 stored before, 0 measured" in out
     assert "2 failed, 0 left" in out
-    assert "failed      nobody/nothing, depth, 'What is the capital" in out
-    assert err.splitlines() == [
-        f"error: 2 of 10 measurements are missing: `coupling sweep status {path}` has the reasons, "
-        "and running it again tries them again"
-    ]
+    assert err.startswith("error: 2 of 10 ")
+    assert err.count("\n") == 1
     said = printed(run("sweep", "run", path, "--json"), status=1)
     assert [failure["model"] for failure in said["failed"]] == ["nobody/nothing"] * 2
     assert (said["rows"], said["stored"], said["total"]) == (16, 8, 10)
@@ -208,22 +173,11 @@ def test_a_damaged_result_is_named_with_what_to_do(run, lay):
     os.truncate(store.root / shipped.name, 5000)
     status, out, err = run("sweep", "run", "few.toml")
     assert status == 1
-    assert f"the result {key} cannot be used (" in err
-    assert f"): run `coupling runs rm {key}`, and then the sweep" in err
-    assert "error: 1 of 8 results cannot be used: remove them as told above, and run" in err
-    assert "table       14 rows in " in out
+    assert f"`coupling runs rm {key}`" in err
+    assert err.splitlines()[-1].startswith("error: 1 of 8 ")
+    assert "14 rows" in out
     assert run("runs", "rm", key)[0] == 0
     assert run("sweep", "run", "few.toml")[0] == 0
-    assert "last run    found all of it stored" in run("sweep", "status", "few.toml")[1]
-
-
-def test_old_failures_end_with_the_run_that_has_none(run, lay):
-    plan, store = plan_of(lay()), Store()
-    journal = Journal.of(store, plan.id)
-    journal.begin(plan.described)
-    journal.note_failures([Failure(MODELS[0], EXAMPLES[0], "depth", "the disk was full")])
-    assert run("sweep", "run", "few.toml")[0] == 0
-    assert printed(run("sweep", "status", "few.toml", "--json"))["failed"] == []
 
 
 def test_a_sweep_that_another_process_runs_is_left_to_it(run, lay):
@@ -232,28 +186,7 @@ def test_a_sweep_that_another_process_runs_is_left_to_it(run, lay):
     journal.begin(plan.described)
     parent = os.getppid()
     journal.note(State(plan.id, "few", 8, 0, started=2**40, pid=parent), now=True)
-    refused(run("sweep", "run", "few.toml"), f"is being run by process {parent} on ")
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (("--workers", 2, "--slurm"), "--workers and --slurm came: give one"),
-        (("--scheduler", "tcp://x:1", "--slurm"), "--scheduler and --slurm came: give one"),
-        (("--workers", 2, "--scheduler", "tcp://x:1"), "--workers and --scheduler came: give one"),
-        (("--jobs", 2), "--jobs are Slurm's"),
-        (("--workers", 0), "greater than or equal to 1"),
-        (("--out", "x.html"), "--out ends in .csv, .parquet, and 'x.html' came"),
-        (("--out", "none/x.csv"), "there is no folder none"),
-        (("--fast",), "No such option"),
-    ],
-)
-def test_wrong_options_are_refused_at_once(run, lay, options, told):
-    refused(run("sweep", "run", lay(), *options), told)
-
-
-def test_a_store_that_cannot_be_written_is_told(run, lay):
-    refused(run("sweep", "run", lay(), "--store", "/proc/none"), "/proc/none cannot be written")
+    assert f"process {parent} " in refusal(run("sweep", "run", "few.toml"))
 
 
 # ---- how it stands
@@ -262,7 +195,7 @@ def test_a_store_that_cannot_be_written_is_told(run, lay):
 def test_the_status_of_what_was_never_run(run, lay):
     status, out, _ = run("sweep", "status", lay())
     assert status == 0
-    assert "stored      8 of 8" in out
+    assert "8 of 8" in out
     assert "last run" not in out
     said = printed(run("sweep", "status", "few.toml", "--json"))
     assert (said["state"], said["runs"], said["stored"], said["failed"]) == (None, False, 8, [])
@@ -273,40 +206,31 @@ def test_the_status_tells_of_the_last_run_and_of_its_failures(run, lay):
     journal = Journal.of(store, plan.id)
     journal.begin(plan.described)
     failure = Failure(MODELS[1], EXAMPLES[0], "depth", "memory ran out", "Traceback: deep\n", 3)
-    journal.note_failures([replace(failure, prompt=f"{i}") for i in range(7)])
-    state = State(plan.id, "few", 8, 1, 0, 7, started=100.0, updated=170.0, ended="stopped")
+    rare = [replace(failure, error=f"reason {n}") for n in range(6)]
+    journal.note_failures([*(replace(failure, prompt=f"{i}") for i in range(7)), *rare])
+    state = State(plan.id, "few", 8, 1, 0, 13, started=100.0, updated=170.0, ended="stopped")
     journal.note(state, now=True)
     status, out, _ = run("sweep", "status", "few.toml")
     assert status == 0
-    assert "last run    stopped, after 70 s; 7 failed\n" in out
-    assert f"failed      {MODELS[1]}, depth, '0' and 6 more: memory ran out" in out
-    assert out.count("Traceback: deep") == 1
+    assert "stopped, after 70 s; 13 failed\n" in out
+    assert out.index("and 6 more: memory ran out") < out.index("reason 0")  # most frequent first
+    assert "reason 4" not in out
+    assert out.count("Traceback: deep") < 6
     said = printed(run("sweep", "status", "few.toml", "--json"))
-    assert len(said["failed"]) == 7
+    assert len(said["failed"]) == 13
     assert said["failed"][0]["attempts"] == 3
     assert (said["state"]["ended"], said["runs"]) == ("stopped", False)
+    assert run("sweep", "run", "few.toml")[0] == 0
+    assert printed(run("sweep", "status", "few.toml", "--json"))["failed"] == []
 
 
-@pytest.mark.parametrize("command", ["run", "status"])
-def test_the_keys_of_json_are_those_that_are_told(run, lay, command):
-    found = json.loads(run("sweep", command, lay(), "--json")[1])
+def test_the_keys_of_json_are_those_of_the_documents(run, lay):
     text = (Path(__file__).parents[2] / "docs" / "json.md").read_text()
-    section = text.split(f"\n## sweep {command}\n")[1].split("\n## ")[0]
-    firsts = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `")]
-    assert {*re.findall(r"`(\w+)`", "".join(firsts))} == found.keys()
-
-
-def test_the_most_frequent_reasons_are_told(run, lay):
-    plan, store = plan_of(lay()), Store()
-    journal = Journal.of(store, plan.id)
-    journal.begin(plan.described)
-    failure = Failure(MODELS[1], EXAMPLES[0], "depth", "the hub is out of reach")
-    rare = [replace(failure, error=f"reason {n}") for n in range(6)]
-    journal.note_failures([failure, *rare, failure])
-    _, out, _ = run("sweep", "status", "few.toml")
-    assert out.index("and 1 more: the hub is out of reach") < out.index("reason 0")
-    assert "reason 4" not in out
-    assert "and 2 more failed for other reasons (--json has them all)" in out
+    for command in ("run", "status"):
+        found = json.loads(run("sweep", command, lay(), "--json")[1])
+        section = text.split(f"\n## sweep {command}\n")[1].split("\n## ")[0]
+        firsts = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `")]
+        assert {*re.findall(r"`(\w+)`", "".join(firsts))} == found.keys()
 
 
 # ---- what it says
@@ -317,14 +241,7 @@ def test_a_report_says_what_the_findings_do(run, lay, tmp_path):
     table, _ = make_table(plan_of(tmp_path / "few.toml"), Store())
     found = find(table, Question(8))
     assert (status, err) == (0, "")
-    lines = out.splitlines()
-    told = [line for line in found.shows if line]
-    assert lines[1] == "score       paper, role A, final norm included"
-    assert lines[2 : 2 + len(told)] == [f"shows       {line}" for line in told]
-    assert [line for line in lines if line.startswith("but ")] == [
-        f"but         {line}" for line in found.does_not_show
-    ]
-    assert lines[-1] == "written     r.html"
+    assert all(line in out for line in (*found.shows, *found.does_not_show))
     page = (tmp_path / "r.html").read_text()
     assert "A few [bold]checkpoints[/bold]" in page
     assert f"r = {found.correlations['pearson'].estimate:.2f}" in page
@@ -335,7 +252,7 @@ def test_a_report_as_json_and_csv(run, lay, tmp_path):
     options = ("--subset", "last", "--measure", "alignment", "--method", "spearman", "--json")
     code, out, err = run("sweep", "report", path, "--out", "r.csv", *options)
     assert code == 0
-    assert f"4 of 12 measurements are missing: `coupling sweep run {path}`" in err
+    assert "4 of 12 " in err
     said = json.loads(out)
     assert said["missing"] == 4
     assert said["question"] == {
@@ -348,35 +265,11 @@ def test_a_report_as_json_and_csv(run, lay, tmp_path):
     assert [model["model"] for model in said["models"]] == [MODELS[-1]]
     assert said["n"] == 1
     assert said["correlations"]["pearson"]["estimate"] is None
-    assert said["shows"] == [
-        "Nothing on coupling and held-out loss: only 1 model has both coupling and loss, and 3 are "
-        "needed."
-    ]
+    assert "Nothing" in said["shows"][0]  # is claimed of one model
     assert len(read_table(tmp_path / "r.csv")) == 16
     for name in ("one.csv", "one.parquet"):
         run("sweep", "report", path, "--out", name, "--k", 8)
         assert set(read_table(tmp_path / name)["k"]) == {8}
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (("--k", 7), "measured at K = 7: it holds 4, 8"),
-        (("--k", 7.5), "K must be an integer from 1 on or a share of the width below 1, not 7.5"),
-        (("--k", "inf"), "not inf"),
-        (("--k", "nan"), "not nan"),
-        (("--k", 0), "not 0"),
-        (("--k=-3",), "not -3"),
-        (("--k", "many"), "expected a number, and 'many' came"),
-        (("--out", "r.pdf"), "--out ends in .html, .csv, .parquet, and 'r.pdf' came"),
-        (("--out", "/none/r.html"), "there is no folder /none"),
-        (("--subset", "above-45"), "no model is left: score > 45"),
-        (("--subset", "best"), "'best' is not one of"),
-        (("--against", "money"), "'money' is not one of"),
-    ],
-)
-def test_a_question_that_has_no_answer_is_refused(run, lay, options, told):
-    refused(run("sweep", "report", lay(), *options), told)
 
 
 def test_a_report_of_nothing_is_refused(run, lay):
@@ -384,8 +277,8 @@ def test_a_report_of_nothing_is_refused(run, lay):
     path = lay(only.replace(f"steps = {list(STEPS)}\n", ""))
     code, out, err = run("sweep", "report", path)
     assert (code, out) == (2, "")
-    assert "4 of 4 measurements are missing" in err
-    assert err.splitlines()[-1].startswith("error: the sweep has no depth-wise result")
+    assert "4 of 4 " in err
+    assert err.splitlines()[-1].startswith("error: ")
 
 
 def test_a_table_is_written_of_a_sweep_without_depth(run, lay, tmp_path):
@@ -393,19 +286,4 @@ def test_a_table_is_written_of_a_sweep_without_depth(run, lay, tmp_path):
     status, out, err = run("sweep", "report", path, "--out", "t.csv")
     assert (status, one_line(out)) == (0, "written t.csv"), err
     assert set(read_table(tmp_path / "t.csv")["kind"]) <= {"trajectory"}
-    _, _, err = run("sweep", "report", path)
-    assert "--out table.csv writes" in err
-
-
-@pytest.mark.parametrize("command", ["run", "status", "report"])
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("none.toml", "none.toml cannot be read: "),
-        (".", "cannot be read: "),
-        ("few.csv", "is no TOML: "),
-    ],
-)
-def test_a_file_that_is_no_sweep_is_refused(run, tmp_path, command, name, told):
-    (tmp_path / "few.csv").write_text("a,b\n1,2\n")
-    refused(run("sweep", command, name), told)
+    assert run("sweep", "report", path)[0] == 2

@@ -1,6 +1,6 @@
 """`coupling whatif`, run as people run it, on tiny models; and the results behind it."""
 
-import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -8,14 +8,14 @@ import pytest
 import tiny
 import torch
 from cases import what_if_result
+from command_line import printed
 from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, LlamaModel
 
 from coupling_core import EffectView, InputError, Request, Store, edited, effect_maps, measure
 from coupling_core.analysis.effects import mean_effects
-from coupling_core.analysis.exports import arrays, frame
+from coupling_core.analysis.exports import frame
 from coupling_core.base.kinds import kind_of
 from coupling_core.engine import reference
-from coupling_core.store.archive import decode, encode
 
 PROMPT = "The cat sat on the mat"
 
@@ -29,12 +29,6 @@ def result(folder, tmp_path_factory):
 @pytest.fixture
 def command(run, folder):
     return lambda *args: run("whatif", "--model", folder, "--prompt", PROMPT, *args)
-
-
-def printed(answer):
-    status, out, err = answer
-    assert status == 0, err
-    return json.loads(out)
 
 
 def test_every_edit_has_the_effect_of_the_edited_model(result, folder):
@@ -53,17 +47,6 @@ def test_every_edit_has_the_effect_of_the_edited_model(result, folder):
     assert result.provenance["at_once"]["sequences"] > 1
 
 
-def test_the_blocks_that_are_missed_least_and_most_are_named(command):
-    skip = np.array(printed(command("--json"))["skip"])
-    order = np.argsort(skip, kind="stable")
-    assert len(order) == 4
-    _, out, _ = command()
-    least, most = (
-        ", ".join(f"{at + 1} ({skip[at]:.4g})" for at in end) for end in (order[:3], order[:-4:-1])
-    )
-    assert f"skipped     block missed least {least}; most {most}\n" in out
-
-
 @pytest.mark.parametrize("number", ["divergence", "stays"])
 def test_the_verdict_names_the_blocks_and_the_pair_that_are_missed_least(result, number):
     found = effect_maps(result, EffectView(), number)
@@ -71,10 +54,9 @@ def test_the_verdict_names_the_blocks_and_the_pair_that_are_missed_least(result,
     best = max if number == "stays" else min
     one, other = best(pairs, key=pairs.get)
     told = kind_of("what-if").part("views").verdict(result, EffectView(), number)
-    does = "leaves most" if number == "stays" else "costs least"
-    assert f"of all pairs, {one + 1} and {other + 1} interchanged {does} (" in told
+    assert {str(one + 1), str(other + 1)} <= set(re.findall(r"\d+", told.split("interchanged")[0]))
     skipped = int((np.argmax if number == "stays" else np.argmin)(found.skip))
-    assert f"can do without block {skipped + 1} most easily" in told
+    assert f"block {skipped + 1} " in told
 
 
 def test_neighbours_are_exchanged_as_first_order_says_where_blocks_are_small(tmp_path):
@@ -87,14 +69,23 @@ def test_neighbours_are_exchanged_as_first_order_says_where_blocks_are_small(tmp
     np.testing.assert_allclose(found.exchange_predicted, found.exchange_true, rtol=0.1)
 
 
-def test_json_has_the_numbers_of_the_same_measurement_in_python(command, result):
-    said = printed(command("--json"))
-    expected = effect_maps(result, EffectView())
-    np.testing.assert_allclose(said["interchange"], expected.interchange, rtol=1e-3)
-    np.testing.assert_allclose(said["skip"], expected.skip, rtol=1e-3)
-    assert said["unit"] == "nats"
-    assert said["edits"]["skip(2)"]["divergence"] == pytest.approx(expected.skip[1], rel=1e-3)
-    assert (said["stored"], printed(command("--json"))["stored"]) == (False, True)
+def test_the_report_names_the_edit_and_the_blocks_that_do_most_and_least(command, result):
+    skip = effect_maps(result, EffectView()).skip
+    order = np.argsort(skip, kind="stable") + 1
+    status, out, _ = command()
+    assert status == 0
+    assert result.edits[int(np.argmax(mean_effects(result, EffectView())))] in out
+    (line,) = [line for line in out.splitlines() if line.startswith("skipped")]
+    assert [int(at) for at in re.findall(r"(\d+) \(", line)] == [*order[:3], *order[:-4:-1]]
+
+
+def test_every_figure_is_drawn_and_a_map_of_interchanges_is_symmetric(command, result, tmp_path):
+    for figure in ("interchange", "replace", "blocks"):
+        status, _, err = command("--figure", figure, "--out", f"{figure}.html")
+        assert status == 0, err
+        assert "Plotly.newPlot" in (tmp_path / f"{figure}.html").read_text()
+    found = effect_maps(result, EffectView()).interchange
+    np.testing.assert_allclose(found, found.T)
 
 
 def test_tokens_are_a_view_of_one_measurement(command, result):
@@ -106,38 +97,6 @@ def test_tokens_are_a_view_of_one_measurement(command, result):
     assert said["averaged_over"] == [2, len(result.tokens)]
     first = result.edits[0]
     assert said["edits"][first]["divergence"] == pytest.approx(expected[0], rel=1e-3)
-
-
-def test_the_report_names_what_does_least_and_most(command, result):
-    status, out, _ = command()
-    assert status == 0
-    means = mean_effects(result, EffectView())
-    most = result.edits[int(np.argmax(means))]
-    assert most in out
-    assert "sequences at once" in out
-    assert "KL of the next-token distributions" in out
-
-
-def test_npz_and_csv_hold_what_the_design_names(command, result, tmp_path):
-    assert command("--out", tmp_path / "x.npz")[0] == 0
-    with np.load(tmp_path / "x.npz", allow_pickle=False) as found:
-        assert set(found) == set(arrays(result, EffectView()))
-        assert found["replace"].shape == found["interchange"].shape == (4, 4)
-        np.testing.assert_allclose(found["interchange"], found["interchange"].T)
-    assert command("--out", tmp_path / "x.csv")[0] == 0
-    assert len((tmp_path / "x.csv").read_text().splitlines()) == 1 + len(result.edits)
-
-
-@pytest.mark.parametrize("figure", ["interchange", "replace"])
-def test_maps_are_drawn(command, tmp_path, figure):
-    assert command("--figure", figure, "--out", tmp_path / "f.html")[0] == 0
-    assert f"Effect of {figure}" in (tmp_path / "f.html").read_text()
-
-
-def test_a_stored_result_comes_back_as_it_was(result):
-    again = decode(encode(result))
-    np.testing.assert_array_equal(again.divergence, result.divergence)
-    assert (again.edits, again.refused) == (result.edits, result.refused)
 
 
 def test_one_edit_has_its_number_and_what_the_model_then_says(command, result):
@@ -169,29 +128,7 @@ def test_effects_are_correlated_with_the_coupling_of_the_same_blocks(run, tmp_pa
     assert "replace" in said
     status, out, _ = run(*of, "--prompt", "The cat number 1")
     assert status == 0
-    assert "nearness of the two alone" in out
-    assert "Nothing is claimed" in out
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--edit", "exchange(1,2)"), "cannot be read"),
-        (("--edit", "skip(9)"), "block 9"),
-        (("--edit", "skip(1)", "--coupling", "depth"), "leave out the others"),
-        (("--coupling", "depth", "--out", "x.npz"), "writes no file"),
-        (("--coupling", "0000"), "no stored result"),
-        (("--tokens", "99"), "token 99 is out of range"),
-        (("--tokens", "x"), "cannot be read"),
-        (("--tokens", "0"), "token 0"),
-        (("--tokens", "2,2"), "named twice"),
-    ],
-)
-def test_wrong_input_is_one_line_and_status_2(command, options, words):
-    status, out, err = command(*options)
-    assert (status, out) == (2, "")
-    assert words in err
-    assert "Traceback" not in err
+    assert "Nothing is claimed" in out  # of one prompt
 
 
 def test_a_model_without_a_head_says_what_is_measured():

@@ -1,0 +1,41 @@
+"""What tests ask of an answer of the command line: (exit status, stdout, stderr), as `run` has it.
+
+printed     the JSON of a command that succeeded
+refusal     the one line of a command that did not
+refusals    the same of many commands, as a snapshot has it
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+Answer = tuple[object, str, str]
+
+
+def printed(answer: Answer, status: int = 0) -> Any:
+    """The JSON that a command printed."""
+    left, out, err = answer
+    assert left == status, err
+    return json.loads(out)
+
+
+def refusal(answer: Answer, status: int = 2) -> str:
+    """The one line that a failed command says, which prints nothing and shows no traceback."""
+    left, out, err = answer
+    assert (left, out) == (status, ""), err
+    assert err.startswith("error: "), err
+    assert err.count("\n") == 1, err
+    return err.removeprefix("error: ").rstrip("\n")
+
+
+def refusals(
+    run: Callable[..., Answer], commands: Mapping[str, Sequence[object]], *places: object
+) -> dict[str, str]:
+    """What each wrong command says by its name; `places` are folders that differ between runs."""
+    found = {}
+    for name, words in commands.items():
+        line = refusal(run(*words))
+        for place in places:
+            line = line.replace(str(place), "<folder>")
+        found[name] = line
+    return found
