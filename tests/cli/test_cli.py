@@ -173,15 +173,20 @@ def test_without_a_chromium_a_figure_is_drawn_or_the_result_is_kept(depth, tmp_p
     assert len(Store(gallery=Path("none")).entries()) == 1
 
 
-@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("CUDA out of memory")])
-def test_memory_that_runs_out_is_status_1(depth, monkeypatch, error):
+@pytest.mark.parametrize(
+    ("part", "error"),
+    [
+        ("engine.jacobians.derivative_check.block_jacobian", MemoryError()),
+        ("engine.jacobians.derivative_check.block_jacobian", RuntimeError("CUDA out of memory")),
+        ("figures.render", MemoryError()),
+    ],
+    ids=["of the processor", "of a GPU", "in drawing"],
+)
+def test_memory_that_runs_out_is_status_1(depth, monkeypatch, part, error):
     def too_much(*_, **__):
         raise error
 
-    with monkeypatch.context() as patched:
-        patched.setattr("coupling_core.engine.jacobians.derivative_check.block_jacobian", too_much)
-        assert "memory" in refusal(depth("--prompt", PROMPT), status=1)
-    monkeypatch.setattr("coupling_core.figures.render", too_much)
+    monkeypatch.setattr(f"coupling_core.{part}", too_much)
     assert "memory" in refusal(depth("--prompt", PROMPT, "--out", "r.html"), status=1)
 
 

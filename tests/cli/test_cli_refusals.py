@@ -27,13 +27,11 @@ steps = [0, 256]
 [[prompts]]
 text = "{EXAMPLES[0]}"
 """
-PRUNE = ("prune", "--model", "MODEL", "--texts", "own.csv")
+PRUNE = ("prune", "--model", "MODEL", "--texts", "texts.txt")
 TRAINING = ("training", "--prompt", "The cat", "--k", 4)
 WRONG = {
     "commands": [
-        (),
         ("nonsense",),
-        ("runs",),
         ("runs", "nonsense"),
         ("depth", "The cat"),
         ("doctor", "The cat"),
@@ -160,6 +158,7 @@ def place(tmp_path, monkeypatch):
         "a list.jsonl": '{"prompt": "x"}\n["x"]\n',
         "a number.jsonl": '{"prompt": "x"}\n{"prompt": 3}\n',
         "fake.gguf": "not this",
+        "texts.txt": "".join(f"The cat sat on mat {n}\n" for n in range(6)),
     }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
@@ -182,3 +181,10 @@ def test_what_is_wrong_is_refused_in_one_line(run, folder, place, subject, snaps
     assert refusals(run, commands, place, folder) == snapshot
     assert {path: path.read_bytes() for path in place.iterdir() if path.is_file()} == before
     assert not Store(gallery=Path("none")).entries()
+
+
+def test_a_missing_command_is_an_error_after_the_help(run):
+    for words in ((), ("runs",)):
+        status, out, err = run(*words)
+        assert (status, err) == (2, "error: a command is missing\n")
+        assert "--help" in out

@@ -116,8 +116,8 @@ def test_models_runs_and_keys_are_completed(run, tmp_path, monkeypatch):
         "coupling depth --model owner/": {"owner/cached--model"},
         "coupling training --suite mini-128": {"mini-128", "mini-128-seed1"},
         "coupling suite list mini-128": {"mini-128", "mini-128-seed1"},
-        f"coupling runs show {key[:4]}": {result.key},
-        f"coupling compare {key[:4]}": {result.key},
+        f"coupling runs show {key[:4]}": {key},
+        f"coupling compare {key[:4]}": {key},
         "coupling depth --model none-such": set(),
     }
     monkeypatch.setenv("_COUPLING_COMPLETE", "complete_bash")
