@@ -269,7 +269,7 @@ def test_two_results_between_tokens_are_compared_pair_by_pair(run, folder, tmp_p
     other = printed(run("tokens", "--model", folder, "--prompt", "The dog", *blocks, "--json"))
     assert refusal(run("compare", keys[0], other["key"]))
     path = printed(run("trajectory", "--model", folder, "--prompt", "The cat sat", "--json"))
-    assert "'trajectory'" in refusal(run("compare", keys[0], path["key"]))
+    assert "'self'" in refusal(run("compare", keys[0], path["key"]))
 
 
 def test_a_narrow_result_takes_all_its_triplets(run, tmp_path):

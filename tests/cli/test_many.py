@@ -199,26 +199,26 @@ def test_the_graph_of_many_prompts_is_of_their_mean(ask, drawn, each):
     assert found == pytest.approx(expected, rel=1e-4)
 
 
-DOTS = {
-    ("tokens", "--block", 2, "--k", 4): "corrected",
-    ("trajectory", "--figure", "equidistance"): "equidistance",
-    ("spectrum",): "departure",
-    ("spectrum", "--figure", "products"): "effective_rank",
-    ("perturbation",): "cosine",
-    ("perturbation", "--figure", "radius"): "radius",
-    ("whatif",): "interchange_kl",
-    ("whatif", "--figure", "replace"): "replace_kl",
-    ("whatif", "--figure", "blocks"): "skip_kl",
-    ("directions",): "writes_beyond",
-    ("directions", "--side", "v"): "reads_beyond",
-}
-"""The number of each prompt that stands for a figure."""
+DOTS = [
+    (("tokens", "--block", 2, "--k", 4), (), "corrected"),
+    (("trajectory",), ("--figure", "equidistance"), "equidistance"),
+    (("spectrum",), (), "departure"),
+    (("spectrum",), ("--figure", "products"), "effective_rank"),
+    (("perturbation",), (), "cosine"),
+    (("perturbation",), ("--figure", "radius"), "radius"),
+    (("whatif",), (), "interchange_kl"),
+    (("whatif",), ("--figure", "replace"), "replace_kl"),
+    (("whatif",), ("--figure", "blocks"), "skip_kl"),
+    (("directions",), (), "writes_beyond"),
+    (("directions",), ("--side", "v"), "reads_beyond"),
+]
+"""Commands, what is drawn, and the number of each prompt that stands for it."""
 
 
-@pytest.mark.parametrize("asked", DOTS, ids=lambda asked: " ".join(map(str, asked)))
-def test_a_figure_of_many_prompts_has_a_dot_for_each(ask, drawn, asked):
-    name, figure = DOTS[asked], drawn(*asked)
-    said = printed(ask(*(word for word in asked if word not in ("--figure", asked[-1])), "--json"))
+@pytest.mark.parametrize(("asked", "figure", "name"), DOTS, ids=[name for *_, name in DOTS])
+def test_a_figure_of_many_prompts_has_a_dot_for_each(ask, drawn, asked, figure, name):
+    figure = drawn(*asked, *figure)
+    said = printed(ask(*asked, "--json"))
     known = {p["line"]: p["mean"][name] for p in said["prompts"] if p["mean"][name] is not None}
     (dots,) = [trace for trace in figure.data if trace.name == "prompts"]
     shown = dict(zip(dots.customdata.ravel().tolist(), dots.x, strict=True))
