@@ -436,13 +436,16 @@ def test_ctrl_c_while_a_result_is_looked_at_is_told_alike(ask, monkeypatch):
     assert err.splitlines()[-1].startswith("stopped: ")
 
 
-def test_progress_is_plain_lines_where_no_terminal_is_and_quiet_has_none(ask, monkeypatch):
+def test_progress_is_plain_lines_where_no_terminal_is_and_quiet_has_none(
+    run, folder, listed, monkeypatch
+):
     monkeypatch.setattr(pace, "APART", 0.0)
-    told = [line for line in ask("depth", "--k", 4)[2].splitlines() if line.startswith("prompt ")]
+    asked = ("depth", "--model", folder, "--prompts", listed, "--k", 4)
+    told = [line for line in run(*asked)[2].splitlines() if line.startswith("prompt ")]
     assert [line.split(",")[0] for line in told] == ["prompt 2 of 3", "prompt 3 of 3"]
-    status, out, err = ask("depth", "--k", 4, "-q")
+    status, out, err = run(*asked, "--token", 2, "-q")
     assert (status, err) == (0, "")
-    assert "3 measured" in out
+    assert "3 measured, 0 of them from the store" in out
 
 
 def test_what_grows_with_the_square_is_estimated_before(run, folder, monkeypatch):

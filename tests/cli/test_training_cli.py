@@ -215,15 +215,15 @@ def test_a_step_that_fails_does_not_lose_the_others(commits, capsys):
 
 
 def test_after_three_failures_in_a_row_the_rest_is_left_out(commits, capsys, monkeypatch):
-    reach = ([0, 1, 2, 16], "")
-    monkeypatch.setattr(filling, "within_reach", lambda _: reach)
+    monkeypatch.setattr(filling, "within_reach", lambda _: ([0, 1, 2, 16], ""))
     course = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), (0, 1, 2, 16))
     with pytest.raises(ComputeError, match="the disk is full"):
         checkpoints.fill(course, Store(), failing({0, 1, 2}))
     assert "3 steps failed in a row" in capsys.readouterr().err
-    reach[0][2:] = [16, 2, 1000]  # not in a row
-    course = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), (*reach[0],))
-    filled, _ = checkpoints.fill(course, Store(), failing({0, 1, 2}))
+    steps = (0, 1, 2, 16, 1000)
+    monkeypatch.setattr(filling, "within_reach", lambda _: ([0, 1, 16, 2, 1000], ""))
+    course = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), steps)
+    filled, _ = checkpoints.fill(course, Store(), failing({0, 1, 2}))  # not in a row
     assert set(filled.depth) == {16, 1000}
 
 
