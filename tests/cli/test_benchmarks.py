@@ -6,6 +6,7 @@ from importlib import import_module
 
 import pytest
 import torch
+from command_line import refusal
 from threadpoolctl import threadpool_info
 
 import benchmarks
@@ -152,6 +153,7 @@ def test_what_was_measured_elsewhere_has_a_line_of_its_own():
         assert second.startswith("- `cost`: ")
 
 
-def test_every_script_can_collect_and_summarise():
+def test_every_script_can_collect_and_summarise_and_no_other_is_run(run):
     scripts = [import_module(f"benchmarks.{name}") for name in benchmarks.SCRIPTS]
     assert all(callable(one.collect) and callable(one.summary) for one in scripts)
+    assert "'speed'" in refusal(run("bench", "speed"))

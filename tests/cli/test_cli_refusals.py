@@ -35,7 +35,6 @@ WRONG = {
         ("runs", "nonsense"),
         ("depth", "The cat"),
         ("doctor", "The cat"),
-        ("bench", "speed"),
         ("depth", "--prompt"),
         ("tokens", "--mod", "self"),
     ],

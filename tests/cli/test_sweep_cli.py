@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from command_line import printed, refusal
+from waiting import PATIENCE
 
 from coupling_core import Store
 from coupling_core.analysis.findings import Question, find
@@ -140,7 +141,7 @@ def test_what_was_measured_elsewhere_into_the_store_is_in_the_table(run, lay, tm
     missing = plan.missing(store)
     assert [item.request.prompt for item in missing] == [OWN] * 4
     for item in missing:
-        outcome = work(item.request, str(store.root), str(path), timeout=60)
+        outcome = work(item.request, str(store.root), str(path), timeout=PATIENCE)
         assert not outcome.error
     said = printed(run("sweep", "run", path, "--json"))
     assert (said["total"], said["stored"], said["done"], said["rows"]) == (12, 12, 0, 24)
