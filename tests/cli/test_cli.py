@@ -164,6 +164,7 @@ def test_svg_is_drawn(depth, tmp_path):
     assert "<svg" in (tmp_path / "r.svg").read_text()[:100]
 
 
+@pytest.mark.full
 def test_without_a_chromium_a_figure_is_drawn_or_the_result_is_kept(depth, tmp_path, monkeypatch):
     monkeypatch.setenv("BROWSER_PATH", "/nowhere/chromium")
     assert depth("--prompt", PROMPT, "--out", "r.pdf")[0] == 0

@@ -170,7 +170,10 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("subject", WRONG)
+@pytest.mark.parametrize(
+    "subject",
+    [pytest.param(one, marks=pytest.mark.full) if one == "sweeps" else one for one in WRONG],
+)
 def test_what_is_wrong_is_refused_in_one_line(run, folder, place, subject, snapshot):
     commands = {
         " ".join(map(str, words))[:80]: [folder if word == "MODEL" else word for word in words]
