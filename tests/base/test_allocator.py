@@ -6,7 +6,11 @@ import pytest
 from coupling_core.base import allocator
 from coupling_core.base.cores import cores
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="glibc is Linux's")
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(sys.platform != "linux", reason="glibc is Linux's"),
+    pytest.mark.skipif(allocator._glibc() is None, reason="another allocator"),
+]
 
 SCATTERED = """
 import psutil
@@ -65,21 +69,18 @@ def run(program, *arguments):
     return [int(number) for number in done.stdout.split()]
 
 
-@pytest.mark.skipif(allocator._glibc() is None, reason="another allocator")
 def test_what_lies_free_in_between_is_given_back():
     free, left = run(SCATTERED)
     assert free > 80_000_000  # else there is nothing to give back, and this shows nothing
     assert left < 20_000_000
 
 
-@pytest.mark.skipif(allocator._glibc() is None, reason="another allocator")
 def test_what_is_kept_is_not_asked_for_again():
     (anew,), (kept,) = run(FAULTS, "no"), run(FAULTS, "keep")
     assert kept < 20  # pages, of 5,000 in each of 20 rounds
     assert anew > 20 * kept  # else the allocator kept them by itself, and this shows nothing
 
 
-@pytest.mark.skipif(allocator._glibc() is None, reason="another allocator")
 def test_threads_share_few_lists():
     (many,), (few,) = run(LISTS, "many"), run(LISTS, "few")
     assert few <= max(2, cores())

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import nbformat
+import pytest
 from nbclient import NotebookClient
 
 from coupling_core.base.bars import Bar
@@ -44,6 +45,7 @@ def test_a_bar_that_stays_ends_with_its_last_state(capsys):
     assert last.endswith("b\n")
 
 
+@pytest.mark.full
 def test_a_notebook_shows_it_as_text_on_stderr_alone():
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
     NotebookClient(notebook, timeout=180, kernel_name="python3").execute()
@@ -54,6 +56,7 @@ def test_a_notebook_shows_it_as_text_on_stderr_alone():
     assert "ipywidgets" not in text
 
 
+@pytest.mark.full
 def test_nobody_is_shown_one_who_does_not_look():
     shown = subprocess.run(
         [sys.executable, "-c", CELL.replace("assert ", "assert not ")],

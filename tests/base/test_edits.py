@@ -1,10 +1,8 @@
 """Edits of a model's depth: their spelling, and what each slot then does."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coupling_core import InputError
 from coupling_core.base.edits import Edit, Step, every_edit, flat, parse_edit
 
 PROGRAMS = {
@@ -21,9 +19,11 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize(("text", "blocks"), PROGRAMS.items(), ids=PROGRAMS)
-def test_blocks_run_where_the_edit_says(text, blocks):
-    assert flat(parse_edit(text).slots(5)) == tuple(Step((block,)) for block in blocks)
+def test_blocks_run_where_the_edit_says():
+    found = {text: flat(parse_edit(text).slots(5)) for text in PROGRAMS}
+    assert found == {
+        text: tuple(Step((block,)) for block in blocks) for text, blocks in PROGRAMS.items()
+    }
 
 
 def test_what_is_no_single_block_as_it_is():
@@ -41,37 +41,7 @@ def test_what_is_spelled_is_read(verb, one, other, factor):
     blocks = (one,) if verb in ("skip", "repeat", "damp") else (one, other)
     edit = Edit(verb, blocks, factor if verb == "damp" else 1.0)
     assert parse_edit(str(edit)) == edit
-
-
-def test_spaces_and_capitals_make_no_difference():
-    assert parse_edit(" Interchange( 12 , 13 ) ") == Edit("interchange", (12, 13))
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("swap(1,2)", "cannot be read: expected a form such as none, skip"),
-        ("skip", "cannot be read"),
-        ("skip(1,2)", "cannot be read"),
-        ("reverse(1,2)", "cannot be read"),
-        ("damp(1,x)", "cannot be read"),
-        ("damp(1,nan)", "lies in 0..2"),
-        ("damp(1,2.5)", "lies in 0..2"),
-        ("skip(0)", "block 0 does not exist"),
-    ],
-)
-def test_what_is_no_edit_is_refused_in_words(text, words):
-    with pytest.raises(InputError, match=words):
-        parse_edit(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [("skip(6)", "block 6 is out of range"), ("reverse(4-2)", "runs backwards")],
-)
-def test_what_the_model_has_not_is_refused(text, words):
-    with pytest.raises(InputError, match=words):
-        parse_edit(text).slots(5)
+    assert parse_edit(f" {str(edit).capitalize().replace(',', ' , ')} ") == edit
 
 
 def test_every_block_and_every_pair_is_edited_once():
@@ -80,10 +50,3 @@ def test_every_block_and_every_pair_is_edited_once():
     assert sum(edit.verb == "replace" for edit in edits) == 870
     assert sum(edit.verb == "interchange" for edit in edits) == 435
     assert all(edit == edit.of(30) for edit in edits)
-
-
-def test_a_block_is_not_interchanged_with_itself():
-    with pytest.raises(InputError, match=r"interchange\(2,2\) changes nothing"):
-        parse_edit("interchange(2,2)").slots(5)
-    with pytest.raises(InputError, match="both are block 5"):
-        parse_edit("interchange(5,-1)").of(5)

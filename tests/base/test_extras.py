@@ -77,36 +77,37 @@ def novels():
     import_module(NOVELS)
 
 
-@pytest.mark.parametrize(
-    ("package", "extra", "use"),
-    [
-        ("dask", "sweeps", clusters),
-        ("dask_jobqueue", "sweeps", clusters),
-        ("datasets", "sweeps", rows),
-        ("rdata", "train", novels),
-        ("gguf", "gguf", conversion),
-        ("bitsandbytes", "quant", quantisation),
-    ],
+MISSING = (
+    ("dask", "sweeps", clusters),
+    ("dask_jobqueue", "sweeps", clusters),
+    ("datasets", "sweeps", rows),
+    ("rdata", "train", novels),
+    ("gguf", "gguf", conversion),
+    ("bitsandbytes", "quant", quantisation),
 )
-def test_a_missing_package_is_told_with_its_extra(monkeypatch, package, extra, use):
-    for name in [n for n in sys.modules if n == package or n.startswith(f"{package}.")]:
-        monkeypatch.delitem(sys.modules, name)
-    for name in {CLUSTERS, NOVELS} & sys.modules.keys():
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, package, None)
-    told = f"{package} is missing: pip install 'coupling-explorer[{extra}]'"
-    with pytest.raises(InputError, match=f"^{re.escape(told)}$"):
-        use()
-    assert package in packages(extra)
+
+
+def test_a_missing_package_is_told_with_its_extra(monkeypatch):
+    for package, extra, use in MISSING:
+        with monkeypatch.context() as without:
+            for name in [n for n in sys.modules if n.partition(".")[0] == package]:
+                without.delitem(sys.modules, name)
+            for name in {CLUSTERS, NOVELS} & sys.modules.keys():
+                without.delitem(sys.modules, name)
+            without.setitem(sys.modules, package, None)
+            with pytest.raises(InputError) as refused:
+                use()
+        assert str(refused.value).startswith(package)
+        assert f"'coupling-explorer[{extra}]'" in str(refused.value)
+        assert package in packages(extra)
 
 
 def test_the_app_without_streamlit_is_one_line(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "streamlit", None)
     status, out, err = run("app")
     assert (status, out) == (2, "")
-    assert re.fullmatch(
-        r"error: streamlit\S* is missing: pip install 'coupling-explorer\[app\]'\n", err
-    )
+    assert err.startswith("error: streamlit")
+    assert err.endswith("'coupling-explorer[app]'\n")
 
 
 def test_every_extra_is_known_and_part_of_all():

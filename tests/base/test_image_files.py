@@ -25,26 +25,21 @@ def said_to_be(width: int, height: int) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.parametrize("form", ["PNG", "JPEG", "WEBP"])
-def test_three_formats_are_read(form: str) -> None:
-    assert "image of 4 x 3 pixels" in in_words(read_image(file(form)))
+def test_three_formats_are_read_and_no_other() -> None:
+    for form in ("PNG", "JPEG", "WEBP"):
+        assert "4 x 3 pixels" in in_words(read_image(file(form))), form
+    for form in ("GIF", "TIFF", "BMP", "EPS", "PPM", "PCX"):
+        with pytest.raises(InputError):
+            read_image(file(form))
+    assert "cannot be read" in in_words("data:image/png;base64,AAAA")
 
 
-@pytest.mark.parametrize("form", ["GIF", "TIFF", "BMP", "EPS", "PPM", "PCX"])
-def test_no_other_is(form: str) -> None:
-    with pytest.raises(InputError, match="cannot identify image file"):
-        read_image(file(form))
-
-
-def test_a_picture_is_measured_before_it_is_decoded() -> None:
+def test_a_picture_is_measured_before_it_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 5000 * 5000 == images.LARGEST_AREA
-    with pytest.raises(InputError, match=r"it has 5001 x 5000 pixels\): .* at most 25 megapixels"):
+    with pytest.raises(InputError, match="5001 x 5000 pixels"):
         read_image(said_to_be(5001, 5000))
-
-
-def test_a_file_is_measured_before_it_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(images, "LARGEST_FILE", 10)
-    with pytest.raises(InputError, match=r"it has [0-9]+ bytes"):
+    with pytest.raises(InputError, match=r"[0-9]+ bytes"):
         read_image(file("PNG"))
 
 
@@ -62,10 +57,6 @@ def test_pictures_are_decoded_one_at_a_time() -> None:
         seen.append("first")
     other.join()
     assert seen == ["first", "second"]
-
-
-def test_a_prompt_that_holds_no_image_has_words_all_the_same() -> None:
-    assert in_words("data:image/png;base64,AAAA") == "image that cannot be read"
 
 
 def test_pixels_come_back() -> None:

@@ -1,5 +1,6 @@
 """Every public name says what it takes and gives, and is found where people look for names."""
 
+import ast
 import dataclasses
 import importlib.util
 import inspect
@@ -9,14 +10,16 @@ from pathlib import Path
 from typing import get_args
 
 import jaxtyping
-import pytest
 
 import coupling_core
 from coupling_core import InputError
 
 ROOT = Path(__file__).parents[2]
 OTHERS = ("sweeps", "DEFINITIONS", "DefinitionName", "Kind")
-NAMES = [name for name in coupling_core.__all__ if name not in OTHERS]
+PUBLIC = {name: getattr(coupling_core, name) for name in coupling_core.__all__}
+NAMES = {name: it for name, it in PUBLIC.items() if name not in OTHERS}
+ENTRY = re.compile(r"^ *([a-z_0-9]+) {2,}\S", re.M)
+"""A line of a room's map, in the docstring of its `__init__`."""
 
 
 def described(it: object) -> set[str]:
@@ -33,53 +36,62 @@ def taken(it: object) -> list[str]:
     return [] if inspect.isclass(it) else list(inspect.signature(it).parameters)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_public_name_describes_all_that_it_takes(name):
-    it = getattr(coupling_core, name)
-    assert inspect.getdoc(it)
-    assert not set(taken(it)) - described(it)
-
-
-@pytest.mark.parametrize("name", [n for n in NAMES if inspect.isclass(getattr(coupling_core, n))])
-def test_every_method_of_a_public_class_is_described(name):
-    it = getattr(coupling_core, name)
-    own = {n: m for n, m in inspect.getmembers(it) if not n.startswith("_")}
-    methods = {n: m for n, m in own.items() if inspect.isfunction(m) or isinstance(m, property)}
-    if not issubclass(it, tuple):
-        assert [n for n, method in methods.items() if not inspect.getdoc(method)] == []
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_array_has_the_names_of_its_axes(name):
-    it = getattr(coupling_core, name)
+def annotated(it: object) -> list[object]:
     if dataclasses.is_dataclass(it):
-        hints = [item.type for item in dataclasses.fields(it)]
-    else:
-        hints = [] if inspect.isclass(it) else list(inspect.get_annotations(it).values())
-    for hint in hints:
-        for part in get_args(hint) or (hint,):
+        return [item.type for item in dataclasses.fields(it)]
+    return [] if inspect.isclass(it) else list(inspect.get_annotations(it).values())
+
+
+def test_public_names_and_their_methods_describe_all_that_they_take():
+    undescribed = [f"{name}: no docstring" for name, it in NAMES.items() if not inspect.getdoc(it)]
+    for name, it in NAMES.items():
+        undescribed += [f"{name}({word})" for word in set(taken(it)) - described(it)]
+        if inspect.isclass(it) and not issubclass(it, tuple):
+            for own, method in inspect.getmembers(it):
+                is_method = inspect.isfunction(method) or isinstance(method, property)
+                if is_method and own[0] != "_" and not inspect.getdoc(method):
+                    undescribed.append(f"{name}.{own}")
+    assert len(NAMES) > 90
+    assert undescribed == []
+
+
+def test_every_array_has_the_names_of_its_axes():
+    nameless = []
+    for name, it in NAMES.items():
+        for part in (part for hint in annotated(it) for part in get_args(hint) or (hint,)):
             is_named = inspect.isclass(part) and issubclass(part, jaxtyping.AbstractArray)
-            assert is_named or "ndarray" not in str(part)
+            if "ndarray" in str(part) and not is_named:
+                nameless.append(f"{name}: {part}")
+    assert nameless == []
 
 
-def test_public_names_are_in_dir_and_in_the_reference():
-    assert set(coupling_core.__all__) <= set(dir(coupling_core))
+def test_public_names_are_listed_in_the_reference_and_typed():
+    shown = [name for name in dir(coupling_core) if not name.startswith("__")]
+    assert shown == sorted(coupling_core.__all__)
+    assert {"measure", "jacobian", "measure_many", "compare_models", "Result"} <= PUBLIC.keys()
+    assert issubclass(InputError, coupling_core.CouplingError)
     spec = importlib.util.spec_from_file_location("api", ROOT / "docs" / "api.py")
     api = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(api)
     assert api.MODULES[0] == "coupling_core"  # whose every public name is written
-
-
-def test_what_is_new_is_public():
-    new = {"measure", "jacobian", "measure_many", "compare_models", "BlockJacobian", "Drawing"}
-    assert new | {"Means", "Result", "Scores", "PositionScores"} <= set(coupling_core.__all__)
-    assert issubclass(InputError, coupling_core.CouplingError)
-
-
-def test_the_package_says_that_it_has_types():
     assert resources.files("coupling_core").joinpath("py.typed").is_file()
 
 
-def test_what_is_listed_is_public():
-    shown = [name for name in dir(coupling_core) if not name.startswith("__")]
-    assert shown == sorted(coupling_core.__all__)
+def test_each_map_of_a_room_names_what_is_inside_and_nothing_else():
+    wrong, maps = [], 0
+    for path in (path for top in ("coupling_core", "explorer") for path in _inits(top)):
+        told = ast.get_docstring(ast.parse(path.read_text())) or ""
+        if "__all__" in path.read_text() or not ENTRY.search(told):
+            continue
+        maps += 1
+        inside = {each.stem for each in path.parent.glob("*.py")} - {"__init__"}
+        inside |= {each.parent.name for each in path.parent.glob("*/__init__.py")}
+        missing = {name for name in inside if not re.search(rf"\b{name}\b", told)}
+        gone = set(ENTRY.findall(told.split("\n\n")[-1])) - inside  # tables may stand before it
+        wrong += [f"{path.parent.relative_to(ROOT)}: {name}" for name in missing | gone]
+    assert maps > 10
+    assert wrong == []
+
+
+def _inits(top: str) -> list[Path]:
+    return sorted((ROOT / top).glob("**/__init__.py"))

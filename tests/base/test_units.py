@@ -1,44 +1,34 @@
 """Numbers as people read them."""
 
-import pytest
-
 from coupling_core.base.units import decimals, rounded, with_difference
 
 
-@pytest.mark.parametrize(
-    ("value", "told"), [(-0.0004, "0.000"), (-0.0, "0.000"), (-0.0006, "-0.001"), (0.0625, "0.062")]
-)
-def test_a_zero_has_no_sign(value, told):
-    assert rounded(value) == told
+def test_a_zero_has_no_sign():
+    rounds = {-0.0004: "0.000", -0.0: "0.000", -0.0006: "-0.001", 0.0625: "0.062"}
+    assert {value: rounded(value) for value in rounds} == rounds
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "told"),
-    [
-        (0.25, 0.125, ("0.250", "0.125", "0.125")),
-        (-0.00032, 0.00116, ("-0.0003", "0.0012", "-0.0015")),
-        (0.164, 0.159, ("0.1640", "0.1590", "0.0050")),
-        (0.2, 0.2, ("0.200", "0.200", "0.000")),
-        (0.0504, -0.0004, ("0.0504", "-0.0004", "0.0508")),
-        (-0.0003, -0.0002, ("-0.00030", "-0.00020", "-0.00010")),
-        (0.06, float("nan"), ("0.060", "nan", "nan")),
-    ],
-)
-def test_a_difference_is_that_of_the_numbers_beside_it(a, b, told):
-    assert with_difference(a, b, a - b) == told
+def test_a_difference_is_that_of_the_numbers_beside_it():
+    told = {
+        (0.25, 0.125): ("0.250", "0.125", "0.125"),
+        (-0.00032, 0.00116): ("-0.0003", "0.0012", "-0.0015"),
+        (0.164, 0.159): ("0.1640", "0.1590", "0.0050"),
+        (0.2, 0.2): ("0.200", "0.200", "0.000"),
+        (0.0504, -0.0004): ("0.0504", "-0.0004", "0.0508"),
+        (-0.0003, -0.0002): ("-0.00030", "-0.00020", "-0.00010"),
+        (0.06, float("nan")): ("0.060", "nan", "nan"),
+    }
+    assert {(a, b): with_difference(a, b, a - b) for a, b in told} == told
 
 
-@pytest.mark.parametrize(
-    ("values", "found"),
-    [
-        ([], 3),
-        ([0.5], 3),
-        ([0.1, 0.9], 3),
-        ([0.9991, 0.9996], 6),
-        ([1.0, 1.0 + 1e-12], 8),
-        ([float("nan"), 0.2, 0.2], 3),
-        ([-200.0, 300.0], 3),
-    ],
-)
-def test_decimals_tell_numbers_apart(values, found):
-    assert decimals(values, 3) == found
+def test_decimals_tell_numbers_apart():
+    found = {
+        (): 3,
+        (0.5,): 3,
+        (0.1, 0.9): 3,
+        (0.9991, 0.9996): 6,
+        (1.0, 1.0 + 1e-12): 8,
+        (float("nan"), 0.2, 0.2): 3,
+        (-200.0, 300.0): 3,
+    }
+    assert {values: decimals(list(values), 3) for values in found} == found
