@@ -1,11 +1,11 @@
 """The catalogue of models: those of the papers' Table 1, and a user's own."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from catalogue_rows import FILE, HEAD, OWN
 
-from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.errors import ComputeError
 from coupling_core.base.folders import user_cache
 from coupling_core.sources.catalogue import (
     CatalogueModel,
@@ -15,10 +15,6 @@ from coupling_core.sources.catalogue import (
 )
 from coupling_core.sources.identity import is_hub_id
 from coupling_core.store import archive
-
-FILE = Path(__file__).parents[2] / "sweeps" / "models.csv"
-OWN = CatalogueModel("me/mine", "Mine", 1_000_000, 4, 64, score=12.5, tuned=True, note='a, "b"\nc')
-HEAD = FILE.read_text().partition("\n")[0]
 
 
 @pytest.fixture(scope="module")
@@ -77,14 +73,11 @@ def test_what_is_written_is_read_again(models, tmp_path):
 
 
 def test_own_models_replace_and_extend_those_that_ship(models):
+    assert catalogue() == models
     better = replace(models[3], score=60.0)
     write_catalogue(user_cache() / "models.csv", [OWN, better])
     found = catalogue()
     assert found == [*models[:3], better, *models[4:], OWN]
-
-
-def test_without_own_models_those_that_ship_are_all(models):
-    assert catalogue() == models
 
 
 def test_outside_a_checkout_own_models_are_all(monkeypatch, tmp_path):
@@ -94,52 +87,10 @@ def test_outside_a_checkout_own_models_are_all(monkeypatch, tmp_path):
     assert catalogue() == [OWN]
 
 
-ROW = "me/mine,Mine,1000,4,64,,12.5,RoPE,yes,,"
-EDITS = {
-    ("1000", "-5"): "line 3, column parameters: expected a whole number from 1, in digits",
-    ("1000", "7e9"): "column parameters: expected a whole number from 1, in digits, and '7e9' came",
-    ("1000", ""): "column parameters: expected a whole number from 1, in digits, and nothing came",
-    ("1000", "9" * 5000): "column parameters: expected a whole number from 1",
-    (",4,", ",four,"): "column layers: expected a whole number from 1, in digits, and 'four' came",
-    (",64,", ",0,"): "column width: expected a whole number from 1, in digits, and '0' came",
-    ("12.5", "high"): "column score: expected a number from 0 to 100, or nothing, and 'high' came",
-    ("12.5", "nan"): "column score: expected a number from 0 to 100, or nothing, and 'nan' came",
-    ("12.5", "120"): "column score: expected a number from 0 to 100, or nothing, and '120' came",
-    (",,12.5", ",-1,12.5"): "column training_tokens: expected a whole number from 1, in digits",
-    ("yes", "no"): "column tuned: expected yes, or nothing, and 'no' came",
-    ("me/mine", ""): "column model: expected what --model takes, and nothing came",
-    ("me/mine", "a/b"): "line 3, model a/b stands there twice",
-    ("yes,,", "yes,,,x"): "line 3: more cells than columns",
-}
-
-
-@pytest.mark.parametrize(("edit", "why"), EDITS.items(), ids=range(len(EDITS)))
-def test_a_cell_that_cannot_be_is_told_by_line_and_column(tmp_path, edit, why):
-    path = tmp_path / "models.csv"
-    path.write_text(f"{HEAD}\n{ROW.replace('me/mine', 'a/b')}\n{ROW.replace(*edit)}\n")
-    with pytest.raises(InputError) as told:
-        read_catalogue(path)
-    assert str(told.value).startswith(str(path))
-    assert why in str(told.value)
-    assert len(str(told.value)) < len(str(path)) + 150
-
-
 def test_a_row_of_numbers_alone_is_enough(tmp_path):
     path = tmp_path / "models.csv"
     path.write_text(f"\ufeff{HEAD}\r\n a/b ,,1000,4,64\r\n", encoding="utf-8")
     assert read_catalogue(path) == [CatalogueModel("a/b", "", 1000, 4, 64)]
-
-
-def test_a_column_that_is_missing_is_told(tmp_path):
-    path = tmp_path / "models.csv"
-    path.write_text(HEAD.replace("width", "weight") + "\n")
-    with pytest.raises(InputError, match="expected a column 'width' in line 1, and model, family"):
-        read_catalogue(path)
-
-
-def test_a_file_that_is_no_table_is_told(tmp_path):
-    with pytest.raises(InputError, match="cannot be read: Is a directory"):
-        read_catalogue(tmp_path)
 
 
 def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
@@ -150,13 +101,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(archive.os, "fsync", full)
-    with pytest.raises(ComputeError, match="the disk is full"):
+    with pytest.raises(ComputeError):
         write_catalogue(path, [])
     assert read_catalogue(path) == [OWN]
     assert list(tmp_path.glob(".*")) == []
-
-
-def test_a_place_that_cannot_be_written_is_told(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be written"):
-        write_catalogue(tmp_path / "file" / "models.csv", [OWN])

@@ -1,0 +1,168 @@
+"""Prompts from own files: what is read of them, and what a sweep's table says of its prompts."""
+
+import hashlib
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coupling_core.base.errors import InputError
+from coupling_core.sources.prompts import Prompt, PromptSource, load, read_file
+from coupling_core.sources.prompts.columns import typed
+from coupling_core.sources.prompts.drawing import draw
+
+FILES = {
+    "plain.txt": ("One, two\n\n  \n  three \r\n", [("One, two", 1), ("  three ", 4)]),
+    "own.jsonl": (
+        '{"prompt": "a\\nb", "category": "x", "difficulty": 2, "note": "-"}\n\n{"prompt": "c"}',
+        [("a\nb", 1, "x", 2.0), ("c", 3)],
+    ),
+    "own.csv": (
+        '\ufeffdifficulty,prompt,category\n\n0.5,"a, b\nc",x\n,d,\n',
+        [("a, b\nc", 3, "x", 0.5), ("d", 5)],
+    ),
+    "alone.csv": ("prompt\na\n", [("a", 2)]),
+    "capitals.csv": ("Prompt, Category ,Difficulty\nOne, x ,2\n", [("One", 2, "x", 2.0)]),
+    "capitals.jsonl": (
+        '{"PROMPT": "One", "Category": " x ", "difficulty ": 2}\n',
+        [("One", 1, "x", 2.0)],
+    ),
+}
+COLUMNS = [
+    (["1", "-2", "+3", "0"], [1, -2, 3, 0]),
+    (["1", ""], [1, None]),
+    (["1.5", "2", ".5", "1e-3", ""], [1.5, 2.0, 0.5, 0.001, None]),
+    (["007", "12"], ["007", "12"]),
+    (["1.5", "x"], ["1.5", "x"]),
+    (["nan", "inf"], ["nan", "inf"]),
+    ([".", "1"], [".", "1"]),
+    (["1e", "1"], ["1e", "1"]),
+    (["1_000"], ["1_000"]),
+    (["", ""], [None, None]),
+    (["a", ""], ["a", None]),
+]
+
+
+def test_a_file_gives_its_prompts_with_their_lines_and_what_is_known_of_them(tmp_path):
+    found = {}
+    for name, (content, _) in FILES.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        found[name] = read_file(tmp_path / name)
+    assert found == {
+        name: [Prompt(text, name, *known) for text, *known in prompts]
+        for name, (_, prompts) in FILES.items()
+    }
+
+
+def test_cells_are_numbers_where_every_cell_of_their_column_is_one():
+    for cells, expected in COLUMNS:
+        found = typed(cells)
+        assert (found, list(map(type, found))) == (expected, list(map(type, expected)))
+
+
+def test_columns_of_true_and_false_are_that_and_two_of_one_name_are_left(tmp_path):
+    (tmp_path / "t.csv").write_text("prompt,ok,code\nThe cat,True,007\nThe dog,,010\nA,False,1\n")
+    assert [prompt.fields for prompt in read_file(tmp_path / "t.csv")] == [
+        {"ok": True, "code": "007"},
+        {"ok": None, "code": "010"},
+        {"ok": False, "code": "1"},
+    ]
+    (tmp_path / "own.csv").write_text("prompt,category,Category\nOne,x,y\n")
+    (found,) = read_file(tmp_path / "own.csv")
+    assert (found.category, found.fields) == ("x", {"Category": "y"})
+
+
+def test_a_file_has_only_so_many_lines(tmp_path):
+    (tmp_path / "p.txt").write_text("\n" * 100_001)
+    with pytest.raises(InputError, match="100,000"):
+        read_file(tmp_path / "p.txt")
+
+
+# ---- what a sweep's table says
+
+
+def test_paths_are_relative_to_the_file_of_the_sweep(tmp_path):
+    base = tmp_path / "sweeps"
+    assert PromptSource.parse({"file": "own.txt"}, base).file == base / "own.txt"
+    assert PromptSource.parse({"dataset": "arc", "folder": "/data"}, base).folder == Path("/data")
+    home = PromptSource.parse({"file": "~/own.txt"}, base).file
+    assert home == Path.home() / "own.txt"
+
+
+def test_a_table_is_read_as_it_stands():
+    table = {"dataset": "arc", "config": "ARC-Easy", "split": "train", "sample": 5, "seed": 3}
+    assert PromptSource.parse(table | {"revision": "main"}) == PromptSource(
+        dataset="arc", config="ARC-Easy", split="train", sample=5, seed=3, revision="main"
+    )
+
+
+def test_a_single_prompt_stands_for_itself():
+    found = load(PromptSource(text="Hello there"))
+    assert found.prompts == (Prompt("Hello there", "text", 1),)
+    assert (found.origin.source, found.origin.n, found.origin.revision) == ("text", 1, "")
+
+
+def test_the_origin_of_a_file_tells_its_content(tmp_path):
+    path = tmp_path / "own.txt"
+    path.write_text("a\nb\na\n")
+    found = load(PromptSource(file=path))
+    assert [prompt.text for prompt in found.prompts] == ["a", "b", "a"]
+    assert asdict(found.origin) == {
+        "source": "own.txt",
+        "repo": "",
+        "config": "",
+        "split": "",
+        "revision": hashlib.sha256(b"a\nb\na\n").hexdigest(),
+        "sample": None,
+        "seed": 0,
+        "n": 3,
+        "sha256": hashlib.sha256(b'["a", "b", "a"]').hexdigest(),
+    }
+    found = load(
+        PromptSource(file=path, sample=3, seed=2)
+    )  # which keeps one that stands there twice
+    drawn = sorted((prompt.text, prompt.row) for prompt in found.prompts)
+    assert drawn == [("a", 1), ("a", 3), ("b", 2)]
+    assert (found.origin.sample, found.origin.seed, found.origin.n) == (3, 2, 3)
+
+
+# ---- samples
+
+POOLS = st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=12, unique=True)
+
+
+def prompts_of(texts: list[str]) -> list[Prompt]:
+    return [Prompt(text, "x", row) for row, text in enumerate(texts)]
+
+
+@given(POOLS, st.integers(-3, 3), st.data())
+def test_a_larger_sample_begins_with_the_smaller(texts, seed, data):
+    smaller, larger = sorted(data.draw(st.integers(1, len(texts))) for _ in range(2))
+    pool = prompts_of(texts)
+    drawn = draw(pool, larger, seed)
+    assert draw(pool, smaller, seed) == drawn[:smaller]
+    assert len(set(drawn)) == larger
+
+
+@given(POOLS, st.integers(-3, 3), st.randoms(use_true_random=False))
+def test_a_sample_does_not_depend_on_the_order_of_rows(texts, seed, random):
+    mixed = random.sample(texts, len(texts))
+    size = (len(texts) + 1) // 2
+    drawn = [draw(prompts_of(rows), size, seed) for rows in (texts, mixed)]
+    assert [p.text for p in drawn[0]] == [p.text for p in drawn[1]]
+
+
+def test_samples_are_the_same_for_all_time():
+    pool = prompts_of([f"prompt {n}" for n in range(10)])
+    # found with sha256sum and sort: `printf '0\\nprompt 9' | sha256sum`
+    assert [prompt.row for prompt in draw(pool, 4, 0)] == [9, 1, 8, 5]
+    assert [prompt.row for prompt in draw(pool, 4, 1)] == [6, 3, 7, 2]
+
+
+def test_each_prompt_is_drawn_as_often_as_any_other():
+    pool = prompts_of([f"prompt {n}" for n in range(10)])
+    drawn = [prompt.row for seed in range(1000) for prompt in draw(pool, 3, seed)]
+    counts = [drawn.count(row) for row in range(10)]
+    assert 240 <= min(counts) <= max(counts) <= 360  # 300 and four standard deviations
