@@ -1,18 +1,20 @@
 """Models of the hub: from a cache that the test lays out, and from a hub of the test's own."""
 
+import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
 
 import pytest
 import tiny
 from fake_hub import REPO, FakeHub, client, lay_out
+from waiting import PATIENCE, until
 
-from coupling_core import Cancelled, ComputeError, Progress, Request, Store, measure
+from coupling_core import Cancelled, ComputeError, InputError, Progress, Request, Store, measure
 from coupling_core.base.units import size as in_words
 from coupling_core.engine.loading.keeping import Kept
 from coupling_core.measuring.probe import probe
@@ -20,6 +22,8 @@ from coupling_core.serving.jobs import Jobs
 from coupling_core.sources import hub
 from coupling_core.sources.hub import blobs, cache, naming
 from coupling_core.sources.resolved import resolve
+
+pytestmark = pytest.mark.full  # a hub of its own, and some fifty measurements
 
 PROMPT = "The cat sat on the mat"
 SEEDS = {"main": 2, "step0": 0, "step1000": 1}
@@ -46,19 +50,27 @@ def commits(constants, tmp_path, folders):
     return lay_out(tmp_path / "hub", folders)
 
 
-@pytest.fixture
-def server(constants, folders, tmp_path, monkeypatch):
-    """A hub within reach, and an empty cache."""
-    served = {}
-    for name, folder in folders.items():
-        served[name] = tmp_path / "served" / name
-        served[name].mkdir(parents=True)
-        for file in folder.iterdir():
-            (served[name] / file.name).write_bytes(file.read_bytes())
-    fake = FakeHub(served)
-    client(monkeypatch, tmp_path, fake)
+@pytest.fixture(scope="module")
+def one_hub(folders):
+    """A hub that serves every test of this file."""
+    fake = FakeHub(folders)
     yield fake
     fake.close()
+
+
+@pytest.fixture
+def server(one_hub, constants, folders, tmp_path, monkeypatch):
+    """The hub as it was at first, with files of the test's own, and an empty cache."""
+    one_hub.folders = {name: tmp_path / "served" / name for name in folders}
+    for name, folder in folders.items():
+        shutil.copytree(folder, one_hub.folders[name])
+    one_hub.commits = {name: hashlib.sha1(name.encode()).hexdigest() for name in folders}
+    one_hub.asked.clear()
+    one_hub.hung_up.clear()
+    one_hub.gated, one_hub.refusal, one_hub.breaks = False, 0, 0
+    one_hub.slow = one_hub.damages = ""
+    client(monkeypatch, tmp_path, one_hub)
+    return one_hub
 
 
 def request(**changes):
@@ -84,68 +96,50 @@ def tree(path):
 # ---- offline
 
 
-@pytest.mark.parametrize("revision", [None, *SEEDS])
-def test_each_revision_measures_its_own_weights_offline(commits, folders, revision):
-    result = measure(request(revision=revision))
-    name = revision or "main"
-    assert result.singular_values == pytest.approx(spectrum(folders[name]), abs=ROUNDING)
-    assert result.identity == {
-        "kind": "hub",
-        "id": REPO,
-        "digest": commits[name],
-        "name": f"{REPO}@{revision}" if revision else REPO,
-    }
-
-
-def test_a_commit_stands_for_itself(commits, folders):
-    found = spectrum(REPO, revision=commits["step0"])
-    assert found == pytest.approx(spectrum(folders["step0"]), abs=ROUNDING)
+def test_each_revision_measures_its_own_weights_offline(commits, folders):
+    for revision in (None, "step0"):
+        result = measure(request(revision=revision))
+        name = revision or "main"
+        assert result.singular_values == pytest.approx(spectrum(folders[name]), abs=ROUNDING)
+        assert result.identity == {
+            "kind": "hub",
+            "id": REPO,
+            "digest": commits[name],
+            "name": f"{REPO}@{revision}" if revision else REPO,
+        }
+    found = spectrum(REPO, revision=commits["step0"])  # a commit stands for itself
+    assert found == pytest.approx(result.singular_values, abs=ROUNDING)
     assert hub.commit("some/other", "f" * 40) == "f" * 40
 
 
-def test_revisions_are_listed_offline_in_their_order(commits):
+def test_revisions_are_listed_offline_in_their_order_and_commits_without_a_name(commits, tmp_path):
     found = hub.revisions(REPO)
     assert [(r.name, r.commit, r.cached, r.upstream) for r in found] == [
         (name, commits[name], True, "") for name in ("main", "step0", "step1000")
     ]
-
-
-def test_a_commit_without_a_name_is_listed_by_itself(commits, tmp_path):
     (tmp_path / "hub" / "models--someone--tiny" / "refs" / "step0").unlink()
     assert [r.name for r in hub.revisions(REPO)] == ["main", commits["step0"], "step1000"]
     assert hub.cached(REPO) == ["main", commits["step0"], "step1000"]
 
 
-def test_a_missing_revision_is_told_plainly_offline(commits):
-    with pytest.raises(ComputeError) as failed:
-        resolve(request(revision="step2"))
-    assert str(failed.value) == (
-        "hub model someone/tiny@step2 is not in the local cache, which has main, step0, step1000 "
-        "of it, and HF_HUB_OFFLINE keeps the hub out of reach: unset it, or name a revision that "
-        "is here"
-    )
-
-
-def test_a_missing_repository_is_told_plainly_offline(constants):
-    with pytest.raises(ComputeError, match=r"^hub model someone/tiny is not in the local cache, a"):
+def test_a_missing_repository_is_told_offline(constants):
+    with pytest.raises(ComputeError, match="not in the local cache"):
         hub.revisions(REPO)
 
 
-def test_a_revision_that_comes_later_is_found(commits, tmp_path):
-    with pytest.raises(ComputeError):
+def test_a_missing_revision_is_told_offline_and_found_once_it_is_there(commits, tmp_path):
+    with pytest.raises(ComputeError, match="main, step0, step1000") as failed:
         hub.commit(REPO, "step2")
+    assert "HF_HUB_OFFLINE" in str(failed.value)
     (tmp_path / "hub" / "models--someone--tiny" / "refs" / "step2").write_text(commits["step0"])
     assert hub.commit(REPO, "step2") == commits["step0"]
 
 
-def test_half_a_model_is_not_taken_for_one(commits, tmp_path):
+def test_half_a_model_is_not_taken_for_one_but_a_tokenizer_may_be_missing(commits):
     (cache.snapshot(REPO, commits["step0"]) / WEIGHTS).unlink()
     assert [r.name for r in hub.revisions(REPO) if not r.cached] == ["step0"]
-    with pytest.raises(ComputeError, match="not in the local cache, which has main, step1000 of"):
+    with pytest.raises(ComputeError, match="main, step1000 of"):
         measure(request(revision="step0"))
-
-
-def test_a_model_without_a_tokenizer_loads_offline(commits, folders):
     folder = cache.snapshot(REPO, commits["main"])
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (folder / name).unlink()
@@ -158,6 +152,7 @@ def test_a_revision_is_no_path(commits, tmp_path):
         hub.commit(REPO, "../../../elsewhere")
 
 
+@pytest.mark.full
 def test_a_stored_answer_of_a_hub_model_needs_no_client(commits, tmp_path):
     measure(request(), Store())
     code = (
@@ -172,20 +167,17 @@ def test_a_stored_answer_of_a_hub_model_needs_no_client(commits, tmp_path):
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize(
-    ("wanted", "words"),
-    [
-        ("step3", "which has 10 revisions (step2 and step4 nearest) of it"),
-        ("step2000", "which has 10 revisions (step128 nearest) of it"),
-        ("v1", "which has 10 revisions of it"),
-    ],
-)
-def test_many_cached_revisions_are_told_by_the_nearest(constants, tmp_path, folders, wanted, words):
+def test_many_cached_revisions_are_told_by_the_nearest(constants, tmp_path, folders):
     names = ["main", "step0", *(f"step{2**i}" for i in range(8))]
     lay_out(tmp_path / "hub", dict.fromkeys(names, folders["main"]))
-    with pytest.raises(ComputeError) as failed:
-        hub.commit(REPO, wanted)
-    assert words in str(failed.value)
+    for wanted, near in {
+        "step3": "10 revisions (step2 and step4 nearest)",
+        "step2000": "10 revisions (step128 nearest)",
+        "v1": "10 revisions of",
+    }.items():
+        with pytest.raises(ComputeError) as failed:
+            hub.commit(REPO, wanted)
+        assert near in str(failed.value)
 
 
 # ---- which files
@@ -195,27 +187,18 @@ SHARDS = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"
 INDEX = json.dumps({"weight_map": dict(zip("ab", SHARDS, strict=True))})
 
 
-@pytest.mark.parametrize(
-    ("names", "expected"),
-    [
+def test_weights_are_those_that_the_repository_names():
+    for names, expected in (
         ([WEIGHTS, "consolidated.safetensors"], [WEIGHTS]),
         ([WEIGHTS, cache.INDEX, *SHARDS], [WEIGHTS]),
         ([cache.INDEX, *SHARDS, "consolidated.safetensors"], SHARDS),
         (["pytorch_model.bin", "consolidated.safetensors"], []),
-    ],
-    ids=["one", "one-and-shards", "shards", "none"],
-)
-def test_weights_are_those_that_the_repository_names(names, expected):
-    assert cache.weights(names, lambda: INDEX) == expected
-
-
-@pytest.mark.parametrize(
-    "index",
-    ["{", "[]", '{"weight_map": {"a": "evil.bin"}}', '{"weight_map": {"a": "../x.safetensors"}}'],
-)
-def test_an_index_that_names_something_else_is_refused(index):
-    with pytest.raises(ComputeError, match=r"model\.safetensors\.index\.json"):
-        cache.weights([cache.INDEX, "evil.bin"], lambda: index)
+    ):
+        assert cache.weights(names, lambda: INDEX) == expected
+    for name in ("evil.bin", "../x.safetensors"):
+        for index in ("{", "[]", json.dumps({"weight_map": {"a": name}})):
+            with pytest.raises(ComputeError, match=r"model\.safetensors\.index\.json"):
+                cache.weights([cache.INDEX, "evil.bin"], lambda index=index: index)
 
 
 # ---- from a hub
@@ -244,16 +227,7 @@ def test_what_was_fetched_is_found_offline(server, constants, folders, monkeypat
     assert [r.name for r in hub.revisions(REPO)] == ["step0"]
 
 
-def test_a_cached_model_is_loaded_without_asking(server):
-    hub.download(REPO, hub.commit(REPO, None), silent)
-    server.asked.clear()
-    seen = []
-    measure(request(), progress=seen.append)
-    assert server.asked == []
-    assert "downloading" not in {progress.stage for progress in seen}
-
-
-def test_progress_is_told_in_bytes(server):
+def test_progress_is_told_in_bytes_and_none_of_what_is_cached(server):
     server.slow = WEIGHTS
     seen = []
     measure(request(), progress=seen.append)
@@ -268,6 +242,11 @@ def test_progress_is_told_in_bytes(server):
     assert any(small < done < expected for done, _ in bytes_)
     last = max(i for i, progress in enumerate(seen) if progress.stage == "downloading")
     assert seen[last + 1] == Progress("loading")
+    server.asked.clear()
+    seen.clear()
+    measure(request(), progress=seen.append)
+    assert server.asked == []
+    assert "downloading" not in {progress.stage for progress in seen}
 
 
 def test_the_plan_says_what_it_takes(server, folders):
@@ -279,10 +258,8 @@ def test_the_plan_says_what_it_takes(server, folders):
     parameters = sum(p.numel() for p in tiny.model("llama").parameters())
     assert found.memory == 4 * parameters
     assert found.free > 0
-    assert str(found).startswith(
-        f"{REPO} at {found.commit[:8]}: {len(sizes)} files, {in_words(found.size)} to download; "
-    )
-    assert str(found).endswith(f"the weights take {in_words(found.memory)} of memory in float32")
+    assert in_words(found.size) in str(found)
+    assert in_words(found.memory) in str(found)
 
 
 def test_the_plan_of_a_cached_model_fetches_nothing(server, constants, monkeypatch):
@@ -337,11 +314,9 @@ def halfway(error):
 def test_a_stopped_download_ends_at_once_and_goes_on_where_it_was(server, folders):
     server.slow = WEIGHTS
     commit = server.commits["main"]
-    began = time.monotonic()
     with pytest.raises(Cancelled):
         hub.download(REPO, commit, halfway(Cancelled("enough")))
-    assert time.monotonic() - began < 3
-    assert server.hung_up.wait(2)
+    assert server.hung_up.wait(PATIENCE)
     assert not [t for t in threading.enumerate() if "ThreadPool" in t.name]
     part = next(cache.repository(REPO).glob("blobs/*.incomplete")).stat().st_size
     whole = (folders["main"] / WEIGHTS).stat().st_size
@@ -358,27 +333,19 @@ def test_a_stopped_download_ends_at_once_and_goes_on_where_it_was(server, folder
     assert not list(cache.repository(REPO).glob("blobs/*.incomplete"))
 
 
-def test_a_stopped_measurement_stops_its_download(server):
-    server.slow = WEIGHTS
-    with pytest.raises(Cancelled, match="enough"):
-        measure(request(), progress=halfway(Cancelled("enough")))
-
-
 def test_a_job_that_nobody_waits_for_stops_downloading(server):
     server.slow = WEIGHTS
     jobs = Jobs(Store())
     key = jobs.submit(resolve(request()), "me").key
 
-    def until(condition):
-        deadline = time.monotonic() + 10
-        while not condition(jobs.status(key)) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return jobs.status(key)
+    def downloads():
+        progress = jobs.status(key).progress
+        return progress and progress.stage == "downloading" and progress.done
 
-    assert until(lambda s: s.progress and s.progress.stage == "downloading" and s.progress.done)
+    until(downloads)
     jobs.leave(key, "me")
-    assert until(lambda s: s.state == "cancelled").state == "cancelled"
-    assert server.hung_up.wait(3)
+    until(lambda: jobs.status(key).state == "cancelled")
+    assert server.hung_up.wait(PATIENCE)
 
 
 def test_a_broken_connection_is_taken_up_again(server, folders):
@@ -406,12 +373,12 @@ def test_one_bad_file_ends_the_others_and_is_what_is_told(server):
     server.slow = first
     with pytest.raises(ComputeError, match=f"{server.damages} arrived with sha256"):
         hub.download(REPO, server.commits["main"], silent)
-    assert server.hung_up.wait(2)
+    assert server.hung_up.wait(PATIENCE)
 
 
 def test_a_cache_that_cannot_be_written_is_told_plainly(server, tmp_path):
     (tmp_path / "hub").write_text("no folder")
-    with pytest.raises(ComputeError, match=r"/hub\S* cannot be used .*set HF_HUB_CACHE"):
+    with pytest.raises(ComputeError, match="HF_HUB_CACHE"):
         hub.download(REPO, server.commits["main"], silent)
 
 
@@ -421,9 +388,8 @@ def test_too_little_room_is_refused_before_the_first_byte(server, monkeypatch, t
     with pytest.raises(ComputeError) as failed:
         hub.download(REPO, server.commits["main"], silent)
     wanted = in_words(sum(f.stat().st_size for f in server.folders["main"].iterdir()))
-    assert f"needs {wanted} more on the disk of {tmp_path / 'hub'}, which has 1 kB free" in str(
-        failed.value
-    )
+    assert f"{wanted} more" in str(failed.value)
+    assert "1 kB free" in str(failed.value)
     assert tree(tmp_path / "hub") == set()
 
 
@@ -432,78 +398,53 @@ def test_a_disk_that_fills_up_is_told_plainly(server, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(blobs, "_append", full)
-    with pytest.raises(ComputeError, match="is full: make room, or set HF_HUB_CACHE"):
+    with pytest.raises(ComputeError, match="is full"):
         hub.download(REPO, server.commits["main"], silent)
 
 
 # ---- refused
 
 
-def test_a_gated_model_is_told_before_it_is_fetched(server):
-    server.gated = True
-    with pytest.raises(ComputeError) as failed:
-        measure(request())
-    assert "is gated: accept its terms on" in str(failed.value)
-    assert f"{server.url}/{REPO}, then run `hf auth login`" in str(failed.value)
-
-
-def test_a_missing_repository_is_told(server):
-    with pytest.raises(ComputeError, match="no/body does not exist or is private: check the id"):
+def test_what_the_hub_refuses_is_told(server):
+    with pytest.raises(ComputeError, match="no/body"):
         hub.commit("no/body", None)
-
-
-def test_a_missing_revision_is_told(server):
-    with pytest.raises(ComputeError) as failed:
+    with pytest.raises(InputError, match="a--b/c"):
+        hub.commit("a--b/c", None)
+    with pytest.raises(ComputeError, match="step0 and step1000"):
         hub.commit(REPO, "step2")
-    assert str(failed.value) == (
-        "hub model someone/tiny has no revision 'step2', the nearest are step0 and step1000: "
-        "`coupling models --revisions someone/tiny` lists those it has"
-    )
-    with pytest.raises(ComputeError, match=r"has no revision 'v1': `coupling models --revisions"):
+    with pytest.raises(ComputeError, match="v1"):
         hub.commit(REPO, "v1")
-    with pytest.raises(ComputeError, match="has no revision 'ffff"):
+    with pytest.raises(ComputeError, match="ffff"):
         hub.plan(REPO, "f" * 40)
+    server.gated = True
+    with pytest.raises(ComputeError, match=f"gated: .* {server.url}/{REPO}, .*hf auth login"):
+        measure(request())
+    assert server.fetched() <= {"config.json"}
 
 
-@pytest.mark.parametrize(
-    ("status", "words"),
-    [
-        (403, "forbids it to your token"),
-        (429, "was asked too often: wait a few minutes"),
-        (503, r"failed \(status 503\): try again later"),
-    ],
-)
-def test_other_refusals_are_told(server, status, words):
+@pytest.mark.parametrize(("status", "told"), [(403, "token"), (429, "too often"), (503, "503")])
+def test_other_refusals_are_told(server, status, told):
     server.refusal = status
-    with pytest.raises(ComputeError, match=words):
+    with pytest.raises(ComputeError, match=told):
         hub.commit(REPO, None)
 
 
-def test_a_hub_out_of_reach_is_told(server, folders, tmp_path):
-    server.close()
+def test_of_a_hub_out_of_reach_the_cache_is_told(constants, folders, tmp_path, monkeypatch):
+    away = FakeHub({})
+    away.close()
+    client(monkeypatch, tmp_path, away)
     lay_out(tmp_path / "hub", {"main": folders["main"]})
-    with pytest.raises(ComputeError, match="which has main of it, and the hub is out of reach: c"):
+    with pytest.raises(ComputeError, match=r"has main of it, .*out of reach"):
         hub.commit(REPO, "step0")
     assert [r.name for r in hub.revisions(REPO)] == ["main"]
 
 
-def test_a_name_that_the_hub_cannot_have_is_refused(server):
-    with pytest.raises(Exception, match="'a--b/c' is no hub id"):
-        hub.commit("a--b/c", None)
-
-
-@pytest.mark.parametrize(
-    ("instead", "words"),
-    [
-        ("pytorch_model.bin", "pickled weights are never loaded: look for a revision"),
-        ("model.gguf", r"download one of its \.gguf files"),
-    ],
-)
-def test_a_model_without_safetensors_is_refused(server, instead, words):
+def test_a_model_without_safetensors_is_refused_before_anything_is_fetched(server):
     served = server.folders["main"]
-    (served / WEIGHTS).rename(served / instead)
-    with pytest.raises(ComputeError, match=words):
-        measure(request())
+    for former, name in ((WEIGHTS, "pytorch_model.bin"), ("pytorch_model.bin", "model.gguf")):
+        (served / former).rename(served / name)
+        with pytest.raises(ComputeError, match="gguf" if "gguf" in name else "pickled"):
+            measure(request())
     assert server.fetched() == set()
 
 
@@ -519,15 +460,9 @@ def test_revisions_are_those_of_the_hub_and_the_cache(server, folders, tmp_path)
         "step0": (server.commits["step0"], False, server.commits["step0"]),
         "step1000": (server.commits["step1000"], False, server.commits["step1000"]),
     }
-
-
-def test_the_revisions_of_a_list_are_known_for_a_while(server):
-    listed = hub.revisions(REPO)
     server.asked.clear()
-    assert [hub.commit(REPO, revision.name) for revision in listed] == [
-        server.commits[revision.name] for revision in listed
-    ]
-    assert server.asked == []
+    assert hub.commit(REPO, "step1000") == server.commits["step1000"]
+    assert server.asked == []  # the list is known for a while
 
 
 def test_the_hubs_answer_stands_for_some_seconds_only(server, monkeypatch):
@@ -549,22 +484,12 @@ def test_depth_says_what_a_download_takes_and_only_then(server, run):
     arguments += ("--k", 4, "--json")
     status, out, err = run(*arguments)
     assert (status, json.loads(out)["stored"]) == (0, False)
-    said = str(plan).split("; ")
-    assert err.startswith(said[0])
-    assert "are free on the disk" in err
-    assert err.rstrip().endswith(said[-1])
+    assert err.startswith(str(plan).partition("; ")[0])
     status, out, err = run(*arguments)
     assert (status, json.loads(out)["stored"], err) == (0, True, "")
 
 
-def test_models_lists_cached_revisions(commits, run):
-    status, out, _ = run("models", "--json")
-    (found,) = [model for model in json.loads(out) if model["model"] == REPO]
-    assert (status, found["revisions"]) == (0, ["main", "step0", "step1000"])
-    assert "main, step0, step1000" in run("models")[1]
-
-
-def test_models_lists_the_revisions_of_one(server, folders, run, tmp_path):
+def test_models_lists_the_revisions_of_one(server, folders, run, tmp_path, monkeypatch):
     here = lay_out(tmp_path / "hub", {"main": folders["main"]})
     status, out, err = run("models", "--revisions", REPO, "--json")
     assert (status, err) == (0, "")
@@ -577,39 +502,30 @@ def test_models_lists_the_revisions_of_one(server, folders, run, tmp_path):
     }
     assert (step0["name"], step0["cached"]) == ("step0", False)
     lines = run("models", "--revisions", REPO)[1].splitlines()
-    assert lines[1].split()[:5] == ["main", here["main"][:12], "in", "the", "hub"]
-    assert f"the hub has moved on to {server.commits['main'][:12]}" in lines[1]
-    assert lines[2].rstrip().endswith("on the hub")
-
-
-def test_models_lists_the_revisions_of_one_offline(commits, run):
+    assert lines[1].split()[:2] == ["main", here["main"][:12]]
+    assert server.commits["main"][:12] in lines[1]  # where the hub has moved on
+    client(monkeypatch, tmp_path)
     status, out, err = run("models", "--revisions", REPO, "--json")
-    assert (status, [r["name"] for r in json.loads(out)]) == (0, ["main", "step0", "step1000"])
-    assert err == (
-        "warning: the hub was not asked or did not answer: these are the cached revisions of "
-        "someone/tiny\n"
-    )
+    assert (status, [r["name"] for r in json.loads(out)]) == (0, ["main"])
+    assert err.startswith("warning: ")
+    (found,) = [model for model in json.loads(run("models", "--json")[1]) if model["model"] == REPO]
+    assert found["revisions"] == ["main"]
 
 
 def test_a_download_is_shown_in_bytes():
+    from coupling_core.cli.terminal import ProgressBar
     from coupling_core.serving.jobs import JobStatus
-    from explorer.asking import compute
     from explorer.asking.watch import where
 
     progress = Progress("downloading", 1_200_000_000, 4_800_000_000)
     status = JobStatus("key", request(), "running", progress=progress, seconds=42)
-    assert where(status) == (0.25, "Downloading the model, 1.2 GB of 4.8 GB, 42 s")
-    stopped = compute._stopped(replace(status, state="cancelled"))
-    assert stopped == "Stopped while the model was being downloaded; what has arrived is kept."
-
-
-def test_the_bar_counts_bytes_and_then_blocks():
-    from coupling_core.cli.terminal import ProgressBar
-
+    share, told = where(status)
+    assert share == 0.25
+    assert "1.2 GB of 4.8 GB, 42 s" in told
     with ProgressBar(blocks="1-2") as bar:
         bar(Progress("downloading", 0, 1))  # which is no model of one block
-        bar(Progress("downloading", 1_200_000, 4_800_000))
-        assert bar._bar.tasks[0].fields["count"] == "1.2 MB of 4.8 MB"
+        bar(progress)
+        assert bar._bar.tasks[0].fields["count"] == "1.2 GB of 4.8 GB"
         bar(Progress("blocks", 1, 2))
         assert bar._bar.tasks[0].fields["count"] == "1/2"
 
@@ -625,19 +541,14 @@ def test_only_the_config_is_fetched_to_probe_a_model(server):
     server.asked.clear()
     hub.config(REPO, server.commits["step0"])
     assert not server.asked
-
-
-def test_a_probed_model_is_downloaded_like_any_other(server, folders):
-    probe(resolve(request()))
-    found = measure(request()).singular_values
-    assert found == pytest.approx(spectrum(folders["main"]), abs=ROUNDING)
+    assert measure(request(revision="step0")).certified  # downloaded like any other
 
 
 def test_a_probe_of_what_the_hub_does_not_give_is_told(server):
     server.gated = True
-    with pytest.raises(ComputeError, match="is gated: accept its terms"):
+    with pytest.raises(ComputeError, match="gated"):
         probe(resolve(request()))
     server.gated = False
     (server.folders["main"] / "config.json").unlink()
-    with pytest.raises(ComputeError, match=r"has no config\.json"):
+    with pytest.raises(ComputeError, match=r"config\.json"):
         probe(resolve(request()))

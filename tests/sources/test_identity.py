@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import tiny
 import vision_models
-from config_mutations import FAMILIES, mutated
+from config_mutations import mutated
 from safetensors.torch import load_file, save_file
 
-from coupling_core import ComputeError, InputError, Request, Store, measure
+from coupling_core import ComputeError, Request, Store, measure
 from coupling_core.engine.loading import convert, forget, load
 from coupling_core.experiments import gallery
 from coupling_core.measuring.measure import find_stored
@@ -96,6 +96,11 @@ def picture(path):
 
 
 KINDS = (fast, words, merges, shards, adapter, picture)
+SOME = [
+    *(fast, words, adapter),
+    *(pytest.param(make, marks=pytest.mark.slow) for make in (merges, shards, picture)),
+]
+"""Those that the default tier measures again after every change."""
 _watching: list[list[str]] = []
 
 
@@ -123,6 +128,7 @@ def ask(folder):
     return request(folder)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
 def test_every_file_that_loading_opens_belongs_to_the_hash(make, tmp_path):
     folder = make(tmp_path / "model")
@@ -154,7 +160,8 @@ def changed(path):
         path.write_text("\n".join(reversed(path.read_text().splitlines())))
 
 
-@pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
+@pytest.mark.full
+@pytest.mark.parametrize("make", SOME)
 def test_a_file_that_changes_gives_another_key_or_the_same_numbers(make, tmp_path):
     folder = make(tmp_path / "model")
     (folder / "README.md").write_text("# A model")
@@ -185,17 +192,15 @@ def test_a_new_file_that_a_tokenizer_may_read_is_another_model(tmp_path):
 # ---- fields of a config
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_every_field_of_a_folders_config_names_another_model(family, tmp_path):
-    folder = tiny.folder(tmp_path / "m", family)
-    config, before = (
-        json.loads((folder / "config.json").read_text()),
-        resolve(request(folder)).identity,
-    )
-    assert len(config) > 15
-    for name, value in config.items():
-        (folder / "config.json").write_text(json.dumps(config | {name: mutated(value)}))
-        assert resolve(request(folder)).identity != before, name
+def test_every_field_of_a_folders_config_names_another_model(tmp_path):
+    for family in ("llama", "t5"):
+        folder = tiny.folder(tmp_path / family, family)
+        config = json.loads((folder / "config.json").read_text())
+        before = resolve(request(folder)).identity
+        assert len(config) > 15
+        for name, value in config.items():
+            (folder / "config.json").write_text(json.dumps(config | {name: mutated(value)}))
+            assert resolve(request(folder)).identity != before, (family, name)
 
 
 # ---- what is no part of a file's hash
@@ -233,19 +238,19 @@ def test_a_gguf_file_that_is_replaced_while_it_is_read_leaves_nothing(tmp_path, 
         rewrite(path, alone, folder)
 
     monkeypatch.setattr(convert, "_rewrite", replaced)
-    with pytest.raises(ComputeError, match="changed while it was converted"):
+    with pytest.raises(ComputeError, match="changed"):
         convert.convert(source)
     assert not source.converted.exists()
 
 
-@pytest.mark.parametrize("lost", ["model.layers.1.mlp.up_proj.weight", "model.norm.weight"])
-def test_weights_that_are_missing_are_no_random_ones(lost, tmp_path):
-    folder = tiny.folder(tmp_path / "m")
-    weights = load_file(folder / "model.safetensors")
-    del weights[lost]
-    save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(ComputeError, match=f"no weights for {lost} of LlamaForCausalLM"):
-        measure(request(folder))
+def test_weights_that_are_missing_are_no_random_ones(tmp_path):
+    for number, lost in enumerate(("model.layers.1.mlp.up_proj.weight", "model.norm.weight")):
+        folder = tiny.folder(tmp_path / str(number))
+        weights = load_file(folder / "model.safetensors")
+        del weights[lost]
+        save_file(weights, folder / "model.safetensors", {"format": "pt"})
+        with pytest.raises(ComputeError, match=lost):
+            measure(request(folder))
 
 
 # ---- what was stored when less was noted
@@ -263,27 +268,24 @@ def test_old_results_of_folders_and_rounded_weights_answer_nothing_and_stay(tmp_
         assert anew.key != stale.key
         assert store.get(stale.key).key == stale.key
         by_key = {entry.key: entry for entry in store.entries()}
-        assert "measure it again" in by_key[stale.key].outdated
+        assert by_key[stale.key].outdated
         assert by_key[anew.key].outdated == ""
-    assert run("runs", "ls", "--store", store.root)[1].count("measure it again") == 2
+    assert run("runs", "ls", "--store", store.root)[1].count(by_key[stale.key].outdated) == 2
 
 
-@pytest.mark.parametrize(
-    ("kind", "changes", "is_new"),
-    [
+def test_what_was_told_by_an_identity_keeps_its_key():
+    for kind, changes, is_new in (
         ("hub", {}, False),
         ("gguf", {}, False),
         ("hub", {"untrained": 0, "dtype": "bfloat16"}, False),
         ("hub", {"dtype": "bfloat16"}, True),
         ("gguf", {"dtype": "float16"}, True),
-    ],
-)
-def test_what_was_told_by_an_identity_keeps_its_key(kind, changes, is_new):
-    model = {"hub": "coupling-explorer/mini-64", "gguf": "smollm2-135m"}[kind]
-    revision = {"revision": "step0"} if kind == "hub" else {}
-    found = resolve(Request("x", model=model, **revision, **changes)).identity
-    assert found["kind"] == kind
-    assert found.get("form") == (FORM if is_new else None)
+    ):
+        model = {"hub": "coupling-explorer/mini-64", "gguf": "smollm2-135m"}[kind]
+        revision = {"revision": "step0"} if kind == "hub" else {}
+        found = resolve(Request("x", model=model, **revision, **changes)).identity
+        assert found["kind"] == kind
+        assert found.get("form") == (FORM if is_new else None)
 
 
 def test_every_result_that_ships_answers_as_before():
@@ -304,22 +306,21 @@ def test_every_result_that_ships_answers_as_before():
 # --- what was measured wrongly before
 
 
-@pytest.mark.parametrize(
-    ("config", "is_new"),
-    [
-        ({"model_type": "llama", "num_attention_heads": 4}, False),
-        ({"model_type": "olmoe", "num_experts": 64}, True),
-        ({"model_type": "deepseek_v3", "n_routed_experts": 256}, True),
-        ({"model_type": "granitemoe", "num_local_experts": None}, False),
-        ({"model_type": "phi3", "rope_scaling": {"type": "longrope"}}, True),
-        ({"model_type": "llama", "rope_parameters": {"rope_type": "llama3"}}, False),
-        ({"model_type": "m2m_100"}, True),
-        ({"model_type": "llama4", "text_config": {"num_local_experts": 16}}, True),
-    ],
-    ids=lambda value: value["model_type"] if isinstance(value, dict) else None,
-)
-def test_what_was_measured_wrongly_before_has_another_key(config, is_new):
-    assert is_corrected(config) == is_new
+def test_what_was_measured_wrongly_before_has_another_key():
+    right = (
+        {"model_type": "llama", "num_attention_heads": 4},
+        {"model_type": "granitemoe", "num_local_experts": None},
+        {"model_type": "llama", "rope_parameters": {"rope_type": "llama3"}},
+    )
+    wrong = (
+        {"model_type": "olmoe", "num_experts": 64},
+        {"model_type": "deepseek_v3", "n_routed_experts": 256},
+        {"model_type": "phi3", "rope_scaling": {"type": "longrope"}},
+        {"model_type": "m2m_100"},
+        {"model_type": "llama4", "text_config": {"num_local_experts": 16}},
+    )
+    assert [config for config in right if is_corrected(config)] == []
+    assert [config for config in wrong if not is_corrected(config)] == []
 
 
 def test_a_mixture_of_experts_of_the_hub_is_measured_anew(tmp_path, monkeypatch):
@@ -334,14 +335,3 @@ def test_a_mixture_of_experts_of_the_hub_is_measured_anew(tmp_path, monkeypatch)
         keys[0] == make_key(asked, {"kind": "hub", "digest": "0" * 40, "id": "owner/model"}).digest
     )
     assert keys[1] != keys[0]
-
-
-def test_an_adapter_alone_is_told_to_be_one(tmp_path):
-    (tmp_path / "adapter_config.json").write_text("{}")
-    with pytest.raises(InputError, match=r"an adapter in it: load it on its base model, as peft"):
-        folder_digest(tmp_path)
-
-
-def test_a_name_with_a_revision_in_it_is_told_to_have_one():
-    with pytest.raises(InputError, match=r"give model='someone/tiny' and revision='step4'"):
-        locate(Request("x", model="someone/tiny@step4"))

@@ -58,25 +58,21 @@ def middle(file: Path) -> int:
     return 8 * (file.stat().st_size * 3 // 4) + 5
 
 
-@pytest.mark.parametrize("name", [WEIGHTS, CONFIG, TOKENIZER])
-def test_a_flipped_bit_in_a_suite_gives_no_number_and_mended_it_gives_the_old_one(
-    name, suite, tmp_path
-):
+def test_a_flipped_bit_in_a_suite_gives_no_number_and_mended_it_gives_the_old_one(suite, tmp_path):
     store = Store(tmp_path / "store", gallery=tmp_path / "none")
     asked = request(OWN, "step4000")
-    file, sound = suite / name, measure(asked)
-    loading.forget()
-    expected = hashlib.sha256(file.read_bytes()).hexdigest()[:12] if name != WEIGHTS else suite.name
-    before = flip(file, middle(file))
-    with pytest.raises(ComputeError) as refused:
-        measure(asked, store)
-    words = str(refused.value)
-    assert str(file) in words
-    assert expected[:12] in words
-    assert "damaged" in words
-    assert "install the program anew" in words
-    assert not list(store.root.glob("*.safetensors"))
-    file.write_bytes(before)
+    sound = measure(asked)
+    for name in (WEIGHTS, CONFIG, TOKENIZER):
+        loading.forget()
+        file = suite / name
+        whole = hashlib.sha256(file.read_bytes()).hexdigest() if name != WEIGHTS else suite.name
+        before = flip(file, middle(file))
+        with pytest.raises(ComputeError, match="damaged") as refused:
+            measure(asked, store)
+        assert str(file) in str(refused.value)
+        assert whole[:12] in str(refused.value)
+        assert not list(store.root.glob("*.safetensors"))
+        file.write_bytes(before)
     assert same(measure(asked, store), sound)
 
 
@@ -96,17 +92,18 @@ def test_a_suite_without_a_record_is_known_by_its_commit(suite):
     measure(asked)
     loading.forget()
     flip(suite / TOKENIZER, middle(suite / TOKENIZER))
-    with pytest.raises(ComputeError, match=f"are damaged: sha1 is .* needs {suite.name[:12]}"):
+    with pytest.raises(ComputeError, match=f"damaged: sha1 .*{suite.name[:12]}"):
         measure(asked)
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"a": {"config.json": 3}}', "\x00"])
-def test_a_record_that_cannot_be_read_is_told(content, suite):
-    (suite.parents[1] / integrity.RECORD).write_text(content)
-    with pytest.raises(ComputeError, match=r"files\.json, .* is damaged: .* or delete it"):
-        measure(request(OWN, "step4000"))
+def test_a_record_that_cannot_be_read_is_told(suite):
+    for content in ("{", "[]", '{"a": {"config.json": 3}}', "\x00"):
+        (suite.parents[1] / integrity.RECORD).write_text(content)
+        with pytest.raises(ComputeError, match=rf"{integrity.RECORD}.* damaged"):
+            measure(request(OWN, "step4000"))
 
 
+@pytest.mark.full
 def test_all_that_ships_is_what_its_names_say():
     seen = 0
     for repository in sorted((SHIPPED / "suites").iterdir()):
@@ -119,20 +116,20 @@ def test_all_that_ships_is_what_its_names_say():
     assert seen == 51
 
 
-@pytest.mark.parametrize("name", [WEIGHTS, CONFIG, TOKENIZER])
-def test_a_blob_of_the_hub_is_what_its_name_says_and_is_fetched_anew(name, tmp_path, monkeypatch):
+def test_a_blob_of_the_hub_is_what_its_name_says_and_is_fetched_again(tmp_path, monkeypatch):
     server = FakeHub({"main": tiny.folder(tmp_path / "served")})
     client(monkeypatch, tmp_path, server)
     try:
         asked = request(REPO)
         sound = measure(asked)
-        loading.forget()
-        blob = (locate(asked).folder / name).resolve()
-        flip(blob, middle(blob))
-        with pytest.raises(ComputeError, match=f"{name} is damaged: .*{blob.name[:12]}.* anew"):
-            measure(asked)
-        blob.unlink()
-        assert same(measure(asked), sound)
+        for name in (WEIGHTS, CONFIG, TOKENIZER):
+            loading.forget()
+            blob = (locate(asked).folder / name).resolve()
+            flip(blob, middle(blob))
+            with pytest.raises(ComputeError, match=f"{name} is damaged: .*{blob.name[:12]}"):
+                measure(asked)
+            blob.unlink()
+            assert same(measure(asked), sound)
     finally:
         server.close()
 
@@ -157,7 +154,7 @@ def test_bits_that_rot_beneath_converted_weights_give_no_number(tmp_path):
     file = locate(asked).converted / WEIGHTS
     rot(file, middle(file))
     assert locate(asked).is_converted, "size and times say so"
-    with pytest.raises(ComputeError, match=r"model\.safetensors is damaged: .* converted anew"):
+    with pytest.raises(ComputeError, match=f"{WEIGHTS} is damaged"):
         measure(asked)
     assert same(measure(asked), sound)
 
@@ -167,22 +164,22 @@ def test_bits_that_rot_in_a_gguf_file_are_seen_when_it_is_converted(tmp_path):
     source = locate(request(file))
     rot(file, middle(file))
     assert locate(request(file)).digest == source.digest, "size and times say so"
-    with pytest.raises(ComputeError, match=r"changed while it was converted, or is damaged"):
+    with pytest.raises(ComputeError, match="is damaged"):
         measure(request(file))
     assert not source.converted.exists()
 
 
-@pytest.mark.parametrize("name", [WEIGHTS, CONFIG])
-def test_bits_that_rot_in_a_folder_give_no_number(name, tmp_path):
+def test_bits_that_rot_in_a_folder_give_no_number(tmp_path):
     folder = tiny.folder(tmp_path / "m")
     sound = measure(request(folder))
-    loading.forget()
-    before = rot(folder / name, middle(folder / name))
-    for _ in range(2):
-        with pytest.raises(ComputeError, match=f"{name} is damaged: sha256 is .* copy the folder"):
-            measure(request(folder))
-    (folder / name).write_bytes(before)
-    assert same(measure(request(folder)), sound)
+    for name in (WEIGHTS, CONFIG):
+        loading.forget()
+        before = rot(folder / name, middle(folder / name))
+        for _ in range(2):
+            with pytest.raises(ComputeError, match=f"{name} is damaged: sha256"):
+                measure(request(folder))
+        (folder / name).write_bytes(before)
+        assert same(measure(request(folder)), sound)
 
 
 @pytest.mark.parametrize("streamed", [None, True])
@@ -203,7 +200,7 @@ def test_weights_that_are_written_over_while_they_are_kept_give_no_number(
     with blob.open("r+b") as file:  # in its place, as `cp` does
         file.seek(at // 8)
         file.write(b"\x7f")
-    with pytest.raises(ComputeError, match=r"was written to while .* measure again"):
+    with pytest.raises(ComputeError, match="was written to"):
         measure(request(REPO, prompt="The dog lay"))
     with pytest.raises(ComputeError, match="is damaged"):
         measure(request(REPO, prompt="The dog lay"))

@@ -47,22 +47,20 @@ def test_a_model_is_looked_for_in_one_place():
     assert found == LOOKING
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
+def test_a_measurement_looks_for_its_model_once(folder, looked, tmp_path):
+    store = Store(tmp_path)
+    for asked in (
         {"k": 4},
         {"kind": "trajectory"},
         {"kind": "fixed-input", "block": 1, "other_block": 2, "k": 4},
         {"untrained": 0, "k": 4},
-    ],
-    ids=str,
-)
-def test_a_measurement_looks_for_its_model_once(folder, looked, tmp_path, asked):
-    store, request = Store(tmp_path), Request("The cat sat", model=str(folder), **asked)
-    first = measure(request, store)
-    assert len(looked) == 1
-    assert measure(request, store).key == first.key
-    assert len(looked) == 2
+    ):
+        looked.clear()
+        request = Request("The cat sat", model=str(folder), **asked)
+        first = measure(request, store)
+        assert len(looked) == 1
+        assert measure(request, store).key == first.key
+        assert len(looked) == 2
 
 
 def test_a_command_looks_for_its_model_once(folder, looked, run, monkeypatch):
