@@ -21,8 +21,12 @@ def test_a_keyword_is_answered_with_the_one_that_was_meant():
             return value / by
 
     assert (Number().over(3), Number().over(value=3, by=1)) == (1.5, 3)
-    for args, named in (((1,), {"bye": 3}), ((), {"by": 3}), ((3, 2), {})):
-        with pytest.raises(cc.InputError, match="by"):
+    for args, named, meant in (
+        ((1,), {"bye": 3}, "'by'"),
+        ((), {"by": 3}, "value"),
+        ((3, 2), {}, "by="),
+    ):
+        with pytest.raises(cc.InputError, match=meant):
             Number().over(*args, **named)
 
 
@@ -65,7 +69,7 @@ def test_a_result_shows_itself_in_a_line_and_a_notebook_and_escapes_its_prompt()
     partial = replace(depth, jacobian_norm=np.full(5, np.nan))
     first, *others = depth.certificates
     failed = replace(depth, certificates=(replace(first, certified=False, reason="large"), *others))
-    assert len({repr(each).rpartition(", ")[2] for each in (depth, partial, failed)}) == 3
+    assert len({repr(each) for each in (depth, partial, failed)}) == 3
     assert "blocks: 40 of them" in in_short(cc.View(blocks=tuple(range(1, 41))))
     hostile = replace(depth, tokens=("a", "b", "c", "<script>alert(1)</script>"))
     shown = hostile._repr_html_()

@@ -121,6 +121,7 @@ def made():
     ]
 
 
+@pytest.mark.full
 def test_arrays_cannot_be_written_nor_those_of_copies():
     copies = [lambda it: it, copy.copy, copy.deepcopy, replace]
     copies.append(lambda it: pickle.loads(pickle.dumps(it)))

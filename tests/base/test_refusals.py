@@ -185,6 +185,8 @@ def _edit(text):
 def said(call):
     try:
         return f"gave {call()!r}"
+    except InputError as error:
+        return f"InputError: {error}"
     except Exception as error:  # another sort than the one expected is what is looked for
         return f"{type(error).__name__}: {error}"
 

@@ -249,7 +249,9 @@ def test_progress_is_told_in_bytes_and_none_of_what_is_cached(server):
     assert "downloading" not in {progress.stage for progress in seen}
 
 
-def test_the_plan_says_what_it_takes(server, folders):
+def test_the_plan_says_what_it_takes_and_of_a_cached_model_nothing(
+    server, folders, constants, monkeypatch
+):
     found = hub.plan(REPO, server.commits["main"])
     sizes = {file.name: file.stat().st_size for file in folders["main"].iterdir()}
     assert {file.name: file.size for file in found.files} == sizes
@@ -260,15 +262,11 @@ def test_the_plan_says_what_it_takes(server, folders):
     assert found.free > 0
     assert in_words(found.size) in str(found)
     assert in_words(found.memory) in str(found)
-
-
-def test_the_plan_of_a_cached_model_fetches_nothing(server, constants, monkeypatch):
-    before = hub.plan(REPO, server.commits["main"])
     hub.download(REPO, server.commits["main"], silent)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     after = hub.plan(REPO, server.commits["main"])
-    assert (after.size, after.missing, after.memory) == (0, 0, before.memory)
-    assert {f.name for f in after.files} == {f.name for f in before.files}
+    assert (after.size, after.missing, after.memory) == (0, 0, found.memory)
+    assert {f.name for f in after.files} == {f.name for f in found.files}
 
 
 def test_half_precision_takes_twice_its_size_in_memory(server):
@@ -376,29 +374,27 @@ def test_one_bad_file_ends_the_others_and_is_what_is_told(server):
     assert server.hung_up.wait(PATIENCE)
 
 
-def test_a_cache_that_cannot_be_written_is_told_plainly(server, tmp_path):
-    (tmp_path / "hub").write_text("no folder")
-    with pytest.raises(ComputeError, match="HF_HUB_CACHE"):
-        hub.download(REPO, server.commits["main"], silent)
-
-
-def test_too_little_room_is_refused_before_the_first_byte(server, monkeypatch, tmp_path):
-    usage = type("Usage", (), {"free": 1000})
-    monkeypatch.setattr("coupling_core.base.folders.shutil.disk_usage", lambda _: usage)
-    with pytest.raises(ComputeError) as failed:
-        hub.download(REPO, server.commits["main"], silent)
-    wanted = in_words(sum(f.stat().st_size for f in server.folders["main"].iterdir()))
-    assert f"{wanted} more" in str(failed.value)
-    assert "1 kB free" in str(failed.value)
-    assert tree(tmp_path / "hub") == set()
-
-
-def test_a_disk_that_fills_up_is_told_plainly(server, monkeypatch):
+def test_a_disk_without_room_is_told_before_the_first_byte_and_in_the_middle(
+    server, monkeypatch, tmp_path
+):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(blobs, "_append", full)
-    with pytest.raises(ComputeError, match="is full"):
+    with monkeypatch.context() as nearly:
+        usage = type("Usage", (), {"free": 1000})
+        nearly.setattr("coupling_core.base.folders.shutil.disk_usage", lambda _: usage)
+        with pytest.raises(ComputeError, match="1 kB") as failed:
+            hub.download(REPO, server.commits["main"], silent)
+        wanted = in_words(sum(f.stat().st_size for f in server.folders["main"].iterdir()))
+        assert f"{wanted} more" in str(failed.value)
+        assert tree(tmp_path / "hub") == set()
+    with monkeypatch.context() as filling:
+        filling.setattr(blobs, "_append", full)
+        with pytest.raises(ComputeError, match="is full"):
+            hub.download(REPO, server.commits["main"], silent)
+    shutil.rmtree(tmp_path / "hub")
+    (tmp_path / "hub").write_text("no folder")
+    with pytest.raises(ComputeError, match="HF_HUB_CACHE"):
         hub.download(REPO, server.commits["main"], silent)
 
 
@@ -422,11 +418,10 @@ def test_what_the_hub_refuses_is_told(server):
     assert server.fetched() <= {"config.json"}
 
 
-@pytest.mark.parametrize(("status", "told"), [(403, "token"), (429, "too often"), (503, "503")])
-def test_other_refusals_are_told(server, status, told):
-    server.refusal = status
-    with pytest.raises(ComputeError, match=told):
-        hub.commit(REPO, None)
+def test_other_refusals_are_told(server):
+    for server.refusal, told in ((403, "token"), (429, "too often"), (503, "503")):
+        with pytest.raises(ComputeError, match=told):
+            hub.commit(REPO, f"step{server.refusal}")  # an answer is remembered by its revision
 
 
 def test_of_a_hub_out_of_reach_the_cache_is_told(constants, folders, tmp_path, monkeypatch):

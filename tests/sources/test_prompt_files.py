@@ -1,6 +1,8 @@
 """Prompts from own files: what is read of them, and what a sweep's table says of its prompts."""
 
 import hashlib
+import json
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
@@ -8,11 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coupling_core import Request
 from coupling_core.base.errors import InputError
 from coupling_core.sources.prompts import Prompt, PromptSource, load, read_file
 from coupling_core.sources.prompts.columns import typed
 from coupling_core.sources.prompts.drawing import draw
+from coupling_core.sources.resolved import resolve
 
+SHIPPED = Path(__file__).parents[2] / "sweeps" / "prompts.jsonl"
 FILES = {
     "plain.txt": ("One, two\n\n  \n  three \r\n", [("One, two", 1), ("  three ", 4)]),
     "own.jsonl": (
@@ -166,3 +171,26 @@ def test_each_prompt_is_drawn_as_often_as_any_other():
     drawn = [prompt.row for seed in range(1000) for prompt in draw(pool, 3, seed)]
     counts = [drawn.count(row) for row in range(10)]
     assert 240 <= min(counts) <= max(counts) <= 360  # 300 and four standard deviations
+
+
+# ---- those that ship
+
+
+def test_the_prompts_that_ship_are_sixty_in_twelve_categories():
+    rows = [json.loads(line) for line in SHIPPED.read_text(encoding="utf-8").splitlines()]
+    found = read_file(SHIPPED)
+    assert [(p.text, p.category, p.difficulty) for p in found] == [tuple(r.values()) for r in rows]
+    assert [prompt.row for prompt in found] == list(range(1, 61))
+    assert len({prompt.text for prompt in found}) == 60
+    assert set(Counter(prompt.category for prompt in found).values()) == {5}
+    difficulties = Counter(prompt.difficulty for prompt in found)
+    assert difficulties.keys() == {1, 2, 3}
+    assert min(difficulties.values()) >= 15
+    assert not [prompt for prompt in found if prompt.text.endswith(" ")]
+
+
+@pytest.mark.real
+def test_they_are_short_and_long():
+    lengths = [len(resolve(Request(of.text)).tokens.ids) for of in read_file(SHIPPED)]
+    assert min(lengths) <= 6
+    assert max(lengths) >= 40
