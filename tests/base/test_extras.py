@@ -12,6 +12,7 @@ import pytest
 
 from coupling_core import InputError
 from coupling_core.base.extras import Extra
+from coupling_core.engine.loading import convert, loading
 from coupling_core.sources.prompts import fetching
 
 ROOT = Path(__file__).parents[2]
@@ -52,38 +53,18 @@ def packages(extra):
     return [found[0].replace("-", "_") for found in listed]
 
 
-def quantisation():
-    from coupling_core.engine.loading import loading
-
-    loading._quantisation("nf4")
-
-
-def conversion():
-    from coupling_core.engine.loading import convert
-
-    convert._rewrite(Path("a.gguf"), Path("alone"), Path("new"))
-
-
 def rows():
     with fetching.quiet():
         raise AssertionError("never reached")
 
 
-def clusters():
-    import_module(CLUSTERS)
-
-
-def novels():
-    import_module(NOVELS)
-
-
 MISSING = (
-    ("dask", "sweeps", clusters),
-    ("dask_jobqueue", "sweeps", clusters),
+    ("dask", "sweeps", lambda: import_module(CLUSTERS)),
+    ("dask_jobqueue", "sweeps", lambda: import_module(CLUSTERS)),
     ("datasets", "sweeps", rows),
-    ("rdata", "train", novels),
-    ("gguf", "gguf", conversion),
-    ("bitsandbytes", "quant", quantisation),
+    ("rdata", "train", lambda: import_module(NOVELS)),
+    ("gguf", "gguf", lambda: convert._rewrite(Path("a.gguf"), Path("alone"), Path("new"))),
+    ("bitsandbytes", "quant", lambda: loading._quantisation("nf4")),
 )
 
 

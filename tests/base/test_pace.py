@@ -41,7 +41,7 @@ def test_the_time_in_which_a_model_loads_is_not_each_prompts():
     assert pace.words() == "prompt 2 of 3, about 3 minutes"
 
 
-def test_what_the_first_waits_for_is_not_each_ones():
+def test_neither_the_first_wait_nor_a_stored_answer_counts():
     clock = Clock()
     pace = Pace(4, clock=clock, of="measurement", starts_slowly=True)
     clock.now += 1000
@@ -50,15 +50,10 @@ def test_what_the_first_waits_for_is_not_each_ones():
     clock.now += 60
     pace.step()
     assert pace.words() == "measurement 3 of 4, about 2 minutes"
-
-
-def test_whoever_knows_that_an_answer_was_stored_is_believed():
-    clock = Clock()
     pace = Pace(10, clock=clock)
     clock.now += 60
     pace.step(computed=False)
-    assert pace.words() == "prompt 2 of 10"
-    assert pace.line() == ""
+    assert (pace.words(), pace.line()) == ("prompt 2 of 10", "")
 
 
 def test_of_those_at_work_side_by_side_each_is_half_done():

@@ -151,7 +151,7 @@ def calls(folder):
             for name, values in VARIABLES.items()
             for value in values
         },
-        **{f"coupling.toml: {text[:40]}": file(text) for text in FILES},
+        **{f"coupling.toml {text[:40]!r}": file(text) for text in FILES},
         **{f"write: {name}": full(name) for name in DISKS},
         "write: no more names": without_names,
         **{f"scores[{key}]": lambda key=key: scores[key] for key in KEYS},

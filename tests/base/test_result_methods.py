@@ -210,6 +210,10 @@ def test_named_arrays_say_what_they_are_of(depth, between):
     named = between[0].to_xarray()
     assert named.corrected.dims == ("token", "other_token")
     assert list(named.text.values) == list(between[0].tokens)
+    against = compare(between[0], between[0], k=3).to_xarray()
+    assert against.difference.dims == ("token", "other_token")
+    assert float(against.a.sel(token=3, other_token=2)) == between[0].scores(k=3)[3, 2].corrected
+    assert not against.counted.values.diagonal().any()
 
 
 def test_certificates_and_precision_stand_in_the_attributes(depth):
@@ -229,20 +233,6 @@ def test_certificates_and_precision_stand_in_the_attributes(depth):
     assert attributes["precision"] != depth.to_pandas().attrs["precision"]
     assert "bfloat16" in attributes["precision"]
     assert attributes["final_norm"] != depth.to_pandas().attrs["final_norm"]
-
-
-def test_a_trajectory_has_the_same():
-    result = trajectory_result()
-    found = result.to_xarray()
-    for name, values in arrays(result, result.default_view()).items():
-        if name not in ("tokens", "token_ids"):
-            np.testing.assert_array_equal(found[name].values, values)
-    assert found.norms.dims == ("state", "token")
-    assert found.one_step.dims == ("block", "token")
-    assert found.sizes == {"state": 13, "token": 6, "block": 12, "component": 3}
-    pd.testing.assert_frame_equal(result.to_pandas(), exports.frame(result, result.default_view()))
-    assert {"fit", "part", "first", "model"} <= set(found.attrs)
-    assert all(found[name].attrs["long_name"] for name in found.data_vars)
 
 
 def test_tables_and_arrays_come_back_from_files(depth, between, tmp_path):
@@ -284,6 +274,13 @@ def test_every_axis_of_arrays_is_had_by_its_number():
     at = found.peakedness.sel(block=1, readout="writes", k=2)
     assert float(at) == second.peakedness.item()
     assert found.text.sel(token=4).item() == " down"
+    paths = trajectory_result()
+    of_paths = paths.to_xarray()
+    for name, values in arrays(paths, paths.default_view()).items():
+        if name not in ("tokens", "token_ids"):
+            np.testing.assert_array_equal(of_paths[name].values, values)
+    assert of_paths.norms.dims == ("state", "token")
+    assert of_paths.one_step.dims == ("block", "token")
 
 
 def test_dimensions_have_names(depth):
@@ -291,15 +288,6 @@ def test_dimensions_have_names(depth):
     for name, dims in depth.dims.items():
         assert getattr(depth, name).ndim == len(dims)
     assert depth.dims.keys() <= {item.name for item in fields(DepthResult)}
-
-
-def test_a_comparison_between_tokens_has_arrays_too(between):
-    pair, _ = between
-    found = compare(pair, pair, k=3).to_xarray()
-    assert found.difference.dims == ("token", "other_token")
-    assert float(found.a.sel(token=3, other_token=2)) == pair.scores(k=3)[3, 2].corrected
-    assert found.attrs["a_model"] == pair.model_name
-    assert not found.counted.values.diagonal().any()
 
 
 def test_results_are_equal_by_key(depth):

@@ -26,13 +26,13 @@ WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json
 
 
 @pytest.fixture(autouse=True)
-def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def _nothing_kept(monkeypatch):
     monkeypatch.setattr(loading, "_kept", Kept())
     remembering(monkeypatch)
 
 
 @pytest.fixture
-def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def suite(tmp_path, monkeypatch) -> Path:
     """The folder of a step of the shipped suite, in a copy."""
     name = f"models--{OWN.replace('/', '--')}"
     copy = tmp_path / "shipped" / "suites" / name
@@ -227,7 +227,7 @@ def test_whoever_leaves_while_weights_are_hashed_waits_no_longer(tmp_path, monke
             stopped.append(stop.wait(30))
         return claim.expected
 
-    def leave(progress: Progress) -> None:
+    def leave(progress: Progress):
         if began:
             raise KeyboardInterrupt
 

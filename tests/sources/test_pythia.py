@@ -25,15 +25,13 @@ PROMPT = "The cat sat on the mat"
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def folders(tmp_path_factory) -> dict[str, Path]:
     path = tmp_path_factory.mktemp("pythia")
     return {name: tiny.pythia(path / name, seed) for seed, name in enumerate(STEPS)}
 
 
 @pytest.fixture
-def commits(
-    folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> dict[str, str]:
+def commits(folders, tmp_path, monkeypatch) -> dict[str, str]:
     """A cache with three steps, and no hub within reach."""
     client(monkeypatch, tmp_path)
     monkeypatch.setattr(loading, "_kept", Kept())
@@ -41,7 +39,7 @@ def commits(
 
 
 @pytest.fixture
-def server(folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def server(folders, tmp_path, monkeypatch):
     """A hub within reach that has three steps, and an empty cache."""
     fake = FakeHub({"main": folders["step1000"]} | folders, REPO)
     client(monkeypatch, tmp_path, fake)
@@ -64,9 +62,7 @@ def table(text: str) -> list[list[str]]:
 # ---- what a revision holds
 
 
-def test_an_old_config_and_what_lies_beside_the_weights_are_understood(
-    folders: dict[str, Path], tmp_path: Path
-) -> None:
+def test_an_old_config_and_what_lies_beside_the_weights_are_understood(folders, tmp_path):
     new = tiny.folder(tmp_path / "new", "gpt_neox", seed=STEPS.index("step128"))
     config = json.loads((new / "config.json").read_text())
     (new / "config.json").write_text(json.dumps(config | {"rope_parameters": tiny.PYTHIA_ROPE}))
@@ -75,9 +71,7 @@ def test_an_old_config_and_what_lies_beside_the_weights_are_understood(
     assert (found.singular_values == expected.singular_values).all()
 
 
-def test_a_streamed_revision_stays_in_half_precision(
-    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_streamed_revision_stays_in_half_precision(folders, monkeypatch):
     request = Request(PROMPT, model=str(folders["step0"]), k=4)
     whole = measure(request)
     loading.forget()
@@ -90,16 +84,14 @@ def test_a_streamed_revision_stays_in_half_precision(
     loading.forget()
 
 
-def test_masks_are_not_told_as_weights(folders: dict[str, Path]) -> None:
+def test_masks_are_not_told_as_weights(folders):
     assert probe(resolve(Request(PROMPT, model=str(folders["step0"])))).stored == "float16"
 
 
 # ---- offline
 
 
-def test_each_revision_of_a_cache_is_a_measurement_of_its_own(
-    commits: dict[str, str], folders: dict[str, Path], run
-) -> None:
+def test_each_revision_of_a_cache_is_a_measurement_of_its_own(commits, folders, run):
     said = {step: depth(run, step) for step in STEPS}
     assert {one["model"] for one in said.values()} == {f"{REPO}@{step}" for step in STEPS}
     assert len({one["key"] for one in said.values()}) == len(STEPS)
@@ -111,7 +103,7 @@ def test_each_revision_of_a_cache_is_a_measurement_of_its_own(
     assert all(np.abs(a - b).max() > 1e-3 for a, b in itertools.pairwise(values))
 
 
-def test_the_steps_of_a_suite_are_listed_offline(commits: dict[str, str], run) -> None:
+def test_the_steps_of_a_suite_are_listed_offline(commits, run):
     measure(Request(PROMPT, model=REPO, revision="step128", k=4), Store())
     status, out, err = run("suite", "list", "pythia-70m", "--json")
     assert status == 0
@@ -132,7 +124,7 @@ def test_the_steps_of_a_suite_are_listed_offline(commits: dict[str, str], run) -
 # ---- within reach of the hub
 
 
-def test_what_the_hub_has_and_lacks_is_listed(server: FakeHub, run) -> None:
+def test_what_the_hub_has_and_lacks_is_listed(server, run):
     status, out, err = run("suite", "list", "pythia-70m", "--json")
     assert (status, err) == (0, "")
     by_step = {one["step"]: one for one in json.loads(out)["checkpoints"]}
@@ -142,9 +134,7 @@ def test_what_the_hub_has_and_lacks_is_listed(server: FakeHub, run) -> None:
     assert server.fetched() == set()
 
 
-def test_a_repository_that_was_renamed_is_found_by_its_former_name(
-    server: FakeHub, folders: dict[str, Path]
-) -> None:
+def test_a_repository_that_was_renamed_is_found_by_its_former_name(server, folders):
     server.former = "EleutherAI/pythia-14m"
     result = measure(Request(PROMPT, model=server.former, revision="step128", k=4))
     own = measure(Request(PROMPT, model=str(folders["step128"]), k=4))
@@ -152,7 +142,7 @@ def test_a_repository_that_was_renamed_is_found_by_its_former_name(
     assert [one.name for one in hub.revisions(server.former)] == ["main", *STEPS]
 
 
-def test_what_is_wrong_with_a_suite_is_said(server: FakeHub, run) -> None:
+def test_what_is_wrong_with_a_suite_is_said(server, run):
     assert "end of training" in run("suite", "list", "pythia-2.8b")[2]
     assert "Pythia 2.8B (*)" in run("suite", "list")[1]
     status, out, err = run("training", "--suite", "pythia-2.8b", "--prompt", PROMPT)
@@ -177,12 +167,8 @@ def curve(said: dict) -> dict[int, float | None]:
 
 
 def test_a_run_of_the_hub_is_measured_and_leaves_no_weights(
-    server: FakeHub,
-    folders: dict[str, Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    run,
-) -> None:
+    server, folders, tmp_path, monkeypatch, run
+):
     said, err = training(run, "--steps", "0,128,1000")
     assert all(f"{REPO} at {server.commits[step][:8]}" in err for step in STEPS)
     assert hub.cached(REPO) == []
@@ -198,12 +184,12 @@ def test_a_run_of_the_hub_is_measured_and_leaves_no_weights(
     assert (listed["here"], listed["stored"]) == ([], [0, 128, 1000])
 
 
-def test_weights_are_kept_where_that_is_wanted(server: FakeHub, run) -> None:
+def test_weights_are_kept_where_that_is_wanted(server, run):
     training(run, "--steps", "0,128", "--keep")
     assert hub.cached(REPO) == ["step0", "step128"]
 
 
-def test_a_step_that_the_hub_lacks_is_a_gap(server: FakeHub, run) -> None:
+def test_a_step_that_the_hub_lacks_is_a_gap(server, run):
     said, err = training(run, "--steps", "0,64")
     assert curve(said)[0] is not None
     assert curve(said)[64] is None
@@ -211,14 +197,14 @@ def test_a_step_that_the_hub_lacks_is_a_gap(server: FakeHub, run) -> None:
     assert "step 64 of pythia-70m" in err
 
 
-def test_a_run_is_measured_from_the_cache_offline(commits: dict[str, str], run) -> None:
+def test_a_run_is_measured_from_the_cache_offline(commits, run):
     said, err = training(run)
     assert [step for step, score in curve(said).items() if score is not None] == [0, 128, 1000]
     assert "151 steps from 1 to 143000" in err
     assert hub.cached(REPO) == list(STEPS)
 
 
-def test_steps_that_serve_the_same_weights_are_told(server: FakeHub, run) -> None:
+def test_steps_that_serve_the_same_weights_are_told(server, run):
     server.folders["step128"] = server.folders["step1000"]
     _, err = training(run, "--steps", "0,128,1000")
     assert "warning: pythia-70m: steps 128, 1000 " in err

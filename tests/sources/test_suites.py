@@ -28,15 +28,13 @@ PROMPT = "The cat sat"
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def folders(tmp_path_factory) -> dict[str, Path]:
     path = tmp_path_factory.mktemp("own")
     return {name: tiny.folder(path / name, "gpt_neox", seed) for seed, name in enumerate(NAMES)}
 
 
 @pytest.fixture
-def server(
-    folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):  # a hub that must not be asked
+def server(folders, tmp_path, monkeypatch):  # a hub that must not be asked
     fake = FakeHub(dict(folders), OWN)
     client(monkeypatch, tmp_path, fake)
     monkeypatch.setattr(loading, "_kept", Kept())
@@ -46,9 +44,7 @@ def server(
 
 
 @pytest.fixture
-def shipped(
-    server: FakeHub, folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> dict[str, str]:
+def shipped(server, folders, tmp_path, monkeypatch) -> dict[str, str]:
     """The suite as it comes with the program: the weights of three steps, the names of four."""
     monkeypatch.setattr(cache, "SHIPPED", tmp_path / "shipped")
     commits = lay_out(tmp_path / "shipped" / "suites", folders, OWN)
@@ -64,7 +60,7 @@ def request(step: str | None, **changes) -> Request:
 # ---- by name
 
 
-def test_there_are_six_of_ours_and_every_size_of_pythia() -> None:
+def test_there_are_six_of_ours_and_every_size_of_pythia():
     found = suites()
     assert all(suite.name == name for name, suite in found.items())
     own = [suite for suite in found.values() if suite.is_own]
@@ -76,7 +72,7 @@ def test_there_are_six_of_ours_and_every_size_of_pythia() -> None:
     assert len(found) == 6 + 2 * 10
 
 
-def test_the_steps_are_those_of_pythia() -> None:
+def test_the_steps_are_those_of_pythia():
     # 154 checkpoints: initialisation, ten powers of two, every 1000 steps to 143000.
     assert len(PYTHIA_STEPS) == 154
     assert PYTHIA_STEPS[:13] == (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000, 2000)
@@ -84,12 +80,12 @@ def test_the_steps_are_those_of_pythia() -> None:
     assert MINI_STEPS == (*PYTHIA_STEPS[:11], 1000, 2000, 3000, 4000)
 
 
-def test_a_step_is_read_from_its_revision() -> None:
+def test_a_step_is_read_from_its_revision():
     assert [step_of(name) for name in ("step512", "step", "main")] == [512, None, None]
     assert revision(512) == "step512"
 
 
-def test_a_step_is_asked_for_as_a_revision_and_trained() -> None:
+def test_a_step_is_asked_for_as_a_revision_and_trained():
     asked = Request(PROMPT, model="smollm2-135m", k=7, untrained=0, dtype="bfloat16")
     found = find_suite("pythia-70m").request(asked, 512)
     assert (found.model, found.revision) == ("EleutherAI/pythia-70m", "step512")
@@ -99,23 +95,21 @@ def test_a_step_is_asked_for_as_a_revision_and_trained() -> None:
 # ---- those of our own
 
 
-def test_a_shipped_checkpoint_is_measured_without_a_hub(
-    shipped: dict[str, str], folders: dict[str, Path]
-) -> None:
+def test_a_shipped_checkpoint_is_measured_without_a_hub(shipped, folders):
     result = measure(request("step16"))
     own = measure(Request(PROMPT, model=str(folders["step16"]), k=4))
     assert (result.singular_values == own.singular_values).all()
     assert result.identity["digest"] == shipped["step16"]
 
 
-def test_its_tokens_are_known_before_it_is_loaded(shipped: dict[str, str]) -> None:
+def test_its_tokens_are_known_before_it_is_loaded(shipped):
     tokens = resolve(request("step16")).tokens
     assert tokens is not None
     assert "".join(tokens.texts) == PROMPT
     assert resolve(request("step8")).tokens is None
 
 
-def test_what_there_is_of_it_is_told(shipped: dict[str, str]) -> None:
+def test_what_there_is_of_it_is_told(shipped):
     suite = find_suite("mini-64")
     assert suite.here() == (0, 16, 4000)
     assert suite.known() == (0, 8, 16, 4000)
@@ -124,14 +118,14 @@ def test_what_there_is_of_it_is_told(shipped: dict[str, str]) -> None:
     assert resolve(request("step8")).identity["digest"] == "8" * 40
 
 
-def test_nothing_is_known_of_what_was_never_made(server: FakeHub) -> None:
+def test_nothing_is_known_of_what_was_never_made(server):
     suite = replace(find_suite("mini-64"), repo="coupling-explorer/mini-96")
     assert (suite.here(), suite.known(), suite.losses()) == ((), (), {})
     with pytest.raises(ComputeError, match=r"mini-96@step8 .*`coupling suite train mini-96`"):
         resolve(suite.request(Request(PROMPT), 8))
 
 
-def test_a_step_without_weights_or_a_checkpoint_is_told(shipped: dict[str, str]) -> None:
+def test_a_step_without_weights_or_a_checkpoint_is_told(shipped):
     for ask in (measure, lambda asked: hub.config(OWN, "8" * 40)):
         with pytest.raises(ComputeError, match=r"mini-64@step8 .*`coupling suite train mini-64`"):
             ask(request("step8"))
@@ -139,16 +133,12 @@ def test_a_step_without_weights_or_a_checkpoint_is_told(shipped: dict[str, str])
         resolve(request("step9"))
 
 
-def test_what_was_trained_here_comes_before_what_was_shipped(
-    shipped: dict[str, str], folders: dict[str, Path], tmp_path: Path
-) -> None:
+def test_what_was_trained_here_comes_before_what_was_shipped(shipped, folders, tmp_path):
     lay_out(tmp_path / "home" / "suites", {"step8": folders["step0"]}, OWN)
     assert find_suite("mini-64").here() == (8,)
 
 
-def test_only_our_own_are_not_asked_for(
-    folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_our_own_are_not_asked_for(folders, tmp_path, monkeypatch):
     fake = FakeHub(dict(folders))
     client(monkeypatch, tmp_path, fake)
     hub.revisions(REPO)
@@ -159,7 +149,7 @@ def test_only_our_own_are_not_asked_for(
 # ---- on the command line
 
 
-def test_the_steps_are_listed_with_their_losses(shipped: dict[str, str], run) -> None:
+def test_the_steps_are_listed_with_their_losses(shipped, run):
     status, out, err = run("suite", "list", "mini-64")
     assert (status, err) == (0, "")
     rows = {line.split()[0]: line.split() for line in out.splitlines()}
@@ -168,7 +158,7 @@ def test_the_steps_are_listed_with_their_losses(shipped: dict[str, str], run) ->
     assert "`coupling suite train mini-64`" in out
 
 
-def test_models_lists_them_with_what_there_is(shipped: dict[str, str], run) -> None:
+def test_models_lists_them_with_what_there_is(shipped, run):
     status, out, err = run("models", "--revisions", OWN)
     assert (status, err) == (0, "")
     states = {line.split()[0]: line.split("  ")[-1] for line in map(str.rstrip, out.splitlines())}

@@ -9,24 +9,15 @@ import pyarrow.parquet as pq
 from coupling_core.sources.prompts import Prompt
 from coupling_core.sources.prompts.benchmarks import WORDS
 
+PAINTING = "[header] How to paint [title] Wash it. [step] Use soap. [substeps] Rub"
 LONG = " ".join(f"word{n}" for n in range(100))
 ROWS: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
     "arc": (
         "allenai/ai2_arc",
         "ARC-Challenge/test",
         [
-            {
-                "id": "M1",
-                "question": " What melts? ",
-                "choices": {"text": ["ice"]},
-                "answerKey": "A",
-            },
-            {
-                "id": "M2",
-                "question": "What floats?",
-                "choices": {"text": ["oil"]},
-                "answerKey": "A",
-            },
+            {"id": "M1", "question": " What melts? ", "choices": {"text": ["ice"]}},
+            {"id": "M2", "question": "What floats?", "choices": {"text": ["oil"]}},
         ],
     ),
     "gsm8k": (
@@ -39,12 +30,7 @@ ROWS: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
         "data/test",
         [
             {"ind": 4, "activity_label": "Surfing", "ctx": "A man stands. he", "endings": ["x"]},
-            {
-                "ind": 9,
-                "activity_label": "Home",
-                "ctx": "[header] How to paint [title] Wash it. [step] Use soap. [substeps] Rub",
-                "endings": ["y"],
-            },
+            {"ind": 9, "activity_label": "Home", "ctx": PAINTING, "endings": ["y"]},
         ],
     ),
     "mmlu": (
