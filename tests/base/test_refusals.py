@@ -138,7 +138,7 @@ def calls(folder):
     (folder / "itself").symlink_to(folder / "itself")
     return {
         **{f"Request {each}": request(each) for each in REQUESTS},
-        "Request of a Request": lambda: cc.measure(Request("x"), "x", model=model),
+        "Request of a module": lambda: Request("x", model=model),
         **{f"View {each}": lambda each=each: View(**each) for each in VIEWS},
         **{f"blocks {each}": lambda each=each: parse_blocks(each, 6) for each in RANGES},
         **{f"blocks {each!r}": lambda each=each: blocks_of(each, 5) for each in NO_BLOCKS},
