@@ -178,7 +178,8 @@ def test_a_run_of_the_hub_is_measured_and_leaves_no_weights(
         assert corrected == pytest.approx(mean_off_diagonal(found), abs=1e-6)
     client(monkeypatch, tmp_path)
     again, err = training(run, "--steps", "0,128,1000")
-    assert (again["stored"], err) == (True, "")
+    assert again["stored"]
+    assert REPO not in err  # nothing is fetched; how far it is may be told where it takes long
     assert curve(again) == curve(said)
     listed = json.loads(run("suite", "list", "pythia-70m", "--json")[1])
     assert (listed["here"], listed["stored"]) == ([], [0, 128, 1000])
