@@ -1,17 +1,17 @@
-"""A demo as strangers meet it: a server of its own, with no limit set but those that it brings.
+"""What strangers, hostile files and failing machines may do.
 
 Each attack is bounded, and against this machine's loopback alone. `make attack` runs all of them;
-the quick half, which is not marked, runs with the other tests.
+one quick case of each, which is not marked slow, runs with the other tests.
 """
 
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from driving import App, serving
+
+from coupling_core import Store
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    folder = tmp_path_factory.mktemp("demo")
-    with serving(folder / "store", folder / "log.txt", COUPLING_MODE="demo") as served:
-        yield served
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """An empty one, without the results that ship."""
+    return Store(tmp_path / "results", layers=(), gallery=tmp_path / "none")

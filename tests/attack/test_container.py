@@ -14,8 +14,10 @@ from pathlib import Path
 import contained
 import pytest
 
-from coupling_core import Request, Store
+from coupling_core import Store
 from coupling_core.measuring.recheck import recheck
+
+pytestmark = [pytest.mark.slow, pytest.mark.real]
 
 GROUPS = Path("/sys/fs/cgroup/memory")
 SIZES = (1.25, 1.5, 2.0, 3.0)
@@ -39,11 +41,9 @@ def group() -> Iterator[Callable[[float], Path]]:
     folder.rmdir()
 
 
-@pytest.mark.slow
-@pytest.mark.real
 @pytest.mark.parametrize("way", ["bounded", "admitted"])
 def test_whatever_the_size_of_a_container_what_asks_lives_on(
-    way: str, group: Callable[[float], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    way: str, group: Callable[[float], Path], tmp_path: Path
 ) -> None:
     counted: dict[float, Counter[str]] = {}
     stored: dict[str, Store] = {}
@@ -55,8 +55,6 @@ def test_whatever_the_size_of_a_container_what_asks_lives_on(
         told = json.loads(done.stdout)
         stored |= {one["key"]: store for one in told if "key" in one}
         counted[size] = Counter("done" if "key" in one else _word(one["why"]) for one in told)
-    with capsys.disabled():
-        print(f"\n{way}: {counted}")  # noqa: T201  # the figures
     assert set().union(*counted.values()) <= {"done", "memory ran out", "refused"}
     assert counted[SIZES[-1]]["done"] > counted[SIZES[0]]["done"]
     verdicts = {recheck(store.get(key)).verdict for key, store in stored.items()}
@@ -67,8 +65,3 @@ def _word(why: str) -> str:
     if "may be used" in why:
         return "refused"
     return "memory ran out" if "memory" in why else why
-
-
-def test_its_requests_can_be_made() -> None:
-    for case in contained.CASES:
-        Request((1,), "smollm2-135m", **case)

@@ -26,6 +26,8 @@ QUICK, ALL = 2, 34
 """Damages of each file."""
 Damage = Callable[[Path, int], bytes]
 
+pytestmark = pytest.mark.full
+
 many = pytest.mark.parametrize(
     "times", [QUICK, pytest.param(ALL, marks=pytest.mark.slow)], ids=["quick", "all"]
 )

@@ -1,15 +1,12 @@
 """Nothing listens that need not: the sockets of every process that we start, in every mode."""
 
-import os
-import re
 import subprocess
 from pathlib import Path
 
-import psutil
 import pytest
-from driving import App
-from listening import Watch, look, watching
+from listening import Watch, watching
 from one_node import NoSlurm, slurm
+from schedulers import scheduler
 from sweep_places import STEPS, lay_out, python, start
 
 MINUTES = 10
@@ -38,23 +35,10 @@ def finished(process: subprocess.Popen[str]) -> None:
         process.kill()
 
 
-def test_a_server_listens_on_its_own_port_alone(demo: App) -> None:
-    look(watch := Watch(), psutil.Process(demo.pid))
-    ports = {one.port for one in watch.sockets.values()}
-    assert ports == {int(demo.url.rpartition(":")[2])}, shown(watch)
-    assert not watch.open_to_others
-
-
+@pytest.mark.full
 def test_a_command_listens_nowhere(tmp_path: Path) -> None:
-    command = (
-        "depth",
-        "--model",
-        "coupling-explorer/mini-64",
-        "--revision",
-        "step0",
-        "--prompt",
-        "The",
-    )
+    model = ("--model", "coupling-explorer/mini-64", "--revision", "step0")
+    command = ("depth", *model, "--prompt", "The")
     with watching(0.1) as watch:
         finished(python("-m", "coupling_core", *command, "--store", str(tmp_path)))
     assert not watch.sockets, shown(watch)
@@ -72,21 +56,8 @@ def test_a_sweep_with_local_workers_listens_on_the_loopback_and_says_nothing(
 
 @pytest.mark.slow
 def test_a_sweep_on_a_scheduler_over_tcp_opens_nothing_more(tmp_path: Path) -> None:
-    quiet = ("--no-dashboard", "--host", "127.0.0.1")
-    scheduler = python("-m", "distributed.cli.dask_scheduler", "--port", "0", *quiet)
-    worker = None
-    try:
-        address = ""
-        while not address:
-            found = re.search(r"Scheduler at:\s+(tcp://\S+)", scheduler.stderr.readline())
-            address = found[1] if found else ""
-        one = ("--nthreads", "1", "--nworkers", "1", "--no-nanny")
-        worker = python("-m", "distributed.cli.dask_worker", address, *one, *quiet)
+    with scheduler() as (address, _):
         watch = sweep(tmp_path, "--scheduler", address)
-    finally:
-        for process in filter(None, (worker, scheduler)):
-            process.kill()
-            process.communicate()
     ours = [one for one in watch.sockets.values() if "coupling_core" in one.program]
     assert not ours, shown(watch)
 
@@ -109,15 +80,3 @@ def test_a_sweep_in_jobs_of_slurm_says_nothing_by_http(
     # Jobs on other machines reach the scheduler and one another: two encrypted ports, and no more.
     assert len(watch.open_to_others) <= 3, shown(watch)
     assert 8787 not in {one.port for one in watch.sockets.values()}
-
-
-@pytest.mark.slow
-def test_the_benchmarks_listen_on_the_loopback_alone(tmp_path: Path) -> None:
-    with watching() as watch:
-        process = python(
-            *("-m", "coupling_core", "bench", "sweeps", "--quick", "--out", str(tmp_path)),
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
-        )
-        finished(process)
-    assert not watch.open_to_others, shown(watch)
-    assert not watch.answering, shown(watch)

@@ -1,8 +1,8 @@
-"""One service that no client can clear, and no crowd of tabs can keep from anybody else.
+"""One service that no stranger can clear, fill or frame, and no crowd of tabs keep from others.
 
-The worker is held nearly still, so that what waits goes on waiting and next to nothing is computed
-meanwhile. Tabs of one machine are told apart by the address that they come from, of which a
-loopback has many.
+While jobs are asked for the worker is held nearly still, so that what waits goes on waiting and
+next to nothing is computed meanwhile. Tabs of one machine are told apart by the address that they
+come from, of which a loopback has many.
 """
 
 import http.client
@@ -11,9 +11,9 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import count
@@ -24,6 +24,8 @@ import psutil
 import pytest
 from cases import random_result
 from driving import App, serving
+from forged_widgets import REFUSED, TEXTS, exceptions, forged
+from listening import Watch, look
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from waiting import until
 from wire import Visitor, visiting
@@ -33,147 +35,207 @@ from coupling_core.base.settings import DEMO
 from coupling_core.serving import desk
 from coupling_core.store.archive import encode
 
-STRANGER, OTHER, THIRD, PROXY = "127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.9"
-PATIENCE = 40.0
+pytestmark = pytest.mark.full
+
+STRANGER, OTHER, PROXY = "127.0.0.2", "127.0.0.3", "127.0.0.9"
+PATIENCE = 100.0
+"""Seconds, fewer than those for which Streamlit keeps a session that has left."""
 wait_for = partial(until, patience=PATIENCE)
 MEGABYTE = 2**20
+ADDRESSES = (
+    *("/", "/Runs", "/Depth?prompt=x", "/nowhere", "/favicon.png", "/_stcore/health"),
+    *("/_stcore/host-config", "/_stcore/metrics", "/_stcore/stream", "/media/nothing.png"),
+    *("/_stcore/upload_file/a/b", "/%2e%2e/%2e%2e/etc/passwd", "/auth/login"),
+    "/oauth2callback?x=1",
+)
+HEADERS = {
+    "X-Frame-Options": r"SAMEORIGIN",
+    "Content-Security-Policy": r"frame-ancestors 'self';.*",
+    "X-Content-Type-Options": r"nosniff",
+    "Referrer-Policy": r"same-origin",
+    "Permissions-Policy": r".*microphone=\(\).*",
+}
+PAGES = ("", "Depth", "Tokens", "Trajectories", "Layer_graph", "Training", "Compare", "Runs")
 
 Visit = Callable[..., Visitor]
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """Nothing is set but a proxy, and that what takes long is taken on; its worker stands still."""
-    folder = tmp_path_factory.mktemp("service")
-    proxy = {"COUPLING_TRUSTED_PROXIES": PROXY, "FORWARDED_ALLOW_IPS": ""}
-    store, log = folder / "store", folder / "log.txt"
-    taken_on = {"COUPLING_LONGEST_SECONDS": "3600"}
-    with serving(store, log, COUPLING_MODE="demo", **proxy, **taken_on) as app:
-        done = threading.Event()
-        threading.Thread(target=hold_still, args=(done,)).start()
-        _served.append(app)
-        yield app
-        _served.remove(app)
-        done.set()
+    """Nothing is set but a proxy, and that what takes long is taken on."""
+    folder = tmp_path_factory.mktemp("demo")
+    settings = {
+        "COUPLING_MODE": "demo",
+        "COUPLING_TRUSTED_PROXIES": PROXY,
+        "FORWARDED_ALLOW_IPS": "",
+        "COUPLING_LONGEST_SECONDS": "3600",
+    }
+    with serving(folder / "store", folder / "log.txt", **settings) as served:
+        yield served
 
 
-_served: list[App] = []
+# ---- what everybody is answered
+
+
+def test_no_answer_may_be_framed_or_guessed_at(demo: App) -> None:
+    connection = http.client.HTTPConnection(urlsplit(demo.url).netloc, timeout=PATIENCE)
+    lacking = []
+    for method in ("GET", "POST", "OPTIONS"):
+        for address in ADDRESSES:
+            connection.request(method, address)
+            with connection.getresponse() as answer:
+                for name, expected in HEADERS.items():
+                    values = answer.headers.get_all(name) or []
+                    if len(values) != 1 or not re.fullmatch(expected, values[0]):
+                        lacking.append((method, address, name, values))
+            connection.close()
+    assert lacking == []
+
+
+def test_a_server_listens_on_its_own_port_alone(demo: App) -> None:
+    look(watch := Watch(), psutil.Process(demo.pid))
+    assert {one.port for one in watch.sockets.values()} == {urlsplit(demo.url).port}
+    assert not watch.open_to_others
+
+
+def test_no_value_of_any_type_raises_for_all_widgets_at_once(demo: App) -> None:
+    for page in ("", "Runs"):
+        with visiting(demo.url) as visitor:
+            visitor.open(page)
+            widgets = list(visitor.widgets)
+            assert len(widgets) > 10
+            told = 0
+            for states in zip(*(forged(widget, TEXTS[9:11]) for widget in widgets), strict=True):
+                visitor.send(*states)
+                assert not exceptions(visitor)
+                told += any(REFUSED in text for text in visitor.texts())
+            assert told > 10
+
+
+@pytest.mark.slow
+def test_pages_are_drawn_for_all_who_come_at_once(demo: App) -> None:
+    def come_to(page: str) -> list[str]:
+        with visiting(demo.url) as visitor:
+            visitor.open(page)
+            return visitor.errors() + exceptions(visitor)
+
+    with ThreadPoolExecutor(3 * len(PAGES)) as crowd:
+        assert [*crowd.map(come_to, 3 * PAGES)] == [[]] * 3 * len(PAGES)
+
+
+# ---- the queue
+
+
+@pytest.fixture(scope="module")
+def still(demo: App) -> Iterator[App]:
+    """The demo, whose worker stands still."""
+    done = threading.Event()
+    threading.Thread(target=hold_still, args=(demo, done)).start()
+    yield demo
+    done.set()
+
+
 _is_asked = threading.Event()
 """Whether pages may ask the worker something just now."""
 
 
-def hold_still(done: threading.Event) -> None:
+def hold_still(app: App, done: threading.Event) -> None:
     """Stop every worker that the app starts, but for moments: one that is silent is replaced."""
-    for look in count():
+    for turn in count():
         if done.wait(0.2):
             break
         if not _is_asked.is_set():
-            signal_workers(signal.SIGCONT if look % 20 == 0 else signal.SIGSTOP)
+            signal_workers(app, signal.SIGCONT if turn % 20 == 0 else signal.SIGSTOP)
 
 
 @contextmanager
-def answering() -> Iterator[None]:
+def answering(app: App) -> Iterator[None]:
     """Let the worker go on meanwhile: a page asks it what a measurement takes."""
     _is_asked.set()
-    signal_workers(signal.SIGCONT)
+    signal_workers(app, signal.SIGCONT)
     yield
     _is_asked.clear()
-    signal_workers(signal.SIGSTOP)
+    signal_workers(app, signal.SIGSTOP)
 
 
-def signal_workers(which: signal.Signals) -> None:
-    for app in _served:
-        for worker in psutil.Process(app.pid).children():
-            with suppress(psutil.NoSuchProcess):
-                worker.send_signal(which)
+def signal_workers(app: App, which: signal.Signals) -> None:
+    for worker in psutil.Process(app.pid).children():
+        with suppress(psutil.NoSuchProcess):
+            worker.send_signal(which)
 
 
 @pytest.fixture
-def visit(demo: App) -> Iterator[Visit]:
+def visit(still: App) -> Iterator[Visit]:
     """Opens sessions that are closed at the end, when their jobs are ended too."""
     with ExitStack() as stack:
-        yield lambda address, **more: stack.enter_context(come(demo, address, **more))
-    while jobs := desk.jobs(demo.store):
+        yield lambda address, **more: stack.enter_context(come(still, address, **more))
+    while jobs := desk.jobs(still.store):
         with suppress(InputError):  # it has ended meanwhile
-            desk.end(demo.store, jobs[0]["key"])
-    signal_workers(signal.SIGKILL)
+            desk.end(still.store, jobs[0]["key"])
+    signal_workers(still, signal.SIGKILL)
 
 
 def come(app: App, address: str, **more: object):
     return visiting(app.url, source_address=(address, 0), **more)
 
 
-def look_at(visitor: Visitor, prompt: str) -> None:
+def look_at(app: App, visitor: Visitor, prompt: str) -> None:
     """Open a page that offers to measure a prompt, which takes so long that none is done here."""
-    with answering():
+    with answering(app):
         visitor.open(f"Tokens?{urlencode({'all': 1, 'prompt': prompt})}")
 
 
-def press(visitor: Visitor) -> str:
+def ask(app: App, visitor: Visitor, prompt: str) -> str:
     """Have it measured; gives where it stands in the queue, or why it is refused."""
-    with answering():
+    look_at(app, visitor, prompt)
+    with answering(app):
         visitor.press("Compute")
     return "".join([one.text for one in visitor.elements("progress")] + visitor.errors())
 
 
-def ask(visitor: Visitor, prompt: str) -> str:
-    """Both."""
-    look_at(visitor, prompt)
-    return press(visitor)
-
-
-def crowd(visit: Visit, tabs: int) -> Counter[str]:
-    """Ask from many tabs of one address at once; gives how often what was said."""
-    visitors = [visit(STRANGER) for _ in range(tabs)]
-    for tab, visitor in enumerate(visitors):
-        look_at(visitor, f"Tab {tab} of a stranger asks its question")
-    return Counter(re.sub(r"[\d.]+ \w+|next|\d+\w+", "#", press(who))[:60] for who in visitors)
-
-
-def test_tabs_of_one_address_take_turns_as_one(visit: Visit) -> None:
-    crowd(visit, 3)
-    assert "next in line" in ask(visit(OTHER), "A visitor asks")
-    assert "2nd in line" in ask(visit(THIRD), "Another visitor asks")
+def test_tabs_of_one_address_take_turns_as_one_whatever_they_say_of_it(
+    visit: Visit, demo: App
+) -> None:
+    for number in range(3):
+        forger = {"X-Forwarded-For": f"192.0.2.{number}"} if number else {}
+        tab = visit(STRANGER, additional_headers=forger)
+        ask(demo, tab, f"Tab {number} of a stranger asks")
+    assert "next in line" in ask(demo, visit(OTHER), "A visitor asks")
+    proxied = {"X-Forwarded-For": "198.51.100.7"}
+    assert "2nd in line" in ask(demo, visit(PROXY, additional_headers=proxied), "By a proxy")
 
 
 @pytest.mark.slow
 def test_two_hundred_tabs_keep_nobody_waiting(visit: Visit, demo: App) -> None:
-    said = crowd(visit, 200)
+    tabs = [visit(STRANGER) for _ in range(200)]
+    said = Counter(
+        re.sub(r"[\d.]+ \w+|next|\d+\w+", "#", ask(demo, tab, f"Tab {number} asks"))[:60]
+        for number, tab in enumerate(tabs)
+    )
     taken = sum(count for what, count in said.items() if "Queued" in what or "Loading" in what)
     assert taken == DEMO["queue_length"] // 2 + 1, said  # one of them runs
     assert sum(count for what, count in said.items() if "wait already" in what) == 200 - taken
-    place = ask(visit(OTHER), "A visitor asks")
-    assert "next in line" in place
+    assert "next in line" in ask(demo, visit(OTHER), "A visitor asks")
     wait_for(lambda: len(desk.jobs(demo.store)) == taken + 1)
-
-
-def test_what_a_client_says_of_its_own_address_counts_for_nothing(visit: Visit) -> None:
-    for number in range(2):
-        forged = {"X-Forwarded-For": f"192.0.2.{number}"}
-        ask(visit(STRANGER, additional_headers=forged), f"A forger asks {number}")
-    assert "next in line" in ask(visit(OTHER), "A visitor asks")
-    proxied = {"X-Forwarded-For": "198.51.100.7"}
-    assert "2nd in line" in ask(visit(PROXY, additional_headers=proxied), "By a proxy")
 
 
 def test_a_closed_tab_ends_what_it_waited_for_and_nobody_needs_to_come(
     visit: Visit, demo: App
 ) -> None:
     with come(demo, STRANGER) as stranger:
-        ask(stranger, "A job that runs")
-        ask(stranger, "A job that waits")
-        ask(visit(OTHER), "A visitor asks")
+        ask(demo, stranger, "A job that runs")
+        ask(demo, stranger, "A job that waits")
+        ask(demo, visit(OTHER), "A visitor asks")
         wait_for(lambda: len(desk.jobs(demo.store)) == 3)
-    closed = time.monotonic()
-    wait_for(lambda: len(desk.jobs(demo.store)) == 1)
-    assert time.monotonic() - closed < 15
     wait_for(lambda: [job["state"] for job in desk.jobs(demo.store)] == ["running"])
 
 
-def test_one_tab_has_a_limit_and_nobody_clears_it(visit: Visit, demo: App) -> None:
+def test_a_tab_has_a_limit_that_nobody_clears_and_an_operator_ends_any_job(
+    visit: Visit, demo: App
+) -> None:
     visitor = visit(STRANGER)
     for number in range(4):
-        assert "under way" not in ask(visitor, f"Question {number} before the clearing")
+        assert "under way" not in ask(demo, visitor, f"Question {number} before the clearing")
     before = wait_for(lambda: len(found := desk.jobs(demo.store)) == 4 and found)
     with come(demo, OTHER) as nobody:
         for name in ("clear_cache", "load_git_info"):
@@ -181,29 +243,22 @@ def test_one_tab_has_a_limit_and_nobody_clears_it(visit: Visit, demo: App) -> No
             setattr(message, name, True)
             nobody.say(message)
         assert nobody.address_of_upload()  # the connection stands, and says nothing of git
-    assert "4 of your jobs are under way" in ask(visitor, "One more")
-    after = desk.jobs(demo.store)
-    assert [job["key"] for job in after] == [job["key"] for job in before]
+    assert "4 of your jobs are under way" in ask(demo, visitor, "One more")
+    listed = desk.jobs(demo.store)
+    assert [job["key"] for job in listed] == [job["key"] for job in before]
 
-
-def test_an_operator_sees_the_jobs_and_ends_any(visit: Visit, demo: App) -> None:
-    visitor = visit(STRANGER)
-    for number in range(2):
-        ask(visitor, f"Question {number} that an operator ends")
-    listed = wait_for(lambda: len(found := desk.jobs(demo.store)) == 2 and found)
     assert len({word for job in listed for word in job["whose"]}) == 1
-    assert "operator" not in str(listed), "prompts are nobody else's"
+    assert "clearing" not in str(listed), "prompts are nobody else's"
     assert (demo.store / desk.FOLDER).stat().st_mode & 0o077 == 0
-    done = coupling_jobs(demo.store, "--end", listed[1]["key"][:12])
-    assert done.stdout == f"{listed[1]['key']}  ended\n"
-    assert [job["key"] for job in desk.jobs(demo.store)] == [listed[0]["key"]]
-    look_at(visitor, "Question 1 that an operator ends")
-    assert "has ended this measurement" in "".join(visitor.texts())
-
-
-def coupling_jobs(store: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "coupling_core", "jobs", "--store", str(store), *more]
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    key, command = listed[1]["key"], (sys.executable, "-m", "coupling_core", "jobs")
+    done = subprocess.run(
+        [*command, "--store", str(demo.store), "--end", key[:12]],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert key in done.stdout
+    assert key not in [job["key"] for job in desk.jobs(demo.store)]
 
 
 # ---- files

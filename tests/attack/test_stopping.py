@@ -61,28 +61,32 @@ def lasting(command: list[str]) -> float:
     return time.monotonic() - began
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(48, marks=pytest.mark.slow)])
-def test_a_measurement_that_is_stopped_says_so_in_a_line(times: int, tmp_path: Path) -> None:
+def stop_again_and_again(command: list[str], whole: float, times: int, folder: Path) -> None:
+    """At any moment of the seconds that it takes."""
     chance = random.Random(0)
-    command = [*DEPTH.split(), "--store"]
-    whole = lasting([*command, str(tmp_path / "whole")]) if times > 1 else 2.0
     for number in range(times):
         # The first tenth of a second is Python's own, before anything of ours.
         after = chance.uniform(0.1, whole)
-        status, lines, left = interrupted([*command, str(tmp_path / str(number))], after)
-        assert is_clean(status, lines), (after, status, lines)
-        assert not left, after
-
-
-@pytest.mark.slow
-def test_a_sweep_that_is_stopped_says_so_in_a_line(tmp_path: Path) -> None:
-    chance, file = random.Random(0), lay_out(tmp_path)
-    file.write_text(file.read_text().replace(str(list(STEPS)), "[0]"))
-    command = ["sweep", "run", str(file), "--workers", "1", "--store"]
-    whole = lasting([*command, str(tmp_path / "whole")])
-    for number in range(16):
-        after = chance.uniform(0.1, whole)
-        status, lines, left = interrupted([*command, str(tmp_path / str(number))], after)
+        status, lines, left = interrupted([*command, str(folder / str(number))], after)
         told = [line for line in lines if not line[:1].isdigit()]  # those say how far it was
         assert is_clean(status, told), (after, status, lines)
         assert not left, after
+
+
+@pytest.mark.full
+def test_a_measurement_that_is_stopped_says_so_in_a_line(tmp_path: Path) -> None:
+    stop_again_and_again([*DEPTH.split(), "--store"], 2.0, 1, tmp_path)
+
+
+@pytest.mark.slow
+def test_it_may_be_stopped_at_any_moment(tmp_path: Path) -> None:
+    command = [*DEPTH.split(), "--store"]
+    stop_again_and_again(command, lasting([*command, str(tmp_path / "whole")]), 48, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_sweep_may_be_stopped_at_any_moment(tmp_path: Path) -> None:
+    file = lay_out(tmp_path)
+    file.write_text(file.read_text().replace(str(list(STEPS)), "[0]"))
+    command = ["sweep", "run", str(file), "--workers", "1", "--store"]
+    stop_again_and_again(command, lasting([*command, str(tmp_path / "whole")]), 16, tmp_path)

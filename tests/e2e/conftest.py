@@ -1,11 +1,17 @@
-"""One server a file of tests, on a store of its own; one browser for all."""
+"""One browser for all, and one server for each setting of the app.
+
+The server at home is started once a process; a setting of its own has one file, whose `app` it is.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from driving import SWITCHES, WAIT, App, Visit, browser_path, serving
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from coupling_core.base.folders import user_cache
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -22,12 +28,19 @@ def browser() -> Iterator[Browser]:
         yield playwright.chromium.launch(executable_path=browser_path(), args=list(SWITCHES))
 
 
-@pytest.fixture(scope="module")
-def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """The app, with what its file's `SETTINGS` say of its environment."""
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where models that are trained here go, beside the user's converted weights."""
+    folder = tmp_path_factory.mktemp("home")
+    (folder / "models").symlink_to(user_cache() / "models")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def app(tmp_path_factory: pytest.TempPathFactory, home: Path) -> Iterator[App]:
+    """The app as it is without any setting."""
     folder = tmp_path_factory.mktemp("app")
-    some = getattr(request.module, "SETTINGS", {})
-    with serving(folder / "store", folder / "log.txt", **some) as served:
+    with serving(folder / "store", folder / "log.txt", COUPLING_HOME=str(home)) as served:
         yield served
 
 
@@ -36,8 +49,8 @@ def visit(browser: Browser, app: App) -> Iterator[Visit]:
     """Open an address of the app as another visitor: each has a session of its own."""
     contexts = []
 
-    def come(address: str = "/", width: int = 1440, height: int = 1000) -> Page:
-        context = browser.new_context(viewport={"width": width, "height": height})
+    def come(address: str = "/", width: int = 1440, height: int = 1000, **more: Any) -> Page:
+        context = browser.new_context(viewport={"width": width, "height": height}, **more)
         context.set_default_timeout(WAIT)
         contexts.append(context)
         page = context.new_page()
@@ -47,3 +60,11 @@ def visit(browser: Browser, app: App) -> Iterator[Visit]:
     yield come
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def offline(browser: Browser) -> Iterator[Page]:
+    """A page of a browser without a network."""
+    context = browser.new_context(offline=True)
+    yield context.new_page()
+    context.close()

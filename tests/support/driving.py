@@ -24,7 +24,7 @@ DOUBLE_CLICK = 500
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SWITCHES = ("--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-gpu")
 
-IDLE_DEMO = {"COUPLING_DEMO": "true", "COUPLING_READ_ONLY": "true"}
+IDLE_DEMO = {"COUPLING_MODE": "demo", "COUPLING_READ_ONLY": "true"}
 """What makes the app a demo that may compute nothing."""
 Visit = Callable[..., Page]
 """Opens an address as another visitor."""
@@ -118,33 +118,6 @@ def wait_for_chart(page: Page, key: str) -> None:
     """Wait until a figure is drawn, and the page at rest."""
     expect(page.locator(f".st-key-{key} .main-svg").first).to_be_visible()
     expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
-
-
-def click_cell(page: Page, key: str, row: int, column: int, n: int) -> None:
-    """Click the cell in this row and column, from 1, of a map of n by n cells."""
-    area = page.locator(f".st-key-{key} .nsewdrag").first
-    end = time.monotonic() + WAIT / 1000
-    while (box := area.bounding_box()) is None:  # it is being drawn anew at this moment
-        assert time.monotonic() < end, f"{key} is not drawn"
-        page.wait_for_timeout(DOUBLE_CLICK)
-    x, y = box["width"] * (column - 0.5) / n, box["height"] * (row - 0.5) / n
-    area.click(position={"x": x, "y": y})
-    page.wait_for_timeout(DOUBLE_CLICK)
-
-
-def click_point(page: Page, key: str, x: float, y: float) -> None:
-    """Click a figure at a point given in the units of its axes."""
-    at = page.evaluate(
-        """([key, x, y]) => {
-            const plot = document.querySelector(`.st-key-${key} .js-plotly-plot`);
-            const {_size: size, xaxis, yaxis} = plot._fullLayout;
-            return [size.l + xaxis.d2p(x), size.t + yaxis.d2p(y)];
-        }""",
-        [key, x, y],
-    )
-    plot = page.locator(f".st-key-{key} .js-plotly-plot").first
-    plot.click(position={"x": at[0], "y": at[1]})
-    page.wait_for_timeout(DOUBLE_CLICK)
 
 
 def choose(field: Locator, option: str) -> None:

@@ -1,0 +1,263 @@
+"""What people do with the app on their own machine, in a browser: one journey a test.
+
+What a page says is tested without a browser (tests/app). Here is what only a browser can show:
+that a click reaches what it is meant for, that a page has room, that keys and files work.
+"""
+
+import re
+from pathlib import Path
+
+from accessible import COVERED, faults, tab_through, tab_to
+from driving import DOUBLE_CLICK, App, Visit, compute, wait_for_chart
+from on_screen import (
+    MAPS,
+    NODES,
+    expect_above_the_fold,
+    expect_selected,
+    frame,
+    hear_no_question,
+    hover_everywhere,
+    places,
+    spread,
+    swipe,
+)
+from playwright.sync_api import Locator, Page, expect
+
+from coupling_core.store.archive import load
+from explorer.panels.page import GROUPS
+
+MOST_NODES = 5000
+FRANCE = "What is the capital of France? The capital is"
+NAMED = "SmolLM2-135M-Instruct_What-is-the-capital-of-France_token-10_K-50"
+NEW = "Nobody asked this before"
+ROW = 35
+"""Height of a row and of the header of a table in pixels."""
+
+PHONE = {
+    "width": 390,
+    "height": 844,
+    "has_touch": True,
+    "is_mobile": True,
+    "device_scale_factor": 2,
+}
+FIRST_PAINT = """
+window.atFirst = 0;
+new MutationObserver(() => {
+  if (!window.atFirst && document.querySelector(".js-plotly-plot .main-svg"))
+    window.atFirst = document.querySelectorAll(".stPlotlyChart").length;
+}).observe(document, { childList: true, subtree: true });
+"""
+"""How many figures there are when the first is painted: others would keep it waiting."""
+
+
+def test_a_click_opens_its_pair_and_back_undoes_it(visit: Visit, app: App) -> None:
+    page = visit("/_stcore/health", width=1280, height=720)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(app.url)
+    wait_for_chart(page, "matrix-untrained")
+    expect_above_the_fold(page, 720, 200, *MAPS)
+    one, other, *_ = cells = spread(page, "scores", 3)
+    hover_everywhere(page, "scores", cells)
+    for cell, corner in ((one, 1), (other, 4)):
+        page.mouse.click(*places(page, "scores", cell)[corner])
+        expect_selected(page, cell)
+    page.wait_for_timeout(DOUBLE_CLICK)  # plotly would take two clicks for one double click
+    page.mouse.click(*places(page, "scores", other)[4])  # which selects what is selected
+    page.wait_for_timeout(DOUBLE_CLICK)
+    expect_selected(page, other)
+    page.get_by_role("link", name="Depth").click()
+    title = "Block {} in the basis of block {}"
+    expect(page.get_by_role("heading", name=title.format(*other))).to_be_visible()
+    page.go_back()
+    expect_selected(page, other)
+    page.go_back()
+    expect_selected(page, one)
+    assert page.evaluate(NODES) < MOST_NODES
+    own = (app.url, "data:", "blob:")
+    assert [url for url in asked if not url.startswith(own)] == []
+
+
+def test_a_tap_selects_and_a_swipe_scrolls_on_a_phone(visit: Visit) -> None:
+    page = visit("/?k=20", **PHONE)
+    wait_for_chart(page, "matrix-untrained")
+    expect_above_the_fold(page, 844, 260, "scores")
+    assert page.evaluate(COVERED) == []
+    cell, other = spread(page, "scores", 2)
+    page.touchscreen.tap(*places(page, "scores", other)[2])
+    expect_selected(page, other)
+    x, y = places(page, "scores", cell)[0]
+    scrolled = page.get_by_test_id("stMain")
+    before, top = frame(page, "scores"), scrolled.evaluate("main => main.scrollTop")
+    hear_no_question(page)
+    swipe(page, x, y, -240)
+    page.wait_for_timeout(DOUBLE_CLICK)
+    assert page.evaluate("asked") == 0
+    assert scrolled.evaluate("main => main.scrollTop") > top + 150
+    assert frame(page, "scores") == before
+    page.locator(".st-key-pages-menu button").tap()
+    menu = page.locator(".st-key-pages-listed")
+    for group in GROUPS:
+        expect(menu.get_by_text(group, exact=True)).to_be_visible()
+    expect(menu.locator("[aria-current=page]")).to_have_text("Start")
+    menu.get_by_role("link", name="Depth").tap()
+    wait_for_chart(page, "mosaic")
+    expect(menu).to_have_count(0)
+    assert "k=20" in page.url
+    side = page.get_by_test_id("stSidebar").bounding_box()
+    assert side is None or side["x"] + side["width"] <= 0 or side["width"] == 0  # no drawer over it
+    figure = page.locator(".st-key-mosaic").bounding_box()
+    switch = page.get_by_role("radio", name="Magnitude").bounding_box()
+    assert figure is not None
+    assert switch is not None
+    assert figure["y"] + 300 < switch["y"]  # the figure comes before what changes it
+
+
+def test_all_is_reached_and_a_pair_chosen_by_the_keyboard(visit: Visit) -> None:
+    page = visit("/", width=1280, height=720)
+    wait_for_chart(page, "matrix-untrained")
+    assert tab_through(page) == ([], [])
+    tab_to(page, "Block l (Jacobian)")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"block=\d+"))
+    block = page.url.partition("block=")[2].partition("&")[0]
+    expect(page.get_by_text(f"Blocks {block} and ").first).to_be_visible()
+
+
+def test_a_sentence_is_computed_verified_and_deleted(visit: Visit, app: App) -> None:
+    before = set(app.results)
+    page = visit("/")
+    wait_for_chart(page, "scores")
+    page.get_by_label("Your own sentence").fill(NEW)
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(re.compile(r"\d tokens; token \d"))).to_be_visible()
+    expect(page).to_have_url(re.compile(r"prompt=Nobody\+asked\+this\+before"))
+    assert set(app.results) == before
+    compute(page)
+    expect(page.get_by_test_id("stProgress").get_by_text(re.compile(r"\d+ of 30"))).to_be_visible()
+    expect(page.locator(".st-key-partial .main-svg").first).to_be_visible()
+    wait_for_chart(page, "mosaic")
+    page.locator(".st-key-tools button").first.click()  # the line that says what is drawn
+    expect(page.get_by_text("30 of 30 SVDs certified")).to_be_visible()
+    page.keyboard.press("Escape")
+    (path,) = set(app.results) - before
+
+    page.get_by_role("link", name="Runs").click()
+    choose_only(page, "factorial untrained")
+    expect(page.get_by_role("button", name="Delete")).to_be_disabled()  # it ships
+    choose_only(page, NEW)
+    page.get_by_role("button", name="Verify").click()
+    expect(page.get_by_text("Sound: every byte")).to_be_visible()
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    page.get_by_role("button", name="Verify").click()
+    expect(page.get_by_test_id("stAlert")).to_contain_text("damaged")
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Delete it").click()
+    expect(page.get_by_text("Deleted")).to_be_visible()
+    assert set(app.results) == before
+
+
+def choose_only(page: Page, words: str) -> None:
+    """Search for one result, and tick it."""
+    table = page.get_by_test_id("stDataFrame")
+    expect(table.locator("canvas").first).to_be_visible()
+    page.get_by_label("Search", exact=True).fill(words)
+    page.keyboard.press("Enter")
+    expect(page.get_by_text(re.compile("^1 of "))).to_be_visible()
+    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
+    expect(table).to_have_count(1)  # for a moment, the one before stands beside it
+    table.click(position={"x": ROW / 2, "y": 1.5 * ROW})
+
+
+def test_figures_and_results_are_taken_home(visit: Visit, app: App, tmp_path: Path) -> None:
+    page = visit("/_stcore/health")
+    page.add_init_script(FIRST_PAINT)
+    page.goto(f"{app.url}/Depth")
+    wait_for_chart(page, "angles")
+    assert 1 <= page.evaluate("window.atFirst") <= 2
+    page.get_by_role("button", name="Export").click()
+    path = tmp_path / "result.safetensors"
+    path.write_bytes(taken(page, page.get_by_role("button", name="Result (.safetensors)"), path))
+    assert load(path).request.prompt == FRANCE
+    page.keyboard.press("Escape")
+    mosaic = page.locator(".st-key-mosaic")
+    mosaic.hover()
+    svg = taken(page, mosaic.get_by_role("button", name="Download plot"), f"{NAMED}_mosaic.svg")
+    assert f"“{FRANCE}”" in svg.decode()
+    assert "SmolLM2-135M-Instruct at token 10 of 10" in svg.decode()
+    holder = mosaic.locator("xpath=ancestor::*[contains(., 'Table and files')][1]")
+    holder.get_by_text("Table and files").first.click()
+    html = taken(page, page.get_by_role("button", name="HTML", exact=True), f"{NAMED}_mosaic.html")
+    assert b"Plotly.newPlot" in html
+    csv = taken(page, page.get_by_role("button", name="CSV", exact=True), f"{NAMED}_mosaic.csv")
+    head, first, *_ = csv.decode().splitlines()
+    assert head.startswith(",block,basis,coupling,chance,corrected,model,prompt")
+    assert FRANCE in first
+
+
+def taken(page: Page, button: Locator, name: str | Path) -> bytes:
+    """What a button downloads: a file of this name, or of this ending."""
+    with page.expect_download() as caught:
+        button.click()
+    found = Path(caught.value.suggested_filename)
+    assert found.suffix == name.suffix if isinstance(name, Path) else found.name == name
+    return Path(caught.value.path()).read_bytes()
+
+
+def test_a_model_is_trained_and_its_steps_are_looked_at(visit: Visit, app: App, home: Path) -> None:
+    suites = home / "suites"
+    page = visit("/Train_one?own_blocks=12&own_width=128&own_name=ended")
+    train = page.get_by_role("button", name="Train", exact=True)
+    train.click()
+    expect(page.get_by_text("ended: step")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("was cancelled")).to_be_visible()
+    assert not [path for path in suites.rglob("*") if "ended" in path.name]
+    assert not list((suites / ".training").glob("*"))
+
+    page.goto(f"{app.url}/Train_one?own_blocks=2&own_width=32")
+    train.click()
+    expect(page.get_by_text("my-run-1: step")).to_be_visible()
+    wait_for_chart(page, "map-my-run-1")
+    expect(page.get_by_text("on other pages")).to_be_visible()
+    run = suites / "models--coupling-explorer--my-run-1"
+    steps = [int(path.name.removeprefix("step")) for path in (run / "refs").glob("step*")]
+    page.get_by_role("button", name="Training", exact=True).click()
+    wait_for_chart(page, "paths")  # stored: nothing has to be computed
+    assert "my-run-1" in page.url
+    slider = page.get_by_role("slider", name="Training step")
+    slider.press("Home")
+    drawn, frames = set(), set()
+    for step in sorted(steps)[:3]:
+        expect(page.get_by_text(re.compile(f"^Step {step:,}: mean"))).to_be_visible()
+        page.wait_for_function(
+            """step => document.querySelector('.st-key-scores .js-plotly-plot')
+                ?.layout?.meta?.alt.includes(`@step${step} `)""",
+            arg=step,
+        )
+        frames.add(str(frame(page, "scores")))
+        drawn.add(
+            page.evaluate(
+                "document.querySelector('.st-key-scores .js-plotly-plot').data[0].z.join()"
+            )
+        )
+        slider.press("ArrowRight")
+    assert (len(frames), len(drawn)) == (1, 3)
+    page.get_by_role("button", name="This step on Depth").click()
+    wait_for_chart(page, "mosaic")
+
+
+def test_no_serious_fault_is_found_on_four_pages(visit: Visit) -> None:
+    """With a map, tags, a table and a button: two of them in the dark."""
+    page = visit("/", width=1280, height=720, color_scheme="dark")
+    found = {"Start": faults(page)}
+    for name in ("Training", "Directions", "Spectrum"):
+        page.get_by_test_id("stSidebar").get_by_role("link", name=name, exact=True).click()
+        expect(page.get_by_role("heading", level=1, name=name)).to_be_visible()
+        if name == "Directions":
+            page.emulate_media(color_scheme="light")
+        found[name] = faults(page)
+    assert {name: what for name, what in found.items() if what} == {}

@@ -1,0 +1,193 @@
+"""What a click selects on the figures of every page, and what its link shows somebody else."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import networkx as nx
+import numpy as np
+import pytest
+import tiny
+from cases import planted
+from driving import App, Visit, choose, wait_for_chart
+from on_screen import (
+    NODES,
+    click_loneliest,
+    click_point,
+    drag,
+    expect_the_same_figures,
+    frame,
+    hear_no_question,
+    places,
+)
+from playwright.sync_api import Browser, Page, expect
+from sweep_table import plant, sweep_of, zoo
+
+from coupling_core.analysis.findings import Question
+from coupling_core.base.records import Request
+from coupling_core.experiments.sweeps.report import report
+from coupling_core.sources.resolved import resolve
+from coupling_core.store.disk import Store
+
+pytestmark = pytest.mark.slow
+
+MOST_NODES = 5000
+TABLE = sweep_of(zoo())
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+
+Click = Callable[[Page, str], object]
+
+
+def at(x: float, y: float) -> Click:
+    """A click at a point, in units of the axes."""
+    return lambda page, key: click_point(page, key, x, y)
+
+
+def cell(row: int, column: int) -> Click:
+    """A click into a corner of a cell of a map."""
+    return lambda page, key: page.mouse.click(*places(page, key, (row, column))[4])
+
+
+CASES = {
+    "edge": ("/Layer_graph?threshold=0.1", "graph", at(20.5, 19), "block=11&basis=30"),
+    "node": ("/Layer_graph", "graph", at(21, 0), "block=21&basis=30"),
+    "tokens": ("/Tokens", "tokens", at(3, 6), "token=7&other=4$"),
+    "path": (
+        "/Trajectories",
+        "paths",
+        partial(click_loneliest, trace="picks", name="6"),
+        "token=6",
+    ),
+    "compare": ("/Compare", "map-A-B", cell(9, 21), "block=9&basis=21$"),
+    "mosaic": ("/Depth", "mosaic", cell(1, 8), "block=9$"),
+    "some blocks": ("/Depth?blocks=3-7", "scores", cell(2, 4), "block=4&basis=6"),
+    "training": ("/Training?step=64", "scores", at(1, 3), "block=4&basis=2"),
+    "patch": ("/Vision", "picture", at(3.0, 10.0), r"patch=6\b"),
+}
+"""Address, key of the figure, where it is clicked, and what comes into the link."""
+
+
+@pytest.mark.parametrize(("address", "key", "click", "expected"), CASES.values(), ids=CASES)
+def test_a_click_goes_into_a_link_that_shows_the_same_figures(
+    visit: Visit, app: App, address: str, key: str, click: Click, expected: str
+) -> None:
+    page = visit("/_stcore/health")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(app.url + address)
+    wait_for_chart(page, key)
+    click(page, key)
+    expect(page).to_have_url(re.compile(expected))
+    other = visit(page.url.removeprefix(app.url))
+    wait_for_chart(other, key)
+    expect_the_same_figures(page, other)
+    assert page.evaluate(NODES) < MOST_NODES
+    own = (app.url, "data:", "blob:")
+    assert [url for url in asked if not url.startswith(own)] == []
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("address", "key"),
+    [("/", "scores"), ("/Layer_graph", "graph"), ("/Trajectories", "paths"), ("/Depth", "mosaic")],
+)
+def test_a_drag_moves_no_figure_and_selects_nothing(visit: Visit, address: str, key: str) -> None:
+    page = visit(address)
+    wait_for_chart(page, key)
+    page.locator(f".st-key-{key} .nsewdrag").first.scroll_into_view_if_needed()
+    before = frame(page, key)
+    hear_no_question(page)
+    drag(page, key)
+    page.wait_for_timeout(1000)
+    assert page.evaluate("asked") == 0
+    assert frame(page, key) == before
+
+
+def test_a_model_of_a_sweep_shows_its_prompts_also_by_a_link(visit: Visit, app: App) -> None:
+    plant(Store(app.store), TABLE)
+    page = visit("/Generalization")
+    wait_for_chart(page, "correlation-by-k")
+    model = click_loneliest(page, "performance", trace="models")
+    page.wait_for_function(
+        """model => document.querySelector('.st-key-prompt .js-plotly-plot')
+            ?.layout.meta.alt.startsWith(`Coupling of ${model} against `)""",
+        arg=model,
+    )
+    other = visit(page.url.removeprefix(app.url))
+    wait_for_chart(other, "correlation-by-k")
+    expect_the_same_figures(page, other)
+    dots = other.locator(".st-key-prompt .js-plotly-plot").first.evaluate(
+        "plot => plot.calcdata.find(points => points[0].trace.name === 'prompts').map(p => p.y)"
+    )
+    own = TABLE[(TABLE["model"] == model) & (TABLE["k"] == 4)]["corrected"]
+    assert dots == pytest.approx(list(own), rel=1e-5)
+
+
+def test_a_report_opens_without_the_network_and_runs_no_name(browser: Browser, tmp_path) -> None:
+    hostile = {"model": {"Alpha-0": HOSTILE}, "family": {"Beta": HOSTILE}}
+    plan = {"title": HOSTILE, "origins": [{"source": HOSTILE, "n": 1, "sha256": HOSTILE}]}
+    path = tmp_path / "report.html"
+    path.write_bytes(report(plan, TABLE.replace(hostile), Question(4)))
+    context = browser.new_context()
+    page, asked, said = context.new_page(), [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(path.as_uri())
+    page.wait_for_function("document.querySelectorAll('[role=img] .main-svg').length >= 10")
+    expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
+    assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
+    assert said == []
+    context.close()
+
+
+def test_the_graph_is_taken_home_with_its_edges(visit: Visit) -> None:
+    page = visit("/Layer_graph?threshold=0.2")
+    wait_for_chart(page, "graph")
+    page.get_by_role("slider").press("ArrowRight")
+    expect(page).to_have_url(re.compile("threshold=0.21"))
+    told = page.get_by_text("of 435 pairs are edges, at 0.21")
+    expect(told).to_be_visible()
+    with page.expect_download() as caught:
+        page.get_by_role("button", name="GraphML").click()
+    graph = nx.read_graphml(caught.value.path(), node_type=int)
+    assert graph.number_of_edges() == 2 * int(told.inner_text().split()[0])
+
+
+def test_eighty_blocks_stay_light_and_answer_clicks(
+    visit: Visit, app: App, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tiny.folder(tmp_path_factory.mktemp("models") / "tiny-llama")
+    request = Request("The cat sat down", model=str(folder), k=8, k_view=4)
+    scores = np.random.default_rng(0).uniform(0, 1, (80, 80))
+    deep = planted(scores, request=request, identity=resolve(request).identity)
+    key = Store(app.store).key(request, deep.identity)
+    Store(app.store).put(replace(deep, key=key))
+    view = f"model={folder}&prompt=The+cat+sat+down&k=1&def=alignment&threshold=0"
+    page = visit(f"/Layer_graph?{view}")
+    wait_for_chart(page, "graph")
+    expect(page.get_by_text("3160 of 3160 pairs")).to_be_visible()
+    assert page.evaluate(NODES) < MOST_NODES
+    click_point(page, "graph", 40, 40)  # the top of the arc from 20 to 60
+    expect(page.get_by_role("heading", name="Blocks 20 and 60")).to_be_visible()
+    page.goto(f"{app.url}/Compare?{view}&a={key}&b={key}")
+    wait_for_chart(page, "spectra")
+    assert page.evaluate(NODES) < MOST_NODES
+    cell(70, 3)(page, "map-A-B")
+    expect(page.get_by_role("heading", name="Block 70 in the basis of block 3")).to_be_visible()
+
+
+def test_a_copied_link_shows_what_its_sender_saw(visit: Visit, app: App) -> None:
+    page = visit("/Depth")
+    wait_for_chart(page, "angles")
+    page.get_by_label("K: leading directions of each block").fill("10")
+    page.keyboard.press("Enter")
+    page.get_by_test_id("stSidebar").get_by_text("Advanced").click()
+    choose(page.get_by_label("Definition of the score"), "alignment")
+    expect(page).to_have_url(re.compile("k=10.*def=alignment"))
+    page.get_by_role("button", name="Copy link").click()
+    address = page.get_by_test_id("stCode").inner_text().strip()
+    other = visit(address.removeprefix(app.url))
+    wait_for_chart(other, "angles")
+    expect_the_same_figures(page, other)

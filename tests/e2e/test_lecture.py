@@ -1,0 +1,181 @@
+"""In class, in a demo that may compute nothing: the tour, present mode, and a lesson."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from accessible import tab_to
+from driving import IDLE_DEMO, App, Visit, serving, wait_for_chart
+from playwright.sync_api import Page, expect
+
+from explorer.pages.tour.stops import ALL
+
+FIRST = (
+    *("reaction", "in-the-other-basis", "untrained", "trained"),
+    *("matrix-untrained", "random-bases", "loss", "exchange"),
+)
+"""A figure of each stop."""
+
+SMALL = """() => [...document.querySelectorAll(
+    '.stMain :is(p, li, label, h1, h2, button), .js-plotly-plot text')]
+  .filter(one => one.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+    && one.getBoundingClientRect().width > 0 && one.textContent.trim())
+  .filter(one => parseFloat(getComputedStyle(one).fontSize) < 20)"""
+LARGEST_MAP = """Math.max(...[...document.querySelectorAll('.js-plotly-plot .heatmaplayer')]
+  .map(one => one.getBoundingClientRect()).map(box => Math.min(box.width, box.height)))"""
+NUMBERS = """() => {
+  const map = document.querySelector(".js-plotly-plot").data.find(one => one.type === "heatmap");
+  return Array.from(map.z, row => Array.from(row));
+}"""
+"""Of the first map."""
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    folder = tmp_path_factory.mktemp("demo")
+    with serving(folder / "store", folder / "log.txt", **IDLE_DEMO) as served:
+        yield served
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "scheme"),
+    [
+        (390, 844, "light"),
+        pytest.param(1280, 800, "dark", marks=pytest.mark.slow),
+        pytest.param(1920, 1080, "light", marks=pytest.mark.slow),
+    ],
+)
+def test_the_whole_tour_is_taken_by_the_keyboard(
+    visit: Visit, width: int, height: int, scheme: str
+) -> None:
+    page = visit("/Tour", width=width, height=height, color_scheme=scheme)
+    for stop, figure in enumerate(FIRST, 1):
+        expect(page.get_by_text(f"Stop {stop} of 8")).to_be_visible()
+        first = ALL[stop - 1].answers[0]
+        expect(page.get_by_role("radiogroup").filter(has_text=first)).to_have_count(1)
+        expect(page.get_by_role("radiogroup")).to_have_count(1)
+        tab_to(page, first)
+        page.keyboard.press("Space")
+        expect(page.get_by_test_id("stAlert")).to_have_count(1)
+        wait_for_chart(page, figure)
+        assert page.evaluate("document.body.scrollWidth") <= width
+        if stop < len(FIRST):
+            tab_to(page, "Next")
+            page.keyboard.press("Enter")
+    assert f"guesses={'0' * 8}" in page.url
+    page.go_back()
+    expect(page.get_by_text("Stop 7 of 8")).to_be_visible()
+
+
+def expect_presented(page: Page) -> None:
+    """Readable from the last row: letters and maps are large, and nothing stands beside them."""
+    page.wait_for_function(f"({SMALL})().length === 0 && {LARGEST_MAP} >= 600")
+    expect(page.get_by_test_id("stSidebar")).to_be_hidden()
+    assert page.evaluate("document.body.scrollWidth") <= 1920
+
+
+def test_arrow_keys_present_the_tour_and_escape_leaves(visit: Visit) -> None:
+    page = visit("/Tour?stop=3&guesses=0000&present=1", width=1920, height=1080)
+    wait_for_chart(page, "untrained")
+    expect_presented(page)
+    spot, main = page.locator(".present-spot"), page.get_by_test_id("stMain")
+    expect(spot).to_be_attached()  # which comes with what hears keys
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 100")
+    main.evaluate("main => main.scrollTo({ top: main.scrollHeight, behavior: 'instant' })")
+    page.keyboard.press("ArrowRight")  # past the last figure is the next stop
+    expect(page.get_by_text("Stop 4 of 8")).to_be_visible()
+    page.mouse.move(400, 300)
+    assert spot.evaluate("spot => getComputedStyle(spot).visibility") == "visible"
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("stSidebar")).to_be_visible()
+    assert "present" not in page.url
+    page.get_by_role("button", name="Present").click()
+    expect(page.get_by_test_id("stSidebar")).to_be_hidden()
+    assert "present=1" in page.url
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("address", "figure"),
+    [
+        ("/", "matrix-untrained"),
+        ("/Depth", "angles"),
+        ("/Training", "paths"),
+        ("/What_if", "exchange"),
+    ],
+)
+def test_a_page_is_presented(visit: Visit, address: str, figure: str) -> None:
+    page = visit(f"{address}?present=1", width=1920, height=1080)
+    wait_for_chart(page, figure)
+    expect_presented(page)
+
+
+def fill(page: Page, label: str, text: str) -> None:
+    page.get_by_role("textbox", name=label, exact=True).fill(text)
+    page.keyboard.press("Tab")
+
+
+def taken(page: Page, label: str, folder: Path) -> Path:
+    """The file of a download button."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name=label).click()
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    return path
+
+
+def drawn(page: Page, path: Path) -> int:
+    """How many figures a file draws, without a network and without an error."""
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(path.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    assert errors == []
+    return page.locator(".js-plotly-plot").count()
+
+
+def test_a_lesson_goes_round(visit: Visit, offline: Page, tmp_path: Path) -> None:
+    page = visit("/Classroom")
+    fill(page, "Title", "One hour")
+    page.get_by_role("button", name="Add a task").click()
+    fill(page, "Question", "Which blocks are coupled?")
+    fill(page, "Answer (only you see it)", "Those in the middle.")
+    link = page.get_by_test_id("stCode").locator("code")
+    expect(link).to_be_visible()
+    address = "/".join(page.url.split("/")[:3])
+    fill(page, "Link to its figure", f"{address}/Depth?block=9&basis=14")
+    page.get_by_label("Figures on the sheet").wait_for()
+    sheet = taken(page, "Tasks to print", tmp_path)
+    answers = taken(page, "Answers to print", tmp_path)
+    assert drawn(offline, answers) == drawn(offline, sheet) == 1
+    assert "Those in the middle." in answers.read_text()
+    assert "Those in the middle." not in sheet.read_text()
+    lesson = taken(page, "Lesson (.toml)", tmp_path)
+
+    students = visit(link.inner_text().removeprefix(address))
+    students.get_by_role("button", name="Open its figure, on Depth").click()
+    expect(students.get_by_text("Task 1 of 1.")).to_be_visible()
+    wait_for_chart(students, "matrix")
+    expect(students).to_have_url(re.compile("block=9"))
+    assert "draft" not in students.url
+    assert offline.evaluate(NUMBERS) == students.evaluate(NUMBERS)
+    students.go_back()
+    expect(students.get_by_role("button", name="Open its figure, on Depth")).to_be_visible()
+
+    page.get_by_role("textbox", name="Title", exact=True).fill("Another hour")
+    page.keyboard.press("Tab")
+    page.locator("input[type=file]").set_input_files(lesson)
+    title = page.get_by_role("textbox", name="Title", exact=True)
+    expect(title).to_have_value("One hour")
+    answer = page.get_by_role("textbox", name="Answer (only you see it)")
+    expect(answer).to_have_value("Those in the middle.")
+
+
+@pytest.mark.slow
+def test_the_tour_is_taken_home(visit: Visit, offline: Page, tmp_path: Path) -> None:
+    page = visit("/Tour")
+    page.get_by_role("button", name="Take the tour with you").click()
+    assert drawn(offline, taken(page, "To read (.html)", tmp_path)) > len(ALL)

@@ -1,0 +1,115 @@
+"""Every width, pixel ratio and scheme: maps answer the pointer, and every page can be read."""
+
+import pytest
+from accessible import COVERED, faults, tab_through
+from driving import App, Visit, wait_for_chart
+from on_screen import (
+    MAPS,
+    PLACES,
+    expect_above_the_fold,
+    expect_selected,
+    hover_everywhere,
+    places,
+    spread,
+)
+from playwright.sync_api import expect
+from screen import PAGES
+from sweep_table import plant, sweep_of, zoo
+
+from coupling_core.store.disk import Store
+
+pytestmark = pytest.mark.slow
+
+WIDTHS = (390, 768, 1024, 1280, 1440, 1920)
+WIDER = """width => [...document.querySelectorAll('.stMain .js-plotly-plot, .stMain p')]
+    .filter(one => one.getBoundingClientRect().right > width + 1).map(one => one.outerHTML)"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_place_of_a_cell_is_that_of_its_pair(visit: Visit, app: App, width: int) -> None:
+    page = visit("/", width=width)
+    cells = spread(page, "scores", 2)
+    for place in range(PLACES):
+        for cell in cells:
+            page.mouse.click(*places(page, "scores", cell)[place])
+            expect_selected(page, cell)
+    maps = (("", "scores"), ("Training", "scores"), ("Compare", "map-A-B"), ("Depth", "mosaic"))
+    for address, key in maps:
+        page.goto(f"{app.url}/{address}")
+        hover_everywhere(page, key, spread(page, key, 12))
+
+
+@pytest.mark.parametrize(
+    ("width", "ratio"), [(390, 1), (390, 2), (390, 3), (768, 2)], ids=lambda value: str(value)
+)
+def test_every_place_of_a_cell_can_be_tapped(visit: Visit, width: int, ratio: int) -> None:
+    phone = {"has_touch": True, "is_mobile": width < 768, "device_scale_factor": ratio}
+    page = visit("/", width=width, height=844, **phone)
+    cells = spread(page, "scores", 2)
+    for place in range(PLACES):
+        for cell in cells:
+            page.touchscreen.tap(*places(page, "scores", cell)[place])
+            expect_selected(page, cell)
+
+
+def test_maps_are_large_on_a_projector(visit: Visit) -> None:
+    page = visit("/", width=1920, height=1080)
+    wait_for_chart(page, MAPS[-1])
+    expect_above_the_fold(page, 1080, 420, *MAPS)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_figures_fit_and_their_buttons_cover_no_words(visit: Visit, app: App, width: int) -> None:
+    plant(Store(app.store), sweep_of(zoo()))
+    page = visit("/_stcore/health", width=width, has_touch=True, is_mobile=width < 768)
+    for address, key in (
+        *(("", "scores"), ("Training", "paths")),
+        ("Generalization", "correlation-by-k"),
+    ):
+        page.goto(f"{app.url}/{address}")
+        wait_for_chart(page, key)
+        assert page.evaluate(COVERED) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(WIDER, width) == []
+
+
+@pytest.mark.parametrize("width", [1280, 1920])
+def test_the_maps_of_all_rates_are_equal_squares(visit: Visit, width: int) -> None:
+    page = visit("/Vision", width=width)
+    wait_for_chart(page, "maps")
+    maps = page.locator(".st-key-maps .heatmaplayer")
+    expect(maps).to_have_count(4)
+    sides = [(box["width"], box["height"]) for one in maps.all() if (box := one.bounding_box())]
+    assert all(side == pytest.approx(sides[0][0], abs=2) for both in sides for side in both)
+
+
+def test_the_sidebar_begins_at_the_links_on_each_page(visit: Visit) -> None:
+    page = visit("/Depth", height=500)
+    wait_for_chart(page, "mosaic")
+    side = page.get_by_test_id("stSidebarContent")
+    side.evaluate("side => { side.scrollTop = 300 }")
+    page.locator(".st-key-pages-aside").get_by_role("link", name="Tokens").dispatch_event("click")
+    wait_for_chart(page, "tokens")
+    expect(page.locator(".st-key-pages-aside [aria-current=page]")).to_have_text("Tokens")
+    assert side.evaluate("side => side.scrollTop") == 0
+
+
+@pytest.mark.parametrize(
+    ("address", "key"),
+    [("/Depth", "angles"), ("/Tokens", "singular-values"), ("/Training", "paths")],
+)
+def test_the_tab_key_comes_to_all_that_can_be_used(visit: Visit, address: str, key: str) -> None:
+    page = visit(address, width=1280, height=720)
+    wait_for_chart(page, key)
+    assert tab_through(page) == ([], [])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_has_a_serious_fault(visit: Visit, app: App, scheme: str) -> None:
+    page = visit("/_stcore/health", width=1280, height=720, color_scheme=scheme)
+    found = {}
+    for title, path in PAGES.items():
+        name = path.rpartition("/")[2].removesuffix(".py").partition("_")[2]
+        page.goto(f"{app.url}/{'' if title == 'Start' else name}")
+        found[title] = faults(page)
+    assert {title: what for title, what in found.items() if what} == {}

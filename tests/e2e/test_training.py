@@ -1,0 +1,183 @@
+"""The slider of the page Training, and what comes between a training and its end."""
+
+import os
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+import tiny
+from driving import App, Visit, serving, wait_for_chart
+from fake_hub import lay_out
+from on_screen import click_point
+from playwright.sync_api import Locator, Page, expect
+from waiting import until
+
+from coupling_core.sources.suites import find_suite
+
+pytestmark = pytest.mark.slow
+
+STEPS = find_suite("mini-64").steps
+HUB_STEPS = (0, 1, 1000, 143000)
+SMALL = "/Train_one?own_blocks=2&own_width=32"
+LARGE = "/Train_one?own_blocks=12&own_width=128"
+FIGURES = ("corrected", "loss", "scores", "graph", "paths")
+FRAME = """keys => {
+  const plots = keys.map(key => document.querySelector(`.st-key-${key} .js-plotly-plot`));
+  const now = plots.every(plot => plot?._fullLayout) && JSON.stringify(plots.map(plot => {
+    const {xaxis, yaxis, _size: size} = plot._fullLayout;
+    const maps = plot.data.filter(trace => trace.type === "heatmap");
+    return [xaxis.range, yaxis.range, size, maps.map(map => [map.zmin, map.zmax])];
+  }));
+  const before = window.frameBefore;
+  window.frameBefore = now;
+  return now === before && now;
+}"""
+"""Ranges of axes and colours, and the places of plots, once they no longer change: plotly draws in
+several turns, and settles ranges and margins in the later ones."""
+
+
+def slider(page: Page) -> Locator:
+    return page.get_by_role("slider", name="Training step")
+
+
+def expect_step(page: Page, step: int) -> None:
+    """Wait until the page tells of a step, and all maps show it."""
+    expect(page.get_by_text(re.compile(f"^Step {step:,}: mean"))).to_be_visible()
+    page.wait_for_function(
+        """step => ["scores", "graph", "paths"].every(key => {
+            const plot = document.querySelector(`.st-key-${key} .js-plotly-plot`);
+            return plot?.layout?.meta?.alt.includes(`@step${step} `);
+        })""",
+        arg=step,
+    )
+
+
+def test_every_step_is_shown_in_the_same_frame_and_back_undoes_one(visit: Visit) -> None:
+    page = visit("/Training?step=0")
+    wait_for_chart(page, "paths")
+    frames, drawn = set(), set()
+    for step in STEPS:
+        expect_step(page, step)
+        frames.add(page.wait_for_function(FRAME, arg=FIGURES, polling=200).json_value())
+        drawn.add(
+            page.evaluate(
+                "JSON.stringify(document.querySelector('.st-key-scores .js-plotly-plot').data)"
+            )
+        )
+        slider(page).press("ArrowRight")
+    assert len(frames) == 1, "\n".join(frames)
+    assert len(drawn) == len(STEPS)
+    page.go_back()
+    expect_step(page, STEPS[-2])
+    expect(slider(page)).to_have_value(str(len(STEPS) - 2))
+
+
+def test_figures_follow_the_mouse_and_a_click_on_a_curve(visit: Visit) -> None:
+    page = visit("/Training")
+    expect_step(page, 0)
+    box = slider(page).bounding_box()
+    assert box is not None
+
+    def at(index: int) -> tuple[float, float]:
+        whole = box["width"] - 16  # the thumb stays inside
+        return box["x"] + 8 + whole * index / (len(STEPS) - 1), box["y"] + box["height"] / 2
+
+    page.mouse.move(*at(0))
+    page.mouse.down()
+    for index in (5, 7):
+        page.mouse.move(*at(index), steps=5)
+        expect_step(page, STEPS[index])
+    expect(page).to_have_url(re.compile("Training$"))  # one entry of the history a drag
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(f"step={STEPS[7]}$"))
+    wait_for_chart(page, "corrected")
+    y = page.evaluate(
+        """step => {
+            const plot = document.querySelector(".st-key-corrected .js-plotly-plot");
+            const line = plot._fullData.find(trace => trace.customdata);
+            return line.y[Array.from(line.customdata).indexOf(step)];
+        }""",
+        4000,
+    )
+    click_point(page, "corrected", 4000, y)
+    expect_step(page, 4000)
+    expect(slider(page)).to_have_attribute("aria-valuetext", "step 4,000")
+
+
+def test_it_plays_pauses_and_stops_at_the_end(visit: Visit) -> None:
+    page = visit("/Training")
+    expect_step(page, 0)
+    page.get_by_role("button", name="Play").click()
+    expect(page.get_by_text(re.compile("^Step 0: mean"))).to_have_count(0)
+    page.get_by_role("button", name="Pause").click()
+    expect(page).to_have_url(re.compile(r"step=[1-9]\d*$"))
+    step = int(page.url.split("=")[-1])
+    page.wait_for_timeout(1500)  # longer than a step lasts
+    expect_step(page, step)
+    page.get_by_role("button", name="Play").click()
+    expect_step(page, STEPS[-1])
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    expect(page).to_have_url(re.compile(f"step={STEPS[-1]}$"))
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[App]:
+    """The app with four tiny checkpoints in the cache of the hub, which is out of reach."""
+    made = {f"step{s}": tiny.folder(tmp_path / f"{s}", "gpt_neox", s) for s in HUB_STEPS}
+    lay_out(tmp_path / "cache", made, "EleutherAI/pythia-70m")
+    offline = {"HF_HUB_CACHE": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1"}
+    with serving(tmp_path / "store", tmp_path / "log.txt", **offline) as served:
+        yield served
+
+
+def test_the_slider_runs_on_what_is_measured_of_a_suite_of_the_hub(visit: Visit, hub: App) -> None:
+    page = visit("/_stcore/health")
+    page.goto(f"{hub.url}/Training?suites=pythia-70m&prompt=The+cat+sat&step=1000&threshold=0")
+    page.get_by_role("button", name="Compute the 4 steps on this disk").click()
+    expect(page.get_by_text("150 of 154 steps")).to_be_visible()
+    expect(page.locator(".ticks span:not(.missing)")).to_have_count(len(HUB_STEPS))
+    assert len(hub.results) == 2 * len(HUB_STEPS)
+    slider(page).press("Home")
+    expect(page.get_by_text(re.compile("^Step 0: mean"))).to_be_visible()
+    page.get_by_role("button", name="Play").click()
+    for step in HUB_STEPS[1:]:  # playing leaves out what is not measured
+        expect(page.get_by_text(re.compile(f"^Step {step:,}: mean"))).to_be_visible()
+    expect(page).to_have_url(re.compile(f"step={HUB_STEPS[-1]}"))
+    slider(page).press("ArrowLeft")
+    expect(page.get_by_text("Step 142,000 is not measured")).to_be_visible()
+
+
+def suite(home: Path, name: str) -> Path:
+    return home / "suites" / f"models--coupling-explorer--{name}"
+
+
+def test_a_killed_training_leaves_none_and_another_takes_its_place(
+    visit: Visit, app: App, home: Path
+) -> None:
+    page = visit(LARGE + "&own_name=killed")
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(page.get_by_text("killed: step")).to_be_visible()
+    children = psutil.Process(app.pid).children(recursive=True)
+    (worker,) = [
+        child for child in children if "coupling_core.experiments.own.training" in child.cmdline()
+    ]
+    os.kill(worker.pid, signal.SIGKILL)
+    expect(page.get_by_text("SIGKILL")).to_be_visible()
+    assert not suite(home, "killed").exists()
+    page.goto(app.url + SMALL + "&own_name=next")
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(page.get_by_text("on other pages").first).to_be_visible()
+    assert suite(home, "next").is_dir()
+
+
+def test_a_closed_tab_leaves_a_whole_suite(visit: Visit, home: Path) -> None:
+    page = visit(SMALL + "&own_name=closed")
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(page.get_by_text("closed: step")).to_be_visible()
+    page.context.close()
+    until(suite(home, "closed").exists)
+    assert len(list((suite(home, "closed") / "refs").glob("step*"))) == 10
+    assert (suite(home, "closed") / "watched.json").is_file()
