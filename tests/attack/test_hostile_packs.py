@@ -13,6 +13,7 @@ import pytest
 from bounded import MB, coupling
 from cases import content, random_result
 
+import coupling_core.cli.runs  # noqa: F401 - which forks then have
 from coupling_core import InputError, Store
 from coupling_core.store import packs
 from coupling_core.store.archive import SUFFIX, encode
@@ -93,8 +94,8 @@ HARMFUL: dict[str, Callable[[Path], Path]] = {
     "a pickle": lambda path: packed(path, pickle.dumps(Touch(path.parent / "owned"))),
     "another pack": lambda path: packed(path, packed(path.with_name("inner.zip")).read_bytes()),
     "deflated": lambda path: packed(path, bytes(8 * MB), how=zipfile.ZIP_DEFLATED),
-    "by bzip2": lambda path: packed(path, bytes(8 * MB), how=zipfile.ZIP_BZIP2),
-    "by lzma": lambda path: packed(path, bytes(8 * MB), how=zipfile.ZIP_LZMA),
+    "by bzip2": lambda path: packed(path, bytes(MB), how=zipfile.ZIP_BZIP2),
+    "by lzma": lambda path: packed(path, bytes(MB), how=zipfile.ZIP_LZMA),
     "deflated, and more than is said": understated,
     **{
         f"named {name!r}": climbing(name)

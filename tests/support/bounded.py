@@ -45,12 +45,12 @@ class Ran:
         return self.status in (0, 1, 2) and "Traceback" not in self.said
 
 
-def bounded(work: Callable[[], object], *, seconds: float = 60, memory: int = 1024 * MB) -> Ran:
+def bounded(work: Callable[[], object], *, seconds: float = 200, memory: int = 1024 * MB) -> Ran:
     """Do something in a fork of this process, which has all that is imported here.
 
     Args:
         work: what to do; the exit status is 0, 70 where it raises, or its own.
-        seconds: after which it is ended.
+        seconds: after which it is ended; enough for a slow machine, since nothing is timed.
         memory: bytes that it may take beside what it begins with; with more it is ended, and with
             four times as many addresses nothing is given to it.
     """
@@ -121,7 +121,7 @@ def _each(case: Callable[[int], object], numbers: list[int], journal: TextIO, se
         signal.alarm(0)
 
 
-def coupling(*line: object, seconds: float = 60, memory: int = 1024 * MB) -> Ran:
+def coupling(*line: object, seconds: float = 200, memory: int = 1024 * MB) -> Ran:
     """Run a command line of the program, as `bounded` does."""
     from coupling_core.cli import main
 
