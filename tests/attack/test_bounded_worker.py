@@ -137,29 +137,24 @@ def test_a_ladder_of_memory_is_told_in_words_on_every_rung(tmp_path, store, aske
 
 
 @pytest.mark.slow
-def test_what_takes_longer_than_the_app_allows_is_ended_in_words(
-    worker, store, request_, monkeypatch
+@pytest.mark.parametrize(
+    ("fate", "by", "lives"),
+    [
+        ("steps", bombs.steps, True),  # it comes to its next step
+        ("sleep", mortal.measure, False),
+        ("hold everything up", mortal.measure, False),
+    ],
+)
+def test_what_takes_longer_than_the_app_allows_is_ended_or_replaced(
+    worker, store, request_, monkeypatch, fate, by, lives
 ):
     monkeypatch.setenv("COUPLING_LONGEST_SECONDS", "1")
     settings.cache_clear()
     monkeypatch.setattr(asking, "SLACK", 1.5)
     pid = worker.call(os.getpid)
     with pytest.raises(ComputeError, match=r"1\.5 s"):
-        worker.measure(request_, store, device="cpu", by=bombs.steps)
-    assert worker.call(os.getpid) == pid  # it came to its next step, and lives
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fate", ["sleep", "hold everything up"])
-def test_what_hangs_beyond_that_is_replaced(worker, store, request_, monkeypatch, fate):
-    monkeypatch.setenv("COUPLING_LONGEST_SECONDS", "1")
-    settings.cache_clear()
-    monkeypatch.setattr(asking, "SLACK", 1.5)
-    asked = replace(request_, prompt=fate)
-    stuck = worker.call(os.getpid)
-    with pytest.raises(ComputeError, match=r"1\.5 s"):
-        worker.measure(asked, store, device="cpu", by=mortal.measure)
-    assert worker.call(os.getpid) != stuck
+        worker.measure(replace(request_, prompt=fate), store, device="cpu", by=by)
+    assert (worker.call(os.getpid) == pid) is lives
 
 
 @pytest.mark.slow
@@ -177,14 +172,12 @@ def test_a_hung_worker_is_replaced_at_cancel_though_a_hundred_questions_wait(
     jobs = Jobs(store, partial(worker.measure, by=mortal.measure))
     key = jobs.submit(resolve(replace(request_, prompt="hold everything up")), "ann").key
     until(lambda: (p := jobs.status(key).progress) and p.done == mortal.BLOCKS)
-    time.sleep(0.5)
-    stuck = worker.pid
-    answers = []
+    stuck, answers = worker.pid, []
     ask = partial(bombs.echo, "x" * 20_000)
     threads = [threading.Thread(target=lambda: answers.append(worker.call(ask))) for _ in range(60)]
     for thread in threads:
         thread.start()
-    time.sleep(0.5)
+    time.sleep(0.5)  # some fill the pipe, and the others wait for it
     jobs.leave(key, "ann")
     for thread in threads:
         thread.join(PATIENCE)
@@ -198,11 +191,10 @@ def test_a_hung_worker_is_replaced_at_cancel_though_a_hundred_questions_wait(
 
 @pytest.mark.slow
 @pytest.mark.real
-@pytest.mark.parametrize("times", [25])
-def test_a_server_leaves_cleanly_whenever_it_is_told_to(tmp_path, times):
+def test_a_server_leaves_cleanly_whenever_it_is_told_to(tmp_path):
     """While its worker imports, loads and measures: nothing is said, and nobody is left."""
     chance = random.Random(0)
-    for count in range(times):
+    for count in range(25):
         log = tmp_path / f"{count}.txt"
         with serving(tmp_path / "store", log) as app:
             time.sleep(chance.uniform(0, 8))

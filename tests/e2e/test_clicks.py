@@ -60,7 +60,7 @@ CASES = {
         "token=6",
     ),
     "compare": ("/Compare", "map-A-B", cell(9, 21), "block=9&basis=21$"),
-    "mosaic": ("/Depth", "mosaic", cell(1, 8), "block=9$"),
+    "mosaic": ("/Depth", "mosaic", cell(1, 8), "block=9&basis=16"),
     "some blocks": ("/Depth?blocks=3-7", "scores", cell(2, 4), "block=4&basis=6"),
     "training": ("/Training?step=64", "scores", at(1, 3), "block=4&basis=2"),
     "patch": ("/Vision", "picture", at(3.0, 10.0), r"patch=6\b"),
@@ -108,7 +108,7 @@ def test_a_model_of_a_sweep_shows_its_prompts_also_by_a_link(visit: Visit, app: 
     plant(Store(app.store), TABLE)
     page = visit("/Generalization")
     wait_for_chart(page, "correlation-by-k")
-    model = click_loneliest(page, "performance", trace="models")
+    model = click_loneliest(page, "performance")
     page.wait_for_function(
         """model => document.querySelector('.st-key-prompt .js-plotly-plot')
             ?.layout.meta.alt.startsWith(`Coupling of ${model} against `)""",

@@ -22,7 +22,7 @@ _DRAWN = """() => !document.querySelector('[data-testid=stStatusWidget], [data-t
   && [...document.querySelectorAll('.stElementContainer')]
     .every(one => getComputedStyle(one).opacity === '1')"""
 """And nothing is pale any more, as what is of the last run of the script is."""
-_AT_REST = f"""() => {{
+AT_REST = f"""() => {{
   if (!({_DRAWN})()) {{ window.drawnSince = 0; return false }}
   window.drawnSince ||= performance.now();
   return performance.now() - window.drawnSince > 1000;
@@ -124,7 +124,7 @@ def _axe() -> str:
 
 def faults(page: Page) -> list[object]:
     """What axe finds that is serious, and texts that are too faint, once the page is at rest."""
-    page.wait_for_function(_AT_REST)
+    page.wait_for_function(AT_REST)
     page.evaluate(_axe())
     found = page.evaluate(_CHECK)
     return [one for one in found if one[0] in _SERIOUS] + page.evaluate(_FAINT, [4.5, _WORDS])

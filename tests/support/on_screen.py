@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from accessible import AT_REST
 from driving import DOUBLE_CLICK, wait_for_chart
 from playwright.sync_api import Page, expect
 
@@ -33,7 +34,8 @@ _POINTS = """([key, name]) => {
   const plot = document.querySelector(`.st-key-${key} .js-plotly-plot`);
   const {xaxis, yaxis} = plot._fullLayout;
   const area = plot.querySelector('.nsewdrag').getBoundingClientRect();
-  return plot.calcdata.filter(points => points[0].trace.name === name).flatMap(points =>
+  return plot.calcdata.filter(([{trace}]) =>
+    trace.customdata && (!name || trace.name === name)).flatMap(points =>
     points.map((point, i) => [String(points[0].trace.customdata[i]),
       xaxis.d2p(point.x) + area.x, yaxis.d2p(point.y) + area.y]));
 }"""
@@ -105,8 +107,11 @@ def click_point(page: Page, key: str, x: float, y: float) -> None:
     page.wait_for_timeout(DOUBLE_CLICK)
 
 
-def click_loneliest(page: Page, key: str, trace: str, name: str = "") -> str:
-    """Click the point of a trace that is farthest from those of others; gives its custom data."""
+def click_loneliest(page: Page, key: str, trace: str = "", name: str = "") -> str:
+    """Click the point that is farthest from those of others, or the one of a trace of this name.
+
+    Gives its custom data; `name` is what that must be.
+    """
     page.locator(f".st-key-{key}").scroll_into_view_if_needed()
     points = page.evaluate(_POINTS, [key, trace])
 
@@ -121,7 +126,8 @@ def click_loneliest(page: Page, key: str, trace: str, name: str = "") -> str:
 
 
 def expect_the_same_figures(page: Page, other: Page) -> None:
-    """Wait until every figure of a page draws the numbers of those of another, which is at rest."""
+    """Wait until every figure of a page draws the numbers of those of another."""
+    other.wait_for_function(AT_REST)
     expected = other.evaluate(_DRAWN)
     assert any(expected)
     same = f"expected => ({_DRAWN})().join() === expected.join()"
