@@ -13,7 +13,7 @@ import pytest
 from bounded import MB, coupling
 from cases import content, random_result
 
-import coupling_core.cli.runs  # noqa: F401 - which forks then have
+import coupling_core.cli.commands  # noqa: F401 - which forks then have
 from coupling_core import InputError, Store
 from coupling_core.store import packs
 from coupling_core.store.archive import SUFFIX, encode

@@ -64,6 +64,9 @@ def test_the_whole_tour_is_taken_by_the_keyboard(
             tab_to(page, "Next")
             page.keyboard.press("Enter")
     assert f"guesses={'0' * 8}" in page.url
+    page.go_back()  # undoes the guess
+    expect(page.get_by_test_id("stAlert")).to_have_count(0)
+    expect(page.get_by_text("Stop 8 of 8")).to_be_visible()
     page.go_back()
     expect(page.get_by_text("Stop 7 of 8")).to_be_visible()
 

@@ -85,6 +85,7 @@ def hover_everywhere(page: Page, key: str, cells: list[tuple[int, int]]) -> None
 
     Of another one each time, so that what was heard before is never taken for the answer.
     """
+    page.wait_for_function(AT_REST)
     pairs = page.evaluate(_PAIRS, key)
     for place in range(PLACES):
         for row, column in cells:
