@@ -166,6 +166,7 @@ def choose_only(page: Page, words: str) -> None:
     expect(table.locator("canvas").first).to_be_visible()
     page.get_by_label("Search", exact=True).fill(words)
     page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Verify")).to_have_count(0)  # of what was ticked before
     expect(page.get_by_text(re.compile("^1 of "))).to_be_visible()
     expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
     expect(table).to_have_count(1)  # for a moment, the one before stands beside it
