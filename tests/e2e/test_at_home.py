@@ -40,6 +40,7 @@ PHONE = {
     "is_mobile": True,
     "device_scale_factor": 2,
 }
+GROUND = "getComputedStyle(document.querySelector('.stApp')).backgroundColor"
 FIRST_PAINT = """
 window.atFirst = 0;
 new MutationObserver(() => {
@@ -254,11 +255,15 @@ def test_a_model_is_trained_and_its_steps_are_looked_at(visit: Visit, app: App, 
 def test_no_serious_fault_is_found_on_four_pages(visit: Visit) -> None:
     """With a map, tags, a table and a button: two of them in the dark."""
     page = visit("/", width=1280, height=720, color_scheme="dark")
-    found = {"Start": faults(page)}
+    found, grounds = {"Start": faults(page)}, [page.evaluate(GROUND)]
     for name in ("Training", "Directions", "Spectrum"):
-        page.get_by_test_id("stSidebar").get_by_role("link", name=name, exact=True).click()
-        expect(page.get_by_role("heading", level=1, name=name)).to_be_visible()
+        page.locator(".st-key-pages-aside").get_by_role("link", name=name, exact=True).click()
+        expect(page.locator(".st-key-pages-aside [aria-current=page]")).to_have_text(name)
         if name == "Directions":
             page.emulate_media(color_scheme="light")
         found[name] = faults(page)
+        grounds.append(page.evaluate(GROUND))
     assert {name: what for name, what in found.items() if what} == {}
+    dark, light = grounds[0], grounds[-1]
+    assert grounds == [dark, dark, light, light]
+    assert dark != light

@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import tiny
+from accessible import AT_REST
 from cases import planted
 from driving import App, Visit, choose, wait_for_chart
 from on_screen import (
@@ -149,6 +150,7 @@ def test_the_graph_is_taken_home_with_its_edges(visit: Visit) -> None:
     expect(page).to_have_url(re.compile("threshold=0.21"))
     told = page.get_by_text("of 435 pairs are edges, at 0.21")
     expect(told).to_be_visible()
+    page.wait_for_function(AT_REST)
     with page.expect_download() as caught:
         page.get_by_role("button", name="GraphML").click()
     graph = nx.read_graphml(caught.value.path(), node_type=int)
