@@ -93,10 +93,12 @@ HARMFUL: dict[str, Callable[[Path], Path]] = {
     "a link": linked,
     "a pickle": lambda path: packed(path, pickle.dumps(Touch(path.parent / "owned"))),
     "another pack": lambda path: packed(path, packed(path.with_name("inner.zip")).read_bytes()),
-    "deflated": lambda path: packed(path, bytes(8 * MB), how=zipfile.ZIP_DEFLATED),
-    "by bzip2": lambda path: packed(path, bytes(MB), how=zipfile.ZIP_BZIP2),
-    "by lzma": lambda path: packed(path, bytes(MB), how=zipfile.ZIP_LZMA),
-    "deflated, and more than is said": understated,
+    **{
+        f"sound, but compressed by way {how}": lambda path, how=how: packed(path, how=how)
+        for how in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+    },
+    "zeros": lambda path: packed(path, bytes(8 * MB), how=zipfile.ZIP_DEFLATED),
+    "zeros, and more than is said": understated,
     **{
         f"named {name!r}": climbing(name)
         for name in ("../../evil", "/etc/passwd", "..\\evil", "", 7, None, ["x"])
