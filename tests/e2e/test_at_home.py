@@ -243,7 +243,7 @@ def test_a_model_is_trained_and_its_steps_are_looked_at(visit: Visit, app: App, 
         frames.add(str(frame(page, "scores")))
         drawn.add(
             page.evaluate(
-                "document.querySelector('.st-key-scores .js-plotly-plot').data[0].z.join()"
+                "JSON.stringify(document.querySelector('.st-key-scores .js-plotly-plot').data)"
             )
         )
         slider.press("ArrowRight")
