@@ -228,7 +228,7 @@ def test_a_model_is_trained_and_its_steps_are_looked_at(visit: Visit, app: App, 
     run = suites / "models--coupling-explorer--my-run-1"
     steps = [int(path.name.removeprefix("step")) for path in (run / "refs").glob("step*")]
     page.get_by_role("button", name="Training", exact=True).click()
-    wait_for_chart(page, "paths")  # stored: nothing has to be computed
+    wait_for_chart(page, "scores")  # stored: nothing has to be computed
     assert "my-run-1" in page.url
     slider = page.get_by_role("slider", name="Training step")
     slider.press("Home")
