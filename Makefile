@@ -7,7 +7,7 @@ LOCKED = $(BIN)/python -m pip install --quiet --require-hashes --requirement req
 READY = $(BIN)/coupling models --prepare smollm2-135m
 BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml coupling_core explorer pages app.py serve.py hatch_build.py requirements benchmarks
 
-.PHONY: app test test-fast test-slow golden golden-write attack fuzz check audit docs notebooks bench families gallery lock
+.PHONY: app test test-fast test-slow faults golden golden-write attack fuzz check audit docs notebooks bench families gallery lock
 
 app: $(VENV)/installed
 	$(READY)
@@ -38,7 +38,7 @@ golden: $(VENV)/installed-dev
 golden-write: $(VENV)/installed-dev
 	$(BIN)/python tests/golden/golden.py write
 
-# Whether the tests still notice eighty slips of the source, each made in a copy of it.
+# Whether the tests still notice the slips of the source, each made in a copy of it.
 faults: $(VENV)/installed-dev
 	$(READY)
 	$(BIN)/python tests/faults/run.py
