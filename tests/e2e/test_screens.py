@@ -70,7 +70,7 @@ def test_figures_fit_and_their_buttons_cover_no_words(visit: Visit, app: App, wi
         wait_for_chart(page, key)
         assert page.evaluate(COVERED) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert page.evaluate(WIDER, width) == []
+    assert page.evaluate(WIDER, width) == []
 
 
 @pytest.mark.parametrize("width", [1280, 1920])
