@@ -23,7 +23,7 @@ def well_formed(name, results):
     return read
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_the_command_writes_results_with_their_machine(run, tmp_path):
     status, _, err = run("bench", "svd", "--quick", "--out", tmp_path / "results")
     assert (status, err) == (0, "")
