@@ -135,6 +135,7 @@ def test_a_sweep_that_is_stored_needs_no_cluster_and_gets_its_table(run, lay, tm
     assert journal.state().ended == "done"
 
 
+@pytest.mark.full
 def test_what_was_measured_elsewhere_into_the_store_is_in_the_table(run, lay, tmp_path):
     path = lay(MORE)
     plan, store = plan_of(path), Store()
