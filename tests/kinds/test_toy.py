@@ -118,7 +118,7 @@ def test_what_it_takes_is_told_where_it_is_known(asked):
 
 @pytest.mark.full
 def test_commands_measure_list_and_show_it(asked, folder, tmp_path):
-    expected = measure(replace(asked, token=-1))
+    expected = measure(replace(asked, token=-1), Store(tmp_path / "other"))
     key, where = expected.key, ("--store", tmp_path / "store")
     measured, listed, shown, printed, verified, helped = run(
         ("toy", "--prompt", PROMPT, "--model", folder, "--json", *where),
