@@ -368,12 +368,12 @@ def test_journals_are_found_and_damaged_notes_pass_for_none(client, one, store):
 
 
 def test_workers_that_hang_and_cannot_be_started_anew_end_the_sweep(
-    client, one, store, planted, monkeypatch
+    client, plan, store, planted, monkeypatch
 ):
     awake = threading.Event()
     monkeypatch.setattr("coupling_core.experiments.sweeps.running.STUCK", 0.5)
     planted(lambda request, times: awake.wait(60))
-    asked = one(timeout=0.2)
+    asked = plan(timeout=0.2)  # with some left that no worker can take
     try:
         with pytest.raises(ComputeError):
             run(asked, store, client)
