@@ -1,4 +1,4 @@
-"""What may be decided from outside; what cannot be used is in test_refusals."""
+"""What may be decided from outside; what cannot be used is in test_base_refusals."""
 
 from pathlib import Path
 
