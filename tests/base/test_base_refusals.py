@@ -1,6 +1,6 @@
 """Everything that `base` refuses, and what it says: asked in a process that checks no types.
 
-python tests/base/test_base_refusals.py FOLDER      prints a JSON object: of each call, what it raised
+python tests/base/test_base_refusals.py FOLDER   prints as JSON what each call raised
 """
 
 import errno
