@@ -38,7 +38,7 @@ def _two_models() -> None:
 
 
 def test_a_revision_and_a_stack_are_let_go_with_their_model() -> None:
-    app = AppTest.from_function(_two_models).run()
+    app = AppTest.from_function(_two_models, default_timeout=60).run()
     one, other = (json.loads(found.value) for found in app.json)
     assert (one["model"], one["revision"], one["stack"]) == ("owner/one", "step4", "encoder")
     assert (other["model"], other["revision"], other["stack"]) == ("owner/other", "", None)
