@@ -23,43 +23,35 @@ REQUESTS = [
     Request("Hi", kind="perturbation", token=1),
     Request("Hi", kind="directions", token=1),
 ]
+ASKING = {
+    "depth": "request",
+    "trajectory": "path_request",
+    "what-if": "what_if_request",
+    "spectrum": "spectrum_request",
+    "perturbation": "perturbation_request",
+    "directions": "directions_request",
+}
+"""What a page's state calls the request of a kind; the other kinds compare tokens."""
 
 
-def test_every_kind_has_a_page() -> None:
+def test_every_kind_has_one_page_and_every_page_its_file() -> None:
     assert set(PAGE_OF_KIND) == set(kinds())
-
-
-def test_pages_have_their_files_by_number() -> None:
+    assert sum(len(page.kinds) for page in PAGES.values()) == len(PAGE_OF_KIND)
     _, *files = (page.file for page in PAGES.values())
     numbers = sorted(int(re.fullmatch(r"pages/(\d+)_\w+\.py", file)[1]) for file in files)
     assert numbers == list(range(1, len(files) + 1))
     assert all((ROOT / file).is_file() for file in files)
 
 
-def test_one_page_shows_a_kind() -> None:
-    assert sum(len(page.kinds) for page in PAGES.values()) == len(PAGE_OF_KIND)
-
-
 @pytest.mark.parametrize("asked", REQUESTS, ids=lambda asked: asked.kind)
 def test_a_result_opens_on_a_page_that_asks_for_it(asked: Request) -> None:
     state = PAGE_OF_KIND[asked.kind].state(k=60).of_request(asked, asked.k_max)
-    match asked.kind:
-        case "depth":
-            assert state.request() == asked
-        case "trajectory":
-            assert state.path_request() == asked
-        case "what-if":
-            assert state.what_if_request() == asked
-        case "spectrum":
-            assert state.spectrum_request() == asked
-        case "perturbation":
-            assert state.perturbation_request() == asked
-        case "directions":
-            assert state.directions_request() == asked
-        case _:
-            found = state.token_request(state.block, state.basis)
-            assert (found.kind, found.token, found.block) == (asked.kind, asked.token, asked.block)
-            assert found.other_block == asked.other_block
+    if asked.kind in ASKING:
+        assert getattr(state, ASKING[asked.kind])() == asked
+    else:
+        found = state.token_request(state.block, state.basis)
+        assert (found.kind, found.token, found.block) == (asked.kind, asked.token, asked.block)
+        assert found.other_block == asked.other_block
 
 
 def _two_prompts() -> None:

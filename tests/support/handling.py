@@ -1,0 +1,64 @@
+"""How tests use a page: its buttons, its jobs, and the numbers that its figures were sent."""
+
+import base64
+from typing import Any
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
+from waiting import until
+
+
+def labels(app: AppTest) -> list[str]:
+    """What all buttons say."""
+    return [one.label for one in app.button]
+
+
+def button(app: AppTest, label: str) -> Button:
+    """The button that says this, or else the one that begins so."""
+    found = [one for one in app.button if one.label == label]
+    (one, *_) = found or [one for one in app.button if one.label.startswith(label)]
+    return one
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    """The page after a click."""
+    button(app, label).click().run()
+    assert not app.exception
+    return app
+
+
+def settled(app: AppTest) -> AppTest:
+    """The page once the queue is empty."""
+    from explorer.asking.queue import queue
+
+    until(lambda: not queue().active())
+    app.run()
+    assert not app.exception
+    return app
+
+
+def numbers(sent: Any) -> np.ndarray:
+    """Numbers of a figure, which travel as binary or as a list."""
+    if not isinstance(sent, dict):
+        return np.array(sent, float)
+    return np.frombuffer(base64.b64decode(sent["bdata"]), np.dtype(sent["dtype"]))
+
+
+def trace(figure: dict[str, Any], name: str) -> dict[str, Any]:
+    """The trace whose name begins so."""
+    (found,) = [one for one in figure["data"] if one.get("name", "").startswith(name)]
+    return found
+
+
+def plain_words(app: AppTest) -> str:
+    """All captions, texts and headings, as a reader sees them."""
+    from screen import words
+
+    return words(app).replace("\\", "")
+
+
+def boxes(app: AppTest) -> list[str]:
+    """What a page says went wrong or was left out, and what it lacks."""
+    found = (*app.error, *app.warning, *app.info)
+    return [f"{box.type}: {box.value}".replace("\\", "") for box in found]
