@@ -1,6 +1,7 @@
 """Pages without a browser: opened from app.py, on an own store and the real gallery."""
 
 import os
+from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import streamlit as st
 from screen import PAGES, Open
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
+from waiting import PATIENCE
 
 from coupling_core.base.results import DepthResult
 from coupling_core.base.settings import settings
@@ -21,7 +23,7 @@ from explorer.asking import queue
 from explorer.server import backend, engine, needs
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 60
+
 
 # Each AppTest reads what every installed package says of itself, which takes longer than a page.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
@@ -47,17 +49,43 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def open_page(monkeypatch: pytest.MonkeyPatch) -> Open:
-    """Open a page by its title, as a link with a query would."""
+    """Open a page by its title, as a link with a query would; nothing may go wrong unseen."""
     monkeypatch.chdir(ROOT)
     fresh()
 
     def open_it(title: str, **query: str) -> AppTest:
         settings.cache_clear()  # a test may have set some
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=SECONDS)
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
         app.query_params.update(query)
-        return (app if title == "Start" else app.switch_page(PAGES[title])).run()
+        (app if title == "Start" else app.switch_page(PAGES[title])).run()
+        assert not app.exception
+        return app
 
     return open_it
+
+
+@pytest.fixture
+def demo(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """An app that strangers use."""
+    monkeypatch.setenv("COUPLING_MODE", "demo")
+    return monkeypatch
+
+
+@pytest.fixture
+def tight(
+    demo: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[pytest.MonkeyPatch]:
+    """A demo of two models, short prompts and small K."""
+    for name, value in {
+        "MODELS": "smollm2-135m,coupling-explorer/mini-64@step256",
+        "LONGEST_PROMPT": "30",
+        "LARGEST_K": "20",
+    }.items():
+        demo.setenv(f"COUPLING_{name}", value)
+    demo.chdir(tmp_path_factory.mktemp("elsewhere"))
+    settings.cache_clear()
+    yield demo
+    settings.cache_clear()
 
 
 @pytest.fixture(scope="session")
