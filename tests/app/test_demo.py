@@ -27,7 +27,7 @@ from explorer.panels.prompt_picker import OWN_TEXT
 from explorer.server import admission, backend
 
 SECRET = "nobody-else-should-read-this"
-PROMPT = "A prompt that nobody has measured yet"
+PROMPT = "Nobody has measured this yet"
 MINI = "coupling-explorer/mini-64"
 QUERY = {"model": MINI, "rev": "step256", "prompt": PROMPT, "k": "8"}
 

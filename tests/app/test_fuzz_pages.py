@@ -12,6 +12,8 @@ from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.store.disk import Store
 from explorer.frame.contents import LINKS
 
+pytestmark = pytest.mark.full
+
 # A browser sends UTF-8; what is none is replaced before a page sees it.
 SENT = TEXTS.map(lambda text: text.encode(errors="replace").decode())
 QUERIES = st.dictionaries(

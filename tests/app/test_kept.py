@@ -4,15 +4,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from screen import Open
-from streamlit.testing.v1 import AppTest
 
 from coupling_core import figures
 from coupling_core.analysis.compare import compare
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
 from coupling_core.store import archive
-from explorer.panels import chart, kept
+from explorer.panels import kept
 from explorer.panels.chart import made, third
 
 GALLERY = dict[tuple[int, bool], DepthResult]
@@ -80,33 +78,3 @@ def test_the_longest_unseen_goes() -> None:
     assert len(kept._kept) == kept.MOST
     assert kept.kept(str, 0) is kept.kept(str, 0)
     assert (str, 1, (), None) not in kept._kept
-
-
-def test_no_seal_outlives_its_result(gallery: GALLERY) -> None:
-    before = len(archive._seals)
-    result = again(gallery[0, True])
-    assert len(archive._seals) == before + 1
-    del result
-    assert len(archive._seals) == before
-
-
-TITLES = ("Start", "Depth", "Tokens", "Trajectories", "Layer graph", "Generalization", "Compare")
-
-
-@pytest.mark.real
-@pytest.mark.parametrize("title", TITLES)
-def test_a_page_that_is_run_again_makes_no_figure(
-    monkeypatch: pytest.MonkeyPatch, open_page: Open, title: str
-) -> None:
-    built = []
-    build = chart._made
-    monkeypatch.setattr(
-        chart, "_made", lambda *args, **more: built.append(1) or build(*args, **more)
-    )
-    app: AppTest = open_page(title)
-    assert built
-    drawn = [one.proto.spec for one in app.get("plotly_chart")]
-    built.clear()
-    app.run()
-    assert not built
-    assert [one.proto.spec for one in app.get("plotly_chart")] == drawn

@@ -1,19 +1,20 @@
 """The Recheck button: what it tells of a result, without the page waiting for a model."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import mortal
 import pytest
 import tiny
+from handling import press
 from streamlit.testing.v1 import AppTest
+from waiting import PATIENCE
 
 from coupling_core import Request, Store, measure
 from explorer.pages.runs import rechecks
 from explorer.server import backend
 
-SECONDS = 60
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(autouse=True)
@@ -23,13 +24,8 @@ def _none_before() -> Iterator[None]:
     yield
     for run in rechecks._runs.values():
         run.worker.close()
-        run.found.exception(SECONDS)
+        run.found.exception(PATIENCE)
     rechecks._runs.clear()
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tiny.folder(tmp_path / "tiny")
 
 
 def page() -> None:
@@ -42,52 +38,34 @@ def page() -> None:
         rechecks.show(entry, st.button(f"Recheck {entry.key}"))
 
 
-def pressed() -> AppTest:
-    app = AppTest.from_function(page, default_timeout=SECONDS).run()
-    app.button[0].click().run()
-    assert not app.exception
-    return app
-
-
 def ended(app: AppTest) -> AppTest:
     for run in rechecks._runs.values():
-        run.found.result(SECONDS)
+        run.found.result(PATIENCE)
     return app.run()
 
 
-def test_what_is_unchanged_is_told_once_it_is_known(folder: Path) -> None:
-    measure(Request((5, 6, 7), model=str(folder), k=2), Store())
-    app = pressed()
-    assert "is run through its model again" in app.caption[0].value
+@pytest.fixture
+def app(tmp_path: Path) -> AppTest:
+    """A page of two results."""
+    folder = str(tiny.folder(tmp_path / "tiny"))
+    for token in (1, 2):
+        measure(Request((5, 6, 7), model=folder, k=2, token=token), Store())
+    return AppTest.from_function(page, default_timeout=PATIENCE).run()
+
+
+def test_what_is_unchanged_is_told_once_it_is_known_and_one_at_a_time(app: AppTest) -> None:
+    press(app, "Recheck")
     (begun,) = rechecks._runs.values()
     assert not app.button[0].click().run().warning
-    assert list(rechecks._runs.values()) == [begun]
-    # Which library multiplies is timed in each process: the other one may be told behind it.
-    assert ended(app).success[0].value.startswith("Unchanged to the bit")
-
-
-def test_there_is_one_at_a_time(folder: Path) -> None:
-    for token in (1, 2):
-        measure(Request((5, 6, 7), model=str(folder), k=2, token=token), Store())
-    app = pressed()
-    (begun,) = rechecks._runs
     app.button[1].click().run()
-    assert app.warning[0].value.startswith("Another result is being rechecked")
-    assert list(rechecks._runs) == [begun]
-
-
-def test_why_a_model_cannot_be_rechecked_is_told(folder: Path) -> None:
-    measure(Request((5, 6, 7), model=str(folder), k=2), Store())
-    shutil.rmtree(folder)
-    told = ended(pressed()).info[0].value
-    assert told.startswith("Unknown: model")
-    assert "there is no such file or folder" in told
+    assert app.warning  # another one is under way
+    assert list(rechecks._runs.values()) == [begun]
+    app.button[0].click().run()
+    assert ended(app).success
 
 
 def test_a_process_that_dies_takes_nothing_with_it(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measure(Request((5, 6, 7), model=str(folder), k=2), Store())
     monkeypatch.setattr(rechecks, "_rechecked", mortal.recheck)
-    told = ended(pressed()).info[0].value
-    assert told.startswith("Unknown: the worker process was ended by SIGSEGV")
+    assert "SIGSEGV" in ended(press(app, "Recheck")).info[0].value

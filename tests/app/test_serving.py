@@ -1,19 +1,17 @@
 """What begins with the server: the worker, with the model that the first visitor sees."""
 
 import asyncio
-import time
 from pathlib import Path
 
 import mortal
 import psutil
 import pytest
 import tiny
+from waiting import until
 
 from coupling_core.base.settings import settings
 from coupling_core.measuring.worker import Worker
 from explorer.server import serving
-
-PATIENCE = 150
 
 
 def set_up(monkeypatch: pytest.MonkeyPatch, **environment: str) -> Worker:
@@ -33,18 +31,12 @@ def test_the_first_model_of_a_demo_is_ready_and_the_worker_ends_with_the_server(
 
     async def life() -> int:
         async with serving.begin(None):
-            end = time.monotonic() + PATIENCE
-            while not (kept := worker.call(mortal.kept)):
-                assert time.monotonic() < end
-                await asyncio.sleep(0.05)
-            assert kept == [folder]
+            assert await asyncio.to_thread(until, lambda: worker.call(mortal.kept)) == [folder]
             assert worker.pid
             return worker.pid
 
     pid = asyncio.run(life())
-    end = time.monotonic() + PATIENCE
-    while psutil.pid_exists(pid):
-        assert time.monotonic() < end
+    until(lambda: not psutil.pid_exists(pid))
 
 
 @pytest.mark.parametrize("change", [{"read_only": "true"}, {"largest_k": "many"}])

@@ -1,15 +1,12 @@
 """The states of the pages and their form in a link."""
 
-from dataclasses import dataclass
-from typing import Annotated, get_args
+from typing import get_args
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from coupling_core.analysis.coupling_effect import PairEdit
 from coupling_core.base.definitions import DEFINITIONS
-from coupling_core.base.errors import InputError
 from coupling_core.base.records import (
     DTYPES,
     FINAL_NORMS,
@@ -40,7 +37,6 @@ from explorer.pages.directions.page import Readout
 from explorer.pages.tour.state import MOST_DRAWN, STOPS
 from explorer.pages.train_one.state import PUSHES
 from explorer.session.lesson import MOST_TASKS, Lesson, packed
-from explorer.session.link import Flag, Links, Parameter
 from explorer.session.state import State
 
 TEXT = st.text(min_size=1).filter(str.strip)
@@ -166,43 +162,23 @@ def test_a_bad_value_costs_only_itself() -> None:
     chosen, problems = LINKS.read({"k": "-3", "role": "B"})
     assert chosen == LINKS.defaults | {"role": "B"}
     assert len(problems) == 1
+    assert LINKS.read({"first": "1"}) == (LINKS.defaults | {"first": True}, ())
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        *(
-            ("gk", text)
-            for text in ("0", "-1", "7.5", "nan", "inf", "-inf", "1e400", "1e7", "many")
-        ),
-        *(("sweep", text) for text in ("../x", "a/b", "", ".x", "a\n", "x" * 82)),
-        *((name, "money") for name in ("measure", "against", "subset", "method", "size", "number")),
-        ("of", " "),
-    ],
-)
-def test_what_no_sweep_has_is_told(name: str, text: str) -> None:
-    chosen, (problem,) = LINKS.read({name: text})
-    assert chosen == LINKS.defaults
-    assert problem.startswith(f"{name}={text!r} became ")
-
-
-@pytest.mark.parametrize(
-    ("blocks", "figure_3", "n_blocks", "shown", "stride"),
-    [
-        ("", True, 30, tuple(range(9, 17)), 1),
-        ("1-4", False, 30, (1, 2, 3, 4), 1),
-        ("", False, 24, tuple(range(1, 25)), 1),
-        ("", False, 25, tuple(range(1, 26, 2)), 2),
-        ("", False, 80, tuple(range(1, 81, 4)), 4),
-        ("", True, 12, tuple(range(1, 13)), 1),
-    ],
-    ids=["figure 3", "range", "24", "25", "80", "too shallow for figure 3"],
-)
-def test_a_mosaic_has_at_most_24_blocks(
-    blocks: str, figure_3: bool, n_blocks: int, shown: tuple[int, ...], stride: int
-) -> None:
-    state = DepthState(blocks=blocks, figure_3=figure_3)
-    assert state.mosaic_blocks(n_blocks) == (shown, stride)
+def test_a_mosaic_has_at_most_24_blocks() -> None:
+    shown = {  # blocks, whether those of figure 3, how many there are: which, and the stride
+        ("", True, 30): (tuple(range(9, 17)), 1),
+        ("1-4", False, 30): ((1, 2, 3, 4), 1),
+        ("", False, 24): (tuple(range(1, 25)), 1),
+        ("", False, 25): (tuple(range(1, 26, 2)), 2),
+        ("", False, 80): (tuple(range(1, 81, 4)), 4),
+        ("", True, 12): (tuple(range(1, 13)), 1),  # too shallow for figure 3
+    }
+    found = {
+        asked: DepthState(blocks=asked[0], figure_3=asked[1]).mosaic_blocks(asked[2])
+        for asked in shown
+    }
+    assert found == shown
 
 
 def test_another_measurement_is_looked_at_the_same_way() -> None:
@@ -228,51 +204,3 @@ def test_what_determines_the_weights_is_asked_for_and_read_back() -> None:
     asked = state.request()
     assert (asked.dtype, asked.quantize, asked.stack) == ("bfloat16", "nf4", "encoder")
     assert State().of_request(asked, k_max=50) == State().of_request(state.request(), 50) == state
-
-
-def test_token_ids_have_no_link() -> None:
-    with pytest.raises(InputError, match="token ids"):
-        State().of_request(Request((1, 2, 3)), k_max=50)
-
-
-@dataclass(frozen=True)
-class Other(State):
-    figure_3: Flag = False
-
-
-@dataclass(frozen=True)
-class Short(State):
-    other: Annotated[Flag, Parameter("fig3")] = False
-
-
-def test_two_pages_share_no_field_and_no_name_of_one() -> None:
-    with pytest.raises(ValueError, match="two pages have a field 'figure_3'"):
-        Links([DepthState, Other])
-    with pytest.raises(ValueError, match="two fields are 'fig3' in a link"):
-        Links([DepthState, Short])
-
-
-@pytest.mark.parametrize(("text", "value"), [("0", False), ("1", True)])
-def test_a_flag_is_0_or_1(text: str, value: bool) -> None:
-    assert LINKS.read({"first": text}) == (LINKS.defaults | {"first": value}, ())
-
-
-@pytest.mark.parametrize("text", ["true", "yes", "2", ""])
-def test_no_other_text_is_a_flag(text: str) -> None:
-    chosen, (problem,) = LINKS.read({"fig3": text})
-    assert chosen["figure_3"] is True
-    assert problem == f"fig3={text!r} became 1: one of 0, 1 is expected"
-
-
-def test_what_is_expected_is_told() -> None:
-    query = {"role": "C", "k": "1e9", "p": "many", "threshold": "1.5", "seed": "-1"}
-    assert LINKS.read(query) == (
-        LINKS.defaults,
-        (
-            "role='C' became A: one of A, B is expected",
-            "k='1e9' became 50: an integer is expected",
-            "p='many' became 1: a number is expected",
-            "threshold='1.5' became 0.1: a number from 0 to 1 is expected",
-            "seed='-1' became 0: an integer of at least 0 is expected",
-        ),
-    )

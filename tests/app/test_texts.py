@@ -16,14 +16,12 @@ from typer.testing import CliRunner
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import OWN, Request, View
 from coupling_core.base.results import Progress
-from coupling_core.base.units import duration, ordinal_place, size
 from coupling_core.cli.commands import app
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.measuring.forecast import Probe
 from coupling_core.serving.jobs import JobStatus
 from coupling_core.store.disk import Entry, Store
-from explorer.asking.compute import _stopped
-from explorer.asking.watch import loads, where
+from explorer.asking.watch import where
 from explorer.pages import depth
 from explorer.pages.runs.page import table
 from explorer.server import needs
@@ -47,13 +45,6 @@ def test_the_python_recipe_gives_the_scores_on_the_screen(gallery) -> None:
     assert f"{expected.corrected}" in printed.getvalue()
 
 
-def test_a_recipe_says_no_order_that_the_definition_has_not(gallery) -> None:
-    for definition, said in (("page", False), ("paper", True)):
-        state = replace(STATE, definition=definition, p=2.0)
-        found = depth.recipes(state.request(), state.view(gallery[2, False]), state)
-        assert ("--p=2" in found.shell) == said
-
-
 def test_the_command_gives_the_scores_on_the_screen(gallery, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     command = shlex.split(
@@ -75,11 +66,7 @@ def test_a_module_of_ones_own_is_brought_by_whoever_runs_the_recipe() -> None:
     program = depth.recipes(asked, View(8), STATE).python
     assert "measure(request, Store(), model=model, tokenizer=tokenizer)" in program
     assert "request = Request(prompt='Hello', k=8)" in program
-    assert "your LlamaForCausalLM" in program
-    assert (
-        depth.recipes(asked, View(8), STATE).shell
-        == "# a module of one's own is measured in Python alone"
-    )
+    assert depth.recipes(asked, View(8), STATE).shell.startswith("#")
 
 
 def test_runs_says_of_a_result_that_its_key_tells_too_little(tmp_path: Path) -> None:
@@ -102,11 +89,19 @@ def test_a_command_keeps_any_prompt_whole() -> None:
     assert f"--prompt={prompt}" in words
 
 
-@pytest.mark.parametrize("measured", [1, 100, 200])
-def test_a_long_prompt_keeps_its_ends_and_the_measured_token(measured: int) -> None:
-    shown = _positions(200, measured)
-    assert {0, measured - 1, 199} <= set(shown)
-    assert len(shown) <= MOST
+def test_a_long_prompt_keeps_its_ends_and_the_measured_token() -> None:
+    for measured in (1, 100, 200):
+        shown = _positions(200, measured)
+        assert {0, measured - 1, 199} <= set(shown)
+        assert len(shown) <= MOST
+
+
+def test_every_stage_of_a_measurement_has_its_words() -> None:
+    for stage in get_args(get_type_hints(Progress)["stage"]):
+        progress = Progress(stage, 1, 2)
+        share, told = where(JobStatus("key", Request("Hi"), "running", progress=progress))
+        assert 0 <= share <= 1
+        assert told
 
 
 def entry(seconds: float, *, gallery: bool = False, digest: str = "this", **more: Any) -> Entry:
@@ -175,34 +170,6 @@ def test_a_cost_grows_with_prompt_and_k_as_the_shape_says(
     assert 0.5 * factor < told.seconds / run.provenance["seconds"] < 2 * factor
 
 
-def test_what_is_stopped_while_it_loads_says_when_it_ends() -> None:
-    running = JobStatus("key", Request("text"), "running", progress=Progress("loading"))
-    assert loads(running)
-    assert _stopped(running) == "Stopping: it ends within seconds."
-    traced = replace(running, progress=Progress("tracing"))
-    assert not loads(traced)
-    assert _stopped(replace(traced, state="cancelled")) == "Stopped before it began."
-
-
-@pytest.mark.parametrize(
-    ("shown", "expected"),
-    [
-        (duration(0.34), "0.3 s"),
-        (duration(41.6), "42 s"),
-        (duration(180), "3 min"),
-        (size(640_000), "640 kB"),
-        (size(3_140_000), "3.1 MB"),
-        (size(1_200_000_000), "1.2 GB"),
-        (ordinal_place(1), "next in line"),
-        (ordinal_place(2), "2nd in line"),
-        (ordinal_place(11), "11th in line"),
-        (ordinal_place(23), "23rd in line"),
-    ],
-)
-def test_units(shown: str, expected: str) -> None:
-    assert shown == expected
-
-
 def test_a_text_of_others_is_no_markdown() -> None:
     assert sentence("no *such* file_name $x$ [a](b)") == (r"No \*such\* file\_name \$x\$ \[a\](b).")
     assert plain("a\n# b &lt; | c") == r"a \# b \&lt; \| c"
@@ -214,22 +181,8 @@ def test_a_text_of_others_is_no_markdown() -> None:
         assert plain(text) == text
 
 
-@pytest.mark.parametrize(
-    ("told", "shown"),
-    [
-        ("from -0.005 (-.5 to 2), **-3**", "from \u22120.005 (\u2212.5 to 2), **\u22123**"),
-        ("blocks 9-16, 1e-05, mini-64, x^-1, x^{-1}, A - B", None),
-    ],
-)
-def test_a_negative_number_has_a_minus_and_nothing_else_has(told: str, shown: str | None) -> None:
-    assert with_minus(told) == (shown or told)
-
-
-def test_every_stage_of_every_kind_has_its_words() -> None:
-    """What a page says while it waits, of each stage that a measurement can be in."""
-    stages = get_args(get_type_hints(Progress)["stage"])
-    for stage in stages:
-        status = JobStatus("key", Request("Hi"), "running", progress=Progress(stage, 1, 2))
-        share, told = where(status)
-        assert 0 <= share <= 1
-        assert told
+def test_a_negative_number_has_a_minus_and_nothing_else_has() -> None:
+    minus = "from \u22120.005 (\u2212.5 to 2), **\u22123**"
+    assert with_minus("from -0.005 (-.5 to 2), **-3**") == minus
+    others = "blocks 9-16, 1e-05, mini-64, x^-1, x^{-1}, A - B"
+    assert with_minus(others) == others

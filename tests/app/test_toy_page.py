@@ -14,6 +14,8 @@ from coupling_core import Request, Store, measure
 from coupling_core.base import kinds
 from explorer.frame import contents
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).parents[2]
 SECONDS = 60
 FILE = """
@@ -52,14 +54,6 @@ def drawn(app: AppTest) -> np.ndarray:
     assert not app.error
     assert app.title[0].value == "Norms of states"
     return np.array(charts(app)["norms"]["data"][0]["y"])
-
-
-def test_a_link_opens_it(app, result) -> None:
-    asked = result.request
-    app.query_params.update({"model": asked.model, "prompt": asked.prompt, "token": "2"})
-    app.switch_page(PAGE.file).run()
-    np.testing.assert_allclose(drawn(app), result.norms, rtol=1e-6)
-    assert app.pills[0].value == 2
 
 
 def test_the_list_of_runs_leads_to_it(app, result) -> None:

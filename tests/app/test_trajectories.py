@@ -1,11 +1,9 @@
 """The Trajectories page: what is stored shows at once, and every view of it computes nothing."""
 
-import base64
-
 import numpy as np
 import pytest
-from cases import trajectory_result
-from screen import PAGES, Open, charts, words
+from handling import labels, numbers, trace
+from screen import Open, charts
 
 from coupling_core import PathView, project_paths
 from coupling_core.analysis.path_curves import CURVES
@@ -14,8 +12,9 @@ from coupling_core.base.units import percent
 from coupling_core.experiments.gallery import EXAMPLES, path_requests
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
-from explorer.asking.several import counterpart
 from explorer.pages.trajectories import PathsState, recipes
+
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
@@ -26,37 +25,27 @@ def stored() -> tuple[TrajectoryResult, TrajectoryResult]:
     return found[0], found[1]
 
 
-def numbers(values):
-    """An array of a figure, which travels as binary or as a list."""
-    if isinstance(values, dict):
-        return np.frombuffer(base64.b64decode(values["bdata"]), np.dtype(values["dtype"]))
-    return np.array(values, float)
-
-
-def line(figure, beginning):
-    """The trace whose name begins so."""
-    (found,) = [t for t in figure["data"] if t["name"].startswith(beginning)]
-    return found
-
-
 def test_the_stored_paths_show_at_once_beside_those_of_the_twin(open_page: Open, stored) -> None:
     app = open_page("Trajectories")
-    assert not app.exception
     assert not app.error
     for name, result in zip(("paths", "paths-twin"), stored, strict=True):
         found = project_paths(result, PathView(first=False))
-        own = [trace.name for trace in result.plot().figure.data]  # as Python draws it
-        assert [trace["name"] for trace in charts(app)[name]["data"]] == own
+        own = [one.name for one in result.plot().figure.data]  # as Python draws it
+        assert [one["name"] for one in charts(app)[name]["data"]] == own
         assert "1" not in own
-        path = line(charts(app)[name], "10")
+        path = trace(charts(app)[name], "10")
         np.testing.assert_allclose(numbers(path["x"]), found.coordinates[:-1, -1, 0], rtol=1e-4)
         assert (
             f"{percent(found.explained[0], 1)}"
             in charts(app)[name]["layout"]["xaxis"]["title"]["text"]
         )
     scores = charts(app)["line-shape"]
-    np.testing.assert_allclose(numbers(line(scores, "trained")["y"]), stored[0].line_shape)
-    np.testing.assert_allclose(numbers(line(scores, "untrained")["y"]), stored[1].line_shape)
+    np.testing.assert_allclose(numbers(trace(scores, "trained")["y"]), stored[0].line_shape)
+    np.testing.assert_allclose(numbers(trace(scores, "untrained")["y"]), stored[1].line_shape)
+    app = open_page("Trajectories", untrained="0")  # the other way round
+    own = trace(charts(app)["line-shape"], "untrained")
+    np.testing.assert_allclose(numbers(own["y"]), stored[1].line_shape)
+    assert own["marker"]["symbol"] == "circle"
 
 
 def test_switches_change_the_projection_and_the_link(open_page: Open, stored) -> None:
@@ -65,18 +54,14 @@ def test_switches_change_the_projection_and_the_link(open_page: Open, stored) ->
     app.segmented_control(key="part@trajectories").set_value("deeper").run()
     app.segmented_control(key="first@trajectories").set_value(True).run()
     found = project_paths(stored[0], PathView("all", "deeper", True))
-    path = line(charts(app)["paths"], "2")
+    path = trace(charts(app)["paths"], "2")
     np.testing.assert_allclose(numbers(path["x"]), found.coordinates[:-1, 1, 0], rtol=1e-4)
-    assert "1" in [trace["name"] for trace in charts(app)["paths"]["data"]]
+    assert "1" in [one["name"] for one in charts(app)["paths"]["data"]]
     assert (app.query_params["fit"], app.query_params["part"]) == ("all", "deeper")
     again = open_page("Trajectories", fit="all", part="deeper", first="1")
-    shown = line(charts(again)["paths"], "2")
+    shown = trace(charts(again)["paths"], "2")
     np.testing.assert_allclose(numbers(shown["x"]), numbers(path["x"]))
-
-
-def test_three_dimensions_have_a_third_coordinate(open_page: Open, stored) -> None:
-    app = open_page("Trajectories", dims="3")
-    path = line(charts(app)["paths"], "10")
+    path = trace(charts(open_page("Trajectories", dims="3"))["paths"], "10")
     assert path["type"] == "scatter3d"
     found = project_paths(stored[0], PathView(first=False))
     np.testing.assert_allclose(numbers(path["z"]), found.coordinates[:-1, -1, 2], rtol=1e-4)
@@ -84,31 +69,31 @@ def test_three_dimensions_have_a_third_coordinate(open_page: Open, stored) -> No
 
 def test_a_token_is_selected_on_every_figure(open_page: Open, stored) -> None:
     app = open_page("Trajectories", token="4", along="entropy")
-    selected = line(charts(app)["entropy"], "token 4")
+    selected = trace(charts(app)["entropy"], "token 4")
     np.testing.assert_allclose(numbers(selected["y"]), stored[0].entropy[:, 3], rtol=1e-5)
     assert "capital" in selected["name"]
     inked = [t["name"] for t in charts(app)["paths"]["data"] if t.get("meta") == "inked"]
     assert inked == ["selected normed", "4", "selected"]
 
 
-@pytest.mark.parametrize(
-    ("along", "names"),
-    [
-        ("straightness", ("line-shape", "line-shape-by-depth")),
-        ("growth", ("expodistance", "growth", "norms")),
-        ("steps", ("equidistance", "steps")),
-        ("entropy", ("entropy",)),
-        ("linearised", ("linearised", "linearised-twin")),
-        ("singular-values", ("singular-values", "inverse-singular-values")),
-    ],
-)
-def test_each_group_draws_its_figures(open_page: Open, along, names) -> None:
+GROUPS = {
+    "straightness": ("line-shape", "line-shape-by-depth"),
+    "growth": ("expodistance", "growth", "norms"),
+    "steps": ("equidistance", "steps"),
+    "entropy": ("entropy",),
+    "linearised": ("linearised", "linearised-twin"),
+    "singular-values": ("singular-values", "inverse-singular-values"),
+}
+
+
+def test_each_group_draws_its_figures(open_page: Open) -> None:
     app = open_page("Trajectories")
-    app.segmented_control(key="along@trajectories").set_value(along).run()
-    assert not app.exception
-    assert set(names) <= set(charts(app))
-    for name in set(names) & set(CURVES):
-        assert len(charts(app)[name]["data"]) == 4
+    for along, names in GROUPS.items():
+        app.segmented_control(key="along@trajectories").set_value(along).run()
+        assert not app.exception
+        assert set(names) <= set(charts(app))
+        of_both = [charts(app)[name]["data"] for name in set(names) & set(CURVES)]
+        assert all(len(lines) == 4 for lines in of_both)
 
 
 def test_a_model_of_too_few_blocks_has_no_empty_figure(open_page: Open) -> None:
@@ -116,27 +101,7 @@ def test_a_model_of_too_few_blocks_has_no_empty_figure(open_page: Open) -> None:
     assert not app.exception
     assert "line-shape" in charts(app)
     assert "line-shape-by-depth" not in charts(app)
-    assert any("the window takes 11" in told.value for told in app.info)
-
-
-def test_the_untrained_twin_is_the_other_way_round(open_page: Open, stored) -> None:
-    app = open_page("Trajectories", untrained="0")
-    own = line(charts(app)["line-shape"], "untrained")
-    np.testing.assert_allclose(numbers(own["y"]), stored[1].line_shape)
-    assert own["marker"]["symbol"] == "circle"
-
-
-def test_a_token_past_the_end_is_told_and_the_last_is_shown(open_page: Open) -> None:
-    app = open_page("Trajectories", token="99")
-    assert "tokens 1..10" in app.warning[0].value
-    assert not app.error
-    assert "paths" in charts(app)
-
-
-def test_a_prompt_that_is_not_measured_is_offered(open_page: Open) -> None:
-    app = open_page("Trajectories", prompt="Not measured before")
-    assert any(button.label == "Compute" for button in app.button)
-    assert "Not measured yet" in words(app)
+    assert app.info
 
 
 @pytest.mark.real
@@ -150,14 +115,7 @@ def test_a_result_without_its_twin_offers_to_measure_that(
     monkeypatch.setattr("coupling_core.store.disk.SHIPPED", tmp_path)
     app = open_page("Trajectories")
     assert "paths-twin" not in charts(app)
-    assert [b.label for b in app.button if "twin" in b.label] == ["Measure the untrained twin too"]
-    assert any("of computing" in told.value for told in app.info)
-
-
-def test_other_pages_keep_the_selected_token(open_page: Open) -> None:
-    app = open_page("Trajectories", token="4")
-    app.switch_page(PAGES["Depth"]).run()
-    assert app.query_params["token"] == "4"
+    assert "Measure the untrained twin too" in labels(app)
 
 
 def test_recipes_reproduce_what_is_shown() -> None:
@@ -173,9 +131,3 @@ def test_recipes_reproduce_what_is_shown() -> None:
     compile(program, "recipe", "exec")
     assert "PathView(fit='all')" in program
     assert "kind='trajectory'" in program
-
-
-def test_the_twin_of_a_twin_is_the_trained_model() -> None:
-    request = trajectory_result().request
-    assert counterpart(request).untrained == 0
-    assert counterpart(counterpart(request)) == request
