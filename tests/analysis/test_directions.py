@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from cases import directions_result
 
-from coupling_core import DirectionsView, InputError
+from coupling_core import DirectionsView
 from coupling_core.analysis.directions import (
     assigned,
     between_prompts,
     counts,
     gaps,
     held,
-    same_direction,
     shared_of,
     shared_subspace,
     tied,
@@ -23,7 +22,7 @@ from coupling_core.analysis.directions import (
 )
 from coupling_core.base.records import Certificate
 
-D, K, BLOCKS, DRAWS = 64, 6, 8, 100
+D, K, BLOCKS, DRAWS = 64, 6, 8, 40
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +41,7 @@ def bases(rng, planted):
 
 @pytest.mark.parametrize("planted", [0, 1, 3])
 def test_planted_common_directions_are_counted(planted):
-    """None where the blocks are independent; 95 of 100 draws must be right."""
+    """None where the blocks are independent; 95 % of the draws must be right."""
     found = [
         shared_subspace(bases(np.random.default_rng(seed), planted), seed=seed).count
         for seed in range(DRAWS)
@@ -51,30 +50,16 @@ def test_planted_common_directions_are_counted(planted):
 
 
 def test_the_shared_directions_are_the_planted_ones():
-    rng = np.random.default_rng(5)
-    some = bases(rng, 2)
+    some = bases(np.random.default_rng(5), 2)
     found = shared_subspace(some)
     overlap = found.directions[:, :2].T @ some[0][:, :2]
     np.testing.assert_allclose(np.linalg.svd(overlap)[1], 1, atol=1e-6)
     np.testing.assert_allclose(found.share[:2], 1, atol=1e-6)
-    with pytest.raises(InputError, match="two blocks at least, and 1 came"):
-        shared_subspace(some[:1])
-
-
-def test_no_more_directions_are_shared_than_a_subspace_has():
-    """Each pair of three planes shares another line, so that three lines are beyond chance."""
+    # Each pair of three planes shares another line, and no more are shared than a plane has.
     lines = np.eye(D)[:, :3]
-    planes = [lines[:, [0, 1]], lines[:, [0, 2]], lines[:, [1, 2]]]
-    found = shared_subspace(planes)
+    found = shared_subspace([lines[:, [0, 1]], lines[:, [0, 2]], lines[:, [1, 2]]])
     np.testing.assert_allclose(found.share, 2 / 3)
-    assert found.chance < 2 / 3
     assert found.count == found.directions.shape[1] == 2
-
-
-def test_what_a_result_s_blocks_share_is_of_the_view(result):
-    found = shared_of(result, DirectionsView((1, 2, 3), 4), "v")
-    assert found.directions.shape == (result.width, 4)
-    assert found.count == 0
 
 
 def test_a_direction_that_a_block_lacks_is_shared_by_nobody(result):
@@ -106,17 +91,17 @@ def planted_prompts(planted, n=6):
     ]
 
 
-@pytest.mark.parametrize("planted", [0, 2])
-def test_what_prompts_share_is_counted_beside_chance(planted):
-    found = between_prompts(planted_prompts(planted), DirectionsView((2, 3), K))
-    assert found.blocks == (2, 3)
-    assert found.shared.tolist() == [planted] * 2
-    assert (found.angles[:, :planted] < 0.1).all()
-    if not planted:
-        np.testing.assert_allclose(found.angles.mean(0), found.chance, atol=5)
-    table = found.to_pandas()
-    assert table.shared.tolist() == [planted] * 2
-    assert (table.median_angle <= 90).all()
+def test_what_prompts_share_is_counted_beside_chance():
+    for planted in (0, 2):
+        found = between_prompts(planted_prompts(planted), DirectionsView((2, 3), K))
+        assert found.blocks == (2, 3)
+        assert found.shared.tolist() == [planted] * 2
+        assert (found.angles[:, :planted] < 0.1).all()
+        if not planted:
+            np.testing.assert_allclose(found.angles.mean(0), found.chance, atol=5)
+        table = found.to_pandas()
+        assert table.shared.tolist() == [planted] * 2
+        assert (table.median_angle <= 90).all()
 
 
 def test_blocks_are_named_in_place_of_a_view():
@@ -127,15 +112,6 @@ def test_blocks_are_named_in_place_of_a_view():
         assert by_name.blocks == (2, 3)
         np.testing.assert_array_equal(by_name.share, by_view.share)
     assert shared_of(result).blocks == tuple(range(1, result.n_blocks + 1))
-    with pytest.raises(InputError, match="leave out one"):
-        shared_of(result, DirectionsView((2, 3)), blocks="2-3")
-
-
-def test_prompts_of_other_models_are_not_compared(result):
-    with pytest.raises(InputError, match="two at least: results of 1 came"):
-        between_prompts([result], DirectionsView())
-    with pytest.raises(InputError, match="shapes"):
-        between_prompts([result, replace(result, width=result.width + 1)], DirectionsView())
 
 
 def test_neighbours_that_rounding_cannot_tell_apart_are_tied(result):
@@ -159,8 +135,6 @@ def test_a_track_is_the_diagonal_in_its_own_units(result):
     planted = replace(result, width=D, jacobian_norm=np.full(4, np.linalg.norm(J)))
     inside = np.abs(np.einsum("dk,de,ek->k", u, J, v)) < track_chance(planted)[0]
     assert inside.mean() == pytest.approx(0.95, abs=0.02)
-    with pytest.raises(InputError, match="direction 99 is out of range"):
-        track(result, 2, 99)
 
 
 def test_a_planted_permutation_is_matched_and_a_tie_is_told():
@@ -175,14 +149,6 @@ def test_a_planted_permutation_is_matched_and_a_tie_is_told():
     assert assigned(size).is_tied.tolist() == [False, False, True, True]
 
 
-def test_a_block_s_directions_are_matched_with_themselves(result):
-    found = same_direction(result, 2, 2, "u")
-    assert found.partner.tolist() == list(range(1, result.count + 1))
-    np.testing.assert_allclose(found.overlap, 1)
-
-
 def test_counts_are_of_the_leading_directions(result):
     np.testing.assert_array_equal(counts(result, 2), result.beyond_chance[..., :2].sum(-1))
     assert viewed(result, DirectionsView((-1,), 2)) == ((result.n_blocks,), 2)
-    with pytest.raises(InputError, match="K must lie in"):
-        viewed(result, DirectionsView(leading=99))

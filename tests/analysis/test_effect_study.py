@@ -3,10 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from cases import random_result, what_if_result
 
-from coupling_core import EffectView, InputError, View
+from coupling_core import EffectView, View
 from coupling_core.analysis.coupling_effect import coupling_effect
 from coupling_core.analysis.effect_study import ARRAYS, study_of
 from coupling_core.analysis.effects import effect_maps
@@ -43,11 +42,3 @@ def test_tokens_are_those_of_the_view():
     found = study_of([(depth, effects)], 4, EffectView((2,)))
     expected = effect_maps(effects, EffectView((2,))).skip
     np.testing.assert_allclose(found.skip[0], expected, rtol=1e-6)
-
-
-def test_what_does_not_belong_together_is_refused():
-    depth, effects = pair(0)
-    with pytest.raises(InputError, match="one model and one prompt"):
-        study_of([(depth, replace(effects, tokens=("other",) * 6))], 4)
-    with pytest.raises(InputError, match="no prompt"):
-        study_of([], 4)

@@ -2,31 +2,29 @@ import csv
 import io
 
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from coupling_core.analysis.exports.forms import as_read, inert, to_csv
 
 FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''-")
-PLAIN = ("cat", "", " =1", "'s", "'", "1", "☃", "a=b")
 
 
 def cells(table: pd.DataFrame) -> list[list[str]]:
     return list(csv.reader(io.StringIO(to_csv(table).decode(), newline="")))[1:]
 
 
-@pytest.mark.parametrize("text", FORMULAS)
-def test_a_text_that_begins_a_formula_is_quoted(text: str) -> None:
-    ((cell, number),) = cells(pd.DataFrame({"token": [text], "score": [-1.5]}))
-    assert (cell, number) == (f"'{text}", "-1.5")
-    assert as_read(cell) == text
+def test_a_text_that_begins_a_formula_is_quoted() -> None:
+    for text in FORMULAS:
+        ((cell, number),) = cells(pd.DataFrame({"token": [text], "score": [-1.5]}))
+        assert (cell, number) == (f"'{text}", "-1.5")
+        assert as_read(cell) == text
 
 
-@pytest.mark.parametrize("text", PLAIN)
-def test_any_other_text_is_as_it_is(text: str) -> None:
-    ((cell, _),) = cells(pd.DataFrame({"token": [text], "n": [1]}))
-    assert cell == text == as_read(cell)
+def test_any_other_text_is_as_it_is() -> None:
+    for text in ("cat", "", " =1", "'s", "'", "1", "☃", "a=b"):
+        ((cell, _),) = cells(pd.DataFrame({"token": [text], "n": [1]}))
+        assert cell == text == as_read(cell)
 
 
 @given(st.lists(st.text(st.sampled_from("='+-@\t\ra")), min_size=1))

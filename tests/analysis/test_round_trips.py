@@ -23,7 +23,6 @@ from coupling_core.analysis.exports import (
 )
 from coupling_core.analysis.exports.compare import COMPARISON_AXES, comparison_arrays
 from coupling_core.analysis.exports.graph import graph_file
-from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
 
 PROMPT = "What is the capital of France? The capital is"
@@ -54,21 +53,20 @@ def same(found, wanted):
             assert list(one) == list(other), name
 
 
-@pytest.mark.parametrize(
-    "through",
-    [
-        lambda table: pd.read_csv(io.BytesIO(to_csv(table))),
-        lambda table: pd.read_parquet(io.BytesIO(to_parquet(table))),
-        lambda table: pickle.loads(pickle.dumps(table)),
-        lambda table: xarray.load_dataset(io.BytesIO(to_netcdf(_columns(table), {}))).pipe(
-            lambda read: pd.DataFrame({name: read[name].to_numpy() for name in table.columns})
-        ),
-    ],
-    ids=["csv", "parquet", "pickle", "netcdf"],
-)
-def test_a_table_comes_back_with_its_numbers(seen, through):
+def test_a_table_comes_back_with_its_numbers(seen):
     table = frame(*seen)
-    same(through(table), table)
+    netcdf = opened(to_netcdf(_columns(table), {}))
+    for found in (
+        pd.read_csv(io.BytesIO(to_csv(table))),
+        pd.read_parquet(io.BytesIO(to_parquet(table))),
+        pickle.loads(pickle.dumps(table)),
+        pd.DataFrame({name: netcdf[name].to_numpy() for name in table.columns}),
+    ):
+        same(found, table)
+
+
+def opened(content):
+    return xarray.load_dataset(io.BytesIO(content))
 
 
 def _columns(table):
@@ -78,99 +76,57 @@ def _columns(table):
     }
 
 
-@pytest.mark.parametrize(
-    "through",
-    [
-        lambda named, of: dict(np.load(io.BytesIO(to_npz(named)))),
-        lambda named, of: {
-            name: one.to_numpy()
-            for name, one in xarray.load_dataset(io.BytesIO(to_netcdf(named, axes(of)))).items()
-        },
-        lambda named, of: pickle.loads(pickle.dumps(named)),
-    ],
-    ids=["npz", "netcdf", "pickle"],
-)
-def test_arrays_come_back_to_the_bit(seen, through):
-    result, view = seen
-    named = arrays(result, view)
-    found = through(named, result)
-    assert found.keys() == named.keys()
-    for name, values in named.items():
-        if values.dtype.kind == "U":
-            assert list(found[name]) == list(values)
-        else:
-            assert found[name].dtype == values.dtype, name
-            assert found[name].tobytes() == values.tobytes(), name
-
-
-def test_every_axis_has_its_name(seen):
+def test_arrays_come_back_to_the_bit_under_named_axes(seen):
     result, view = seen
     named, names = arrays(result, view), axes(result)
-    assert named.keys() <= names.keys()
-    for name, values in named.items():
-        assert values.ndim == len(names[name]), name
-
-
-def test_a_netcdf_of_every_kind_tells_its_view(seen):
-    result, view = seen
-    content = to_netcdf(arrays(result, view), axes(result), attributes(result, view))
-    told = xarray.load_dataset(io.BytesIO(content)).attrs
-    assert told["model"] == result.identity["name"]
+    content = to_netcdf(named, names, attributes(result, view))
+    for found in (
+        dict(np.load(io.BytesIO(to_npz(named)))),
+        {name: one.to_numpy() for name, one in opened(content).items()},
+    ):
+        assert found.keys() == named.keys() <= names.keys()
+        for name, values in named.items():
+            assert values.ndim == len(names[name]), name
+            if values.dtype.kind == "U":
+                assert list(found[name]) == list(values)
+            else:
+                assert found[name].dtype == values.dtype, name
+                assert found[name].tobytes() == values.tobytes(), name
+    assert opened(content).attrs["model"] == result.identity["name"]
 
 
 def test_a_netcdf_says_whose_it_is():
     result = random_result(n_blocks=3, width=16, k_max=8, k_view=4)
     view = View(k=6, definition="alignment")
-    content = to_netcdf(arrays(result, view), axes(result), attributes(result, view))
-    told = xarray.load_dataset(io.BytesIO(content))
+    told = opened(to_netcdf(arrays(result, view), axes(result), attributes(result, view)))
     assert told["coupling"].dims == ("block", "basis")
     assert (told.attrs["k"], told.attrs["definition"]) == (6, "alignment")
     assert (told.attrs["key"], told.attrs["certified"]) == (result.key, 1)
-    assert told.attrs["model"] == result.identity["name"]
-
-
-@pytest.mark.parametrize(
-    ("package", "write"),
-    [
-        ("pyarrow", lambda: to_parquet(pd.DataFrame({"a": [1]}))),
-        ("h5netcdf", lambda: to_netcdf({"a": np.zeros(1)}, {})),
-    ],
-)
-def test_a_missing_package_is_told_with_its_extra(monkeypatch, package, write):
-    monkeypatch.setitem(__import__("sys").modules, package, None)
-    with pytest.raises(InputError, match=rf"{package} is missing.*coupling-explorer\[files\]"):
-        write()
-
-
-BY_NAME = ("block", "basis", "token", "other_token", "state", "k", "component")
-
-
-def opened(content):
-    return xarray.load_dataset(io.BytesIO(content))
 
 
 def test_every_axis_of_a_file_that_is_counted_has_its_numbers(seen):
     result, view = seen
     told = (axes(result), attributes(result, view))
     found = opened(to_netcdf(arrays(result, view, None), *told))
-    for axis in {str(dim) for dim in found.dims} & set(BY_NAME):
+    counted = {"block", "basis", "token", "other_token", "state", "k", "component"}
+    for axis in {str(dim) for dim in found.dims} & counted:
         first = 0 if axis == "state" else 1
         assert found[axis].to_numpy().tolist() == list(range(first, first + found.sizes[axis]))
 
 
-@pytest.mark.parametrize("blocks", [None, (9, 12, 11)])
-def test_a_pair_has_its_score_by_its_numbers(blocks):
+def test_a_pair_has_its_score_by_its_numbers():
     result = measure(SHIPPED["depth"], Store())
-    view = View(k=10, blocks=blocks)
-    wanted = result.scores(k=10)[12, 11].corrected
-    found = opened(to_netcdf(arrays(result, view, None), axes(result), attributes(result, view)))
-    assert float(found.corrected.sel(block=12, basis=11)) == pytest.approx(wanted, abs=1e-12)
-    graph = opened(graph_file(".nc", result, view, corrected=True, threshold=0.1))
-    other = result.scores(k=10)[11, 12].corrected
-    weight = float(graph.weight.sel(block=11, basis=12))
-    assert weight == pytest.approx((wanted + other) / 2, abs=1e-12)
-    assert graph.attrs["K"] == 10
-    assert graph.attrs["model"] == result.model_name
+    scores = result.scores(k=10)
+    wanted, other = scores[12, 11].corrected, scores[11, 12].corrected
+    for blocks in (None, (9, 12, 11)):
+        view = View(k=10, blocks=blocks)
+        named = arrays(result, view, None)
+        found = opened(to_netcdf(named, axes(result), attributes(result, view)))
+        assert float(found.corrected.sel(block=12, basis=11)) == pytest.approx(wanted, abs=1e-12)
+        graph = opened(graph_file(".nc", result, view, corrected=True, threshold=0.1))
+        weight = float(graph.weight.sel(block=11, basis=12))
+        assert weight == pytest.approx((wanted + other) / 2, abs=1e-12)
+        assert (graph.attrs["K"], graph.attrs["model"]) == (10, result.model_name)
 
 
 def test_a_comparison_has_the_numbers_of_a_and_says_whose_they_are():

@@ -1,5 +1,6 @@
 """Scores from nested numerators against the formulas written out in `reference`."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,6 @@ import pytest
 from cases import depth_result, haar, planted_jacobians, random_result
 
 from coupling_core import (
-    InputError,
     View,
     mean_interval,
     mean_off_diagonal,
@@ -26,73 +26,70 @@ def svds(jacobians):
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS)
-@pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("k", [1, 3, 8])
-def test_every_pair_is_scored_as_the_formula_reads(definition, role, k):
+def test_every_pair_is_scored_as_the_formula_reads(definition):
     jacobians = planted_jacobians(4, 16, coupling=0.6, seed=3)
     result = depth_result(jacobians, k_max=8, k_view=4)
-    found = score_pairs(result, View(k=k, definition=definition, role=role)).coupling
-    for row, (J, (_, s, _)) in enumerate(zip(jacobians, svds(jacobians), strict=True)):
-        for column, (U, _, Vh) in enumerate(svds(jacobians)):
-            left, right = (U, Vh.T) if role == "A" else (Vh.T, U)
-            A = reference.coupling_matrix(J, left[:, :k], right[:, :k])
-            assert found[row, column] == pytest.approx(
-                reference.score(A, s[:k], definition), abs=2e-6
-            )
+    for role, k in itertools.product(ROLES, (1, 3, 8)):
+        found = score_pairs(result, View(k=k, definition=definition, role=role)).coupling
+        for row, (J, (_, s, _)) in enumerate(zip(jacobians, svds(jacobians), strict=True)):
+            for column, (U, _, Vh) in enumerate(svds(jacobians)):
+                left, right = (U, Vh.T) if role == "A" else (Vh.T, U)
+                A = reference.coupling_matrix(J, left[:, :k], right[:, :k])
+                expected = reference.score(A, s[:k], definition)
+                assert found[row, column] == pytest.approx(expected, abs=2e-6)
 
 
-@pytest.mark.parametrize("definition", DEFINITIONS)
-def test_a_block_in_its_own_basis_scores_one(definition):
-    values = score_pairs(random_result(), View(k=5, definition=definition))
-    assert np.diag(values.coupling) == pytest.approx(1, abs=1e-3)
-    assert np.diag(values.corrected) == pytest.approx(1, abs=1e-3)
+def test_a_block_in_its_own_basis_scores_one():
+    for definition in DEFINITIONS:
+        values = score_pairs(random_result(), View(k=5, definition=definition))
+        assert np.diag(values.coupling) == pytest.approx(1, abs=1e-3)
+        assert np.diag(values.corrected) == pytest.approx(1, abs=1e-3)
 
 
-@pytest.mark.parametrize("definition", DEFINITIONS)
-def test_blocks_in_one_basis_score_one_and_in_none_score_chance(definition):
+def test_blocks_in_one_basis_score_one_and_in_none_score_chance():
     coupled = depth_result(planted_jacobians(6, 48, coupling=1.0), 8, 4)
     own = depth_result(planted_jacobians(6, 48, coupling=0.0), 8, 4)
-    view = View(k=8, definition=definition)
-    same_order = {"alignment": 0.8, "paper": 0.8}.get(definition, 0.3)
-    assert mean_off_diagonal(score_pairs(coupled, view).corrected) > same_order
-    assert abs(mean_off_diagonal(score_pairs(own, view).corrected)) < 0.08
+    for definition in DEFINITIONS:
+        view = View(k=8, definition=definition)
+        same_order = {"alignment": 0.8, "paper": 0.8}.get(definition, 0.3)
+        assert mean_off_diagonal(score_pairs(coupled, view).corrected) > same_order
+        assert abs(mean_off_diagonal(score_pairs(own, view).corrected)) < 0.08
 
 
-@pytest.mark.parametrize("p", [1.0, 2.0, 3.5])
-def test_the_order_of_the_norm_is_a_view_of_the_paper_definition_alone(p):
+def test_the_order_of_the_norm_is_a_view_of_the_paper_definition_alone():
     s = np.array([3.0, 2.0, 1.0])
     diagonal, off = np.array([1.0, 1.0, 1.0]), np.array([0.0, 1.0, 2.0])
     distance = np.sqrt(2 + 4 + 1 + 0)
-    assert score(diagonal, off, s, "paper", p)[-1] == pytest.approx(
-        1 - distance / np.linalg.norm(s, p)
-    )
-    assert score(diagonal, off, s, "page", p)[-1] == pytest.approx(1 - distance / np.linalg.norm(s))
+    for p in (1.0, 2.0, 3.5):
+        expected = 1 - distance / np.linalg.norm(s, p)
+        assert score(diagonal, off, s, "paper", p)[-1] == pytest.approx(expected)
+        of_page = 1 - distance / np.linalg.norm(s)
+        assert score(diagonal, off, s, "page", p)[-1] == pytest.approx(of_page)
 
 
-@pytest.mark.parametrize("k", [2, 8, 20])
-def test_the_closed_form_of_the_chance_floor_agrees_with_random_frames(k):
+def test_the_closed_form_of_the_chance_floor_agrees_with_random_frames():
     J = planted_jacobians(1, 40, coupling=1.0, seed=1)[0]
-    s = np.linalg.svd(J, compute_uv=False)[:k]
     rng = np.random.default_rng(0)
-    samples = [
-        np.linalg.norm(haar(rng, 40, k).T @ J @ haar(rng, 40, k) - np.diag(s)) ** 2
-        for _ in range(2000)
-    ]
-    expected = np.sum(s**2) + k**2 * np.linalg.norm(J) ** 2 / 40**2
-    error = np.std(samples) / np.sqrt(len(samples))
-    assert abs(np.mean(samples) - expected) < 4 * error
-    assert error < 0.01 * expected
+    for k in (2, 8, 20):
+        s = np.linalg.svd(J, compute_uv=False)[:k]
+        samples = [
+            np.linalg.norm(haar(rng, 40, k).T @ J @ haar(rng, 40, k) - np.diag(s)) ** 2
+            for _ in range(500)
+        ]
+        expected = np.sum(s**2) + k**2 * np.linalg.norm(J) ** 2 / 40**2
+        error = np.std(samples) / np.sqrt(len(samples))
+        assert abs(np.mean(samples) - expected) < 4 * error
+        assert error < 0.02 * expected
 
 
-@pytest.mark.parametrize("definition", ["paper", "page"])
-def test_the_floor_is_the_score_at_the_expected_distance(definition):
+def test_the_floor_is_the_score_at_the_expected_distance():
     result = random_result(width=16)
     s = result.singular_values.astype(float)
     expected = np.sum(s**2, 1) + 8**2 * result.jacobian_norm.astype(float) ** 2 / 16**2
-    norm = np.sum(s, 1) if definition == "paper" else np.sqrt(np.sum(s**2, 1))
-    assert chance_floor(result, definition)[:, -1] == pytest.approx(
-        1 - np.sqrt(expected) / norm, abs=1e-6
-    )
+    norms = {"paper": np.sum(s, 1), "page": np.sqrt(np.sum(s**2, 1))}
+    for definition, norm in norms.items():
+        found = chance_floor(result, definition)[:, -1]
+        assert found == pytest.approx(1 - np.sqrt(expected) / norm, abs=1e-6)
 
 
 def test_rows_are_the_jacobian_and_columns_the_basis():
@@ -128,13 +125,6 @@ def test_the_mean_leaves_out_the_trivial_diagonal_and_unmeasured_blocks():
     assert np.isnan(mean_off_diagonal(np.ones((1, 1))))
 
 
-def test_k_past_what_was_measured_is_refused():
-    with pytest.raises(InputError, match=r"1\.\.8"):
-        score_pairs(random_result(k_max=8), View(k=9))
-    with pytest.raises(InputError, match=r"1\.\.5"):
-        score_pairs(random_result(), View(k=2, blocks=(6,)))
-
-
 def test_k_past_the_rank_has_no_score():
     result = random_result()
     cut = replace(result, rank=np.array([8, 3, 8, 8, 8]))
@@ -147,31 +137,29 @@ def test_k_past_the_rank_has_no_score():
     assert not np.isnan(by_k[:3]).any()
 
 
-@pytest.mark.parametrize("definition", DEFINITIONS)
-def test_the_curve_over_k_passes_through_the_map(definition):
+def test_the_curve_over_k_passes_through_the_map():
     result = random_result()
-    view = View(k=6, definition=definition, role="B")
-    by_k, floor = score_by_k(result, 2, 4, view)
-    values = score_pairs(result, view)
-    assert by_k[5] == pytest.approx(values.coupling[1, 3], abs=1e-12)
-    assert floor[5] == pytest.approx(values.chance[1, 3], abs=1e-12)
+    for definition in DEFINITIONS:
+        view = View(k=6, definition=definition, role="B")
+        by_k, floor = score_by_k(result, 2, 4, view)
+        values = score_pairs(result, view)
+        assert by_k[5] == pytest.approx(values.coupling[1, 3], abs=1e-12)
+        assert floor[5] == pytest.approx(values.chance[1, 3], abs=1e-12)
 
 
-@pytest.mark.parametrize("n", [2, 5, 40])
-def test_the_interval_of_a_mean_covers_it_and_says_when_prompts_are_few(n):
-    rng = np.random.default_rng(n)
-    many = [mean_interval(values) for values in rng.normal(0.3, 0.1, (2000, n))]
-    covered = sum(interval.low <= 0.3 <= interval.high for interval in many)
-    assert abs(covered / 2000 - 0.95) < 0.015  # three standard errors
-    assert many[0].enough is (n >= 40)
+def test_the_interval_of_a_mean_covers_it_and_says_when_prompts_are_few():
+    for n in (2, 5, 40):
+        rng = np.random.default_rng(n)
+        many = [mean_interval(values) for values in rng.normal(0.3, 0.1, (1000, n))]
+        covered = sum(interval.low <= 0.3 <= interval.high for interval in many)
+        assert abs(covered / 1000 - 0.95) < 0.021  # three standard errors
+        assert many[0].enough is (n >= 40)
 
 
-def test_one_prompt_has_a_mean_and_none_has_nothing():
+def test_one_prompt_has_a_mean_and_no_interval():
     one = mean_interval(np.array([0.2]))
     assert (one.mean, one.n) == (0.2, 1)
     assert np.isnan([one.low, one.high]).all()
-    with pytest.raises(InputError, match="no prompt is left"):
-        mean_interval(np.array([]))
 
 
 def test_an_interval_is_taken_of_a_column_of_a_table():
@@ -181,41 +169,25 @@ def test_an_interval_is_taken_of_a_column_of_a_table():
     assert mean_interval(list(values)) == expected
 
 
-@pytest.mark.parametrize(
-    ("values", "told"),
-    [
-        ([0.3], "0.300, one number: how far others are from it cannot be said."),
-        (
-            [0.2, 0.4],
-            "0.300, the mean of n = 2 (95\u00a0%: -0.971 to 1.571). Of so few the interval is",
-        ),
-        ([0.3] * 4, "which 4 cannot show: nothing is claimed of fewer than 5."),
-        ([0.3] * 5, "(95\u00a0%: 0.300 to 0.300); fewer than 40 prompts can overstate coupling."),
-        ([0.3] * 40, "0.300, the mean of n = 40 (95\u00a0%: 0.300 to 0.300)."),
-        ([0.3, np.nan], "There is no mean: no number is known, or one of them is NaN."),
-    ],
-)
-def test_an_interval_says_what_so_many_numbers_bear_out(values, told):
-    verdict = mean_interval(np.array(values)).verdict
-    assert told in verdict
-    assert ("overstate" in verdict) == (len(values) == 5)
+def test_an_interval_says_what_so_many_numbers_bear_out(snapshot):
+    lists = {
+        "one": [0.3],
+        "two": [0.2, 0.4],
+        "four alike": [0.3] * 4,
+        "five alike": [0.3] * 5,
+        "forty alike": [0.3] * 40,
+        "NaN": [0.3, np.nan],
+        "small": [-0.0002, -0.0003, -0.0004, -0.0003, -0.0003],
+    }
+    told = {name: mean_interval(np.array(values)).verdict for name, values in lists.items()}
+    overstated = [name for name in told if "overstate" in told[name]]
+    assert overstated == ["five alike", "small"]  # enough for an interval, and fewer than 40
+    assert told == snapshot
 
 
-def test_an_interval_is_told_in_four_decimals():
-    assert repr(mean_interval([0.1, 0.2])) == (
-        "Interval(mean=0.1500, median=0.1500, low=-0.4853, high=0.7853, n=2)"
-    )
-
-
-def test_small_means_are_told_apart_from_their_ends():
-    told = mean_interval([-0.0002, -0.0003, -0.0004, -0.0003, -0.0003]).verdict
-    assert told.startswith("-0.0003, the mean of n = 5 (95\u00a0%: -0.0004 to -0.0002)")
-
-
-@pytest.mark.parametrize("definition", DEFINITIONS)
-def test_floors_say_how_far_they_are_off(definition):
+def test_floors_say_how_far_they_are_off():
     result = random_result()
-    for blocks in ((1, 2, 3, 4, 5), (2, 5)):
+    for definition, blocks in itertools.product(DEFINITIONS, ((1, 2, 3, 4, 5), (2, 5))):
         found = score_pairs(result, View(k=4, definition=definition, blocks=blocks))
         if definition not in result.sampled:
             assert found.floor_error == 0
@@ -224,5 +196,5 @@ def test_floors_say_how_far_they_are_off(definition):
         errors = result.chance_error[result.sampled.index(definition)]
         expected = np.mean([errors[block - 1, 3] for block in blocks])
         assert found.floor_error == pytest.approx(expected, rel=1e-6)
-        assert f"with a standard error of {expected:.4f}" in found.verdict
-    assert np.isnan(replace(found, result=None).floor_error) == (definition in result.sampled)
+        assert f"standard error of {expected:.4f}" in found.verdict
+        assert np.isnan(replace(found, result=None).floor_error)

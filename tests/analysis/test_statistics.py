@@ -1,6 +1,5 @@
 """Statistics over models against scipy and statsmodels on planted data, and what is degenerate."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -8,9 +7,9 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 from scipy import stats
-from sweep_table import KS, model_row, points_of, sweep_of, zoo
+from sweep_table import model_row, points_of, sweep_of, zoo
 
-from coupling_core import InputError, mean_interval
+from coupling_core import mean_interval
 from coupling_core.analysis import statistics as st
 from coupling_core.analysis.scores import k_of
 from coupling_core.analysis.statistics.resampling import MIN_UNITS, correlations, p_words, slopes
@@ -64,11 +63,11 @@ def test_means_are_over_prompts_with_the_interval_of_scores(table, means):
     assert (row["prompts"], row["without"], row["family"], row["k"]) == (12, 0, "Beta", 4)
 
 
-@pytest.mark.parametrize("measure", ["corrected", "coupling", "alignment"])
-def test_the_measure_is_an_argument(table, measure):
-    found = st.model_means(table, 8, measure).rows.set_index("model")["coupling"]
-    expected = table[table["k"] == 8].groupby("model")[measure].mean()
-    pd.testing.assert_series_equal(found.sort_index(), expected, check_names=False)
+def test_the_measure_is_an_argument(table):
+    for measure in ("corrected", "coupling", "alignment"):
+        found = st.model_means(table, 8, measure).rows.set_index("model")["coupling"]
+        expected = table[table["k"] == 8].groupby("model")[measure].mean()
+        pd.testing.assert_series_equal(found.sort_index(), expected, check_names=False)
 
 
 def test_prompts_without_a_number_are_left_out_and_counted(table):
@@ -83,38 +82,11 @@ def test_prompts_without_a_number_are_left_out_and_counted(table):
     assert points.without == ("Beta-2",)
 
 
-def test_one_prompt_has_a_mean_and_no_interval():
-    rows = st.model_means(sweep_of(zoo(), prompts=1), 4).rows
-    assert rows["coupling"].notna().all()
-    assert rows[["low", "high"]].isna().all(axis=None)
-
-
-def test_checkpoints_of_a_run_share_it_and_others_are_their_own(means):
-    rows = means.rows.set_index("model")
-    assert set(rows["run"][rows["step"].notna()]) == {"coupling-explorer/mini-64"}
-    assert (rows["run"] == rows.index)[rows["step"].isna()].all()
-
-
 def test_a_share_of_the_width_is_each_models_own_k(table):
     found = st.model_means(table, 0.1)  # widths 160, 640 and 1920, and K up to 16
     assert set(found.rows["k"]) == {16}
     assert "Beta-2" in found.absent
     assert [k_of(0.1, 576), k_of(0.001, 64), k_of(7, 64)] == [58, 1, 7]
-    assert (found.k_name, st.model_means(table, 4).k_name) == ("K = 0.1 of the width", "K = 4")
-
-
-@pytest.mark.parametrize(
-    ("change", "k", "told"),
-    [
-        (lambda t: t.drop(columns=["family", "width"]), 4, "lacks the columns family, width"),
-        (lambda t: t, 5, "measured at K = 5: it holds 4, 8, 16"),
-        (lambda t: t, 1.5, "a share of the width below 1, not 1.5"),
-        (lambda t: t, 0, "not 0"),
-    ],
-)
-def test_what_a_table_lacks_is_said(table, change, k, told):
-    with pytest.raises(InputError, match=re.escape(told)):
-        st.model_means(change(table), k)
 
 
 # ---- subsets
@@ -132,17 +104,6 @@ def test_the_subsets_of_table_4(means):
     assert len(kept["last"]) == 14
     assert not {m for m in kept["tokens-known"] if m.startswith(("Delta", "Alpha-0, untrained"))}
     assert len({m for m in kept["tokens-known"] if "mini" in m}) == 5  # step 0 has seen none
-
-
-def test_fits_by_subset_are_those_of_the_subsets(means):
-    found = {
-        name: st.fit(st.pair(st.subset(means, name), "coupling", "score")) for name in st.SUBSETS
-    }
-    own = means.rows[means.rows["score"] > 45]
-    line = stats.linregress(own["coupling"], own["score"])
-    assert found["above-45"].r_squared == pytest.approx(line.rvalue**2)
-    assert found["above-45"].p == pytest.approx(line.pvalue)
-    assert found["7b"].reason.startswith("only 1 model has both coupling and score")
 
 
 # ---- fits
@@ -170,16 +131,6 @@ def test_a_line_is_that_of_statsmodels():
     assert (found.x[0], found.x[-1]) == (points.x.min(), points.x.max())
 
 
-def test_an_exponential_recovers_a_planted_one():
-    x = np.linspace(0, 1, 30)
-    found = st.fit(points_of(x, 2 * np.exp(1.5 * x)), "exponential")
-    assert (found.intercept, found.slope) == pytest.approx((np.log(2), 1.5))
-    assert (found.r_squared, found.r_squared_y) == pytest.approx((1, 1))
-    np.testing.assert_allclose(found.y, 2 * np.exp(1.5 * found.x))
-    straight = st.fit(points_of(x, 2 * np.exp(1.5 * x)))
-    assert straight.r_squared_y < found.r_squared_y
-
-
 def test_an_exponential_explains_the_logarithm_and_says_how_much_of_y():
     points = replace(normal_points(), y=np.exp(normal_points().y))
     found, line = st.fit(points, "exponential"), stats.linregress(points.x, np.log(points.y))
@@ -205,34 +156,43 @@ def test_sizes_that_span_decades_go_in_as_logarithms(means):
 
 
 DEGENERATE = {
-    "none": ([], [], "no model has both coupling and loss, and 3 are needed"),
-    "one": ([0.1], [2.0], "only 1 model has both"),
-    "two": ([0.1, 0.2], [2.0, 1.0], "only 2 models have both"),
-    "same x": ([0.1] * 5, [1.0, 2, 3, 4, 5], "all 5 models have the same coupling"),
-    "same y": ([1.0, 2, 3, 4, 5], [0.1] * 5, "all 5 models have the same loss"),
-    "same but for rounding": ([0.3, 0.1 + 0.2, 0.3], [1.0, 2, 3], "the same coupling"),
+    "none": ([], []),
+    "one": ([0.1], [2.0]),
+    "two": ([0.1, 0.2], [2.0, 1.0]),
+    "same x": ([0.1] * 5, [1.0, 2, 3, 4, 5]),
+    "same y": ([1.0, 2, 3, 4, 5], [0.1] * 5),
+    "same but for rounding": ([0.3, 0.1 + 0.2, 0.3], [1.0, 2, 3]),
 }
 
 
-@pytest.mark.parametrize("case", DEGENERATE)
-def test_where_nothing_can_go_together_there_is_a_reason(case):
-    x, y, told = DEGENERATE[case]
-    points = points_of(x, y)
-    for found in (
-        st.fit(points),
-        st.fit(points, "exponential"),
-        st.correlate(points),
-        st.correlate(points, "spearman"),
-    ):
-        assert told in found.reason
-        assert found.over_models.reason == found.over_clusters.reason == found.reason
-        assert np.isnan([found.p, found.over_models.low, found.over_clusters.high]).all()
-    assert st.leave_one_family_out(points).verdict == f"No correlation: {found.reason}."
+def test_where_nothing_can_go_together_there_is_a_reason_and_no_number():
+    for x, y in DEGENERATE.values():
+        points = points_of(x, y)
+        for found in (
+            st.fit(points),
+            st.fit(points, "exponential"),
+            st.correlate(points),
+            st.correlate(points, "spearman"),
+        ):
+            assert found.reason
+            assert found.over_models.reason == found.over_clusters.reason == found.reason
+            assert np.isnan([found.p, found.over_models.low, found.over_clusters.high]).all()
+        assert found.reason in st.leave_one_family_out(points).verdict
 
 
-def test_an_exponential_of_what_is_not_positive_is_refused():
-    found = st.fit(points_of([0.1, 0.2, 0.3], [1.0, 0.0, 2.0]), "exponential")
-    assert found.reason == "an exponential needs a positive loss, and one model has none"
+def test_reasons_and_what_n_counts(table, means, snapshot):
+    said = {name: st.correlate(points_of(x, y)).reason for name, (x, y) in DEGENERATE.items()}
+    said["exponential"] = st.fit(points_of([0.1, 0.2, 0.3], [1.0, 0.0, 2.0]), "exponential").reason
+    few = st.correlate(normal_points(family=["a", "b", "c", "d"] * 10))
+    said["few families"] = few.over_clusters.reason
+    prompts = st.prompt_trends(sweep_of(zoo(), prompts=4), "tokens", 4)
+    assert not np.isnan(prompts.mean)
+    said["few prompts"] = prompts.interval.reason
+    said["checkpoints"] = st.pair(means, "coupling", "loss").counted
+    said["models alone"] = points_of([1.0, 2, 3], [1.0, 2, 3]).counted
+    said["p"] = [p_words(p) for p in (0.0421, 0.000999, 0.0)]
+    said["names of K"] = [st.model_means(table, k).k_name for k in (0.1, 4)]
+    assert said == snapshot
 
 
 def test_three_points_have_a_fit_and_no_interval_by_resampling():
@@ -240,20 +200,19 @@ def test_three_points_have_a_fit_and_no_interval_by_resampling():
     assert not st.fit(points).reason
     found = st.correlate(points)
     assert found.estimate == pytest.approx(np.corrcoef(points.x, points.y)[0, 1])
-    assert found.over_models.reason == (
-        f"an interval and a p need at least {MIN_UNITS} models; here the number is 3"
-    )
+    assert f"at least {MIN_UNITS}" in found.over_models.reason
+    assert np.isnan([found.over_models.low, found.over_models.p]).all()
 
 
 def test_few_families_have_no_interval_over_families():
     points = normal_points(family=["a", "b", "c", "d"] * 10)
     found = st.fit(points)
-    assert "here the number is 4" in found.over_clusters.reason
-    assert np.isnan(found.over_clusters.p)
+    assert np.isnan([found.over_clusters.p, found.over_clusters.low]).all()
+    assert found.over_clusters.reason
     assert found.over_models.reason == ""
-    assert "at least 5 families" in st.correlate(points).over_clusters.reason
-    assert "training runs" == st.correlate(points, by="run").over_clusters.of
-    assert st.correlate(points, by="run").over_clusters.units == 40
+    assert np.isnan(st.correlate(points).over_clusters.p)
+    by_run = st.correlate(points, by="run").over_clusters
+    assert (by_run.of, by_run.units, by_run.reason) == ("training runs", 40, "")
 
 
 # ---- correlations
@@ -272,12 +231,13 @@ def test_correlations_are_those_of_scipy():
         assert (over.low, over.high, over.p) == pytest.approx(one_by_one)
 
 
-@pytest.mark.parametrize("method", ["pearson", "spearman"])
-def test_an_interval_over_families_leaves_out_each(method):
+def test_an_interval_over_families_leaves_out_each():
     points = normal_points(36, family=[f"f{i % 7 % 6}" for i in range(36)])
-    over = st.correlate(points, method).over_clusters
-    assert (over.low, over.high, over.p) == pytest.approx(left_out(points, fisher(method), np.tanh))
-    assert over.units == 6
+    for method in ("pearson", "spearman"):
+        over = st.correlate(points, method).over_clusters
+        expected = left_out(points, fisher(method), np.tanh)
+        assert (over.low, over.high, over.p) == pytest.approx(expected)
+        assert over.units == 6
 
 
 def test_what_one_family_makes_has_no_interval():
@@ -286,12 +246,8 @@ def test_what_one_family_makes_has_no_interval():
     x[:4], y[:4] = [1, 2, 3, 4], [2, 1, 4, 3]
     points = points_of(x, y, ["a"] * 4 + [f"f{i // 2}" for i in range(10)])
     for found in (st.correlate(points), st.correlate(points, "spearman"), st.fit(points)):
-        assert found.over_clusters.reason == "it rests on one of 6 families alone"
+        assert "one of 6 families" in found.over_clusters.reason
         assert np.isnan([found.over_clusters.p, found.over_clusters.low]).all()
-
-
-def test_a_p_is_told_as_far_as_it_can_be_believed():
-    assert (p_words(0.0421), p_words(0.000999), p_words(0.0)) == ("p = 0.042", *["p < 0.001"] * 2)
 
 
 def test_weighted_correlations_are_those_of_points_that_are_repeated():
@@ -326,24 +282,6 @@ def test_models_that_repeat_their_family_make_no_interval_shorter():
     assert st.correlate(many).over_models.high < found.high
 
 
-def test_correlation_at_every_k(table):
-    found = st.correlations_by_k(st.means_by_k(table), "score")
-    assert tuple(found) == KS
-    own = st.model_means(table, 16).rows.dropna(subset="score")
-    expected = stats.pearsonr(own["coupling"], own["score"]).statistic
-    assert found[16].estimate == pytest.approx(expected)
-
-
-def test_what_n_counts_is_told(means):
-    told = st.pair(means, "coupling", "loss").counted
-    assert told.startswith(
-        "n = 19 counts models: 6 checkpoints of 1 training run and 13 models that stand alone, of "
-        "5 families. Checkpoints of one run are alike, and so are models of one family: "
-    )
-    alone = points_of([1.0, 2, 3], [1.0, 2, 3]).counted
-    assert alone == "n = 3 counts models: each with weights of its own, of 3 families."
-
-
 # ---- families
 
 
@@ -355,16 +293,16 @@ def artefact(seed=0, families=8, each=6, apart=1.0):
     return points_of(x, y, [f"F{f}" for f in family])
 
 
-@pytest.mark.parametrize("method", ["pearson", "spearman"])
-def test_a_planted_family_artefact_is_doubted(method):
-    found = st.leave_one_family_out(artefact(), method)
-    assert found.overall.estimate > 0.9
-    assert found.overall.over_clusters.p < 0.01
-    assert found.between_only
-    assert found.within_families.p > 0.05
-    assert found.between.estimate == pytest.approx(1, abs=0.02)
-    assert found.verdict.endswith("differences between families may be all that it rests on.")
-    assert "It stays significant whichever family is left out." in found.verdict
+def test_a_planted_family_artefact_is_doubted():
+    for method in ("pearson", "spearman"):
+        found = st.leave_one_family_out(artefact(), method)
+        assert found.overall.estimate > 0.9
+        assert found.overall.over_clusters.p < 0.01
+        assert found.between_only
+        assert found.within_families.p > 0.05
+        assert found.between.estimate == pytest.approx(1, abs=0.02)
+        assert "rests on" in found.verdict
+        assert not found.lost
 
 
 def test_a_far_family_makes_no_correlation_significant():
@@ -387,7 +325,7 @@ def test_families_that_a_correlation_needs_are_named():
     needed = [name for name, left in found.without.items() if left.over_clusters.p >= 0.05]
     assert 0 < len(needed) < 5
     assert found.lost == tuple(needed)
-    assert f"It is not significant without {needed[0]}" in found.verdict
+    assert f"without {needed[0]}" in found.verdict
 
 
 def test_of_few_families_it_is_not_said_what_is_significant():
@@ -399,7 +337,7 @@ def test_of_few_families_it_is_not_said_what_is_significant():
     few = st.leave_one_family_out(artefact(families=2))
     assert not few.is_significant
     assert not few.between_only
-    assert "an interval and a p need at least 5 families; here the number is 2" in few.verdict
+    assert few.overall.over_clusters.reason in few.verdict
 
 
 def test_a_correlation_within_families_is_no_artefact():
@@ -411,17 +349,16 @@ def test_a_correlation_within_families_is_no_artefact():
     assert "rests on" not in found.verdict
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-def test_a_family_that_turns_the_sign_is_named(sign):
+def test_a_family_that_turns_the_sign_is_named():
     x = np.concatenate([np.linspace(0, 1, 8), np.linspace(3, 4, 8)])
-    y = sign * np.concatenate([-np.linspace(0, 1, 8), np.linspace(3, 4, 8)])
-    family = ["down"] * 8 + ["up"] * 8
-    found = st.leave_one_family_out(points_of(x, y, family))
-    assert found.turned == ("up",)
-    assert found.strongest == "up"
-    assert "Its sign turns without up." in found.verdict
-    left = st.correlate(points_of(x[:8], y[:8]))
-    assert found.without["up"].estimate == pytest.approx(left.estimate)
+    for sign in (1, -1):
+        y = sign * np.concatenate([-np.linspace(0, 1, 8), np.linspace(3, 4, 8)])
+        found = st.leave_one_family_out(points_of(x, y, ["down"] * 8 + ["up"] * 8))
+        assert found.turned == ("up",)
+        assert found.strongest == "up"
+        assert "turns without up" in found.verdict
+        left = st.correlate(points_of(x[:8], y[:8]))
+        assert found.without["up"].estimate == pytest.approx(left.estimate)
 
 
 def test_a_correlation_that_families_reverse_is_between_them_only():
@@ -446,7 +383,8 @@ def test_within_families_is_a_regression_with_a_level_for_each():
 
 def test_families_of_one_have_nothing_within():
     within = st.leave_one_family_out(normal_points(10)).within
-    assert "leave no degree of freedom" in within.reason
+    assert within.reason
+    assert np.isnan(within.p)
 
 
 # ---- partial correlation
@@ -515,19 +453,17 @@ def test_sizes_that_say_nothing_are_left_out_and_named():
     assert found.points.without == ()
 
 
-def test_too_few_models_for_the_sizes_have_a_reason():
+def test_what_sizes_leave_nothing_of_has_a_reason():
     means = confounded(8, n=4)
     rows = means.rows.assign(layers=[1.0, 3, 2, 7], width=[5.0, 1, 2, 2])
-    found = st.partial_correlation(replace(means, rows=rows), "loss")
-    assert found.partial.reason == "4 models leave no degree of freedom beside 4 regressors"
-    assert np.isnan([found.partial.estimate, found.over_clusters.p]).all()
-
-
-def test_nothing_is_left_of_what_sizes_determine():
+    few = st.partial_correlation(replace(means, rows=rows), "loss")
+    assert "4 regressors" in few.partial.reason
+    assert np.isnan([few.partial.estimate, few.over_clusters.p]).all()
     means = confounded(0)
     rows = means.rows.assign(coupling=np.log10(means.rows["parameters"]))
-    found = st.partial_correlation(replace(means, rows=rows), "loss")
-    assert found.partial.reason == "nothing of x is left when the others are accounted for"
+    determined = st.partial_correlation(replace(means, rows=rows), "loss")
+    assert determined.partial.reason != few.partial.reason
+    assert np.isnan(determined.partial.estimate)
 
 
 # ---- prompts
@@ -570,18 +506,8 @@ def test_prompts_without_a_number_do_not_count(table):
     assert (len(found["Beta-2"].prompt), found["Beta-2"].without) == (11, 1)
     assert "prompt 3" not in found["Beta-2"].prompt
     assert len(found["Beta-0"].x) == 8
-    assert found["Beta-1"].reason == (
-        "0 prompts have both difficulty and coupling, and 3 are needed"
-    )
+    assert found["Beta-1"].reason.startswith("0 prompts")
     broken["difficulty"] = 2.0
-    assert st.prompt_trends(broken, "difficulty", 4).interval.reason == (
-        "no model has a correlation over prompts"
-    )
-    same = st.prompt_trends(broken, "difficulty", 4).models[0]
-    assert same.reason == "all prompts have the same difficulty"
-
-
-def test_few_prompts_have_no_interval():
-    found = st.prompt_trends(sweep_of(zoo(), prompts=4), "tokens", 4)
-    assert "an interval and a p need at least 5 prompts" in found.interval.reason
-    assert not np.isnan(found.mean)
+    constant = st.prompt_trends(broken, "difficulty", 4)
+    assert constant.interval.reason
+    assert constant.models[0].reason

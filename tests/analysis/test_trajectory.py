@@ -1,19 +1,15 @@
 """Numbers of paths with known answers, and what must not change them."""
 
-import inspect
 import warnings
 
 import numpy as np
 import pytest
 import torch
 from cases import haar
-from hypothesis import given
-from hypothesis import strategies as st
 
-from coupling_core import InputError
 from coupling_core.analysis import trajectory as of
 
-SEEDS = st.integers(0, 2**32 - 1)
+SEEDS = range(10)
 
 
 def paths(seed, n_states=14, n_tokens=3, d=8):
@@ -56,23 +52,18 @@ def test_a_line_has_line_shape_one_however_unevenly_it_is_walked():
     assert windowed[5:7] == pytest.approx(1, abs=1e-12)
 
 
-@pytest.mark.parametrize("turn", [0.1, 0.5, 1.0])
-def test_an_arc_has_the_line_shape_of_a_polygon(turn):
+def test_an_arc_has_the_line_shape_of_a_polygon():
     n_steps = 20
-    chord = np.sin(n_steps * turn / 2) / np.sin(turn / 2)
-    assert of.line_shape(arc(n_steps, turn)) == pytest.approx(n_steps / abs(chord), rel=1e-10)
-    ten = abs(np.sin(10 * turn / 2) / np.sin(turn / 2))
-    windowed = of.windowed_line_shape(arc(n_steps, turn))[:, 0]
-    assert windowed[5:-5] == pytest.approx(10 / ten, rel=1e-10)
+    for turn in (0.1, 0.5, 1.0):
+        chord = np.sin(n_steps * turn / 2) / np.sin(turn / 2)
+        assert of.line_shape(arc(n_steps, turn)) == pytest.approx(n_steps / abs(chord), rel=1e-10)
+        ten = abs(np.sin(10 * turn / 2) / np.sin(turn / 2))
+        windowed = of.windowed_line_shape(arc(n_steps, turn))[:, 0]
+        assert windowed[5:-5] == pytest.approx(10 / ten, rel=1e-10)
 
 
 def test_a_full_circle_has_an_infinite_line_shape():
     assert of.line_shape(arc(12, 2 * np.pi / 12)) == np.inf
-
-
-def test_a_right_angle_has_line_shape_root_two():
-    states = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 0.1]])[:, None]
-    assert of.line_shape(states) == pytest.approx(np.sqrt(2), abs=1e-12)
 
 
 def test_exact_exponential_growth_has_expodistance_zero():
@@ -96,14 +87,14 @@ def test_equidistance_is_a_coefficient_of_variation_of_steps():
 # ---- what has no value
 
 
-@pytest.mark.parametrize("n_states", [2, 10, 11, 12])
-def test_a_window_that_does_not_fit_has_no_score(n_states):
-    windowed = of.windowed_line_shape(paths(1, n_states))
-    assert windowed.shape == (n_states, 3)
-    known = np.isfinite(windowed).all(1)
-    assert known.sum() == max(0, n_states - 10)
-    assert not known[:5].any()
-    assert not known[n_states - 5 :].any()
+def test_a_window_that_does_not_fit_has_no_score():
+    for n_states in (2, 10, 11, 12):
+        windowed = of.windowed_line_shape(paths(1, n_states))
+        assert windowed.shape == (n_states, 3)
+        known = np.isfinite(windowed).all(1)
+        assert known.sum() == max(0, n_states - 10)
+        assert not known[:5].any()
+        assert not known[n_states - 5 :].any()
 
 
 def test_the_window_of_all_states_is_the_whole_score():
@@ -120,22 +111,19 @@ def test_a_token_that_rests_has_no_line_shape_and_the_others_keep_theirs():
     np.testing.assert_allclose(found[[0, 2]], whole[[0, 2]])
 
 
-@pytest.mark.parametrize(
-    ("norm", "reason"),
-    [
+def test_a_norm_that_does_not_grow_has_no_expodistance_and_a_reason():
+    for norm, reason in (
         ([1.0, 1.0, 1.0], "neither grows nor shrinks"),
         ([1.0, 2.0, 1.0], "neither grows nor shrinks"),
         ([0.0, 2.0, 3.0], "norm 0"),
         ([1.0, 0.0, 3.0], "norm 0"),
-    ],
-)
-def test_a_norm_that_does_not_grow_has_no_expodistance_and_a_reason(norm, reason):
-    norm = np.array([norm, [1.0, 2.0, 4.0]]).T
-    found, reasons = of.expodistance(norm), of.why_no_expodistance(norm)
-    assert np.isnan(found[0])
-    assert reason in reasons[0]
-    assert found[1] == pytest.approx(0, abs=1e-20)
-    assert reasons[1] == ""
+    ):
+        both = np.array([norm, [1.0, 2.0, 4.0]]).T
+        found, reasons = of.expodistance(both), of.why_no_expodistance(both)
+        assert np.isnan(found[0])
+        assert reason in reasons[0]
+        assert found[1] == pytest.approx(0, abs=1e-20)
+        assert reasons[1] == ""
 
 
 def test_a_token_that_never_moves_has_no_equidistance():
@@ -146,47 +134,22 @@ def test_a_token_that_never_moves_has_no_equidistance():
 # ---- what must not matter
 
 
-@given(seed=SEEDS, scale=st.floats(1e-3, 1e3))
-def test_rotating_and_scaling_all_states_changes_no_number(seed, scale):
-    states = paths(seed)
-    turned = scale * states @ haar(np.random.default_rng(seed + 1), 8, 8)
-    for name, expected in every_number(states).items():
-        np.testing.assert_allclose(every_number(turned)[name], expected, rtol=1e-6, err_msg=name)
-    np.testing.assert_allclose(of.norms(turned), scale * of.norms(states), rtol=1e-9)
-
-
-@given(seed=SEEDS)
-def test_moving_all_states_changes_neither_line_shape_nor_steps(seed):
-    states = paths(seed)
-    moved = states + 5.0
-    np.testing.assert_allclose(of.line_shape(moved), of.line_shape(states), rtol=1e-6)
-    np.testing.assert_allclose(of.step_lengths(moved), of.step_lengths(states), rtol=1e-9)
-
-
-@given(seed=SEEDS)
-def test_a_line_shape_is_never_below_one(seed):
-    assert (of.line_shape(paths(seed)) >= 1 - 1e-12).all()
-
-
-@given(seed=SEEDS)
-def test_the_order_of_the_tokens_does_not_matter(seed):
-    states = paths(seed)
-    for name, expected in every_number(states).items():
-        found = every_number(states[:, ::-1])[name]
-        np.testing.assert_allclose(found[..., ::-1], expected, err_msg=name)
-
-
-@pytest.mark.parametrize(
-    ("number", "shape"),
-    [
-        (of.line_shape, (5, 8)), (of.line_shape, (1, 3, 8)), (of.windowed_line_shape, (5,)),
-        (of.growth_rates, (5,)), (of.expodistance, (5,)), (of.expodistance, (1, 3)),
-        (of.expodistance, (5, 3, 8)), (of.equidistance, (5, 3, 8)), (of.equidistance, (5,)),
-    ],
-)  # fmt: skip
-def test_an_array_of_another_shape_is_refused(number, shape):
-    with pytest.raises(InputError, match=r"hand over (states|norms|steps) \("):
-        inspect.unwrap(number)(np.ones(shape))
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+def test_what_must_not_matter_does_not(scale):
+    """Rotations, scales and the order of the tokens; shifts, to all that differences alone give."""
+    for seed in SEEDS:
+        states = paths(seed)
+        numbers = every_number(states)
+        turned = every_number(scale * states @ haar(np.random.default_rng(seed + 1), 8, 8))
+        turned_round = every_number(states[:, ::-1])
+        for name, expected in numbers.items():
+            np.testing.assert_allclose(turned[name], expected, rtol=1e-6, err_msg=name)
+            np.testing.assert_allclose(turned_round[name][..., ::-1], expected, err_msg=name)
+        np.testing.assert_allclose(of.norms(scale * states), scale * of.norms(states), rtol=1e-9)
+        moved = states + 5.0
+        np.testing.assert_allclose(of.line_shape(moved), numbers["line_shape"], rtol=1e-6)
+        np.testing.assert_allclose(of.step_lengths(moved), of.step_lengths(states), rtol=1e-9)
+        assert (numbers["line_shape"] >= 1 - 1e-12).all()
 
 
 def test_numbers_that_are_none_warn_of_nothing():
@@ -197,23 +160,8 @@ def test_numbers_that_are_none_warn_of_nothing():
         assert np.isnan(of.expodistance(np.full((5, 2), np.inf))).all()
 
 
-def test_tensors_of_any_precision_are_taken():
-    states = paths(3)
-    tensor = torch.tensor(states).to(torch.bfloat16).requires_grad_(True)
-    of_array = of.line_shape(tensor.detach().double().numpy())
-    np.testing.assert_array_equal(of.line_shape(tensor), of_array)
-    norms = tensor.norm(dim=-1)
-    np.testing.assert_allclose(of.expodistance(norms), of.expodistance(norms.detach().double()))
-    assert of.equidistance(norms).shape == of_array.shape
-
-
-def test_hidden_states_of_a_model_are_paths():
-    states = [torch.randn(4, 8, requires_grad=True) for _ in range(5)]
-    whole = torch.stack(states).detach().numpy()
-    np.testing.assert_allclose(of.line_shape(tuple(states)), of.line_shape(whole), rtol=1e-6)
-    with pytest.raises(InputError, match="a tuple of 4 dimensions came where 3 are needed"):
-        of.line_shape(tuple(one[None] for one in states))
-    with pytest.raises(InputError, match="an ndarray of 2 dimensions came where 3 are needed"):
-        of.line_shape(whole[0])
-    with pytest.raises(InputError, match="a norm below 0 came"):
-        of.expodistance(-np.abs(whole[..., 0]) - 1)
+def test_tensors_and_the_hidden_states_of_a_model_are_paths():
+    states = torch.tensor(paths(3)).to(torch.bfloat16).requires_grad_(True)
+    expected = of.line_shape(states.detach().double().numpy())
+    np.testing.assert_array_equal(of.line_shape(states), expected)
+    np.testing.assert_array_equal(of.line_shape(tuple(states)), expected)

@@ -37,15 +37,25 @@ def test_it_is_of_the_blocks_of_figure_3_and_has_their_means(shipped):
     assert found.untrained == pytest.approx(mean(shipped[1], middle))
     assert found.prompts == pytest.approx([mean(one, middle) for one in shipped[::2]])
     assert len(found.prompts) == len(EXAMPLES)
-    told = str(found)
-    assert found.reason.startswith(
-        "Of the 56 pairs of these blocks, each in both orders, 56 score higher"
-    )
-    first, second, third = found.prompts
-    assert told == (
-        f"Blocks 9-16 are coupled: {found.trained:.3f} with this prompt; untrained 0.000; chance "
-        f"0. Each example prompt by itself gives {first:.3f}, {second:.3f} and {third:.3f}."
-    )
+    assert (found.above, found.pairs) == (56, 56)
+    for number in (found.trained, *found.prompts):
+        assert f"{number:.3f}" in str(found)
+    assert "Blocks 9-16 are coupled" in str(found)
+
+
+def test_what_verdicts_say(shipped, snapshot):
+    view = replace(VIEW, blocks=tuple(range(9, 17)))
+    own, twin = ([of_prompt(one, view) for one in shipped[n::2]] for n in range(2))
+    said = {
+        "one prompt": verdict(shipped[0], shipped[1], VIEW, shipped[::2]),
+        "raw": verdict(shipped[0], shipped[1], VIEW, shipped[::2], corrected=False),
+        "no twin": verdict(shipped[0], None, VIEW),
+        "raw, no twin": verdict(shipped[0], None, VIEW, corrected=False),
+        "twin against itself": verdict(shipped[1], shipped[1], VIEW),
+        "many prompts": verdict_over(own, twin),
+        "raw of many": verdict_over(own, twin, corrected=False),
+    }
+    assert {name: (str(found), found.reason) for name, found in said.items()} == snapshot
 
 
 def test_many_prompts_are_judged_by_the_means_of_their_pairs(shipped):
@@ -56,46 +66,24 @@ def test_many_prompts_are_judged_by_the_means_of_their_pairs(shipped):
     assert found.trained == pytest.approx(np.mean(means))
     assert (found.above, found.pairs, found.over.n) == (56, 56, 3)
     over = known_interval(np.array(means))
-    assert str(found) == (
-        f"Blocks 9-16 are coupled: {over.mean:.3f} over 3 prompts (95\u00a0%: {over.low:.3f} to "
-        f"{over.high:.3f}); untrained 0.000; chance 0."
-    )
-    assert "are not coupled: 0.000 over 3 prompts" in str(verdict_over(twin, twin))
-    assert "no evidence" not in found.reason
+    assert f"{over.low:.3f} to {over.high:.3f}" in str(found)
+    assert "are not coupled" in str(verdict_over(twin, twin))
 
 
 def test_raw_scores_are_told_with_their_floors_and_judged_as_before(shipped):
+    view = replace(VIEW, blocks=tuple(range(9, 17)))
     found = verdict(shipped[0], shipped[1], VIEW, shipped[::2], corrected=False)
-    view = replace(VIEW, blocks=tuple(range(9, 17)))
-    own, twin, second, third = (score_pairs(shipped[n], view).mean() for n in (0, 1, 2, 4))
-    assert str(found) == (
-        f"Blocks 9-16 are coupled: c = {own.coupling:.3f} with this prompt, where chance gives "
-        f"{own.chance:.3f}; untrained {twin.coupling:.3f} where chance gives {twin.chance:.3f}. "
-        f"Each example prompt by itself gives {own.coupling:.3f} where chance gives "
-        f"{own.chance:.3f}, {second.coupling:.3f} where chance gives {second.chance:.3f} and "
-        f"{third.coupling:.3f} where chance gives {third.chance:.3f}."
-    )
-    assert (
-        "56 score higher than any of these pairs does in the untrained twin, corrected for chance."
-        in found.reason
-    )
-    assert "untrained" not in str(verdict(shipped[0], None, VIEW, corrected=False))
-
-
-def test_raw_means_over_prompts_have_an_interval_and_a_floor(shipped):
-    view = replace(VIEW, blocks=tuple(range(9, 17)))
+    assert (found.above, found.pairs) == (56, 56)
+    for at in (0, 1, 2, 4):
+        means = score_pairs(shipped[at], view).mean()
+        assert f"{means.coupling:.3f}" in str(found)
+        assert f"where chance gives {means.chance:.3f}" in str(found)
     own, twin = ([of_prompt(one, view) for one in shipped[n::2]] for n in range(2))
-    found = verdict_over(own, twin, corrected=False)
+    many = str(verdict_over(own, twin, corrected=False))
     over = known_interval(np.array([one.mean(corrected=False) for one in own]))
-    floor, other, of_other = (
-        np.mean([getattr(one.scores.mean(), name) for one in of])
-        for of, name in ((own, "chance"), (twin, "coupling"), (twin, "chance"))
-    )
-    assert str(found) == (
-        f"Blocks 9-16 are coupled: c = {over.mean:.3f} over 3 prompts (95\u00a0%: {over.low:.3f} "
-        f"to {over.high:.3f}), where chance gives {floor:.3f}; untrained {other:.3f} where chance "
-        f"gives {of_other:.3f}."
-    )
+    floor, other = (np.mean([one.scores.mean().chance for one in of]) for of in (own, twin))
+    for number in (over.mean, over.low, over.high, floor, other):
+        assert f"{number:.3f}" in many
 
 
 def test_a_pair_counts_by_its_mean_and_not_by_its_best_prompt(shipped):
@@ -118,12 +106,13 @@ def test_pairs_above_the_twin_are_counted(shipped):
 
 
 def test_a_model_like_its_twin_is_not_coupled(shipped):
-    assert "are not coupled: 0.000" in str(verdict(shipped[1], shipped[1], VIEW))
+    assert "are not coupled" in str(verdict(shipped[1], shipped[1], VIEW))
 
 
 def test_without_a_twin_it_gives_the_number_alone(shipped):
     found = verdict(shipped[0], None, VIEW)
-    assert str(found) == f"Blocks 9-16: {found.trained:.3f} with this prompt; chance 0."
+    assert f"{found.trained:.3f}" in str(found)
+    assert "coupled" not in str(found)
     assert found.reason == ""
 
 
@@ -133,14 +122,11 @@ def test_a_shallow_model_is_taken_whole_and_one_block_has_no_pair():
     assert verdict(result, None, View(2, blocks=(1,))) is None
 
 
-def test_a_result_s_verdict_does_not_make_its_means_seem_to_contradict_each_other():
+def test_a_result_s_verdict_has_score_floor_and_corrected_score():
     result = random_result()
     mean = result.scores(k=result.default_k).mean()
-    assert result.verdict.startswith(
-        f"In the mean over the pairs l ≠ l' at K = 8, c is {mean.coupling:.3f}, its chance floor "
-        f"{mean.chance:.3f}, and the score of each pair, corrected by its own floor, "
-        f"{mean.corrected:.3f}. "
-    )
+    numbers = (f"{of:.3f}" for of in (mean.coupling, mean.chance, mean.corrected))
+    assert [number in result.verdict for number in numbers] == [True] * 3
 
 
 def test_the_row_that_the_final_norm_lifts_is_told():
@@ -149,8 +135,9 @@ def test_the_row_that_the_final_norm_lifts_is_told():
     lifted = planted(scores)
     found = score_pairs(lifted, PLANTED)
     rest = (found.corrected[:3].sum() - np.trace(found.corrected[:3])) / 9
-    told = "Without the row of block 4, which has the final norm in it, the last of these is "
-    assert f"{told}{rest:.3f}." in depth_views.verdict(lifted, PLANTED)
+    told = depth_views.verdict(lifted, PLANTED)
+    assert "Without the row of block 4" in told
+    assert f"{rest:.3f}." in told
     even = planted(np.full((4, 4), 0.1))
     excluded = replace(lifted, request=replace(lifted.request, final_norm="exclude"))
     none = replace(lifted, provenance=dict(lifted.provenance) | {"final_norm": False})
