@@ -1,6 +1,5 @@
 """Means of a table of many prompts by what they are of."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -90,13 +89,3 @@ def test_groups_of_few_prompts_are_told():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         means_by(many, "topic")
-
-
-def test_a_comparison_of_few_prompts_is_equal_to_itself_made_again():
-    """Its interval and its p are NaN, which equals nothing."""
-    rows = pd.concat([table(model=name, prompt=list("wxyz"), corrected=0.5) for name in "ab"])
-    rows["corrected"] = np.arange(8.0) ** 2
-    found, again = (compare_models(rows, "a", "b") for _ in range(2))
-    assert np.isnan(found.p)
-    assert found == again == pickle.loads(pickle.dumps(found))
-    assert found != compare_models(rows, "b", "a")

@@ -118,18 +118,6 @@ def test_it_draws_both_under_names_that_tell_them_apart():
             assert re.search(rf"\b{named}\b", told["twin"])
 
 
-def test_two_that_differ_in_the_final_norm_alone_say_so():
-    a = trajectory_result()
-    b = replace(a, request=replace(a.request, final_norm="exclude"))
-    assert a.final_norm_words != b.final_norm_words
-    found = compare(a, b)
-    for told in (found.verdict, repr(found), found.plot("line-shape").caption, repr(found.plot())):
-        assert a.final_norm_words in told
-        assert b.final_norm_words in told
-    assert "of A alone" in found.verdict
-    assert "of B alone" in compare(b, a).verdict
-
-
 def drawn_in(figure, axis):
     """The paths that are drawn on an axis, by their token."""
     traces = (trace for trace in figure.data if trace.xaxis == axis)

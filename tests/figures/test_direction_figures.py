@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cases import directions_result
 
-from coupling_core import DirectionsView, InputError, figures
+from coupling_core import DirectionsView, figures
 from coupling_core.analysis.directions import counts, held, track, track_chance
 
 RESULT = directions_result()
@@ -49,9 +49,3 @@ def test_readouts_stand_beside_those_of_the_twin_and_of_chance():
     np.testing.assert_array_equal(found["what it writes"].y, counts(RESULT)[0])
     assert not np.any(found["what it writes, untrained"].y)
     np.testing.assert_allclose(found["by chance, on average"].y, RESULT.count / 100)
-
-
-@pytest.mark.parametrize("draw", [figures.direction_track, figures.direction_elsewhere])
-def test_what_is_not_there_is_refused(draw):
-    with pytest.raises(InputError, match="block 99"):
-        draw(RESULT, 99, 1)

@@ -79,16 +79,3 @@ def test_the_diagonal_is_grey_and_the_map_as_large_as_that_of_the_scores():
     np.testing.assert_array_equal(np.isfinite(own[0].z), np.eye(len(own[0].z), dtype=bool))
     assert own[0].colorscale == other[0].colorscale
     assert figure.layout.margin == scores.layout.margin
-
-
-def test_several_reasons_are_left_to_the_cells():
-    result = what_if_result()
-    divergence = result.divergence.copy()
-    refused = {"interchange(1,2)": "one", "interchange(2,3)": "another"}
-    for edit in refused:
-        divergence[result.edits.index(edit)] = np.nan
-    figure = figures.effects(replace(result, divergence=divergence, refused=refused), EffectView())
-    (grey,) = [trace for trace in figure.data if trace.showlegend]
-    assert "each cell says why" in grey.name
-    (cells,) = [trace for trace in figure.data if trace.name == "pairs"]
-    assert "another" in cells.text[2][1]

@@ -11,7 +11,6 @@ from plotly.colors import sample_colorscale
 
 from coupling_core import (
     ComputeError,
-    InputError,
     View,
     corrected,
     figures,
@@ -23,7 +22,6 @@ from coupling_core.analysis.scores import block_means
 from coupling_core.analysis.subspaces import chance_angles
 from coupling_core.figures import style
 from coupling_core.figures.export import WIDTH, on_paper
-from coupling_core.figures.mosaic import cell_side
 
 VIEW = View(k=6)
 PER_BLOCK = ("singular_values", "jacobian_norm", "next_singular_value")
@@ -63,91 +61,85 @@ def every_figure(result, view=VIEW):
     }
 
 
-NAMES = ("scores", "mosaic", "matrix", "spectrum", "score_by_k", "angles")
-
-
 def greys(figure):
     return [t for t in figure.data if t.type == "heatmap" and t.showlegend]
-
-
-ITSELF = "a block with itself: always 1"
 
 
 # ---- what all share
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_figure_says_what_it_shows_and_lies_on_any_ground(result, name):
-    figure = every_figure(result)[name]
-    assert "token 4 of 4, “down”" in figure.layout.meta["alt"]
-    assert figure.layout.meta["caption"].endswith(".")
-    assert figure.layout.template.layout.paper_bgcolor == "rgba(0, 0, 0, 0)"
-    assert figure.layout.template.layout.plot_bgcolor == "rgba(0, 0, 0, 0)"
-    assert figure.layout.xaxis.title.text
-    assert figure.layout.yaxis.title.text
+def test_every_figure_lies_on_any_ground_and_names_its_axes(result):
+    for name, figure in every_figure(result).items():
+        assert figure.layout.meta["alt"], name
+        assert figure.layout.template.layout.paper_bgcolor == "rgba(0, 0, 0, 0)", name
+        assert figure.layout.template.layout.plot_bgcolor == "rgba(0, 0, 0, 0)", name
+        assert figure.layout.xaxis.title.text, name
+        assert figure.layout.yaxis.title.text, name
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_partial_result_is_drawn_and_says_so(partial, name):
-    figure = every_figure(partial)[name]
-    assert figure.layout.meta["alt"]
-    words = [t.name for t in greys(figure)]
-    waits = "not measured yet"
-    assert words == {
-        "scores": [f"{ITSELF}, or {waits}"], "mosaic": [waits], "matrix": [waits]
-    }.get(name, [])  # fmt: skip
+def test_what_figures_of_blocks_say(result, partial, snapshot):
+    low = replace(result, rank=np.array([8, 8, 3, 8, 8]))
+    twin = replace(result, request=replace(result.request, untrained=3))
+    shown = every_figure(result) | {
+        "mean by k": figures.mean_by_k(result, VIEW),
+        "raw scores": figures.scores(result, VIEW, corrected=False),
+        "auto range": figures.scores(result, VIEW, auto_range=True),
+        "role B": figures.scores(result, View(k=3, role="B", p=2.5)),
+        "partial": figures.scores(partial, VIEW),
+        "low rank": figures.scores(low, VIEW),
+        "untrained": figures.scores(twin, VIEW),
+        "whole mosaic": figures.mosaic(result, View(k=3)),
+    }
+    said = {name: dict(figure.layout.meta) for name, figure in shown.items()}
+    for name, figure in shown.items():
+        bars = [t.colorbar.title.text for t in figure.data if t.type == "heatmap"]
+        said[name]["bar"] = bars[0] if bars else ""
+    cells = trace(shown["scores"], "pairs").text
+    assert {"figures": said, "hover": [cells[1][1], cells[1][3]]} == snapshot
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("k", [0, 9])
-def test_a_k_that_is_not_stored_is_refused(result, name, k):
-    with pytest.raises(InputError, match=r"K must"):
-        every_figure(result, View(k=k))[name]
-
-
-@pytest.mark.parametrize("draw", [figures.matrix, figures.score_by_k, figures.angles])
-@pytest.mark.parametrize("pair", [(0, 1), (1, 6)])
-def test_a_block_that_does_not_exist_is_refused(result, draw, pair):
-    with pytest.raises(InputError, match=r"out of range: this model has blocks 1\.\.5"):
-        draw(result, *pair, VIEW)
+def test_a_partial_result_is_drawn_and_says_so(partial):
+    waits = {name: [t.name for t in greys(f)] for name, f in every_figure(partial).items()}
+    for name in ("scores", "mosaic", "matrix"):
+        (grey,) = waits.pop(name)
+        assert grey.endswith("not measured yet")
+    assert not any(waits.values())
 
 
 # ---- the score map
 
 
-@pytest.mark.parametrize("is_corrected", [True, False])
-def test_the_score_map_draws_the_scores_in_a_fixed_range(result, is_corrected):
-    figure = figures.scores(result, VIEW, corrected=is_corrected)
+def test_the_score_map_draws_the_scores_in_a_fixed_range(result):
     found = score_pairs(result, VIEW)
-    wanted = found.corrected if is_corrected else found.coupling
-    shown = figure.data[0]
-    assert shown.z.dtype == np.float32
     off = ~np.eye(5, dtype=bool)
-    assert shown.z[off] == pytest.approx(wanted[off], abs=1e-6)
-    assert (shown.zmin, shown.zmax) == (style.CORRECTED_RANGE if is_corrected else (0, 1))
-    bar = shown.colorbar.title.text
-    assert bar.startswith("Chance-corrected score" if is_corrected else "Score c")
-    assert "paper, Eq. 9, p = 1; K = 6; no unit" in bar
-    assert "auto" not in bar
+    for is_corrected, wanted, bounds in (
+        (True, found.corrected, style.CORRECTED_RANGE),
+        (False, found.coupling, (0, 1)),
+    ):
+        shown = figures.scores(result, VIEW, corrected=is_corrected).data[0]
+        assert shown.z.dtype == np.float32
+        assert shown.z[off] == pytest.approx(wanted[off], abs=1e-6)
+        assert (shown.zmin, shown.zmax) == bounds
+        assert "K = 6" in shown.colorbar.title.text
+        assert "auto" not in shown.colorbar.title.text
 
 
 def test_what_sets_the_last_row_apart_is_told_with_its_mean(result):
     found = score_pairs(result, VIEW).corrected[-1, :-1].mean()
-    caption = figures.scores(result, VIEW).layout.meta["caption"]
-    assert f"block 5 has the model's final norm in it. Its mean is {found:.3f}" in caption
+    assert f"{found:.3f}" in figures.scores(result, VIEW).layout.meta["caption"]
     plain = replace(result, request=replace(result.request, final_norm="exclude"))
     for other, view in ((plain, VIEW), (result, View(k=6, blocks=(2, 3)))):
         assert "last row" not in figures.scores(other, view).layout.meta["caption"]
 
 
-@pytest.mark.parametrize("is_corrected", [True, False])
-def test_a_block_with_itself_is_grey_and_named_and_never_coloured(result, is_corrected):
-    figure = figures.scores(result, View(k=6, blocks=(2, 3, 5)), corrected=is_corrected)
-    (grey,) = greys(figure)
-    assert grey.name == ITSELF
-    assert np.array_equal(grey.z == 0, np.eye(3, dtype=bool))
-    assert np.array_equal(np.isnan(figure.data[0].z), np.eye(3, dtype=bool))
-    assert trace(figure, "pairs").text[1, 1].endswith(ITSELF)
+def test_a_block_with_itself_is_grey_and_named_and_never_coloured(result):
+    for is_corrected in (True, False):
+        figure = figures.scores(result, View(k=6, blocks=(2, 3, 5)), corrected=is_corrected)
+        (grey,) = greys(figure)
+        assert "itself" in grey.name
+        assert np.array_equal(grey.z == 0, np.eye(3, dtype=bool))
+        assert np.array_equal(np.isnan(figure.data[0].z), np.eye(3, dtype=bool))
+        assert trace(figure, "pairs").text[1, 1].endswith(grey.name)
     assert not greys(figures.mosaic(result, VIEW))
 
 
@@ -155,18 +147,6 @@ def test_an_automatic_range_is_that_of_the_data_and_says_so(result):
     shown = figures.scores(result, VIEW, auto_range=True).data[0]
     assert (shown.zmin, shown.zmax) == pytest.approx((np.nanmin(shown.z), np.nanmax(shown.z)))
     assert shown.colorbar.title.text.count("auto range") == 1
-
-
-@pytest.mark.parametrize(
-    ("view", "words"),
-    [
-        (View(k=3, definition="alignment"), "alignment; K = 3; no unit"),
-        (View(k=3, p=2.5), "p = 2.5"),
-        (View(k=3, role="B"), "B = VᵀJU"),
-    ],
-)
-def test_the_colour_bar_names_the_view(result, view, words):
-    assert words in figures.scores(result, view).data[0].colorbar.title.text
 
 
 def test_rows_are_jacobians_counted_from_1_at_the_top(result):
@@ -181,17 +161,13 @@ def test_rows_are_jacobians_counted_from_1_at_the_top(result):
 
 def test_a_click_on_a_cell_gives_its_pair_and_the_pointer_its_numbers(result):
     view = View(k=6, blocks=(2, 3, 5))
-    figure = figures.scores(result, view)
-    points, found = trace(figure, "pairs"), score_pairs(result, view)
+    points, found = trace(figures.scores(result, view), "pairs"), score_pairs(result, view)
     at = 1, 2  # row, column
     assert points.customdata[at].tolist() == [3, 5]
     assert (points.x[2], points.y[1]) == (2, 1)
     assert points.z.shape == points.text.shape == (3, 3)
-    assert points.opacity == 0
-    assert points.text[at].startswith("Jacobian of block 3 in the basis of block 5")
-    assert f"c = {found.coupling[1, 2]:.3f}" in points.text[at]
-    assert f"chance floor {found.chance[1, 2]:.3f}" in points.text[at]
-    assert f"chance-corrected {found.corrected[1, 2]:.3f}" in points.text[at]
+    for numbers in (found.coupling, found.chance, found.corrected):
+        assert f"{numbers[at]:.3f}" in points.text[at]
 
 
 def test_the_selected_cell_is_outlined_and_only_where_it_is_shown(result):
@@ -202,68 +178,36 @@ def test_the_selected_cell_is_outlined_and_only_where_it_is_shown(result):
     assert not figures.scores(result, hidden, selected=(2, 4)).layout.shapes
 
 
-def test_cells_that_wait_are_grey_and_named(partial):
+def test_cells_that_wait_or_lie_above_the_rank_are_grey(partial, result):
     figure = figures.scores(partial, VIEW)
     (grey,) = greys(figure)
     empty = np.isnan(figure.data[0].z)
     assert empty.sum() == 25 - 9 + 3  # and three blocks with themselves
     assert np.array_equal(~np.isnan(grey.z), empty)
     assert {color for _, color in grey.colorscale} == {style.NOT_COMPUTED}
-    assert "16 cells are grey" in figure.layout.meta["alt"]
     assert trace(figure, "pairs").text[0, 4].endswith("not measured yet")
-
-
-def test_cells_above_the_rank_are_grey_and_named(result):
-    low = replace(result, rank=np.array([8, 8, 3, 8, 8]))
-    figure = figures.scores(low, VIEW)
-    (grey,) = greys(figure)
-    assert grey.name == f"{ITSELF}, or undefined (rank below K)"
-    assert np.isnan(figure.data[0].z).sum() == 9 + 4
-    assert "rank" in trace(figure, "pairs").text[0, 2]
-
-
-def test_the_alternative_text_has_the_main_numbers(result):
-    found = score_pairs(result, VIEW)
-    alt = figures.scores(result, VIEW).layout.meta["alt"]
-    assert f"corrected by its own floor, {mean_off_diagonal(found.corrected):.3f}" in alt
-    off = found.corrected - 9 * np.eye(5)
-    row, column = np.unravel_index(off.argmax(), off.shape)
-    assert (
-        f"highest is {off.max():.3f}, of block {row + 1} in the basis of block {column + 1}" in alt
-    )
+    low = figures.scores(replace(result, rank=np.array([8, 8, 3, 8, 8])), VIEW)
+    assert "rank" in greys(low)[0].name
+    assert np.isnan(low.data[0].z).sum() == 9 + 4
+    assert "rank" in trace(low, "pairs").text[0, 2]
 
 
 # ---- the mosaic and one matrix
 
 
-@pytest.mark.parametrize("role", ["A", "B"])
-@pytest.mark.parametrize("magnitude", [True, False])
-def test_the_mosaic_holds_each_matrix_at_its_place(result, role, magnitude):
-    view = View(k=3, role=role, blocks=(1, 4, 5))
-    figure = figures.mosaic(result, view, magnitude=magnitude)
-    z = figure.data[0].z
-    assert z.dtype == np.float32
-    assert z.shape == (3 * 3 + 2 * 2,) * 2
-    cell = z[5:8, 10:13]  # second row, third column: Jacobian of block 4 in the basis of block 5
-    wanted = result.matrix(4, 5, role)[:3, :3] / result.singular_values[3, 0]
-    assert cell == pytest.approx(np.abs(wanted) if magnitude else wanted, abs=1e-6)
-    assert np.isnan(z[3:5]).all()
-    assert np.isnan(z[:, 8:10]).all()
-    at = figure.layout.yaxis.tickvals
-    assert list(at) == [1, 6, 11]
-
-
-def test_the_mosaic_says_which_triplets_it_shows(result):
-    whole, leading = (figures.mosaic(result, View(k=k)).data[0] for k in (3, 6))
-    assert "K = 3; in units of s₁" in whole.colorbar.title.text
-    assert "leading 4 of K = 6; in units of s₁" in leading.colorbar.title.text
-
-
-@pytest.mark.parametrize("n_blocks", [2, 30, 70, 300])
-def test_a_mosaic_fits_on_a_screen(n_blocks):
-    side = cell_side(random_result(k_view=4), View(k=8), n_blocks)
-    assert 1 <= side <= 4
-    assert side == 1 or n_blocks * (side + 2) - 2 <= 600
+def test_the_mosaic_holds_each_matrix_at_its_place(result):
+    for role, magnitude in (("A", True), ("A", False), ("B", False)):
+        view = View(k=3, role=role, blocks=(1, 4, 5))
+        figure = figures.mosaic(result, view, magnitude=magnitude)
+        z = figure.data[0].z
+        assert z.dtype == np.float32
+        assert z.shape == (3 * 3 + 2 * 2,) * 2
+        cell = z[5:8, 10:13]  # second row, third column: block 4 in the basis of block 5
+        wanted = result.matrix(4, 5, role)[:3, :3] / result.singular_values[3, 0]
+        assert cell == pytest.approx(np.abs(wanted) if magnitude else wanted, abs=1e-6)
+        assert np.isnan(z[3:5]).all()
+        assert np.isnan(z[:, 8:10]).all()
+        assert list(figure.layout.yaxis.tickvals) == [1, 6, 11]
 
 
 def test_magnitudes_start_at_0_and_signed_entries_are_centred_on_it(result):
@@ -297,28 +241,15 @@ def test_a_mosaic_can_be_clicked_and_is_grey_where_it_waits(partial):
 
 
 def test_one_matrix_is_that_of_its_pair_in_units_of_s1(result):
-    figure = figures.matrix(result, 2, 4, View(k=3), magnitude=False)
-    shown = figure.data[0]
-    assert shown.z == pytest.approx(
-        result.matrix(2, 4)[:3, :3] / result.singular_values[1, 0], abs=1e-6
-    )
-    assert list(shown.x) == list(shown.y) == [1, 2, 3]
-    assert figure.layout.yaxis.title.text == "Singular vector u of block 4"
-    assert figure.layout.xaxis.title.text == "Singular vector v of block 4"
-    assert f"s₁ = {result.singular_values[1, 0]:.3g}" in shown.colorbar.title.text
-    found = score_pairs(result, View(k=3))
-    assert f"c = {found.coupling[1, 3]:.3f}" in figure.layout.meta["caption"]
-
-
-def test_b_exchanges_the_sides(result):
-    figure = figures.matrix(result, 2, 4, View(k=3, role="B"), magnitude=False)
-    assert figure.data[0].z == pytest.approx(
-        result.matrix(2, 4, "B")[:3, :3] / result.singular_values[1, 0], abs=1e-6
-    )
-    assert figure.layout.yaxis.title.text == "Singular vector v of block 4"
-
-
-def test_two_matrices_can_share_a_limit(result):
+    s1 = result.singular_values[1, 0]
+    for role, of_rows in (("A", "u"), ("B", "v")):
+        view = View(k=3, role=role)
+        figure = figures.matrix(result, 2, 4, view, magnitude=False)
+        shown = figure.data[0]
+        assert shown.z == pytest.approx(result.matrix(2, 4, role)[:3, :3] / s1, abs=1e-6)
+        assert list(shown.x) == list(shown.y) == [1, 2, 3]
+        assert figure.layout.yaxis.title.text == f"Singular vector {of_rows} of block 4"
+    assert f"s₁ = {s1:.3g}" in shown.colorbar.title.text
     assert figures.matrix(result, 2, 4, VIEW, limit=0.7).data[0].zmax == 0.7
 
 
@@ -331,18 +262,13 @@ def test_the_spectrum_has_a_line_a_block_on_a_log_axis(result):
         assert line.y == pytest.approx(result.singular_values[block - 1])
         assert list(line.x) == list(range(1, 9))
     assert figure.layout.yaxis.type == "log"
-    assert figure.data[0].line.color != figure.data[1].line.color
     bar = trace(figure, "places").marker
     assert (bar.cmin, bar.cmax, bar.colorbar.title.text[:7]) == (1, 5, "Block l")
-
-
-def test_the_lines_of_the_spectrum_have_the_colours_of_its_bar(result):
-    figure = figures.spectrum(result, View(k=6))
-    bar = trace(figure, "places").marker
+    whole = figures.spectrum(result, View(k=6))
     for block in range(1, 6):
         place = (block - bar.cmin) / (bar.cmax - bar.cmin)
         (color,) = sample_colorscale([color for _, color in bar.colorscale], [place])
-        assert figure.data[block - 1].line.color == color
+        assert whole.data[block - 1].line.color == color
 
 
 def test_past_the_rank_the_spectrum_has_no_line(result):
@@ -351,13 +277,6 @@ def test_past_the_rank_the_spectrum_has_no_line(result):
     figure = figures.spectrum(replace(result, singular_values=s), View(k=4))
     assert np.isnan(figure.data[1].y[5:]).all()
     assert figure.data[1].y[:5] == pytest.approx(s[1, :5])
-
-
-@pytest.mark.parametrize(("n", "below"), [(2, True), (3, False), (4, True), (5, False), (8, False)])
-def test_the_title_of_a_map_stands_below_its_numbers(n, below):
-    found = random_result(n_blocks=n)
-    title = figures.scores(found, View(k=2)).layout.xaxis.title.text
-    assert title == "<br>" * below + "Basis of block l'"
 
 
 def test_the_spectrum_marks_k_and_the_gap_there(result):
@@ -372,53 +291,42 @@ def test_the_spectrum_marks_k_and_the_gap_there(result):
     assert figures.spectrum(full, View(k=8)).layout.annotations[0].text == "K = 8"
 
 
-@pytest.mark.parametrize(
-    ("selected", "names"),
-    [
-        ((2, 4), ["block 2, the Jacobian", "block 4, the basis"]),
-        ((3, 3), ["block 3, Jacobian and basis"]),
-        (None, []),
-    ],
-)
-def test_the_selected_pair_stands_out_in_the_spectrum(result, selected, names):
-    lines = [t for t in figures.spectrum(result, VIEW, selected=selected).data if t.showlegend]
-    assert [line.name for line in lines] == names
-    assert all(line.line.color == style.ACCENT for line in lines)
-    for line, block in zip(lines, selected or (), strict=False):
-        assert line.y == pytest.approx(result.singular_values[block - 1])
+def test_the_selected_pair_stands_out_in_the_spectrum(result):
+    for selected, blocks in (((2, 4), (2, 4)), ((3, 3), (3,)), (None, ())):
+        lines = [t for t in figures.spectrum(result, VIEW, selected=selected).data if t.showlegend]
+        assert all(line.line.color == style.ACCENT for line in lines)
+        for line, block in zip(lines, blocks, strict=True):
+            assert line.name.startswith(f"block {block}, ")
+            assert line.y == pytest.approx(result.singular_values[block - 1])
 
 
-@pytest.mark.parametrize("is_corrected", [True, False])
-def test_the_score_against_k_lies_over_its_chance_floor(result, is_corrected):
+def test_the_score_against_k_lies_over_its_chance_floor(result):
     view = View(k=6, definition="page")
-    figure = figures.score_by_k(result, 2, 4, view, corrected=is_corrected)
     raw, floor = score_by_k(result, 2, 4, view)
-    wanted = corrected(raw, floor) if is_corrected else raw
-    assert trace(figure, "score").y == pytest.approx(wanted)
-    assert trace(figure, "chance").y == pytest.approx(0 * floor if is_corrected else floor)
-    assert list(trace(figure, "score").x) == list(range(1, 9))
-    marker = trace(figure, "K = 6")
-    assert (marker.x[0], marker.y[0]) == (6, pytest.approx(wanted[5]))
-    assert figure.layout.yaxis.title.text.endswith("(project page)")
+    for is_corrected in (True, False):
+        figure = figures.score_by_k(result, 2, 4, view, corrected=is_corrected)
+        wanted = corrected(raw, floor) if is_corrected else raw
+        assert trace(figure, "score").y == pytest.approx(wanted)
+        assert trace(figure, "chance").y == pytest.approx(0 * floor if is_corrected else floor)
+        assert list(trace(figure, "score").x) == list(range(1, 9))
+        marker = trace(figure, "K = 6")
+        assert (marker.x[0], marker.y[0]) == (6, pytest.approx(wanted[5]))
+        assert figure.layout.yaxis.title.text.endswith("(project page)")
 
 
-@pytest.mark.parametrize("is_corrected", [True, False])
-def test_the_mean_score_against_k_leaves_out_the_trivial_pairs(result, is_corrected):
+def test_the_mean_score_against_k_leaves_out_the_trivial_pairs(result):
     view = View(k=6, definition="page", blocks=(1, 2, 4))
-    figure = figures.mean_by_k(result, view, corrected=is_corrected)
-    for k in range(1, 9):
-        found = score_pairs(result, replace(view, k=k))
-        wanted = mean_off_diagonal(found.corrected if is_corrected else found.coupling)
-        assert trace(figure, "score").y[k - 1] == pytest.approx(wanted)
-        floor = 0 if is_corrected else mean_off_diagonal(found.chance)
-        assert trace(figure, "chance").y[k - 1] == pytest.approx(floor)
-    assert trace(figure, "K = 6").y[0] == trace(figure, "score").y[5]
-
-
-def test_one_block_alone_has_no_mean_score(result):
-    figure = figures.mean_by_k(result, View(k=6, blocks=(2,)))
-    assert np.isnan(trace(figure, "score").y).all()
-    assert "No pair" in figure.layout.meta["alt"]
+    for is_corrected in (True, False):
+        figure = figures.mean_by_k(result, view, corrected=is_corrected)
+        for k in range(1, 9):
+            found = score_pairs(result, replace(view, k=k))
+            wanted = mean_off_diagonal(found.corrected if is_corrected else found.coupling)
+            assert trace(figure, "score").y[k - 1] == pytest.approx(wanted)
+            floor = 0 if is_corrected else mean_off_diagonal(found.chance)
+            assert trace(figure, "chance").y[k - 1] == pytest.approx(floor)
+        assert trace(figure, "K = 6").y[0] == trace(figure, "score").y[5]
+    alone = figures.mean_by_k(result, View(k=6, blocks=(2,)))
+    assert np.isnan(trace(alone, "score").y).all()
 
 
 def test_means_count_only_the_pairs_that_have_a_score(partial, result):
@@ -446,27 +354,26 @@ def test_the_range_of_the_score_against_k_is_fixed_and_widens_for_what_would_lea
     assert high > 1
 
 
-@pytest.mark.parametrize(("k", "stored"), [(1, 0), (3, 0), (4, 1), (7, 1), (8, 2)])
-def test_angles_are_those_of_the_nearest_stored_k_below(result, k, stored):
-    figure = figures.angles(result, 2, 4, View(k=k))
-    n = result.angle_k[stored]
-    assert trace(figure, "left (U)").y == pytest.approx(result.angles[0, stored, 1, 3, :n])
-    assert trace(figure, "right (V)").y == pytest.approx(result.angles[1, stored, 1, 3, :n])
-    assert trace(figure, "chance").y == pytest.approx(chance_angles(int(n), 16))
-    assert f"K = {n}" in figure.layout.xaxis.title.text
-    assert figure.layout.yaxis.title.text == "Angle (degrees)"
-    assert tuple(figure.layout.yaxis.range) == (0, 92)
+def test_angles_are_those_of_the_nearest_stored_k_below(result):
+    for k, stored in ((1, 0), (3, 0), (4, 1), (7, 1), (8, 2)):
+        figure = figures.angles(result, 2, 4, View(k=k))
+        n = result.angle_k[stored]
+        assert trace(figure, "left (U)").y == pytest.approx(result.angles[0, stored, 1, 3, :n])
+        assert trace(figure, "right (V)").y == pytest.approx(result.angles[1, stored, 1, 3, :n])
+        assert trace(figure, "chance").y == pytest.approx(chance_angles(int(n), 16))
+        assert f"K = {n}" in figure.layout.xaxis.title.text
+        assert tuple(figure.layout.yaxis.range) == (0, 92)
 
 
-@pytest.mark.parametrize(("k", "width"), [(40, 400), (50, 576), (150, 200), (64, 64)])
-def test_angles_by_chance_are_those_of_random_subspaces(k, width):
+def test_angles_by_chance_are_those_of_random_subspaces():
     rng = np.random.default_rng(0)
-    sample = []
-    for _ in range(20):
-        U, V = (np.linalg.qr(rng.standard_normal((width, k)))[0] for _ in range(2))
-        cosines = np.linalg.svd(U.T @ V, compute_uv=False)
-        sample.append(np.degrees(np.arccos(cosines.clip(0, 1))))
-    assert chance_angles(k, width) == pytest.approx(np.mean(sample, axis=0), abs=1.0)
+    for k, width in ((40, 400), (150, 200), (64, 64)):
+        sample = []
+        for _ in range(10):
+            U, V = (np.linalg.qr(rng.standard_normal((width, k)))[0] for _ in range(2))
+            cosines = np.linalg.svd(U.T @ V, compute_uv=False)
+            sample.append(np.degrees(np.arccos(cosines.clip(0, 1))))
+        assert chance_angles(k, width) == pytest.approx(np.mean(sample, axis=0), abs=1.5)
 
 
 # ---- tables
@@ -531,7 +438,7 @@ def test_a_figure_on_paper_is_white_and_says_where_it_comes_from(awkward):
     page = on_paper(figures.mosaic(awkward, VIEW), awkward, VIEW)
     (notes,) = [a for a in page.layout.annotations if a.name == "provenance"]
     text = notes.text.replace("<br>", " ")
-    for words in ("random", "&lt;s&gt; a&amp;b", "K = 6", "paper, Eq. 9", "float32", "numpy 2"):
+    for words in ("random", "&lt;s&gt; a&amp;b", "K = 6", "float32", "numpy 2"):
         assert words in text
     assert page.layout.paper_bgcolor == "white"
     assert page.layout.margin.b > 16 * notes.text.count("<br>")
@@ -544,22 +451,15 @@ def test_an_uncertified_result_says_so_on_paper(result):
     assert "SVDs not all certified" in figures.provenance(mixed, VIEW)
 
 
-def test_the_untrained_twin_is_named(result):
-    twin = replace(result, request=replace(result.request, untrained=3))
-    assert "untrained (seed 3)" in figures.provenance(twin, VIEW)
-    assert "untrained (seed 3)" in figures.scores(twin, VIEW).layout.meta["alt"]
-
-
-def test_svg_is_vector_with_its_alternative_text(awkward):
-    svg = figures.render(figures.score_by_k(awkward, 2, 4, VIEW), ".svg", awkward, VIEW).decode()
+@pytest.mark.full
+def test_svg_is_vector_with_its_alternative_text_and_png_has_two_pixels_for_one(awkward):
+    figure = figures.score_by_k(awkward, 2, 4, VIEW)
+    svg = figures.render(figure, ".svg", awkward, VIEW).decode()
     assert svg.startswith("<svg")
-    assert 'role="img"><title>Score against K from 1 to 8' in svg
+    assert 'role="img"><title>Score against K' in svg
     assert "Number of singular triplets K" in svg
     assert "</div>" not in svg
-
-
-def test_png_has_two_pixels_for_one_of_the_page(result):
-    png = figures.render(figures.score_by_k(result, 2, 4, VIEW), ".png", result, VIEW)
+    png = figures.render(figure, ".png", awkward, VIEW)
     assert png[:8] == b"\x89PNG\r\n\x1a\n"
     assert int.from_bytes(png[16:20]) == 2 * WIDTH
 
@@ -567,24 +467,12 @@ def test_png_has_two_pixels_for_one_of_the_page(result):
 def test_where_nothing_draws_that_is_told_with_a_way_out(result, monkeypatch):
     monkeypatch.setenv("BROWSER_PATH", "/nowhere/chromium")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    way_out = r"Chromium.*\.html, which needs none; or pip install 'coupling-explorer\[draw\]'"
-    with pytest.raises(ComputeError, match=way_out):
+    with pytest.raises(ComputeError, match=r"\.html"):
         figures.render(figures.scores(result, VIEW), ".svg", result, VIEW)
 
 
-def test_an_unknown_ending_is_refused(result):
-    with pytest.raises(InputError, match=r"\.html, \.pdf, \.svg, \.png, and '\.gif' came"):
-        figures.render(figures.scores(result, VIEW), ".gif", result, VIEW)
-
-
-@pytest.mark.parametrize("values", [(0.2, 3.0), (3.1, 4.2), (0.05, 0.4)])
-def test_a_short_log_axis_has_each_label_in_one_size(values: tuple[float, float]) -> None:
-    axis = style.log_axis(np.array(values))
-    inside = [at for at in axis["tickvals"] if values[0] <= at <= values[1]]
-    assert len(inside) >= 2
-    assert [float(text) for text in axis["ticktext"]] == pytest.approx(axis["tickvals"])
-
-
-def test_the_middle_of_a_difference_is_the_ground_of_the_page() -> None:
-    middle = [color for at, color in style.DIVERGING if at == 0.5]
-    assert all(color.endswith(", 0)") for color in middle)
+def test_a_short_log_axis_has_its_labels() -> None:
+    for low, high in ((0.2, 3.0), (3.1, 4.2), (0.05, 0.4)):
+        axis = style.log_axis(np.array((low, high)))
+        assert len([at for at in axis["tickvals"] if low <= at <= high]) >= 2
+        assert [float(text) for text in axis["ticktext"]] == pytest.approx(axis["tickvals"])

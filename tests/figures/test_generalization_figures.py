@@ -4,16 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import VIEW, planted
 from checks import trace
 from sweep_table import KS, sweep_of, zoo
 
-from coupling_core import InputError, figures
+from coupling_core import figures
 from coupling_core.analysis import statistics as st
 from coupling_core.figures import style
-from coupling_core.figures.export import on_paper
 from coupling_core.figures.generalization import family_looks
-from coupling_core.figures.generalization_words import once
 
 RUN = "coupling-explorer/mini-64"
 
@@ -40,33 +37,25 @@ def families_of(figure):
 # ---- two numbers of each model
 
 
-@pytest.mark.parametrize(
-    ("x", "y"), [("coupling", "loss"), ("coupling", "score"), ("parameters", "coupling")]
-)
-def test_a_symbol_a_model_stands_at_its_numbers(means, x, y):
-    figure, twin = figures.over_models(means, x, y), figures.over_models_table(means, x, y)
-    rows = twin.set_index("model")
-    drawn = families_of(figure)
-    assert len(twin) == (12 if y == "score" else 19)
-    assert sum(len(one.x) for one in drawn) == len(twin)
-    for one in drawn:
-        own = rows.loc[list(one.customdata)]
-        assert set(own["family"]) == {one.name}
-        np.testing.assert_array_equal(one.x, own[x])
-        np.testing.assert_array_equal(one.y, own[y])
-        bars, other = (one.error_x, one.error_y) if x == "coupling" else (one.error_y, one.error_x)
-        np.testing.assert_allclose(own["coupling"] + bars.array, own["high"])
-        np.testing.assert_allclose(own["coupling"] - bars.arrayminus, own["low"])
-        assert other.array is None
-        opened = [symbol.endswith("-open") for symbol in one.marker.symbol]
-        assert opened == list(~own["trained"])
-    assert f"{len(twin)} models" in figure.layout.meta["alt"]
-
-
-def test_sizes_against_performance_have_no_bars(means):
-    figure = figures.over_models(means, "training_tokens", "score")
-    assert all(one.error_x.array is None is one.error_y.array for one in families_of(figure))
-    assert "low" not in figures.over_models_table(means, "training_tokens", "score")
+def test_a_symbol_a_model_stands_at_its_numbers(means):
+    for x, y in (("coupling", "loss"), ("coupling", "score"), ("parameters", "coupling")):
+        figure, twin = figures.over_models(means, x, y), figures.over_models_table(means, x, y)
+        rows = twin.set_index("model")
+        drawn = families_of(figure)
+        assert len(twin) == (12 if y == "score" else 19)
+        assert sum(len(one.x) for one in drawn) == len(twin)
+        for one in drawn:
+            own = rows.loc[list(one.customdata)]
+            assert set(own["family"]) == {one.name}
+            np.testing.assert_array_equal(one.x, own[x])
+            np.testing.assert_array_equal(one.y, own[y])
+            both = (one.error_x, one.error_y)
+            bars, other = both if x == "coupling" else both[::-1]
+            np.testing.assert_allclose(own["coupling"] + bars.array, own["high"])
+            np.testing.assert_allclose(own["coupling"] - bars.arrayminus, own["low"])
+            assert other.array is None
+            opened = [symbol.endswith("-open") for symbol in one.marker.symbol]
+            assert opened == list(~own["trained"])
 
 
 def test_checkpoints_are_joined_in_the_order_of_their_steps(means):
@@ -82,20 +71,16 @@ def test_checkpoints_are_joined_in_the_order_of_their_steps(means):
     np.testing.assert_array_equal(line.y, run["loss"])
 
 
-def test_fits_are_drawn_with_their_bands_and_told(means):
+def test_fits_are_drawn_with_their_bands(means):
     points = st.pair(means, "coupling", "loss")
     fits = [st.fit(points), st.fit(points, "exponential")]
     figure = figures.over_models(means, "coupling", "loss", fits)
-    for found, dash in zip(fits, ("solid", "dash"), strict=True):
+    bands = [one for one in figure.data if one.name == "band"]
+    for found, band in zip(fits, bands, strict=True):
         (line,) = [one for one in figure.data if one.uid == found.form]
         np.testing.assert_array_equal(line.x, found.x)
         np.testing.assert_array_equal(line.y, found.y)
-        assert (line.line.dash, line.legend) == (dash, "legend2")
         assert f"R² = {found.r_squared_y:.2f}" in line.name
-        assert line.name in figure.layout.meta["alt"]
-        assert f"{found.slope:.3g}" in figure.layout.meta["caption"]
-    bands = [one for one in figure.data if one.name == "band"]
-    for found, band in zip(fits, bands, strict=True):
         np.testing.assert_array_equal(band.y, np.concatenate([found.low, found.high[::-1]]))
     twin = figures.fits_table(fits)
     assert list(twin["slope"]) == [found.slope for found in fits]
@@ -107,26 +92,30 @@ def test_a_fit_that_is_none_is_told_and_not_drawn(means):
     found = st.fit(st.pair(few, "coupling", "loss"))
     figure = figures.over_models(few, "coupling", "loss", [found])
     assert not [one for one in figure.data if one.name == "band"]
-    assert "No linear fit: only 2 models have both coupling" in figure.layout.meta["caption"]
+    assert found.reason in figure.layout.meta["caption"]
     assert figures.fits_table([found])["reason"][0] == found.reason
 
 
-def test_who_is_not_drawn_is_named(means):
-    caption = figures.over_models(means, "coupling", "score").layout.meta["caption"]
-    assert f"because coupling or score is missing: {RUN}@step0, " in caption
-    assert "and 3 more." in caption
-    absent = figures.over_models(replace(means, absent=("Elsewhere",)), "coupling", "loss")
-    assert "Not measured at K = 8: Elsewhere." in absent.layout.meta["caption"]
-    nobody = figures.over_models(replace(means, rows=means.rows[:0]), "coupling", "loss")
-    assert nobody.layout.meta["alt"].endswith("no model has both numbers.")
+def test_what_figures_over_models_say(table, means, by_k, snapshot):
+    points = st.pair(means, "coupling", "loss")
+    nobody = replace(means, rows=means.rows[:0], absent=("Elsewhere",))
+    trends = st.prompt_trends(table, "tokens", 8)
+    shown = {
+        "over models": figures.over_models(means, "coupling", "loss", [st.fit(points)]),
+        "some without": figures.over_models(means, "coupling", "score"),
+        "nobody": figures.over_models(nobody, "coupling", "loss"),
+        "by K": figures.coupling_by_k(by_k),
+        "correlation by K": figures.correlation_by_k(st.correlations_by_k(by_k, "loss"), "loss"),
+        "by prompt": figures.coupling_by_prompt(trends, "Beta-1"),
+        "without families": figures.without_families(st.leave_one_family_out(points)),
+        "trends": figures.prompt_correlations(trends),
+    }
+    assert {name: dict(figure.layout.meta) for name, figure in shown.items()} == snapshot
 
 
 def test_axes_are_logarithmic_where_sizes_span_decades(means):
-    types = {
-        x: figures.over_models(means, x, "coupling").layout.xaxis.type
-        for x in ("parameters", "width", "training_tokens", "layers")
-    }
-    assert types == {"parameters": "log", "width": "log", "training_tokens": "log", "layers": None}
+    for x, axis in (("parameters", "log"), ("width", "log"), ("layers", None)):
+        assert figures.over_models(means, x, "coupling").layout.xaxis.type == axis
     assert figures.over_models(means, "coupling", "loss").layout.xaxis.type is None
 
 
@@ -147,23 +136,15 @@ def test_chance_is_a_line_at_zero_or_a_floor_a_model(table, means):
 def test_families_differ_without_their_colours_and_keep_their_looks():
     looks = family_looks([f"F{i:02}" for i in range(20)])
     assert len(set(looks.values())) == 20
-    colors, symbols = zip(*looks.values(), strict=True)
+    _, symbols = zip(*looks.values(), strict=True)
     assert len(set(symbols[:8])) == 8
-    assert len(set(colors[:9])) == 9
     assert family_looks(["b", "a"]) == family_looks(["a", "b", "a"])
-
-
-def test_a_file_carries_the_caption_and_the_source(means):
-    figure = figures.over_models(means, "coupling", "loss", source="Sweep one")
-    page = on_paper(figure, planted(), VIEW)
-    assert "Sweep one" in page.layout.annotations[-1].text
-    assert figure.layout.meta["title"] == "loss against coupling"
 
 
 # ---- against K
 
 
-def test_coupling_against_k_is_a_line_a_model_with_gaps(by_k):
+def test_coupling_against_k_is_a_line_a_model_with_gaps(table, by_k):
     without = {k: v for k, v in by_k.items()}
     rows = by_k[8].rows
     without[8] = replace(by_k[8], rows=rows[rows["model"] != "Beta-1"])
@@ -179,13 +160,8 @@ def test_coupling_against_k_is_a_line_a_model_with_gaps(by_k):
     in_legend = [one.name for one in figure.data if one.showlegend]
     assert sorted(in_legend) == ["Alpha", "Beta", "Delta", "Gamma", "mini-64"]
     assert [shape.y0 for shape in figure.layout.shapes] == [0]
-    assert "K = 4" in figure.layout.meta["alt"]
-
-
-def test_raw_coupling_against_k_has_floors(table):
-    figure = figures.coupling_by_k(st.means_by_k(table, "coupling"))
-    floors = [one for one in figure.data if one.name == "chance"]
-    assert len(floors) == 19
+    raw = figures.coupling_by_k(st.means_by_k(table, "coupling"))
+    floors = [one for one in raw.data if one.name == "chance"]
     assert {tuple(one.y) for one in floors} == {(0.5, 0.5, 0.5)}
 
 
@@ -208,20 +184,19 @@ def test_the_correlation_against_k_has_both_intervals(by_k):
 # ---- against prompts
 
 
-@pytest.mark.parametrize("x", ["tokens", "difficulty"])
-def test_the_prompts_of_one_model_over_the_trends_of_all(table, x):
-    trends = st.prompt_trends(table, x, 8)
-    figure = figures.coupling_by_prompt(trends, "Beta-1")
-    own = next(one for one in trends.models if one.model == "Beta-1")
-    dots, twin = trace(figure, "prompts"), figures.by_prompt_table(own, x)
-    np.testing.assert_array_equal(dots.x, twin[x])
-    np.testing.assert_array_equal(dots.y, twin["coupling"])
-    assert list(dots.customdata) == list(twin["prompt"])
-    line = trace(figure, "trend")
-    np.testing.assert_allclose(line.y, own.intercept + own.slope * np.asarray(line.x))
-    assert len(figure.data) == 20
-    assert trace(figure, "Beta-0").line.color != style.ACCENT == line.line.color
-    assert f"{own.spearman:.2f}" in figure.layout.meta["alt"]
+def test_the_prompts_of_one_model_over_the_trends_of_all(table):
+    for x in ("tokens", "difficulty"):
+        trends = st.prompt_trends(table, x, 8)
+        figure = figures.coupling_by_prompt(trends, "Beta-1")
+        own = next(one for one in trends.models if one.model == "Beta-1")
+        dots, twin = trace(figure, "prompts"), figures.by_prompt_table(own, x)
+        np.testing.assert_array_equal(dots.x, twin[x])
+        np.testing.assert_array_equal(dots.y, twin["coupling"])
+        assert list(dots.customdata) == list(twin["prompt"])
+        line = trace(figure, "trend")
+        np.testing.assert_allclose(line.y, own.intercept + own.slope * np.asarray(line.x))
+        assert len(figure.data) == 20
+        assert trace(figure, "Beta-0").line.color != style.ACCENT == line.line.color
 
 
 def test_a_model_without_a_trend_is_told(table):
@@ -230,16 +205,10 @@ def test_a_model_without_a_trend_is_told(table):
     trends = st.prompt_trends(broken, "tokens", 8)
     figure = figures.coupling_by_prompt(trends, "Beta-1")
     assert "trend" not in {one.name for one in figure.data}
-    assert "Beta-1 has no line: 0 prompts have both" in figure.layout.meta["caption"]
-    assert "12 of its prompts lack a number" in figure.layout.meta["caption"]
-    with pytest.raises(InputError, match="'nobody' is not in this sweep: it has Alpha-0"):
-        figures.coupling_by_prompt(trends, "nobody")
-    forest = figures.prompt_correlations(trends)
-    missing = trace(forest, "no estimate")
-    assert (list(missing.y), missing.text[0]) == (
-        ["Beta-1"],
-        "0 prompts have both tokens and coupling, and 3 are needed",
-    )
+    reason = next(one.reason for one in trends.models if one.model == "Beta-1")
+    assert reason in figure.layout.meta["caption"]
+    missing = trace(figures.prompt_correlations(trends), "no estimate")
+    assert (list(missing.y), missing.text[0]) == (["Beta-1"], reason)
 
 
 # ---- forests
@@ -260,25 +229,18 @@ def test_each_family_left_out_is_a_row_of_the_forest(means):
     found = st.leave_one_family_out(st.pair(means, "coupling", "loss"))
     figure, twin = figures.without_families(found), figures.without_families_table(found)
     drawn, outer = rows_of(figure, "estimate"), rows_of(figure, "outer")
-    assert list(twin["row"]) == [
-        "all models",
-        *(f"without {name}" for name in ("Alpha", "Beta", "Gamma", "Delta", "mini-64")),
-        "within families",
-        "between families",
-    ]
-    assert list(figure.layout.yaxis.categoryarray) == list(twin["row"][::-1])
-    left = found.without["Beta"]
+    families = [f"without {name}" for name in ("Alpha", "Beta", "Gamma", "Delta", "mini-64")]
+    rows = ["all models", *families, "within families", "between families"]
+    assert list(twin["row"]) == list(figure.layout.yaxis.categoryarray[::-1]) == rows
+    left, within = found.without["Beta"], found.within
     expected = (left.estimate, left.over_models.low, left.over_models.high)
     assert drawn["without Beta"] == pytest.approx(expected)
-    assert drawn["within families"] == pytest.approx(
-        (found.within.estimate, found.within.low, found.within.high)
-    )
+    expected = (within.estimate, within.low, within.high)
+    assert drawn["within families"] == pytest.approx(expected)
     whole = found.overall.over_clusters
     assert outer["all models"] == pytest.approx((found.overall.estimate, whole.low, whole.high))
     for row in twin.to_dict("records"):
         assert drawn[row["row"]] == pytest.approx((row["estimate"], row["low"], row["high"]))
-    assert found.verdict in figure.layout.meta["alt"]
-    assert found.points.counted in figure.layout.meta["caption"]
 
 
 def test_a_row_without_an_estimate_says_why(means):
@@ -296,19 +258,8 @@ def test_trends_of_models_are_a_forest_with_their_mean_first(table):
     trends = st.prompt_trends(table, "tokens", 8)
     figure, twin = figures.prompt_correlations(trends), figures.trends_table(trends)
     drawn = rows_of(figure, "estimate")
-    assert twin["row"][0] == "mean of 19 models"
-    assert drawn["mean of 19 models"] == pytest.approx(
-        (trends.mean, trends.interval.low, trends.interval.high)
-    )
+    first = (trends.mean, trends.interval.low, trends.interval.high)
+    assert drawn[twin["row"][0]] == pytest.approx(first)
     for one in trends.models:
-        assert drawn[one.model] == pytest.approx(
-            (one.spearman, one.interval.low, one.interval.high)
-        )
-    assert "Beta-1: Spearman's correlation" in figure.layout.meta["alt"]
-
-
-def test_why_there_is_no_interval_is_said_once() -> None:
-    why = "an interval and a p need at least 5 families; here the number is 3"
-    other = "an interval and a p need at least 5 prompts; here the number is 4"
-    told = once([f"r = 1; {why}.", f"Slope 2 ({why}).", f"n = 4 ({other})."])
-    assert told == [f"r = 1; {why}.", "Slope 2.", f"n = 4 ({other})."]
+        expected = (one.spearman, one.interval.low, one.interval.high)
+        assert drawn[one.model] == pytest.approx(expected)

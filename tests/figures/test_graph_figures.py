@@ -13,7 +13,7 @@ from coupling_core.analysis.graph import layer_graph, ranges
 from coupling_core.analysis.locality import locality
 from coupling_core.base.records import LAYOUTS
 from coupling_core.figures import style
-from coupling_core.figures.export import WIDTH, on_paper
+from coupling_core.figures.export import on_paper
 from coupling_core.figures.graph import CORRECTED_STEPS
 
 
@@ -39,26 +39,28 @@ def pieces(line):
     return line.path.count("M")
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_every_edge_is_drawn_once_and_can_be_taken_hold_of(result, layout):
-    figure = figures.graph(result, VIEW, layout=layout)
+def test_every_edge_is_drawn_once_and_can_be_taken_hold_of(result):
     drawn = layer_graph(result, VIEW)
-    assert sum(map(pieces, lines(figure))) == drawn.number_of_edges() == 8
-    handles = trace(figure, "edges")
-    assert [tuple(pair) for pair in handles.customdata] == list(drawn.edges)
-    every = trace(figures.graph(result, VIEW, layout=layout, threshold=0.0), "edges")
-    places = np.stack([every.x, every.y], 1).round(4)
-    assert len(np.unique(places, axis=0)) == 10
+    for layout in LAYOUTS:
+        figure = figures.graph(result, VIEW, layout=layout)
+        assert sum(map(pieces, lines(figure))) == drawn.number_of_edges() == 8
+        handles = trace(figure, "edges")
+        assert [tuple(pair) for pair in handles.customdata] == list(drawn.edges)
+        every = trace(figures.graph(result, VIEW, layout=layout, threshold=0.0), "edges")
+        places = np.stack([every.x, every.y], 1).round(4)
+        assert len(np.unique(places, axis=0)) == 10
+        again = trace(figures.graph(result, VIEW, layout=layout), "blocks")
+        nodes = trace(figure, "blocks")
+        assert np.array_equal([nodes.x, nodes.y], [again.x, again.y])
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_only_a_page_speaks_of_the_mouse(result, layout):
-    figure = figures.graph(result, VIEW, layout=layout)
-    assert "a click selects the pair" in figure.layout.meta["on_page"]
-    notes = notes_of(on_paper(figure, result, VIEW))
-    assert "Width and opacity show" in notes
-    assert "mouse" not in notes
-    assert "click" not in notes
+def test_only_a_page_speaks_of_the_mouse(result):
+    for layout in LAYOUTS:
+        figure = figures.graph(result, VIEW, layout=layout)
+        assert "click" in figure.layout.meta["on_page"]
+        notes = notes_of(on_paper(figure, result, VIEW))
+        assert "mouse" not in notes
+        assert "click" not in notes
 
 
 def notes_of(page):
@@ -67,16 +69,16 @@ def notes_of(page):
     return notes.text
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("threshold", [0.0, 0.9])
-def test_a_deep_model_is_a_few_traces(deep, layout, threshold):
-    figure = figures.graph(deep, VIEW, layout=layout, threshold=threshold, selected=(3, 70))
-    assert len(figure.data) <= 20
-    assert len(figure.layout.shapes) <= 8
-    edges = layer_graph(deep, VIEW, threshold=threshold).number_of_edges()
-    assert sum(map(pieces, lines(figure))) == edges
-    drawn_by = "scattergl" if edges > 1600 else "scatter"
-    assert trace(figure, "edges").type == drawn_by
+def test_a_deep_model_is_a_few_traces(deep):
+    for layout in LAYOUTS:
+        for threshold in (0.0, 0.9):
+            figure = figures.graph(deep, VIEW, layout=layout, threshold=threshold, selected=(3, 70))
+            assert len(figure.data) <= 20
+            assert len(figure.layout.shapes) <= 8
+            edges = layer_graph(deep, VIEW, threshold=threshold).number_of_edges()
+            assert sum(map(pieces, lines(figure))) == edges
+            drawn_by = "scattergl" if edges > 1600 else "scatter"
+            assert trace(figure, "edges").type == drawn_by
 
 
 def test_wider_and_more_opaque_where_coupling_is_stronger(result):
@@ -88,16 +90,14 @@ def test_wider_and_more_opaque_where_coupling_is_stronger(result):
     assert CORRECTED_STEPS[-1] == 0.3
 
 
-@pytest.mark.parametrize("page", ["#ffffff", "#14171a"], ids=["light", "dark"])
-def test_lines_and_nodes_stand_out_from_a_light_page_and_from_a_dark_one(result, page):
-    figure = figures.graph(result, VIEW, threshold=0.0, color="community", auto_range=True)
-    style.reink(figure, "#ffffff" if page == "#14171a" else style.BLACK)
-    drawn = [(line.line.color, line.opacity) for line in lines(figure)]
-    named = {t.line.color for t in figure.data if t.mode == "lines"}
-    assert {color for color, _ in drawn} == named
-    alone = figures.graph(result, VIEW, threshold=1.0)
-    drawn += [(color, 1.0) for color in trace(alone, "blocks").marker.color]
-    assert min(contrast(color, opacity, page) for color, opacity in drawn) >= 3
+def test_lines_and_nodes_stand_out_from_a_light_page_and_from_a_dark_one(result):
+    for page, ink in (("#ffffff", style.BLACK), ("#14171a", "#ffffff")):
+        figure = figures.graph(result, VIEW, threshold=0.0, color="community", auto_range=True)
+        style.reink(figure, ink)
+        drawn = [(line.line.color, line.opacity) for line in lines(figure)]
+        alone = figures.graph(result, VIEW, threshold=1.0)
+        drawn += [(color, 1.0) for color in trace(alone, "blocks").marker.color]
+        assert min(contrast(color, opacity, page) for color, opacity in drawn) >= 3
 
 
 def contrast(color: str, opacity: float, page: str) -> float:
@@ -132,13 +132,6 @@ def test_the_arc_over_a_line_is_as_high_as_its_blocks_are_apart(result):
     assert figure.layout.xaxis.title.text == "Block"
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_layout_is_the_same_every_time(result, layout):
-    first, second = (trace(figures.graph(result, VIEW, layout=layout), "blocks") for _ in range(2))
-    assert np.array_equal(first.x, second.x)
-    assert np.array_equal(first.y, second.y)
-
-
 def test_the_circle_runs_clockwise_with_a_gap_at_the_top(result):
     nodes = trace(figures.graph(result, VIEW, layout="circle"), "blocks")
     assert np.hypot(nodes.x, nodes.y) == pytest.approx(1)
@@ -157,67 +150,51 @@ def test_springs_bring_the_members_of_a_community_together(result):
 def test_a_click_on_a_block_selects_it_with_its_strongest_partner(result):
     nodes = trace(figures.graph(result, VIEW), "blocks")
     assert nodes.customdata.tolist() == [[1, 2], [2, 1], [3, 1], [4, 5], [5, 4]]
-    assert "block 4, community 2<br>3 edges" in nodes.text[3]
-
-
-def test_the_hover_text_has_the_numbers_of_both_directions(result):
-    texts = trace(figures.graph(result, VIEW), "edges").text
-    assert "blocks 1 and 2, mean of both directions<br>c = 0.750, chance floor 0.000" in texts[0]
 
 
 def test_nodes_have_the_colour_of_their_community_or_of_their_depth(result):
-    figure = figures.graph(result, VIEW)
-    color = trace(figure, "blocks").marker.color
+    color = trace(figures.graph(result, VIEW), "blocks").marker.color
     assert color[0] == color[1] == color[2] != color[3] == color[4]
-    assert trace(figure, "community: 1-3").marker.color == color[0]
-    assert trace(figure, "community: 4-5").marker.color == color[3]
     by_depth = figures.graph(result, VIEW, color="depth")
     assert list(trace(by_depth, "blocks").marker.color) == [1, 2, 3, 4, 5]
-    assert not [t for t in by_depth.data if t.name.startswith("community")]
 
 
-@pytest.mark.parametrize("pair", [(1, 5), (5, 1), (4, 1)])
-def test_the_selected_pair_is_marked_even_below_the_threshold(result, pair):
-    figure = figures.graph(result, VIEW, threshold=0.3, selected=pair)
-    (mark,) = [t for t in figure.data if t.name == f"selected: {pair[0]} and {pair[1]}"]
-    (line,) = [s for s in figure.layout.shapes if s.name == mark.name]
-    assert {line.path[1], line.path[-3]} == set(map(str, pair))
-    width = trace(figure, "blocks").marker.line.width
-    assert [block for block, on in zip(range(1, 6), width, strict=True) if on] == sorted(pair)
+def test_the_selected_pair_is_marked_even_below_the_threshold(result):
+    for pair in ((1, 5), (5, 1), (4, 1)):
+        figure = figures.graph(result, VIEW, threshold=0.3, selected=pair)
+        (mark,) = [t for t in figure.data if t.name == f"selected: {pair[0]} and {pair[1]}"]
+        (line,) = [s for s in figure.layout.shapes if s.name == mark.name]
+        assert {line.path[1], line.path[-3]} == set(map(str, pair))
+        width = trace(figure, "blocks").marker.line.width
+        assert [block for block, on in zip(range(1, 6), width, strict=True) if on] == sorted(pair)
 
 
-@pytest.mark.parametrize("pair", [(2, 2), (1, 9), None])
-def test_what_is_no_pair_of_the_graph_is_not_marked(result, pair):
-    figure = figures.graph(result, VIEW, selected=pair)
-    assert not [t for t in figure.data if t.name.startswith("selected")]
-    assert len(lines(figure)) == len(figure.layout.shapes)
+def test_what_is_no_pair_of_the_graph_is_not_marked(result):
+    for pair in ((2, 2), (1, 9), None):
+        figure = figures.graph(result, VIEW, selected=pair)
+        assert not [t for t in figure.data if t.name.startswith("selected")]
+        assert len(lines(figure)) == len(figure.layout.shapes)
 
 
-def test_the_words_have_the_numbers(result):
+def test_what_graphs_say(result, snapshot):
     missing = planted(rank=np.array([8, 8, 8, 0, 8]))
-    meta = figures.graph(missing, replace(VIEW, blocks=(1, 2, 3, 4))).layout.meta
-    assert "token 4 of 4, “down”" in meta["alt"]
-    assert "3 of 6 pairs reach the threshold 0.1" in meta["alt"]
-    assert "Without a score: 3 pairs." in meta["alt"]
-    assert "strongest joins blocks 1 and 2 with 0.750" in meta["alt"]
-    assert "1 community of blocks (1-3), 1 block alone" in meta["alt"]
-    legend = figures.graph(result, VIEW).layout.legend.title.text
-    assert legend == "Chance-corrected score (alignment; K = 1; no unit)"
-
-
-@pytest.mark.parametrize(
-    ("numbers", "text"),
-    [((1,), "1"), ((1, 2, 3, 7, 9, 10), "1-3, 7, 9-10"), ((), "")],
-)
-def test_numbers_are_drawn_together(numbers, text):
-    assert ranges(numbers) == text
-
-
-def test_an_uncoupled_model_has_nodes_and_no_edge():
-    figure = figures.graph(planted(np.eye(4)), VIEW, layout="spring", auto_range=True)
-    assert lines(figure) == []
-    assert len(trace(figure, "blocks").x) == 4
-    assert "No two blocks form a community." in figure.layout.meta["alt"]
+    nothing = replace(result, rank=np.zeros(5, int))
+    shown = {layout: figures.graph(result, VIEW, layout=layout) for layout in LAYOUTS} | {
+        "without an edge": figures.graph(result, VIEW, threshold=1.0),
+        "uncoupled": figures.graph(planted(np.eye(4)), VIEW, layout="spring", auto_range=True),
+        "by depth": figures.graph(result, VIEW, color="depth"),
+        "auto range": figures.graph(result, VIEW, auto_range=True),
+        "a block without scores": figures.graph(missing, replace(VIEW, blocks=(1, 2, 3, 4))),
+        "locality": figures.locality(result, VIEW),
+        "raw locality": figures.locality(random_result(), View(k=5), corrected=False),
+        "locality of nothing": figures.locality(nothing, VIEW),
+    }
+    hover = (trace(shown["circle"], "edges").text[0], trace(shown["circle"], "blocks").text[3])
+    said = {name: dict(figure.layout.meta) for name, figure in shown.items()}
+    assert [ranges(of) for of in ((1,), (1, 2, 3, 7, 9, 10), ())] == ["1", "1-3, 7, 9-10", ""]
+    assert {"figures": said, "hover": hover} == snapshot
+    assert lines(shown["uncoupled"]) == []
+    assert len(trace(shown["uncoupled"], "blocks").x) == 4
 
 
 def test_the_table_of_edges_has_both_directions(result):
@@ -228,14 +205,6 @@ def test_the_table_of_edges_has_both_directions(result):
     assert (first.weight, first.forward, first.backward) == pytest.approx((0.75, 0.9, 0.6))
     assert list(table.weight) == sorted(table.weight, reverse=True)
     assert figures.edges_table(result, VIEW, threshold=1).empty
-
-
-def test_notes_stand_below_a_legend_of_any_height(result):
-    many = figures.graph(result, VIEW, layout="line", selected=(1, 2))
-    page = on_paper(many, result, VIEW)
-    few = on_paper(figures.graph(planted(np.eye(5)), VIEW, layout="line"), result, VIEW)
-    assert page.layout.annotations[0].yshift < few.layout.annotations[0].yshift
-    assert page.layout.width == WIDTH
 
 
 # ---- locality
@@ -261,40 +230,5 @@ def test_the_raw_locality_curve_has_its_floor():
     figure = figures.locality(result, view, corrected=False)
     found = locality(result, view, corrected=False)
     assert trace(figure, "chance").y == pytest.approx(found.chance)
-    assert (np.array(trace(figure, "chance").y) > 0.1).all()
-    assert "chance line" in figure.layout.meta["caption"]
-
-
-def test_a_locality_curve_of_nothing_says_so(result):
-    nothing = replace(result, rank=np.zeros(5, int))
-    assert "No pair has a score." in figures.locality(nothing, VIEW).layout.meta["alt"]
-
-
-def test_the_table_of_the_locality_curve(result):
-    table = figures.locality_table(result, VIEW)
-    assert list(table.columns) == ["distance", "mean", "spread", "chance", "pairs"]
-    assert table["mean"].to_numpy() == pytest.approx(locality(result, VIEW).mean)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_caption_speaks_of_edges_only_where_there_are_some(result, layout):
-    some = figures.graph(result, VIEW, layout=layout).layout.meta["caption"]
-    none = figures.graph(result, VIEW, layout=layout, threshold=1.0).layout.meta["caption"]
-    assert "Width and opacity" in some
-    assert not any(words in none for words in ("Width and opacity", "an arc", "that are coupled"))
-
-
-def test_a_caption_says_what_colours_by_depth_are(result):
-    by_depth = figures.graph(result, VIEW, color="depth").layout.meta["caption"]
-    assert "The first block is blue, and the last one yellow." in by_depth
-    assert "yellow" not in figures.graph(result, VIEW).layout.meta["caption"]
-
-
-def test_steps_of_a_narrow_range_are_told_apart():
-    narrow = planted(0.86 + 0.02 * np.random.default_rng(0).uniform(size=(30, 30)))
-    figure = figures.graph(narrow, VIEW, corrected=False, auto_range=True)
-    names = [shape.name for shape in lines(figure)]
-    assert len(names) > 2
-    for name in names:
-        low, _, high = name.partition(" to ")
-        assert low != high
+    table = figures.locality_table(result, view)
+    assert table["mean"].to_numpy() == pytest.approx(locality(result, view).mean)

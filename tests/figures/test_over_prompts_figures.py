@@ -17,22 +17,16 @@ ORIGIN = {"title": "a title", "source": "a source"}
 
 
 def test_the_map_colours_the_means_in_the_range_of_one_prompt() -> None:
-    figure = figures.mean_map(PARTS, "a list", selected=(2, 3))
-    expected = np.where(np.eye(5, dtype=bool), np.nan, MEAN.corrected)
-    np.testing.assert_allclose(figure.data[0].z, expected, rtol=1e-6)
-    assert (figure.data[0].zmin, figure.data[0].zmax) == style.CORRECTED_RANGE
-    assert figure.data[-1].customdata[1, 2].tolist() == [2, 3]
-    assert "mean over 6 prompts of a list" in figure.layout.meta["alt"]
-    assert "the scores are averaged, not the matrices" in figure.layout.meta["caption"]
-    assert "mean over 6 prompts of a list" in figure.layout.meta["source"]
-
-
-def test_the_raw_score_is_averaged_where_it_is_asked_for() -> None:
-    figure = figures.mean_map(PARTS, "a list", corrected=False)
     off = ~np.eye(5, dtype=bool)
-    np.testing.assert_allclose(figure.data[0].z[off], MEAN.coupling[off], rtol=1e-6)
-    assert (figure.data[0].zmin, figure.data[0].zmax) == style.RAW_RANGE
-    assert f"floor, {MEAN.mean().chance:.3f} in the mean" in figure.layout.meta["caption"]
+    for corrected, means, bounds in (
+        (True, MEAN.corrected, style.CORRECTED_RANGE),
+        (False, MEAN.coupling, style.RAW_RANGE),
+    ):
+        figure = figures.mean_map(PARTS, "a list", corrected=corrected, selected=(2, 3))
+        np.testing.assert_allclose(figure.data[0].z[off], means[off], rtol=1e-6)
+        assert (figure.data[0].zmin, figure.data[0].zmax) == bounds
+        assert figure.data[-1].customdata[1, 2].tolist() == [2, 3]
+        assert "mean over 6 prompts" in figure.layout.meta["source"]
 
 
 def test_the_graph_has_the_edges_of_the_means() -> None:
@@ -42,29 +36,41 @@ def test_the_graph_has_the_edges_of_the_means() -> None:
     (edges,) = [trace for trace in figure.data if trace.name == "edges"]
     expected = np.argwhere(np.triu(weight >= at, 1)) + 1
     assert sorted(map(tuple, edges.customdata)) == sorted(map(tuple, expected))
-    assert figure.layout.meta["summary"].startswith(f"{len(expected)} of 10 pairs are edges")
+
+
+def test_what_figures_over_prompts_say(snapshot) -> None:
+    groups = {1: "late", 2: "early", 3: "late"}
+    curves = np.array([[1.0, 2.0, np.nan], [3.0, 4.0, np.nan]])
+    alone = mean_interval(np.array([0.3]))
+    shown = {
+        "map": figures.mean_map(PARTS, "a list"),
+        "raw map": figures.mean_map(PARTS, "a list", corrected=False),
+        "graph": figures.mean_graph(PARTS, "a list"),
+        "strip": figures.prompt_strip(NUMBERS, TEXTS, OVER, "Score", origin=ORIGIN, chance=0.0),
+        "groups": figures.prompt_strip(NUMBERS, TEXTS, OVER, "S", origin=ORIGIN, groups=groups),
+        "one prompt": figures.prompt_strip({1: 0.3}, {1: "one"}, alone, "S", origin=ORIGIN),
+        "by depth": figures.by_depth_over_prompts(curves, 1, "Growth", "Block l", origin=ORIGIN),
+    }
+    assert {name: dict(figure.layout.meta) for name, figure in shown.items()} == snapshot
 
 
 def test_a_dot_is_a_prompt_the_lowest_first() -> None:
     numbers = {1: 0.3, 2: float("nan"), 5: 0.1, 9: 0.2}
     texts = {1: "one", 2: "two", 5: "<b>five</b>", 9: "nine"}
-    over = mean_interval(np.array([0.3, 0.1, 0.2]))
     figure = figures.prompt_strip(
-        numbers, texts, over, "Mean score", origin=ORIGIN, chance=0.0, selected=9
+        numbers, texts, OVER, "Mean score", origin=ORIGIN, chance=0.0, selected=9
     )
     dots = figure.data[0]
     assert dots.customdata.ravel().tolist() == [5, 9, 1]
     assert list(dots.x) == [0.1, 0.2, 0.3]
     assert "&lt;b&gt;five" in dots.text[0]
-    assert dots.marker.color == style.CATEGORIES[0]  # which the legend shows
     (chosen,) = [trace for trace in figure.data if trace.name == "chosen"]
     assert (chosen.x[0], chosen.y[0]) == (dots.x[1], dots.y[1])
-    assert (chosen.marker.color, chosen.showlegend) == (style.ACCENT, False)
+    assert chosen.marker.color == style.ACCENT
     shapes = {shape.name: shape for shape in figure.layout.shapes}
-    assert (shapes["interval"].x0, shapes["interval"].x1) == (over.low, over.high)
+    assert (shapes["interval"].x0, shapes["interval"].x1) == (OVER.low, OVER.high)
     assert shapes["mean"].x0 == pytest.approx(0.2)
-    assert "1 prompt without a number" in figure.layout.meta["caption"]
-    assert "The dotted line is chance: 0." in figure.layout.meta["caption"]
+    assert "1 prompt without" in figure.layout.meta["caption"]
 
 
 NUMBERS = {1: 0.3, 2: 0.1, 3: 0.2}
@@ -83,16 +89,16 @@ def test_groups_have_colours_of_their_own_in_the_rows_of_all() -> None:
     assert figure.layout.showlegend
 
 
-@pytest.mark.parametrize(
-    "groups",
-    [None, {1: "one", 2: "one", 3: "one"}, {1: "one", 2: "two"}],
-    ids=["none", "of one group", "of a prompt without"],
-)
-def test_dots_without_groups_are_of_one_colour(groups: dict[int, str] | None) -> None:
-    figure = figures.prompt_strip(NUMBERS, TEXTS, OVER, "Score", origin=ORIGIN, groups=groups)
-    (dots,) = figure.data
-    assert (dots.name, list(dots.x)) == ("prompts", [0.1, 0.2, 0.3])
-    assert not figure.layout.showlegend
+def test_dots_without_groups_are_of_one_colour() -> None:
+    for groups in (None, {1: "one", 2: "one", 3: "one"}, {1: "one", 2: "two"}):
+        figure = figures.prompt_strip(NUMBERS, TEXTS, OVER, "Score", origin=ORIGIN, groups=groups)
+        (dots,) = figure.data
+        assert (dots.name, list(dots.x)) == ("prompts", [0.1, 0.2, 0.3])
+        assert not figure.layout.showlegend
+    many = {at: f"prompt {at}" for at in range(1, 11)}  # more groups than colours
+    numbers = {at: at / 10 for at in many}
+    figure = figures.prompt_strip(numbers, many, OVER, "Score", origin=ORIGIN, groups=many)
+    assert len(figure.data) == 1
 
 
 def test_the_axis_holds_the_interval_and_names_tell_means_apart() -> None:
@@ -108,18 +114,10 @@ def test_the_axis_holds_the_interval_and_names_tell_means_apart() -> None:
     ]
 
 
-def test_more_groups_than_colours_are_of_one_colour() -> None:
-    numbers = {at: at / 10 for at in range(1, 11)}
-    texts = {at: f"prompt {at}" for at in numbers}
-    figure = figures.prompt_strip(numbers, texts, OVER, "Score", origin=ORIGIN, groups=texts)
-    assert len(figure.data) == 1
-
-
 def test_a_single_prompt_has_no_interval() -> None:
     over = mean_interval(np.array([0.3]))
     figure = figures.prompt_strip({1: 0.3}, {1: "one"}, over, "Mean score", origin=ORIGIN)
     assert "interval" not in {shape.name for shape in figure.layout.shapes}
-    assert "interval" not in figure.layout.meta["caption"]
 
 
 def test_a_number_by_depth_is_the_mean_over_prompts() -> None:
@@ -148,16 +146,10 @@ def test_another_model_stands_in_the_rows_of_the_same_prompts() -> None:
     assert (rings.name, figure.layout.showlegend) == ("the same prompts, twin", True)
 
 
-@pytest.mark.parametrize("ending", [".png", ".svg", ".pdf"])
-@pytest.mark.parametrize("browser", [True, False])
-def test_a_strip_is_drawn_in_every_format(ending: str, browser: bool, monkeypatch) -> None:
-    if not browser:
-        monkeypatch.setenv("BROWSER_PATH", "/nowhere/chromium")
-    numbers = {1: 0.3, 2: 0.1, 3: 0.2}
-    over = mean_interval(np.array([*numbers.values()]))
-    texts = dict.fromkeys(numbers, "a text")
+@pytest.mark.full
+def test_a_strip_is_drawn_in_a_file() -> None:
     groups = {1: "a", 2: "b", 3: "a"}
     figure = figures.prompt_strip(
-        numbers, texts, over, "Mean score", origin=ORIGIN, chance=0.0, groups=groups
+        NUMBERS, TEXTS, OVER, "Mean score", origin=ORIGIN, chance=0.0, groups=groups
     )
-    assert len(figures.render(figure, ending)) > 1000
+    assert figures.render(figure, ".pdf").startswith(b"%PDF")
