@@ -1,6 +1,7 @@
 """Figures of tokens: what is drawn, where, in which range, and in which words."""
 
 import inspect
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -48,6 +49,7 @@ def means(model):
 
 
 def trace(figure, name):
+    """The first one of that name, which two may share."""
     return next(t for t in figure.data if t.name == name)
 
 
@@ -61,31 +63,24 @@ def test_the_grid_has_the_scores_in_the_fixed_range(itself, means):
         raw = figures.grid(result, VIEW, corrected=False)
         np.testing.assert_allclose(raw.data[0].z, found.coupling.astype(np.float32))
         assert (raw.data[0].zmin, raw.data[0].zmax) == style.RAW_RANGE
-
-
-def test_auto_range_spans_what_is_drawn_and_says_so(itself):
-    figure = figures.grid(itself, VIEW, auto_range=True)
-    assert figure.data[0].zmax == pytest.approx(score_positions(itself, VIEW).corrected.max())
-    assert "auto range" in figure.data[0].colorbar.title.text
+    auto = figures.grid(itself, VIEW, auto_range=True)
+    assert auto.data[0].zmax == pytest.approx(score_positions(itself, VIEW).corrected.max())
+    assert "auto range" in auto.data[0].colorbar.title.text
+    assert "forbidden by causality" not in [t.name for t in auto.data]
 
 
 def test_the_texts_of_the_tokens_are_on_the_axes(itself):
     figure = figures.grid(itself, VIEW)
     labels = list(figure.layout.yaxis.ticktext)
     assert labels == list(figure.layout.xaxis.ticktext)
-    assert [text.rsplit(" ", 1)[1] for text in labels] == [
-        str(number) for number in range(1, len(itself.tokens) + 1)
-    ]
+    numbers = [str(number) for number in range(1, len(itself.tokens) + 1)]
+    assert [text.rsplit(" ", 1)[1] for text in labels] == numbers
     assert labels[1].startswith("␣cat")
     assert "⏎" in "".join(labels)
-    assert "⟨byte\u00a0F0⟩" in "".join(labels)
     assert not any("<" in text for text in labels)
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # the first token is on top
     assert "block 1" in figure.layout.yaxis.title.text
     assert "block 3" in figure.layout.xaxis.title.text
-
-
-def test_a_long_word_is_shortened_on_the_axis_and_whole_on_hover(itself):
     word = "x" * 40
     assert len(label(3, word)) == LABEL + 2
     long = replace(itself, tokens=(word, *itself.tokens[1:]))
@@ -94,7 +89,8 @@ def test_a_long_word_is_shortened_on_the_axis_and_whole_on_hover(itself):
 
 def test_a_token_with_itself_in_one_block_is_grey_and_named(alone):
     figure = figures.grid(alone, VIEW)
-    grey, n = trace(figure, "a Jacobian with itself: always 1"), len(alone.tokens)
+    (grey,) = [t for t in figure.data if t.showlegend]
+    n = len(alone.tokens)
     assert np.array_equal(grey.z == 0, np.eye(n, dtype=bool))
     assert np.array_equal(np.isnan(figure.data[0].z), np.eye(n, dtype=bool))
     assert trace(figure, "pairs").text[1, 1].endswith("always 1")
@@ -108,24 +104,19 @@ def test_forbidden_cells_are_hatched_and_named(into):
     assert hatched.showlegend
     n = len(into.tokens)
     corners = np.array([x for x in hatched.x if x is not None]).reshape(-1, 4)
-    area = (corners[:, 1] - corners[:, 0]).sum()
-    assert area == n * n - 6 * 6
+    assert (corners[:, 1] - corners[:, 0]).sum() == n * n - 6 * 6
     hover = trace(figure, "pairs").text
     assert "forbidden by causality" in hover[0, 6]
     assert "c = " in hover[0, 5]
-    assert f"{n * n - 36} cells are hatched" in figure.layout.meta["alt"]
-
-
-def test_nothing_is_hatched_where_nothing_is_forbidden(itself):
-    assert "forbidden by causality" not in [t.name for t in figures.grid(itself, VIEW).data]
+    matrix = figures.matrix(into, 2, 7, VIEW)
+    assert matrix.data[-1].name == "forbidden by causality"
 
 
 def test_a_rank_below_k_is_grey_and_named(into):
     figure = figures.grid(into, View(k=25))
-    grey = trace(figure, "undefined (rank below K)")
+    grey = next(t for t in figure.data if "rank below K" in (t.name or ""))
     assert int(np.isfinite(grey.z).sum()) == 35  # of 6 x 6, all but the fixed token with itself
     assert "rank below K" in trace(figure, "pairs").text[0, 0]
-    assert "35 cells are grey" in figure.layout.meta["alt"]
 
 
 def test_what_waits_is_grey_and_told_apart(model):
@@ -155,8 +146,13 @@ def test_a_window_shows_part_of_the_prompt(itself):
     np.testing.assert_allclose(figure.data[0].z, found[1:4, 4:6].astype(np.float32))
     (outline,) = figure.layout.shapes
     assert (outline.x0, outline.y0) == (0.5, 0.5)
-    assert "Shown are tokens 2 to 4 by 5 to 6." in figure.layout.meta["alt"]
     assert not figures.grid(itself, VIEW, rows=rows, columns=columns, selected=(1, 6)).layout.shapes
+    for shown, expected in (([1, 2], (1, 2)), (range(2, 4), (2, 3)), (2, (2,))):
+        assert window(itself, shown) == expected
+    assert window(itself, [-1]) == (len(itself.tokens),)
+    for wrong in ("1-2", [99]):
+        with pytest.raises(InputError):
+            inspect.unwrap(window)(itself, wrong)
 
 
 def test_the_mosaic_stitches_the_stored_corners(itself, into):
@@ -170,20 +166,11 @@ def test_the_mosaic_stitches_the_stored_corners(itself, into):
     assert "forbidden by causality" in [t.name for t in figures.mosaic(into, VIEW).data]
 
 
-def test_a_matrix_is_the_stored_corner_and_says_what_is_kept(itself):
+def test_a_matrix_is_the_stored_corner(itself):
     figure = figures.matrix(itself, 2, 3, View(k=20))
     np.testing.assert_array_equal(figure.data[0].z, np.abs(itself.matrices[0, 1, 2]))
-    assert (
-        "leading 5 by 5 entries are kept; the score counts all 20" in figure.layout.meta["caption"]
-    )
     signed = figures.matrix(itself, 2, 3, View(k=20, role="B"), magnitude=False)
     np.testing.assert_array_equal(signed.data[0].z, itself.matrices[1, 1, 2])
-
-
-def test_a_forbidden_matrix_says_so(into):
-    figure = figures.matrix(into, 2, 7, VIEW)
-    assert figure.data[-1].name == "forbidden by causality"
-    assert "no score: forbidden by causality" in figure.layout.meta["caption"]
 
 
 def test_the_curve_by_distance_has_its_spread(itself):
@@ -218,7 +205,7 @@ def test_the_score_against_k_ends_at_the_rank(into):
     assert score[4] == pytest.approx(score_positions(into, VIEW).coupling[1, 2])
 
 
-def test_every_figure_has_its_words_and_a_table(itself, into, means):
+def test_every_figure_has_its_words_and_a_table(itself, into, means, snapshot):
     n = len(itself.tokens)
     grid = figures.grid_table(into, VIEW)
     assert len(grid) == n * n
@@ -228,19 +215,26 @@ def test_every_figure_has_its_words_and_a_table(itself, into, means):
     assert figures.matrix_table(itself, 2, 3, VIEW).shape == (5, 5)
     assert len(figures.spectrum_table(itself)) == 2 * n
     assert len(figures.score_by_k_table(itself, 2, 3, VIEW)) == itself.k_max
-    for figure in (
-        figures.grid(means, VIEW), figures.mosaic(itself, VIEW), figures.distance(means, VIEW),
-        figures.matrix(itself, 1, 2, VIEW), figures.spectrum(itself, VIEW),
-    ):  # fmt: skip
-        assert len(figure.layout.meta["alt"]) > 60
-        assert figure.layout.meta["caption"]
+    shown = {
+        "grid of means": figures.grid(means, VIEW),
+        "grid with forbidden cells": figures.grid(into, VIEW),
+        "grid with low ranks": figures.grid(into, View(k=25)),
+        "mosaic": figures.mosaic(itself, VIEW),
+        "distance": figures.distance(means, VIEW),
+        "matrix of which a corner is kept": figures.matrix(itself, 1, 2, View(k=20)),
+        "forbidden matrix": figures.matrix(into, 2, 7, VIEW),
+        "spectrum": figures.spectrum(itself, VIEW),
+    }
+    # Numbers of a model can differ in the last digit from one machine to another.
+    said = {name: dict(figure.layout.meta) for name, figure in shown.items()}
+    assert without_decimals(said) == snapshot
 
 
-def test_a_token_or_k_out_of_range_is_refused(itself):
-    with pytest.raises(InputError, match="token 99 is out of range"):
-        figures.matrix(itself, 99, 1, VIEW)
-    with pytest.raises(InputError, match="K must lie in"):
-        figures.grid(itself, View(k=33))
+def without_decimals(said):
+    """Texts with each decimal number replaced."""
+    if isinstance(said, dict):
+        return {name: without_decimals(text) for name, text in said.items()}
+    return re.sub(r"-?\d+\.\d+", "#.#", said) if isinstance(said, str) else said
 
 
 def test_a_file_has_its_legend_between_the_axis_and_the_notes(into):
@@ -251,17 +245,3 @@ def test_a_file_has_its_legend_between_the_axis_and_the_notes(into):
     assert top_of_notes < legend.y * page.layout.height < page.layout.margin.b
     text = render(figures.grid(into, VIEW), ".html", into, VIEW).decode()
     assert "in blocks 1 and 3, output token 6 of" in text
-
-
-@pytest.mark.parametrize(
-    ("shown", "expected"), [([1, 2], (1, 2)), (range(2, 4), (2, 3)), (2, (2,))]
-)
-def test_tokens_shown_are_said_in_any_form(itself, shown, expected):
-    assert window(itself, shown) == expected
-    assert window(itself, [-1]) == (len(itself.tokens),)
-
-
-@pytest.mark.parametrize(("shown", "words"), [("1-2", "their numbers"), ([99], "out of range")])
-def test_tokens_that_are_none_are_refused(itself, shown, words):
-    with pytest.raises(InputError, match=words):
-        inspect.unwrap(window)(itself, shown)
