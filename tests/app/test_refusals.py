@@ -3,6 +3,7 @@
 import base64
 import json
 import random
+import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -193,12 +194,12 @@ def test_what_is_beyond_the_limits_of_a_demo(
     tight.setattr(
         "coupling_core.sources.hub.naming._ask", lambda *_: pytest.fail("the hub was asked")
     )
-    told = {
-        name: said(
-            lambda change=change: admission.require(backend.resolved(replace(within, **change)))
-        )
-        for name, change in BEYOND.items()
-    }
+    told = {}
+    for name, change in BEYOND.items():
+        asked = replace(within, **change)
+        text = said(lambda asked=asked: admission.require(backend.resolved(asked)))
+        # Tokens are bytes as long as the worker has not counted them.
+        told[name] = re.sub(r"has \d+ tokens", "has N tokens", text)
     assert [name for name, text in told.items() if not text.startswith("InputError")] == []
     assert told == snapshot
 
@@ -262,7 +263,7 @@ def test_what_pages_say_of_links_that_lead_nowhere(
 
 def test_a_link_costs_only_what_is_wrong_in_it_and_that_is_told_once(open_page: Open) -> None:
     app = open_page("Start", **{name: texts[0] for name, texts in BAD.items()}, norm="exclude")
-    told = app.warning[0].value
+    told = app.warning[0].value.replace("\\", "")
     assert [name for name in BAD if f"{name}=" not in told] == ["colour"]
     assert dict(app.query_params) == {"norm": "exclude"}
     app.run()
@@ -270,13 +271,23 @@ def test_a_link_costs_only_what_is_wrong_in_it_and_that_is_told_once(open_page: 
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("title", ["Start", "Depth", "Layer graph"])
-def test_values_that_this_model_has_not_cost_no_page(open_page: Open, title: str) -> None:
-    app = open_page(title, blocks="9-99", token="99", k="577")
+@pytest.mark.parametrize(
+    ("title", "query", "told"),
+    [
+        ("Depth", {"blocks": "9-99"}, ("99", "1..30")),
+        ("Depth", {"blocks": "nine"}, ("nine",)),
+        ("Start", {"token": "99"}, ("99", "1..10")),
+        ("Layer graph", {"k": "577"}, ("577", "576")),
+    ],
+    ids=["blocks", "no blocks", "token", "k"],
+)
+def test_a_value_that_this_model_has_not_costs_no_page(
+    open_page: Open, title: str, query: dict[str, str], told: tuple[str, ...]
+) -> None:
+    app = open_page(title, **query)
     assert not app.error
-    told = app.warning[0].value
-    assert all(number in told for number in ("99", "1..30", "1..10", "577", "576"))
-    assert app.query_params["blocks"] == "9-99"  # which the next model may have
+    assert [one for one in told if one not in app.warning[0].value] == []
+    assert dict(app.query_params).get("blocks") == query.get("blocks")  # the next may have them
     assert {"scores", "graph"} & set(charts(app))
 
 
