@@ -203,7 +203,7 @@ from explorer.asking.queue import queue
 
 app = AppTest.from_file("app.py", default_timeout=150).run()
 first = ["pages/1_Depth.py", "pages/13_Runs.py", "pages/14_Method.py"]
-for page in (*first, *map(str, Path("pages").glob("*.py"))):
+for page in (*first, *({*map(str, Path("pages").glob("*.py"))} - {*first})):
     app.switch_page(page).run()
     assert not app.exception and not app.error, page
     if page == first[-1]:
@@ -237,4 +237,4 @@ def test_neither_looking_nor_probing_nor_computing_imports_torch(tmp_path: Path)
         cwd=ROOT, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.split() == ["False", "False", "[]", "[]"]
+    assert ran.stdout.split() == ["False", "[]", "[]"]
