@@ -67,7 +67,7 @@ def test_a_measurement_beyond_the_limits_is_not_offered(
 
 
 def test_a_widget_that_sends_what_it_does_not_offer_gets_nothing(open_page: Open) -> None:
-    app = open_page("Depth", **QUERY)
+    app = open_page("Depth", **QUERY | {"prompt": "A prompt that nobody has measured yet"})
     compute = button(app, "Compute")
     app.session_state["_chosen"] |= {"model": "/etc/passwd"}
     compute.click().run()
