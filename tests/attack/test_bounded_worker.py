@@ -172,6 +172,7 @@ def test_a_hung_worker_is_replaced_at_cancel_though_a_hundred_questions_wait(
     jobs = Jobs(store, partial(worker.measure, by=mortal.measure))
     key = jobs.submit(resolve(replace(request_, prompt="hold everything up")), "ann").key
     until(lambda: (p := jobs.status(key).progress) and p.done == mortal.BLOCKS)
+    time.sleep(0.5)  # until it is where it gets stuck
     stuck, answers = worker.pid, []
     ask = partial(bombs.echo, "x" * 20_000)
     threads = [threading.Thread(target=lambda: answers.append(worker.call(ask))) for _ in range(60)]

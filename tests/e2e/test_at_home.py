@@ -63,7 +63,7 @@ def test_a_click_opens_its_pair_and_back_undoes_it(visit: Visit, app: App) -> No
     for cell, corner in ((one, 1), (other, 4)):
         page.mouse.click(*places(page, "scores", cell)[corner])
         expect_selected(page, cell)
-    page.wait_for_timeout(DOUBLE_CLICK)  # plotly would take two clicks for one double click
+        page.wait_for_timeout(DOUBLE_CLICK)  # plotly would take two clicks for one double click
     page.mouse.click(*places(page, "scores", other)[4])  # which selects what is selected
     page.wait_for_timeout(DOUBLE_CLICK)
     expect_selected(page, other)

@@ -202,7 +202,7 @@ def driven(goal, model=None, autocast=False, steps=250):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("autocast", [False, True], ids=["plain", "bfloat16"])
+@pytest.mark.parametrize("autocast", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_it_is_raised_and_held(autocast):
     first, top = driven("raise", autocast=autocast)
     assert first < 0.4
@@ -267,7 +267,7 @@ def test_sequences_do_not_see_one_another():
     assert whole == pytest.approx(sum(halves) / 2, rel=1e-6)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_the_first_sequences_count_alone():
     """Whatever comes behind them in the batch; masks and positions go with them."""
     longer = torch.cat([IDS[:1], IDS.flip(1)])
@@ -275,7 +275,7 @@ def test_the_first_sequences_count_alone():
     assert one == pytest.approx(alone, rel=1e-6) == pytest.approx(other, rel=1e-6)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_processes_that_share_a_batch_find_what_one_finds():
     """Which sequences, tokens and pairs are looked at does not depend on where they are."""
     ids = torch.cat([IDS, IDS.flip(1)])
