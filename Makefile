@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 OTHERS = $(CURDIR)/$(VENV)/others/site-packages
 LOCKED = $(BIN)/python -m pip install --quiet --require-hashes --requirement requirements
 READY = $(BIN)/coupling models --prepare smollm2-135m
+PYTEST = $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml coupling_core explorer pages app.py serve.py hatch_build.py requirements benchmarks
 
 .PHONY: app test test-fast test-slow faults golden golden-write attack fuzz check audit docs notebooks bench families gallery lock
@@ -12,8 +13,6 @@ BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml coupling_
 app: $(VENV)/installed
 	$(READY)
 	$(BIN)/coupling app
-
-PYTEST = $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 test: $(VENV)/installed-dev
 	tests/install-chromium
@@ -89,7 +88,7 @@ gallery: $(VENV)/installed
 lock: $(VENV)/installed-dev
 	$(BIN)/python requirements/lock.py
 
-$(VENV)/installed: $(filter-out %/dev.txt,$(wildcard requirements/*.txt)) pyproject.toml
+$(VENV)/installed: $(filter-out %/dev.txt %/others.txt,$(wildcard requirements/*.txt)) pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 	$(LOCKED)/installer.txt
