@@ -15,6 +15,7 @@ import json
 import math
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import astuple, dataclass, fields, is_dataclass
@@ -252,12 +253,14 @@ def asked(
 def _traces(drawn: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What is drawn, by the names of the traces, with a number where several share one."""
     named: dict[str, Any] = {}
+    seen: Counter[str] = Counter()
     for trace in drawn:
         name = str(trace.get("name") or trace.get("type"))
         parts = {part: _unpacked(trace[part]) for part in DRAWN if part in trace}
         marker = trace.get("marker", {})
         parts |= {part: _unpacked(marker.get(part)) for part in ("color", "cmin", "cmax")}
-        named[f"{name} {sum(each.startswith(name) for each in named)}"] = parts
+        named[f"{name} {seen[name]}"] = parts
+        seen[name] += 1
     return named
 
 
