@@ -65,6 +65,14 @@ def run(
 
 
 @pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny Llama on the disk."""
+    import tiny
+
+    return tiny.folder(tmp_path_factory.mktemp("model") / "tiny-llama")
+
+
+@pytest.fixture(scope="module")
 def one_thread() -> Iterator[None]:
     """For oracles that take thousands of small steps, in which a second thread only waits."""
     import torch

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from bounded import MB, coupling
 from cases import content, random_result
+from hostile import DEEP, Touch
 
 import coupling_core.cli.commands  # noqa: F401 - which forks then have
 from coupling_core import InputError, Store
@@ -21,17 +22,6 @@ from coupling_core.store.packs import MANIFEST, unpack
 
 RESULT, OTHER = random_result(), random_result(seed=1)
 KEY, DATA = RESULT.key, encode(RESULT)
-DEEP = "[" * 100_000
-
-
-class Touch:
-    """Pickled, it makes a file where it is unpickled."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self):
-        return (Path.touch, (self.path,))
 
 
 def listed(data: bytes = DATA, key: object = KEY, times: int = 1) -> bytes:

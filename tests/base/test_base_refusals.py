@@ -27,6 +27,7 @@ from cases import (
     trajectory_result,
     what_if_result,
 )
+from refused import said
 
 import coupling_core as cc
 from coupling_core import InputError, Request, View, parse_blocks
@@ -182,15 +183,6 @@ def _edit(text):
     return edit.slots(5) and edit.of(5)
 
 
-def said(call):
-    try:
-        return f"gave {call()!r}"
-    except InputError as error:
-        return f"InputError: {error}"
-    except Exception as error:  # another sort than the one expected is what is looked for
-        return f"{type(error).__name__}: {error}"
-
-
 def test_whatever_is_refused_is_refused_in_words(snapshot, tmp_path):
     done = subprocess.run(
         [sys.executable, __file__, tmp_path],
@@ -206,7 +198,7 @@ def test_whatever_is_refused_is_refused_in_words(snapshot, tmp_path):
     of_disks = {name for name in found if name.startswith("write") and "EACCES" not in name}
     raised = {name: told.partition(":")[0] for name, told in found.items()}
     assert {name for name, sort in raised.items() if sort == "ComputeError"} == of_disks
-    assert set(raised.values()) == {"InputError", "ComputeError"}
+    assert set(raised.values()) == {"InputError", "PromptError", "ComputeError"}
     assert found == snapshot
 
 

@@ -15,12 +15,13 @@ import torch
 import transformers
 import vision_models
 from by_hand import GPT
+from refused import refusals
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import coupling_core as cc
 from benchmarks import architectures
-from coupling_core import CouplingError, Request
+from coupling_core import Request
 from coupling_core.base.edits import Edit
 from coupling_core.base.records import OWN
 from coupling_core.engine.edits.edited import edited
@@ -43,16 +44,12 @@ CHANGING = (
 """What is another from time to time, and how it stands in a snapshot."""
 
 
-def said(call: Callable[[], Any], folder: Any = None) -> str:
-    """The kind of error and its message; an error of another kind is raised."""
-    try:
-        call()
-    except CouplingError as error:
-        message = str(error).replace(str(folder), "FOLDER")
-        for pattern, instead in CHANGING:
-            message = re.sub(pattern, instead, message)
-        return f"{type(error).__name__}: {message}"
-    return "NOT REFUSED"
+def told(calls: Calls, *places: Any) -> dict[str, str]:
+    """What each call is refused with, but for what changes."""
+    found = refusals(calls, *places, sorts=cc.CouplingError)
+    for pattern, instead in CHANGING:
+        found = {name: re.sub(pattern, instead, words) for name, words in found.items()}
+    return found
 
 
 def of_llama(**asked: Any) -> Callable[[], Any]:
@@ -125,7 +122,7 @@ def test_models_without_a_residual_stream(snapshot: Any) -> None:
         "an int": of(3),
         "a list": of(["gpt2"]),
     }
-    assert {name: said(call) for name, call in calls.items()} == snapshot
+    assert told(calls) == snapshot
 
 
 @pytest.mark.full
@@ -136,7 +133,7 @@ def test_architectures_without_a_row_a_token(snapshot: Any) -> None:
         return lambda: cc.measure(Request(architectures.IDS, k=4), model=model)
 
     names = ("cpmant", "longformer", "xlnet", "gemma3n_text")
-    assert {name: said(call(name)) for name in names} == snapshot
+    assert told({name: call(name) for name in names}) == snapshot
 
 
 # --- modules that are wrapped
@@ -213,7 +210,7 @@ def test_wrapped_modules_without_a_residual_stream(snapshot: Any) -> None:
         "an id past the vocabulary": measured(wrapped(gpt), (1, 2, 99)),
         "a text without a tokenizer": measured(wrapped(gpt), "The cat"),
     }
-    assert {name: said(call) for name, call in calls.items()} == snapshot
+    assert told(calls) == snapshot
 
 
 unchecked = inspect.unwrap(cc.wrap)
@@ -241,7 +238,7 @@ def test_what_cannot_be_wrapped(snapshot: Any) -> None:
         for name, one in given.items()
     }
     calls["a function"] = lambda: unchecked(lambda ids: ids, blocks=[nn.GELU()])
-    assert {name: said(call) for name, call in calls.items()} == snapshot
+    assert told(calls) == snapshot
 
 
 # --- files
@@ -281,7 +278,7 @@ def test_files_that_do_not_load(snapshot: Any, tmp_path: Any, monkeypatch: Any) 
         "nothing to quantise": loading("./falcon", quantize="nf4"),
         "repacked": repacked,
     }
-    assert {name: said(call, tmp_path) for name, call in calls.items()} == snapshot
+    assert told(calls, tmp_path) == snapshot
 
 
 # --- requests
@@ -328,7 +325,7 @@ def test_requests_that_contradict_a_model(snapshot: Any, tmp_path: Any) -> None:
         "K too large": positions("self", 1, 2, 33),
         "K not measured": lambda: cc.score_positions(positions("self", 1, 2, 4)(), cc.View(k=5)),
     }
-    assert {name: said(call, tmp_path) for name, call in calls.items()} == snapshot
+    assert told(calls, tmp_path) == snapshot
 
 
 # --- edits and penalties
@@ -360,7 +357,7 @@ def test_edits_that_cannot_be_made(snapshot: Any) -> None:
             for family in ("bert", "t5")
         },
     }
-    assert {name: said(call) for name, call in calls.items()} == snapshot
+    assert told(calls) == snapshot
     assert "forward" not in vars(model)
 
 
@@ -398,4 +395,4 @@ def test_penalties_that_make_no_sense(snapshot: Any) -> None:
     calls["a pass in evaluation mode"] = after(evaluated)
     calls["reentrant checkpoints"] = reentrant
     calls["k past the width"] = after(lambda model: model(input_ids=torch.tensor([IDS])), k=10**4)
-    assert {name: said(call) for name, call in calls.items()} == snapshot
+    assert told(calls) == snapshot

@@ -1,9 +1,7 @@
 """Two models, or two ways to look at one, compared prompt by prompt in a table of many."""
 
 import pickle
-from pathlib import Path
 
-import by_hand
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,12 +11,9 @@ from scipy import stats
 from coupling_core import (
     InputError,
     Request,
-    Store,
     compare_models,
     means_by,
     measure,
-    measure_many,
-    wrap,
 )
 from coupling_core.analysis.scores import mean_interval
 from coupling_core.base.records import HOW
@@ -26,29 +21,6 @@ from coupling_core.experiments.sweeps import read_table, write_table
 
 TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
 IDS = ([3, 1, 4], [1, 5, 9])
-
-
-@pytest.fixture(scope="module")
-def own():
-    return tiny.model("gpt2", seed=1)
-
-
-@pytest.fixture(scope="module")
-def narrow():
-    """A model of three blocks of width 24, where `own` has four of 32."""
-    gpt = by_hand.GPT()
-    return wrap(gpt, blocks=gpt.blocks)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def kept(tmp_path_factory):
-    """What one test has measured is read in the next, where that is not what it is about."""
-    asked.store = Store(tmp_path_factory.mktemp("kept"), gallery=Path("none"))
-
-
-def asked(prompts, models, **said):
-    how = {"k": 4, "tokenizer": tiny.tokenizer(), "progress": False, "store": asked.store}
-    return measure_many(prompts, models, **how | said)
 
 
 def planted(n=60, shift=0.05, seed=0, ks=(8,), **columns):
@@ -165,14 +137,14 @@ def test_models_of_two_widths_are_compared_at_a_share_of_each():
     assert found.by_prompt().attrs["k"] == 0.1
 
 
-def test_the_only_share_of_a_table_is_taken(own, narrow):
+def test_the_only_share_of_a_table_is_taken(asked, own, narrow):
     table = asked(IDS, {"wide": own, "narrow": narrow}, k=0.25)
     found = compare_models(table, "wide", "narrow")
     assert (found.k, found.k_of_each) == (0.25, (8, 6))
     assert found == compare_models(table, "wide", "narrow", k=0.25)
 
 
-def test_scores_that_came_about_in_other_ways_are_kept_apart(own):
+def test_scores_that_came_about_in_other_ways_are_kept_apart(asked, own):
     one, same = asked(TEXTS, {"a": own}), asked(TEXTS, {"b": own})
     assert compare_models(pd.concat([one, same]), "a", "b").difference == 0
     unsaid = one.drop(columns=list(HOW[:-1]))  # is as usual
@@ -189,7 +161,7 @@ def test_scores_that_came_about_in_other_ways_are_kept_apart(own):
         assert list(means.n) == [len(TEXTS)] * 2
 
 
-def test_two_ways_to_look_at_a_model_are_compared_prompt_by_prompt(own):
+def test_two_ways_to_look_at_a_model_are_compared_prompt_by_prompt(asked, own):
     prompts = [
         {"prompt": " ".join(["the cat sat on"] * n), "topic": "odd" if n % 2 else "even"}
         for n in range(1, 12)
@@ -214,7 +186,7 @@ def test_two_ways_to_look_at_a_model_are_compared_prompt_by_prompt(own):
     assert (of_all.a, of_all.a_mean) == ("all", pytest.approx(every["corrected"].mean()))
 
 
-def test_roles_and_definitions_of_a_model_compare_too(own):
+def test_roles_and_definitions_of_a_model_compare_too(asked, own):
     for column, a, b in (("role", "A", "B"), ("definition", "paper", "alignment")):
         tables = [asked(TEXTS, {"m": own}, **{column: name}) for name in (a, b)]
         found = compare_models(pd.concat(tables), a, b, column=column)
@@ -224,7 +196,7 @@ def test_roles_and_definitions_of_a_model_compare_too(own):
     assert compare_models(theirs, "A", "B", column="role").n == 6  # `id` is the prompts' own here
 
 
-def test_the_last_block_on_one_side_alone_is_noted(own, narrow):
+def test_the_last_block_on_one_side_alone_is_noted(asked, own, narrow):
     tables = {
         (blocks, norm): asked(TEXTS, {"a": own}, blocks=blocks, final_norm=norm)
         for blocks in ("3-4", "1-2", "1-3", None)
@@ -242,7 +214,7 @@ def test_the_last_block_on_one_side_alone_is_noted(own, narrow):
         assert compare_models(table, "deep", "shallow").last_block_of == expected
 
 
-def test_sets_of_blocks_that_go_over_more_blocks_are_noted(own, narrow):
+def test_sets_of_blocks_that_go_over_more_blocks_are_noted(asked, own, narrow):
     both = pd.concat([asked(TEXTS, {"a": own}, blocks=b) for b in ("1-3", "1-2", "3-4")])
     found = compare_models(both, "1-3", "1-2", column="blocks")
     assert (found.spans, found.shared_blocks) == ((3, 2), 2)
@@ -251,7 +223,7 @@ def test_sets_of_blocks_that_go_over_more_blocks_are_noted(own, narrow):
     assert compare_models(every, "deep", "shallow").spans == (4, 3)
 
 
-def test_weights_of_an_untrained_model_are_one_draw(own, tmp_path):
+def test_weights_of_an_untrained_model_are_one_draw(asked, own, tmp_path):
     folder = tiny.folder(tmp_path / "llama")
     twin = {"model": folder, "untrained": 0}
     table = asked(TEXTS, {"t": folder, "u": twin})
@@ -264,14 +236,14 @@ def test_weights_of_an_untrained_model_are_one_draw(own, tmp_path):
     assert compare_models(said, "t", "u").untrained == ("u",)
 
 
-def test_the_error_of_sampled_floors_is_in_the_table(own):
+def test_the_error_of_sampled_floors_is_in_the_table(asked, own):
     table = asked(IDS, {"a": own, "b": own}, definition="released")
     wanted = measure(IDS[0], model=own, k=4).scores(k=4, definition="released").floor_error
     assert table["floor_error"][0] == wanted > 0
     assert "floor_error" not in asked(IDS, own)
 
 
-def test_two_modules_of_one_class_are_told_apart(own, tmp_path):
+def test_two_modules_of_one_class_are_told_apart(asked, own, tmp_path):
     store = tmp_path / "store"
     one = asked(TEXTS, own, store=store, blocks="1-2")
     other = asked(TEXTS, tiny.model("gpt2", seed=2), store=store, blocks="3-4")
@@ -286,7 +258,7 @@ def test_two_modules_of_one_class_are_told_apart(own, tmp_path):
             compare_models(of_two, "1-2", "3-4", column="blocks")
 
 
-def test_a_table_comes_back_from_csv_as_it_was(tmp_path):
+def test_a_table_comes_back_from_csv_as_it_was(asked, tmp_path):
     models = {"0": tiny.model("llama"), "1": tiny.model("llama", 1)}
     table = asked([{"prompt": "NA"}, {"prompt": "The cat"}], models, k=(1, 4), blocks="2-4")
     write_table(tmp_path / "t.csv", table)
@@ -297,7 +269,7 @@ def test_a_table_comes_back_from_csv_as_it_was(tmp_path):
     assert set(again["prompt"]) == {"NA", "The cat"}
 
 
-def test_a_comparison_names_what_is_not_as_usual(own):
+def test_a_comparison_names_what_is_not_as_usual(asked, own):
     how = {"role": "B", "token": 2, "final_norm": "exclude", "definition": "alignment"}
     found = compare_models(asked(TEXTS, {"a": own, "b": own}, **how), "a", "b")
     assert found.to_pandas().loc[0, list(how)].to_dict() == how
@@ -360,7 +332,7 @@ def test_captions_say_what_bears_on_a_figure(snapshot):
     } == snapshot
 
 
-def test_scores_are_of_the_blocks_that_are_chosen(own, tmp_path):
+def test_scores_are_of_the_blocks_that_are_chosen(asked, own, tmp_path):
     folder = tiny.folder(tmp_path / "llama")
     table = asked(TEXTS, {"a": own, "b": folder}, blocks="2-4", k=(4, 8))
     assert set(table["blocks"]) == {table.attrs["blocks"]} == {"2-4"}

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import tiny
 import training
+from refused import refusals
 from sweep_table import sweep_of, zoo
 from test_sweep_definition import SWEEP
 from torch import nn
@@ -59,16 +60,6 @@ OF_LIBRARIES = "Error tokenizing|Could not open Parquet|.{3}Could not convert"
 """How words begin that pandas and pyarrow change with their versions."""
 bare = inspect.unwrap
 """What a caller without checked types calls."""
-
-
-def said(call: Callable[[], object], folder: Path) -> str:
-    """What a call is refused with, without the places of this run."""
-    try:
-        call()
-    except (InputError, ComputeError) as refused:
-        words = f"{type(refused).__name__}: {refused}".replace(str(folder), "FOLDER")
-        return re.sub(f"({OF_LIBRARIES}).*", "...", words)
-    return "was taken"
 
 
 def many(folder: Path) -> Calls:
@@ -470,7 +461,7 @@ def test_what_cannot_be_taken_is_refused_in_words(calls, snapshot, tmp_path, mon
     monkeypatch.setenv("PATH", str(tmp_path))  # neither apt-get nor Slurm is here
     asked = calls(tmp_path)
     before = {one.key for one in Store().entries()}
-    found = {name: said(call, tmp_path) for name, call in asked.items()}
-    assert [name for name, words in found.items() if words == "was taken"] == []
+    found = refusals(asked, tmp_path, sorts=(InputError, ComputeError))
+    found = {name: re.sub(f"({OF_LIBRARIES}).*", "...", words) for name, words in found.items()}
     assert {one.key for one in Store().entries()} == before
     assert found == snapshot

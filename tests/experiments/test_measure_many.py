@@ -2,9 +2,9 @@
 
 import logging
 import warnings
+from functools import partial
 from pathlib import Path
 
-import by_hand
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,7 +21,6 @@ from coupling_core import (
     measure,
     measure_many,
     score_pairs,
-    wrap,
 )
 from coupling_core.analysis.scores import means
 from coupling_core.experiments.sweeps import read_table, write_table
@@ -46,33 +45,15 @@ def where(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def own():
-    return tiny.model("gpt2", seed=1)
-
-
-@pytest.fixture(scope="module")
-def narrow():
-    """A model of width 24, of which a layer norm takes one rank."""
-    gpt = by_hand.GPT()
-    return wrap(gpt, blocks=gpt.blocks)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def kept(tmp_path_factory):
-    """What one test has measured is read in the next, where that is not what it is about."""
-    asked.store = Store(tmp_path_factory.mktemp("kept"), gallery=Path("none"))
-
-
-def asked(prompts, models, **said):
-    how = {"k": (4, 8), "tokenizer": tiny.tokenizer(), "progress": False, "store": asked.store}
-    return measure_many(prompts, models, **how | said)
+def asked(asked):
+    return partial(asked, k=(4, 8))
 
 
 def own_entries(store):
     return [each for each in Store(store).entries() if not each.read_only]
 
 
-def test_every_model_meets_every_prompt_with_the_numbers_of_measure(where, own):
+def test_every_model_meets_every_prompt_with_the_numbers_of_measure(asked, where, own):
     table = asked(TEXTS, [where, own, {"model": where, "untrained": 0}])
     assert list(table.columns) == OF_DEPTH
     names = ["llama", "GPT2LMHeadModel", "llama, untrained (seed 0)"]
@@ -92,7 +73,7 @@ def test_every_model_meets_every_prompt_with_the_numbers_of_measure(where, own):
                 assert row.certified
 
 
-def test_a_table_says_what_its_scores_are(own, tmp_path):
+def test_a_table_says_what_its_scores_are(asked, own, tmp_path):
     table = asked(TEXTS[:1], own, k=4, definition="alignment", final_norm="exclude")
     said = {name: of for name, of in table.attrs.items() if name != "left_out"}
     assert said == {
@@ -103,7 +84,7 @@ def test_a_table_says_what_its_scores_are(own, tmp_path):
     assert pd.read_parquet(tmp_path / "t.parquet").attrs["definition"] == "alignment"
 
 
-def test_it_goes_on_where_it_stopped(where, tmp_path, monkeypatch):
+def test_it_goes_on_where_it_stopped(asked, where, tmp_path, monkeypatch):
     measured = []
 
     def counting(request, store, **how):
@@ -122,7 +103,7 @@ def test_it_goes_on_where_it_stopped(where, tmp_path, monkeypatch):
     pd.testing.assert_frame_equal(again, asked(TEXTS, [where], store=tmp_path / "kept"))
 
 
-def test_what_stands_beside_a_prompt_is_kept(where, tmp_path):
+def test_what_stands_beside_a_prompt_is_kept(asked, where, tmp_path):
     rows = [
         {"prompt": TEXTS[0], "category": "cat", "difficulty": 1, "mood": "calm", "tokens": 7},
         {"prompt": TEXTS[1], "category": "mat", "difficulty": None, "mood": "flat", "tokens": 8},
@@ -146,7 +127,7 @@ def test_what_stands_beside_a_prompt_is_kept(where, tmp_path):
     )
 
 
-def test_a_cell_that_a_prompt_lacks_is_nan_and_no_column_is_lost(own):
+def test_a_cell_that_a_prompt_lacks_is_nan_and_no_column_is_lost(asked, own):
     rows = [
         {"prompt": TEXTS[0], "tokens": 7, "prompt_tokens": 8, "mood": "calm"},
         {"prompt": TEXTS[1], "tokens": None},
@@ -158,7 +139,7 @@ def test_a_cell_that_a_prompt_lacks_is_nan_and_no_column_is_lost(own):
     assert all(np.isnan(cell) for cell in table.iloc[1, -3:])
 
 
-def test_texts_may_be_a_column_and_cells_of_a_csv_file_have_their_types(own, tmp_path):
+def test_texts_may_be_a_column_and_cells_of_a_csv_file_have_their_types(asked, own, tmp_path):
     pd.testing.assert_frame_equal(asked(pd.Series(TEXTS), own), asked(TEXTS, own))
     assert asked({"prompt": TEXTS[0]}, own, k=4)["prompt"].tolist() == [TEXTS[0]]
     file = tmp_path / "p.csv"
@@ -170,7 +151,7 @@ def test_texts_may_be_a_column_and_cells_of_a_csv_file_have_their_types(own, tmp
     assert table["category"].tolist() == ["1", "2"]
 
 
-def test_models_have_the_names_that_they_are_given_or_those_of_their_classes(own, narrow):
+def test_models_have_the_names_that_they_are_given_or_those_of_their_classes(asked, own, narrow):
     other = tiny.model("gpt2", seed=2)
     named = asked(IDS[:1], {"untrained": own, "trained": other}, k=4)
     assert list(named["model"]) == ["untrained", "trained"]
@@ -180,7 +161,7 @@ def test_models_have_the_names_that_they_are_given_or_those_of_their_classes(own
     assert named["corrected"][0] != named["corrected"][1]
 
 
-def test_each_module_may_have_a_tokenizer_of_its_own(own):
+def test_each_module_may_have_a_tokenizer_of_its_own(asked, own):
     lower = tiny.tokenizer()
     lower.backend_tokenizer.normalizer = Lowercase()
     table = asked([TEXTS[0]], {"a": own, "b": {"model": own, "tokenizer": lower}}, k=4)
@@ -189,7 +170,7 @@ def test_each_module_may_have_a_tokenizer_of_its_own(own):
     assert table["corrected"].nunique() == 2
 
 
-def test_token_ids_and_other_kinds(own):
+def test_token_ids_and_other_kinds(asked, own):
     table = asked([[3, 1, 4], [1, 5, 9, 2]], own, k=(1, 4), kind="self", token=-1)
     assert list(table["prompt"].unique()) == ["#3 #1 #4", "#1 #5 #9 #2"]
     assert list(table["k"]) == [1, 4, 1, 4]
@@ -200,13 +181,13 @@ def test_token_ids_and_other_kinds(own):
     assert "definition" not in paths.attrs
 
 
-def test_where_no_k_is_said_each_model_is_measured_at_its_own(own, narrow):
+def test_where_no_k_is_said_each_model_is_measured_at_its_own(asked, own, narrow):
     table = asked([[3, 1, 4]], {"narrow": narrow, "wide": own}, k=None)
     assert list(table["k"]) == [23, 31]
     assert table["corrected"][1] == measure([3, 1, 4], model=own).scores(k=31).mean().corrected
 
 
-def test_a_narrow_model_has_the_k_that_it_is_wide_enough_for(where, own):
+def test_a_narrow_model_has_the_k_that_it_is_wide_enough_for(asked, where, own):
     wide = {"model": "coupling-explorer/mini-64", "revision": "step0"}
     with pytest.warns(UserWarning, match="K = 60 .* narrow.* 32"):
         table = asked(TEXTS[:1], {"narrow": where, "wide": wide}, k=(8, 60))
@@ -222,7 +203,7 @@ def test_a_narrow_model_has_the_k_that_it_is_wide_enough_for(where, own):
             assert list(asked(TEXTS, {"a": own}, k=(4, 50)).k) == [4] * len(TEXTS)
 
 
-def test_a_share_of_each_width_is_measured(where, own, narrow):
+def test_a_share_of_each_width_is_measured(asked, where, own, narrow):
     table = asked(IDS, {"named": where, "own": own, "by hand": narrow}, k=0.25)
     assert table["k"].tolist() == [8, 8, 8, 8, 6, 6]
     assert table["k_share"].tolist() == [0.25] * 6
@@ -260,7 +241,8 @@ def test_a_module_is_stored_by_what_was_done_to_it(tmp_path, caplog):
 def test_a_prompt_that_fails_is_left_out_and_told_once_a_reason(own):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        table = asked([[1, 2], [10_000], [1, 10_000]], {"a": own}, k=4)
+        prompts = [[1, 2], [10_000], [1, 10_000]]
+        table = measure_many(prompts, {"a": own}, k=4, store=None, progress=False)
     assert table["prompt"].tolist() == ["#1 #2"]
     (warned,) = [one for one in told if issubclass(one.category, UserWarning)]
     assert "10000" in str(warned.message)
@@ -269,7 +251,7 @@ def test_a_prompt_that_fails_is_left_out_and_told_once_a_reason(own):
     assert all("10000" in why for why in table.attrs["left_out"].values())
 
 
-def test_a_model_that_comes_twice_is_measured_once(where, own):
+def test_a_model_that_comes_twice_is_measured_once(asked, where, own):
     with pytest.warns(UserWarning, match="llama"):
         table = asked(["The cat sat"], [where, where, own, own], k=4)
     assert table["model"].tolist() == ["llama", *dict.fromkeys(table["model"][1:])]
@@ -286,7 +268,7 @@ def test_a_model_of_one_block_has_no_score_and_that_is_told():
         measure_many([(1, 2, 3)], {"one": model}, k=4, store=None, progress=False)
 
 
-def test_blocks_that_there_are_not_are_refused_before_all_is_measured(own, tmp_path):
+def test_blocks_that_there_are_not_are_refused_before_all_is_measured(asked, own, tmp_path):
     store = Store(tmp_path / "none", gallery=Path("none"))
     for blocks in ("2-9", -1, "two", 0, []):
         with pytest.raises(InputError):

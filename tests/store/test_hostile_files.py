@@ -4,12 +4,12 @@ import io
 import json
 import pickle
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tiny
 from cases import content, random_result
+from hostile import DEEP, Touch
 
 from coupling_core import Request, Store
 from coupling_core.base.errors import InputError
@@ -20,17 +20,6 @@ from coupling_core.store.packs import MANIFEST, unpack
 
 RESULT = random_result()
 OTHER = random_result(seed=1)
-DEEP = "[" * 100_000
-
-
-class Touch:
-    """Pickled, it makes a file where it is unpickled."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self):
-        return (Path.touch, (self.path,))
 
 
 @pytest.fixture

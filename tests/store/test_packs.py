@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import pickle
 import stat
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 from cases import content, random_result
+from hostile import Touch
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.cli.commands import app
@@ -163,13 +165,7 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(honest, tmp_path, target, 
 
 
 def test_a_pickle_is_refused_and_never_run(tmp_path, target):
-    import pickle
-
-    class Evil:
-        def __reduce__(self):
-            return (tmp_path.joinpath("owned").write_text, ("x",))
-
-    key, data = RESULTS[0].key, pickle.dumps(Evil())
+    key, data = RESULTS[0].key, pickle.dumps(Touch(tmp_path / "owned"))
     pack_file = forge(tmp_path / "p.zip", [entry(key, data)], {f"{key}.safetensors": data})
     (found,) = unpack(pack_file, target)
     assert found.state == "refused"

@@ -1,9 +1,9 @@
 """How tests use a page: its buttons, its jobs, and the numbers that its figures were sent."""
 
-import base64
 from typing import Any
 
 import numpy as np
+from screen import unpacked, words
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 from waiting import until
@@ -40,9 +40,7 @@ def settled(app: AppTest) -> AppTest:
 
 def numbers(sent: Any) -> np.ndarray:
     """Numbers of a figure, which travel as binary or as a list."""
-    if not isinstance(sent, dict):
-        return np.array(sent, float)
-    return np.frombuffer(base64.b64decode(sent["bdata"]), np.dtype(sent["dtype"]))
+    return unpacked(sent) if isinstance(sent, dict) else np.array(sent, float)
 
 
 def trace(figure: dict[str, Any], name: str) -> dict[str, Any]:
@@ -53,8 +51,6 @@ def trace(figure: dict[str, Any], name: str) -> dict[str, Any]:
 
 def plain_words(app: AppTest) -> str:
     """All captions, texts and headings, as a reader sees them."""
-    from screen import words
-
     return words(app).replace("\\", "")
 
 

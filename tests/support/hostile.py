@@ -1,5 +1,8 @@
 """What nobody should give: texts, numbers, paths and files, for everything that takes any."""
 
+from pathlib import Path
+from typing import Any
+
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
@@ -19,6 +22,18 @@ def cases(percent: float) -> settings:
     )
 
 
+class Touch:
+    """Pickled, it makes a file where it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Path.touch, (self.path,))
+
+
+DEEP = "[" * 100_000
+"""JSON that is nested without end."""
 NASTY = (
     *(
         "",

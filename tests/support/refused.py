@@ -1,4 +1,4 @@
-"""What functions say of what they cannot take: run by itself, where no types are checked.
+"""What functions say of what they cannot take. Run by itself, where no types are checked:
 
 python tests/support/refused.py      prints a JSON object: of each call, what it raised
 """
@@ -132,10 +132,29 @@ def calls():
 
 
 def said(call):
+    """The kind of error that a call raises, and its words."""
     try:
         return f"gave {call()!r}"
     except Exception as error:  # another sort than the one expected is what is looked for
         return f"{type(error).__name__}: {error}"
+
+
+def refusals(calls, *places, sorts=cc.InputError):
+    """What each call by name is refused with, by an error of these sorts: any other is raised.
+
+    `places` are folders of this run, which no snapshot may hold.
+    """
+    found, taken = {}, []
+    for name, call in calls.items():
+        try:
+            call()
+            taken.append(name)
+        except sorts as error:
+            found[name] = f"{type(error).__name__}: {error}"
+    assert taken == []
+    for place in places:
+        found = {name: told.replace(str(place), "FOLDER") for name, told in found.items()}
+    return found
 
 
 if __name__ == "__main__":

@@ -43,9 +43,9 @@ def heat(figure: dict[str, Any]) -> np.ndarray:
 
 
 def unpacked(sent: dict[str, str]) -> np.ndarray:
-    """Numbers of a figure, which travel as binary; of more axes than one."""
+    """Numbers of a figure, which travel as binary; of several axes with their shape."""
     numbers = np.frombuffer(base64.b64decode(sent["bdata"]), np.dtype(sent["dtype"]))
-    return numbers.reshape([int(side) for side in sent["shape"].split(",")])
+    return numbers.reshape([int(side) for side in sent.get("shape", "-1").split(",")])
 
 
 def coloured(scores: np.ndarray) -> np.ndarray:

@@ -7,13 +7,13 @@ test_hub.py.
 
 import json
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tiny
 import torch
 from checks import relative
+from hostile import Touch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from coupling_core import ComputeError, InputError, Request, measure
@@ -143,16 +143,6 @@ def test_code_in_a_folder_never_runs(tmp_path, ours, untrained):
         with pytest.raises(ComputeError, match="code"):
             load(resolve(request(folder, untrained=untrained)), "cpu")
     assert not marker.exists()
-
-
-class Touch:
-    """Pickled, it makes a file where it is unpickled."""
-
-    def __init__(self, marker):
-        self.marker = marker
-
-    def __reduce__(self):
-        return Path.touch, (self.marker,)
 
 
 @pytest.mark.parametrize("beside", [None, "adapter_model.safetensors"])
