@@ -6,6 +6,8 @@ OTHERS = $(CURDIR)/$(VENV)/others/site-packages
 LOCKED = $(BIN)/python -m pip install --quiet --require-hashes --requirement requirements
 READY = $(BIN)/coupling models --prepare smollm2-135m
 PYTEST = $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# Images of containers forbid it; without it, every process compiles all that it imports.
+export PYTHONDONTWRITEBYTECODE =
 BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml coupling_core explorer pages app.py serve.py hatch_build.py requirements benchmarks
 
 .PHONY: app test test-fast test-slow faults golden golden-write attack fuzz check audit docs notebooks bench families gallery lock

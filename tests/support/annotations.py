@@ -5,10 +5,15 @@ account of where a function's annotations have arrays, and all else is checked b
 """
 
 import inspect
+from functools import partial
+from importlib.machinery import SourceFileLoader
+from types import CodeType
 from typing import Any, get_args, get_type_hints
+from unittest.mock import patch
 
 import jaxtyping
 from beartype import BeartypeConf, beartype
+from jaxtyping import _import_hook as hook
 
 whole = jaxtyping.jaxtyped
 """What jaxtyping's hook puts round every function and class."""
@@ -24,7 +29,22 @@ def install(package: str) -> None:
         return whole(*context, **given) if context else lambda it: checked(it, **given)
 
     jaxtyping.jaxtyped = jaxtyped
+    hook._JaxtypingLoader = Loader
     jaxtyping.install_import_hook(package, "annotations.check")
+
+
+class Loader(hook._JaxtypingLoader):
+    """Keeps the compiled code of a module under a name of its own, and of no module it imports.
+
+    jaxtyping's would compile thousands of modules of other libraries anew.
+    """
+
+    exec_module = SourceFileLoader.exec_module
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        own = partial(hook._optimized_cache_from_source, self._typechecker.get_hash())
+        with patch("importlib._bootstrap_external.cache_from_source", own):
+            return super().get_code(fullname)
 
 
 def checked(it: Any, typechecker: Any) -> Any:
