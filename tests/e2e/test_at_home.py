@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from accessible import COVERED, faults, tab_through, tab_to
-from driving import DOUBLE_CLICK, App, Visit, compute, wait_for_chart
+from driving import DOUBLE_CLICK, App, Visit, compute, taken, wait_for_chart
 from on_screen import (
     MAPS,
     NODES,
@@ -21,14 +21,15 @@ from on_screen import (
     spread,
     swipe,
 )
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from coupling_core.store.archive import load
 from explorer.panels.page import GROUPS
 
 MOST_NODES = 5000
 FRANCE = "What is the capital of France? The capital is"
-NAMED = "SmolLM2-135M-Instruct_What-is-the-capital-of-France_token-10_K-50"
+NAMED = "SmolLM2-135M-Instruct_What-is-the-capital-of-France_token-10_K-50_mosaic"
+ENDINGS = (".svg", ".html", ".csv")
 NEW = "Nobody asked this before"
 ROW = 35
 """Height of a row and of the header of a table in pixels."""
@@ -179,32 +180,23 @@ def test_figures_and_results_are_taken_home(visit: Visit, app: App, tmp_path: Pa
     wait_for_chart(page, "angles")
     assert 1 <= page.evaluate("window.atFirst") <= 2
     page.get_by_role("button", name="Export").click()
-    path = tmp_path / "result.safetensors"
-    path.write_bytes(taken(page, page.get_by_role("button", name="Result (.safetensors)"), path))
-    assert load(path).request.prompt == FRANCE
+    result = taken(page.get_by_role("button", name="Result (.safetensors)"), tmp_path)
+    assert load(result).request.prompt == FRANCE
     page.keyboard.press("Escape")
     mosaic = page.locator(".st-key-mosaic")
     mosaic.hover()
-    svg = taken(page, mosaic.get_by_role("button", name="Download plot"), f"{NAMED}_mosaic.svg")
-    assert f"“{FRANCE}”" in svg.decode()
-    assert "SmolLM2-135M-Instruct at token 10 of 10" in svg.decode()
+    svg = taken(mosaic.get_by_role("button", name="Download plot"), tmp_path)
+    assert f"“{FRANCE}”" in svg.read_text()
+    assert "SmolLM2-135M-Instruct at token 10 of 10" in svg.read_text()
     holder = mosaic.locator("xpath=ancestor::*[contains(., 'Table and files')][1]")
     holder.get_by_text("Table and files").first.click()
-    html = taken(page, page.get_by_role("button", name="HTML", exact=True), f"{NAMED}_mosaic.html")
-    assert b"Plotly.newPlot" in html
-    csv = taken(page, page.get_by_role("button", name="CSV", exact=True), f"{NAMED}_mosaic.csv")
-    head, first, *_ = csv.decode().splitlines()
+    html = taken(page.get_by_role("button", name="HTML", exact=True), tmp_path)
+    assert "Plotly.newPlot" in html.read_text()
+    csv = taken(page.get_by_role("button", name="CSV", exact=True), tmp_path)
+    assert [path.name for path in (svg, html, csv)] == [f"{NAMED}{end}" for end in ENDINGS]
+    head, first, *_ = csv.read_text().splitlines()
     assert head.startswith(",block,basis,coupling,chance,corrected,model,prompt")
     assert FRANCE in first
-
-
-def taken(page: Page, button: Locator, name: str | Path) -> bytes:
-    """What a button downloads: a file of this name, or of this ending."""
-    with page.expect_download() as caught:
-        button.click()
-    found = Path(caught.value.suggested_filename)
-    assert found.suffix == name.suffix if isinstance(name, Path) else found.name == name
-    return Path(caught.value.path()).read_bytes()
 
 
 def test_a_model_is_trained_and_its_steps_are_looked_at(visit: Visit, app: App, home: Path) -> None:

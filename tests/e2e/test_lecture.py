@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from accessible import tab_to
-from driving import IDLE_DEMO, App, Visit, serving, wait_for_chart
+from driving import IDLE_DEMO, App, Visit, serving, taken, wait_for_chart
 from playwright.sync_api import Page, expect
 
 from explorer.pages.tour.stops import ALL
@@ -120,15 +120,6 @@ def fill(page: Page, label: str, text: str) -> None:
     page.keyboard.press("Tab")
 
 
-def taken(page: Page, label: str, folder: Path) -> Path:
-    """The file of a download button."""
-    with page.expect_download() as download:
-        page.get_by_role("button", name=label).click()
-    path = folder / download.value.suggested_filename
-    download.value.save_as(path)
-    return path
-
-
 def drawn(page: Page, path: Path) -> int:
     """How many figures a file draws, without a network and without an error."""
     errors: list[str] = []
@@ -151,12 +142,12 @@ def test_a_lesson_goes_round(visit: Visit, offline: Page, tmp_path: Path) -> Non
     address = "/".join(page.url.split("/")[:3])
     fill(page, "Link to its figure", f"{address}/Depth?block=9&basis=14")
     page.get_by_label("Figures on the sheet").wait_for()
-    sheet = taken(page, "Tasks to print", tmp_path)
-    answers = taken(page, "Answers to print", tmp_path)
+    sheet = taken(page.get_by_role("button", name="Tasks to print"), tmp_path)
+    answers = taken(page.get_by_role("button", name="Answers to print"), tmp_path)
     assert drawn(offline, answers) == drawn(offline, sheet) == 1
     assert "Those in the middle." in answers.read_text()
     assert "Those in the middle." not in sheet.read_text()
-    lesson = taken(page, "Lesson (.toml)", tmp_path)
+    lesson = taken(page.get_by_role("button", name="Lesson (.toml)"), tmp_path)
 
     students = visit(link.inner_text().removeprefix(address))
     students.get_by_role("button", name="Open its figure, on Depth").click()
@@ -181,4 +172,6 @@ def test_a_lesson_goes_round(visit: Visit, offline: Page, tmp_path: Path) -> Non
 def test_the_tour_is_taken_home(visit: Visit, offline: Page, tmp_path: Path) -> None:
     page = visit("/Tour")
     page.get_by_role("button", name="Take the tour with you").click()
-    assert drawn(offline, taken(page, "To read (.html)", tmp_path)) > len(ALL)
+    assert drawn(
+        offline, taken(page.get_by_role("button", name="To read (.html)"), tmp_path)
+    ) > len(ALL)

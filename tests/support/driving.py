@@ -132,3 +132,12 @@ def choose(field: Locator, option: str) -> None:
 def compute(page: Page) -> None:
     """Press Compute."""
     page.get_by_role("button", name="Compute").click()
+
+
+def taken(button: Locator, folder: Path) -> Path:
+    """The file that a button downloads, under its own name."""
+    with button.page.expect_download() as caught:
+        button.click()
+    path = folder / caught.value.suggested_filename
+    caught.value.save_as(path)
+    return path
