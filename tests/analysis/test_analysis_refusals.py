@@ -44,13 +44,11 @@ from coupling_core.analysis.directions import (
     shared_of,
     shared_subspace,
     track,
-    viewed,
 )
 from coupling_core.analysis.effect_study import study_of
 from coupling_core.analysis.exports import to_netcdf, to_parquet
 from coupling_core.analysis.findings import Question, find
-from coupling_core.analysis.graph import communities, directed, graph_edges
-from coupling_core.analysis.locality import locality
+from coupling_core.analysis.graph import directed, graph_edges
 from coupling_core.analysis.perturbation import nearest_size
 from coupling_core.analysis.pruning.study import Study
 
@@ -63,13 +61,11 @@ def of_scores_and_comparisons():
     thin = random_result(width=10, k_max=8)
     three, view, preprint = planted(np.eye(3)), View(k=3), View(k=1, definition="preprint")
     return {
-        "K past what was measured": lambda: score_pairs(one, View(k=9)),
         "a block that is none": lambda: score_pairs(one, View(k=2, blocks=(6,))),
         "a block named twice": lambda: score_pairs(one, View(k=4, blocks=(-1, 5))),
         "no block": lambda: View(blocks=()),
         "no prompt": lambda: mean_interval(np.array([])),
         "B lacks K": lambda: compare(one, narrow, View(k=7)),
-        "A is too narrow for K": lambda: compare(random_result(width=6, k_max=6), one, View(k=7)),
         "a share of two widths": lambda: unchecked(compare)(wide, thin, k=0.1),
         "one block": lambda: compare(planted(), three, replace(VIEW, blocks=(1, 2))),
         "a score that no pair has": lambda: compare(one, one, preprint),
@@ -99,9 +95,7 @@ def of_graphs():
     return {
         "K and a view": lambda: layer_graph(random_result(), View(k=3), k=3),
         "another graph": lambda: graph_edges(nx.Graph()),
-        "communities of another graph": lambda: communities(nx.Graph()),
         "a directed graph": lambda: unchecked(graph_edges)(directed(graph, result, VIEW)),
-        "distances of one block": lambda: locality(random_result(), k=1, blocks=[2]),
     } | {
         f"threshold {at}": lambda at=at: layer_graph(result, VIEW, threshold=at)
         for at in (-0.01, 1.01, float("nan"))
@@ -115,7 +109,6 @@ def of_paths():
     found, both = project_paths(a), compare(a, b)
     return {
         "a figure of two": lambda: unchecked(type(a).plot)(a, "paths-apart"),
-        "a figure misspelled": lambda: unchecked(type(a).plot)(a, "expo"),
         "a figure of one": lambda: unchecked(type(both).plot)(both, "linearised"),
         "a figure for each token": lambda: compare(a, shorter).plot("expodistance"),
         "an option misspelled": lambda: both.plot("norms", tokn=2),
@@ -123,11 +116,8 @@ def of_paths():
         "K": lambda: compare(a, a, k=3),
         "another kind": lambda: compare(a, planted()),
         "onto and a view": lambda: project_paths(a, onto=found, fit="all"),
-        "onto a result": lambda: unchecked(project_paths)(a, onto=b),
         "onto another width": lambda: project_paths(trajectory_result(width=8), onto=found),
         "a batch of states": lambda: trajectory.line_shape(tuple(np.ones((4, 1, 2, 3)))),
-        "one state": lambda: trajectory.line_shape(np.ones((2, 3))),
-        "norms below 0": lambda: trajectory.expodistance(-np.ones((5, 2))),
         "growth_rates of (5,)": lambda: unchecked(trajectory.growth_rates)(np.ones(5)),
     }
 
@@ -139,15 +129,11 @@ def of_directions():
         "one block shares nothing": lambda: shared_subspace([np.eye(24)[:, :6]]),
         "blocks and a view": lambda: shared_of(one, DirectionsView((2, 3)), blocks="2-3"),
         "one prompt": lambda: between_prompts([one], DirectionsView()),
-        "two models": lambda: between_prompts([one, replace(one, width=25)], DirectionsView()),
         "a direction past the last": lambda: track(one, 2, 99),
-        "too many leading": lambda: viewed(one, DirectionsView(leading=99)),
         "another token": lambda: cross(a, replace(a, token=1)),
         "other tokens": lambda: cross(a, replace(a, token_ids=a.token_ids + 1)),
         "another final norm": lambda: cross(a, plain),
         "another width": lambda: cross(a, directions_result(width=32, k=8)),
-        "another depth": lambda: cross(a, directions_result(n_blocks=3, width=64, k=8)),
-        "K of 0": lambda: cross(a, a, 0),
         "K of 5": lambda: cross(a, a, 5),
     }
 
@@ -165,14 +151,12 @@ def of_tables_and_what_is_found_in_them():
     return {
         "columns": lambda: statistics.model_means(sweep.drop(columns=["family", "width"]), 4),
         "K of no model": lambda: statistics.model_means(sweep, 5),
-        "a share above 1": lambda: statistics.model_means(sweep, 1.5),
         "no depth-wise row": lambda: find(sweep.assign(kind="trajectory"), Question(8)),
         "a subset without models": lambda: find(of_run, best),
         "a column misspelled": lambda: means_by(table(), "topik"),
         "no row": lambda: means_by(table().iloc[:0], "topic"),
         "no column of numbers": lambda: means_by(paths, "model"),
         "none to compare": lambda: compare_models(paths.assign(prompt=list("xyxy")), "a", "b"),
-        "no groups": lambda: means_by(table(topic=[[1], [2], [1], [2]]), "topic"),
         "texts for scores": lambda: means_by(table(corrected=["0.1", "", "", "x"]), "topic"),
         "prompts lost": lambda: compare_models(table(prompt=["x", None, "x", "y"]), "a", "b"),
     } | {f"findings at K = {k}": lambda k=k: find(sweep, Question(k)) for k in (7, -1, 0.001)}
@@ -184,11 +168,9 @@ def of_effects_and_noise():
     effects = replace(effects, identity=depth.identity, tokens=("other",) * 6)
     return {
         "other prompts": lambda: coupling_effect(np.ones((2, 6, 6)), np.ones((3, 6, 6))),
-        "few blocks": lambda: coupling_effect(np.ones((9, 4, 4)), np.ones((9, 4, 4))),
         "another prompt": lambda: study_of([(depth, effects)], 4),
         "no prompt": lambda: study_of([], 4),
         "noise of size 0": lambda: nearest_size(noise, 0),
-        "noise of no size": lambda: nearest_size(noise, float("nan")),
     }
 
 

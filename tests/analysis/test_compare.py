@@ -18,8 +18,6 @@ from coupling_core.analysis.compare import (
 )
 from coupling_core.analysis.exports.compare import signed_differences
 
-# ---- matching of blocks
-
 
 def test_blocks_are_matched_by_nearest_relative_depth():
     for left, right, pairs in (
@@ -55,9 +53,6 @@ def test_scores_are_taken_at_the_matched_blocks():
     part = compare(deep, shallow, replace(VIEW, blocks=(3, 4, 5)))  # the range is that of A
     assert (part.a_scores.blocks, part.b_scores.blocks) == ((3, 5), (2, 3))
     assert part.view.blocks == (3, 5)
-
-
-# ---- what it comes to
 
 
 def test_a_minus_b_of_the_scores_asked_for_and_their_means_without_the_diagonal():

@@ -63,6 +63,9 @@ def test_a_direction_that_a_block_lacks_is_shared_by_nobody():
     found = shared_of(replace(RESULT, u=u), DirectionsView((2, 3), 4))
     kept = [np.linalg.qr(RESULT.u[at, :, :2].astype(float))[0] for at in (1, 2)]
     np.testing.assert_allclose(found.share, shared_subspace(kept).share[:4], atol=1e-9)
+    by_name, by_view = shared_of(RESULT, blocks="2-3"), shared_of(RESULT, DirectionsView((2, 3)))
+    assert (by_name.blocks, shared_of(RESULT).blocks) == ((2, 3), (1, 2, 3, 4))
+    np.testing.assert_array_equal(by_name.share, by_view.share)
     assert (held(replace(RESULT, u=np.zeros_like(u)), np.eye(RESULT.width)[0], "u") == 0).all()
 
 
@@ -84,15 +87,6 @@ def test_what_prompts_share_is_counted_beside_chance():
         assert (found.angles[:, :planted] < 0.1).all()
         if not planted:
             np.testing.assert_allclose(found.angles.mean(0), found.chance, atol=5)
-
-
-def test_blocks_are_named_in_place_of_a_view():
-    by_view = shared_of(RESULT, DirectionsView((2, 3)))
-    for blocks in ("2-3", range(2, 4), [2, 3]):
-        by_name = shared_of(RESULT, blocks=blocks)
-        assert by_name.blocks == (2, 3)
-        np.testing.assert_array_equal(by_name.share, by_view.share)
-    assert shared_of(RESULT).blocks == tuple(range(1, RESULT.n_blocks + 1))
 
 
 def test_neighbours_that_rounding_cannot_tell_apart_are_tied():

@@ -31,9 +31,6 @@ def edges(graph):
     return {(a, b): pytest.approx(weight, abs=1e-6) for a, b, weight in graph.edges(data="weight")}
 
 
-# ---- edges
-
-
 def test_an_edge_is_the_mean_of_both_directions_from_the_threshold_on():
     graph = layer_graph(RESULT, VIEW, threshold=0.05)
     assert edges(graph) == {
@@ -95,9 +92,6 @@ def test_the_blocks_of_the_view_are_the_nodes_in_whatever_order_they_are_named()
     assert list(mixed) == [2, 3, 5]
 
 
-# ---- communities
-
-
 def test_groups_that_keep_to_themselves_are_communities_and_others_are_alone():
     graph = layer_graph(RESULT, VIEW, threshold=0.05)
     assert communities(graph) == [(1, 2, 3), (4, 5)]
@@ -118,9 +112,6 @@ def test_the_strongest_partner_has_the_heaviest_edge_or_is_a_neighbour():
     nothing = planted(rank=np.zeros(5, int))
     assert strongest_partners(score_pairs(nothing, VIEW)) == {1: 2, 2: 3, 3: 4, 4: 5, 5: 4}
     assert strongest_partners(score_pairs(RESULT, replace(VIEW, blocks=(2,)))) == {2: 2}
-
-
-# ---- GraphML
 
 
 def test_graphml_reads_back_as_it_was_with_the_score_of_each_direction():
@@ -144,9 +135,6 @@ def test_any_prompt_can_stand_in_graphml():
         named = replace(RESULT, request=replace(RESULT.request, prompt=prompt))
         read = nx.read_graphml(io.BytesIO(to_graphml(layer_graph(named, VIEW))), node_type=int)
         assert read.graph["prompt"] == prompt.replace("\x00", "\ufffd").replace("\x1b", "\ufffd")
-
-
-# ---- locality
 
 
 def test_locality_is_the_mean_over_the_pairs_at_each_distance():
@@ -174,20 +162,11 @@ def test_locality_leaves_out_what_has_no_score():
     assert "No pair" in locality(random_result(), k=1, definition="preprint").verdict
 
 
-# ---- what is said
-
-
-def test_a_threshold_below_chance_is_told_of_raw_scores():
-    for asked, told in (
-        ({"corrected": False, "threshold": 0}, True),
-        ({"threshold": 0}, False),
-        ({"threshold": 0.9}, False),
-    ):
-        graph = layer_graph(random_result(), k=8, **asked)
-        assert ("chance alone gives" in communities_words(graph)) is told
-
-
-def test_how_many_edges_are_of_the_last_block_is_told():
+def test_a_threshold_below_chance_and_the_edges_of_the_last_block_are_told():
+    raw, own = (
+        layer_graph(random_result(), k=8, corrected=of, threshold=0) for of in (False, True)
+    )
+    assert ["chance alone" in communities_words(graph) for graph in (raw, own)] == [True, False]
     graph = layer_graph(RESULT, VIEW, threshold=0.0)
     told = last_block_words(graph)
     assert told.startswith(f"{graph.degree(5)} of {graph.number_of_edges()} edges")

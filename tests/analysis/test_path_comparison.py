@@ -7,7 +7,7 @@ import numpy as np
 from cases import trajectory_result
 from masked import masked
 
-from coupling_core import compare, expodistance, growth_rates, project_paths
+from coupling_core import compare, project_paths
 
 
 def grown(factors, line_shape):
@@ -16,15 +16,6 @@ def grown(factors, line_shape):
     along = np.arange(whole.n_blocks + 1)[:, None]
     norms = np.asarray(factors, np.float32)[None, :] ** along
     return replace(whole, norms=norms.astype(np.float32), line_shape=np.array(line_shape))
-
-
-def test_numbers_of_each_token_are_those_of_the_functions():
-    one = trajectory_result()
-    np.testing.assert_array_equal(one.growth, growth_rates(one.norms))
-    np.testing.assert_array_equal(one.expodistance, expodistance(one.norms))
-    table = one.to_pandas()
-    np.testing.assert_array_equal(table.growth, one.growth.mean(0))
-    np.testing.assert_array_equal(table.equidistance, one.equidistance)
 
 
 def test_means_and_tokens_are_those_planted():

@@ -91,15 +91,6 @@ def test_arrays_come_back_to_the_bit_under_named_axes_with_their_numbers(seen):
         assert whole[axis].to_numpy().tolist() == list(range(first, first + whole.sizes[axis]))
 
 
-def test_a_netcdf_says_whose_it_is():
-    result = random_result(n_blocks=3, width=16, k_max=8, k_view=4)
-    view = View(k=6, definition="alignment")
-    told = opened(to_netcdf(arrays(result, view), axes(result), attributes(result, view)))
-    assert told["coupling"].dims == ("block", "basis")
-    said = {"k": 6, "definition": "alignment", "key": result.key, "certified": 1}
-    assert said.items() <= told.attrs.items()
-
-
 def test_a_pair_has_its_score_by_its_numbers():
     result = measure(SHIPPED["depth"], Store())
     scores = result.scores(k=10)
@@ -108,7 +99,10 @@ def test_a_pair_has_its_score_by_its_numbers():
         view = View(k=10, blocks=blocks)
         named = arrays(result, view, None)
         found = opened(to_netcdf(named, axes(result), attributes(result, view)))
+        assert found["coupling"].dims == ("block", "basis")
         assert float(found.corrected.sel(block=12, basis=11)) == pytest.approx(wanted, abs=1e-12)
+        said = {"k": 10, "definition": view.definition, "key": result.key, "certified": 1}
+        assert said.items() <= found.attrs.items()
         graph = opened(graph_file(".nc", result, view, corrected=True, threshold=0.1))
         weight = float(graph.weight.sel(block=11, basis=12))
         assert weight == pytest.approx((wanted + other) / 2, abs=1e-12)

@@ -40,9 +40,6 @@ def every_number(states):
     }
 
 
-# ---- known answers
-
-
 def test_a_line_has_line_shape_one_however_unevenly_it_is_walked():
     states = along_line([1, 2, 2.5, 7, 7.1, 30, 31, 40, 41, 42, 43, 50])
     assert of.line_shape(states) == pytest.approx(1, abs=1e-12)
@@ -78,9 +75,6 @@ def test_equidistance_is_a_coefficient_of_variation_of_steps():
         np.testing.assert_allclose(found, [expected], atol=1e-12)
 
 
-# ---- what has no value
-
-
 def test_a_window_that_does_not_fit_has_no_score():
     for n_states in (2, 10, 11, 12):
         windowed = of.windowed_line_shape(paths(1, n_states))
@@ -112,9 +106,6 @@ def test_a_norm_that_does_not_grow_has_no_expodistance_and_a_reason():
         why, other = of.why_no_expodistance(both)
         assert reason in why
         assert other == ""
-
-
-# ---- what must not matter
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1e3])

@@ -24,19 +24,14 @@ def test_the_track_passes_through_the_singular_value_and_beside_its_chance():
 
 def test_what_is_held_is_one_in_the_block_itself_and_is_drawn_of_both_sides():
     figure = figures.direction_elsewhere(RESULT, 2, 1)
+    table = figures.direction_table(RESULT, 2, 1)
+    np.testing.assert_allclose(table["gain"], track(RESULT, 2, 1))
     for side, name in (("u", "written"), ("v", "read")):
-        found = trace(figure, name).y
-        np.testing.assert_allclose(found, held(RESULT, RESULT.basis(2, side)[:, 0], side))
+        found = held(RESULT, RESULT.basis(2, side)[:, 0], side)
         assert found[1] == pytest.approx(1)
+        for shown in (trace(figure, name).y, table[f"{name}_held"]):
+            np.testing.assert_allclose(shown, found)
     assert trace(figure, "a random direction").y[0] == np.sqrt(RESULT.count / RESULT.width)
-
-
-def test_the_table_has_both_figures():
-    table, last = figures.direction_table(RESULT, -1, 1), RESULT.n_blocks
-    assert table["block"].to_list() == list(range(1, last + 1))
-    np.testing.assert_allclose(table["gain"], track(RESULT, last, 1))
-    expected = held(RESULT, RESULT.basis(last, "v")[:, 0], "v")
-    np.testing.assert_allclose(table["read_held"], expected)
 
 
 def test_readouts_stand_beside_those_of_the_twin_and_of_chance():

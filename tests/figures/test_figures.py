@@ -31,21 +31,14 @@ ITSELF = np.eye(5, dtype=bool)
 
 def partial():
     """The first three of five blocks are measured."""
-    one = {
-        name: np.array(getattr(RESULT, name))
-        for name in ("singular_values", "jacobian_norm", "next_singular_value")
-    }
-    two = {
-        name: np.array(getattr(RESULT, name)) for name in ("diagonal", "off_diagonal", "matrices")
-    }
-    chance, nothing = np.array(RESULT.chance), np.full_like(RESULT.angles, np.nan)
-    for array in one.values():
-        array[3:] = np.nan
-    for array in (chance, *two.values()):
-        array[:, 3:] = np.nan
-    for array in two.values():
-        array[:, :, 3:] = np.nan
-    return replace(RESULT, key=RESULT.key, chance=chance, angles=nothing, **one, **two)
+    of_blocks = dict.fromkeys(("singular_values", "jacobian_norm", "next_singular_value"), (0,))
+    of_blocks |= {"chance": (1,)} | dict.fromkeys(("diagonal", "off_diagonal", "matrices"), (1, 2))
+    arrays = {"angles": np.full_like(RESULT.angles, np.nan)}
+    for name, axes in of_blocks.items():
+        arrays[name] = np.array(getattr(RESULT, name))
+        for axis in axes:
+            np.moveaxis(arrays[name], axis, 0)[3:] = np.nan
+    return replace(RESULT, key=RESULT.key, **arrays)
 
 
 PARTIAL = partial()

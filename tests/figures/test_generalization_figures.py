@@ -26,9 +26,6 @@ def by_k():
     return st.means_by_k(TABLE)
 
 
-# ---- two numbers of each model
-
-
 def test_a_symbol_a_model_stands_at_its_numbers(means):
     for x, y in (("coupling", "loss"), ("coupling", "score"), ("parameters", "coupling")):
         figure, twin = figures.over_models(means, x, y), figures.over_models_table(means, x, y)
@@ -121,9 +118,6 @@ def test_families_differ_without_their_colours_and_keep_their_looks():
     assert family_looks(["b", "a"]) == family_looks(["a", "b", "a"])
 
 
-# ---- against K
-
-
 def test_coupling_against_k_is_a_line_a_model_with_gaps(by_k):
     rows = by_k[8].rows
     without = by_k | {8: replace(by_k[8], rows=rows[rows["model"] != "Beta-1"])}
@@ -157,9 +151,6 @@ def test_the_correlation_against_k_has_both_intervals(by_k):
     assert f"K = 32: {found[32].reason}" in figure.layout.meta["alt"]
 
 
-# ---- against prompts
-
-
 def test_the_prompts_of_one_model_over_the_trends_of_all():
     for x in ("tokens", "difficulty"):
         trends = st.prompt_trends(TABLE, x, 8)
@@ -184,9 +175,6 @@ def test_a_model_without_a_trend_is_told():
     assert reason in figure.layout.meta["caption"]
     missing = trace(figures.prompt_correlations(trends), "no estimate")
     assert (list(missing.y), missing.text[0]) == (["Beta-1"], reason)
-
-
-# ---- forests
 
 
 def rows_of(figure, name):

@@ -163,15 +163,11 @@ def test_what_graphs_say(snapshot):
     assert len(trace(shown["uncoupled"], "blocks").x) == 4
 
 
-# ---- locality
-
-
 def test_the_locality_curve_draws_the_means_with_their_spread():
     figure, found = figures.locality(RESULT, VIEW), locality(RESULT, VIEW)
     mean, band = figure.data[-1], trace(figure, "one standard deviation")
     assert list(mean.x) == [1, 2, 3, 4]
     assert mean.y == pytest.approx(found.mean)
-    assert mean.customdata[:, 1] == pytest.approx(found.pairs)
     assert band.y[:4] == pytest.approx(found.mean - found.spread)
     assert band.y[4:][::-1] == pytest.approx(found.mean + found.spread)
     assert trace(figure, "chance").y == pytest.approx(np.zeros(4))

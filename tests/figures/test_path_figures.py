@@ -27,9 +27,6 @@ def trace(figure, uid):
     return found
 
 
-# ---- paths
-
-
 @pytest.mark.parametrize("dimensions", [2, 3])
 def test_each_token_has_its_path_and_the_final_norm_is_a_step_of_its_own(dimensions):
     for view in (VIEW, PathView("all", "deeper", True)):
@@ -139,9 +136,6 @@ def test_the_text_of_a_token_stands_at_the_end_of_its_path():
                     assert ends[axis][at] == path[axis][-1]
 
 
-# ---- numbers by depth, and of whole paths
-
-
 def test_numbers_by_depth_are_drawn_and_tabled():
     for name, curve in CURVES.items():
         figure = figures.by_depth(RESULT, name, token=3, twin=TWIN)
@@ -160,37 +154,27 @@ def test_numbers_by_depth_are_drawn_and_tabled():
     assert not [t for t in figure.data if t.uid == "tokens"]
 
 
+def test_numbers_of_whole_paths_and_errors_of_the_linearised_path_are_drawn_and_tabled():
+    table = figures.per_token_table(RESULT)
+    for name, number in NUMBERS.items():
+        figure = figures.per_token(RESULT, name, token=5, twin=TWIN)
+        for uid, of in (("own", RESULT), ("twin", TWIN)):
+            np.testing.assert_allclose(trace(figure, uid).y, number.values(of))
+        assert trace(figure, "selected").y[0] == pytest.approx(table[name][4])
+    steps = np.linalg.norm(np.diff(RESULT.states[:, 1].astype(float), axis=0), axis=-1)
+    found = figures.linearised_table(RESULT, 2)["stays"]  # what resting is off by
+    np.testing.assert_allclose(found, steps / RESULT.norms[1:, 1])
+    figure = figures.linearised(RESULT, token=2)
+    for uid, wanted in (("one-step", RESULT.one_step[:, 1]), ("rest", found)):
+        np.testing.assert_allclose(trace(figure, uid).y, wanted)
+
+
 def test_curves_are_what_their_names_say():
     found = {name: curve.values(RESULT) for name, curve in CURVES.items()}
     np.testing.assert_array_equal(found["norms"], RESULT.norms)
     np.testing.assert_allclose(found["growth"], np.log(RESULT.norms[1:] / RESULT.norms[:-1]))
     assert found["steps"].mean(0) == pytest.approx(1)
     np.testing.assert_array_equal(found["line-shape-by-depth"], RESULT.windowed_line_shape)
-
-
-def test_numbers_of_whole_paths_are_drawn_and_tabled():
-    for name, number in NUMBERS.items():
-        figure = figures.per_token(RESULT, name, token=5, twin=TWIN)
-        values, own = number.values(RESULT), trace(figure, "own")
-        np.testing.assert_allclose(own.y, values)
-        assert list(own.customdata) == [1, 2, 3, 4, 5, 6]
-        assert f"mean {values.mean():.2f}" in own.name
-        np.testing.assert_allclose(trace(figure, "twin").y, number.values(TWIN))
-        assert trace(figure, "selected").y[0] == pytest.approx(values[4])
-        np.testing.assert_allclose(figures.per_token_table(RESULT)[name], values)
-
-
-def test_errors_of_the_linearised_path_are_beside_that_of_resting():
-    figure = figures.linearised(RESULT, token=2)
-    np.testing.assert_allclose(trace(figure, "one-step").y, RESULT.one_step[:, 1])
-    np.testing.assert_allclose(trace(figure, "rolled-out").y, RESULT.rolled_out[:, 1])
-    steps = np.linalg.norm(np.diff(RESULT.states[:, 1].astype(float), axis=0), axis=-1)
-    rest = trace(figure, "rest").y
-    np.testing.assert_allclose(rest, steps / RESULT.norms[1:, 1])
-    np.testing.assert_allclose(figures.linearised_table(RESULT, 2)["stays"], rest)
-
-
-# ---- singular values by depth
 
 
 def test_a_line_is_fitted_by_least_squares():

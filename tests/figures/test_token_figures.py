@@ -8,7 +8,7 @@ import pytest
 import tiny
 from masked import masked
 
-from coupling_core import InputError, Request, View, by_distance, measure, score_positions
+from coupling_core import InputError, Request, View, measure, score_positions
 from coupling_core.figures import export, render, style
 from coupling_core.figures import tokens as figures
 from coupling_core.figures.mosaic import GAP
@@ -157,16 +157,6 @@ def test_the_mosaic_and_a_matrix_are_the_stored_corners(itself, into):
     np.testing.assert_array_equal(signed.data[0].z, itself.matrices[1, 1, 2])
 
 
-def test_the_curve_by_distance_has_its_spread(itself):
-    found, figure = by_distance(score_positions(itself, VIEW)), figures.distance(itself, VIEW)
-    np.testing.assert_allclose(trace(figure, "mean").y, found.mean)
-    np.testing.assert_array_equal(trace(figure, "mean").x, found.distance)
-    low, high = np.split(trace(figure, "one standard deviation").y, 2)
-    np.testing.assert_allclose(low, found.mean - found.spread)
-    np.testing.assert_allclose(high[::-1], found.mean + found.spread)
-    np.testing.assert_allclose(trace(figure, "lowest and highest").y, found.low)
-
-
 def test_spectra_and_scores_against_k_end_at_the_rank(into):
     figure = figures.spectrum(into, VIEW, selected=(2, 6))
     lines = [t for t in figure.data if t.name.startswith("token ")]
@@ -186,7 +176,10 @@ def test_every_figure_has_its_words_and_a_table(itself, into, means, snapshot):
     assert len(grid) == n * n
     assert grid["corrected"].isna().sum() == n * n - 36
     assert list(grid.iloc[n + 2][["token", "other_token"]]) == [2, 3]
-    assert list(figures.distance_table(means, VIEW)["distance"]) == list(range(n - 3))
+    distance = figures.distance_table(means, VIEW)
+    assert list(distance["distance"]) == list(range(n - 3))
+    mean = trace(figures.distance(means, VIEW), "mean").y
+    np.testing.assert_allclose(mean, distance["mean"])
     assert figures.matrix_table(itself, 2, 3, VIEW).shape == (5, 5)
     assert len(figures.spectrum_table(itself)) == 2 * n
     assert len(figures.score_by_k_table(itself, 2, 3, VIEW)) == itself.k_max

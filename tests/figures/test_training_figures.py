@@ -38,9 +38,6 @@ def runs(course):
     return {"Tiny run": own, "Other run": other}
 
 
-# ---- numbers by step
-
-
 def test_each_run_is_a_line_over_its_steps_with_gaps_and_a_mark_moves_no_axis(runs):
     for name in NAMES:
         field = CURVES[name].field
@@ -126,9 +123,6 @@ def test_a_file_says_which_runs_and_how_many_steps(course, runs):
     assert "2 of 4 steps" in paths
 
 
-# ---- paths at a step
-
-
 def test_components_do_not_flip_from_step_to_step(course):
     (first, one), (last, other) = sorted(course.paths.items())
     mirrored = replace(other, states=one.states * -1)  # the same paths, seen from behind
@@ -153,9 +147,6 @@ def test_paths_keep_their_axes_over_all_steps(course, dimensions):
         for i, (low, high) in enumerate(axes[0]):
             every = np.concatenate([p.coordinates[..., i].ravel() for p in projected.values()])
             assert low < every.min() < every.max() < high
-
-
-# ---- what is said of runs
 
 
 def at(step: int, corrected: float, loss: float = np.nan) -> StepNumbers:

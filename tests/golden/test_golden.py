@@ -11,8 +11,9 @@ pytestmark = pytest.mark.full
 
 def known(subject: str) -> list[str]:
     """What is looked at here of a subject: the first result of every model, or all commands."""
-    found = golden.read(subject)
-    return [*found] if subject == "commands" else sorted(golden.in_full(golden.shipped(subject)))
+    if subject == "commands":
+        return [*golden.read(subject)]
+    return sorted(golden.in_full(golden.shipped(subject)))
 
 
 @pytest.mark.parametrize("subject", golden.subjects())
@@ -35,8 +36,8 @@ def test_a_change_of_one_number_is_found_wherever_it_is(subject: str) -> None:
     """Of a ten thousandth of what is usual in its array."""
     rng, lost = np.random.default_rng(0), []
     for name, array in arrays(subject):
-        before, now = array.astype(float).ravel(), array.astype(float).ravel()
-        finite = np.flatnonzero(np.isfinite(now))
+        before = array.astype(float).ravel()
+        now, finite = before.copy(), np.flatnonzero(np.isfinite(before))
         if finite.size:
             at = rng.choice(finite)
             now[at] += 1e-4 * max(1, np.sqrt(np.mean(now[finite] ** 2)))
