@@ -22,29 +22,9 @@ from cases import (
 from refused import refusals
 from sweep_table import sweep_of, zoo
 
-from coupling_core import (
-    DirectionsView,
-    InputError,
-    Request,
-    View,
-    compare,
-    compare_models,
-    cross,
-    layer_graph,
-    mean_interval,
-    means_by,
-    measure,
-    project_paths,
-    score_pairs,
-)
-from coupling_core.analysis import statistics, trajectory
+import coupling_core as cc
+from coupling_core.analysis import directions, statistics, trajectory
 from coupling_core.analysis.coupling_effect import coupling_effect
-from coupling_core.analysis.directions import (
-    between_prompts,
-    shared_of,
-    shared_subspace,
-    track,
-)
 from coupling_core.analysis.effect_study import study_of
 from coupling_core.analysis.exports import to_netcdf, to_parquet
 from coupling_core.analysis.findings import Question, find
@@ -59,45 +39,45 @@ def of_scores_and_comparisons():
     one, other = random_result(), random_result(seed=1)
     wide, narrow = random_result(width=64, k_max=8), random_result(k_max=6, k_view=4)
     thin = random_result(width=10, k_max=8)
-    three, view, preprint = planted(np.eye(3)), View(k=3), View(k=1, definition="preprint")
+    three, view, preprint = planted(np.eye(3)), cc.View(k=3), cc.View(k=1, definition="preprint")
     return {
-        "a block that is none": lambda: score_pairs(one, View(k=2, blocks=(6,))),
-        "a block named twice": lambda: score_pairs(one, View(k=4, blocks=(-1, 5))),
-        "no block": lambda: View(blocks=()),
-        "no prompt": lambda: mean_interval(np.array([])),
-        "B lacks K": lambda: compare(one, narrow, View(k=7)),
-        "a share of two widths": lambda: unchecked(compare)(wide, thin, k=0.1),
-        "one block": lambda: compare(planted(), three, replace(VIEW, blocks=(1, 2))),
-        "a score that no pair has": lambda: compare(one, one, preprint),
-        "K and a view": lambda: compare(one, other, view, k=3),
-        "blocks and a view": lambda: compare(planted(), other, VIEW, blocks="2-4"),
-        "p of a score without": lambda: compare(one, other, k=3, definition="alignment", p=2),
-        "another kind": lambda: compare(one, trajectory_result()),
-        "score_pairs of a spectrum": lambda: unchecked(score_pairs)(spectrum_result(), None),
+        "a block that is none": lambda: cc.score_pairs(one, cc.View(k=2, blocks=(6,))),
+        "a block named twice": lambda: cc.score_pairs(one, cc.View(k=4, blocks=(-1, 5))),
+        "no block": lambda: cc.View(blocks=()),
+        "no prompt": lambda: cc.mean_interval(np.array([])),
+        "B lacks K": lambda: cc.compare(one, narrow, cc.View(k=7)),
+        "a share of two widths": lambda: unchecked(cc.compare)(wide, thin, k=0.1),
+        "one block": lambda: cc.compare(planted(), three, replace(VIEW, blocks=(1, 2))),
+        "a score that no pair has": lambda: cc.compare(one, one, preprint),
+        "K and a view": lambda: cc.compare(one, other, view, k=3),
+        "blocks and a view": lambda: cc.compare(planted(), other, VIEW, blocks="2-4"),
+        "p of a score without": lambda: cc.compare(one, other, k=3, definition="alignment", p=2),
+        "another kind": lambda: cc.compare(one, trajectory_result()),
+        "score_pairs of a spectrum": lambda: unchecked(cc.score_pairs)(spectrum_result(), None),
     }
 
 
 def of_pairs_of_tokens():
     asked = {"model": tiny.model("llama"), "kind": "fixed-output", "block": 2, "k": 6}
-    one, other = (measure((3, 1, 4, 1, 5), other_block=b, **asked) for b in (1, 2))
-    shorter = measure((3, 1, 4), other_block=1, **asked)
-    no_block = Request((5, 17), k=4, kind="self", block=5)
+    one, other = (cc.measure((3, 1, 4, 1, 5), other_block=b, **asked) for b in (1, 2))
+    shorter = cc.measure((3, 1, 4), other_block=1, **asked)
+    no_block = cc.Request((5, 17), k=4, kind="self", block=5)
     return {
-        "blocks": lambda: compare(one, other, blocks="1-2"),
-        "other tokens": lambda: compare(one, shorter),
-        "a request for no block": lambda: measure(no_block, model=asked["model"]),
+        "blocks": lambda: cc.compare(one, other, blocks="1-2"),
+        "other tokens": lambda: cc.compare(one, shorter),
+        "a request for no block": lambda: cc.measure(no_block, model=asked["model"]),
     }
 
 
 def of_graphs():
     result = planted()
-    graph = layer_graph(result, VIEW, threshold=0.0)
+    graph = cc.layer_graph(result, VIEW, threshold=0.0)
     return {
-        "K and a view": lambda: layer_graph(random_result(), View(k=3), k=3),
+        "K and a view": lambda: cc.layer_graph(random_result(), cc.View(k=3), k=3),
         "another graph": lambda: graph_edges(nx.Graph()),
         "a directed graph": lambda: unchecked(graph_edges)(directed(graph, result, VIEW)),
     } | {
-        f"threshold {at}": lambda at=at: layer_graph(result, VIEW, threshold=at)
+        f"threshold {at}": lambda at=at: cc.layer_graph(result, VIEW, threshold=at)
         for at in (-0.01, 1.01, float("nan"))
     }
 
@@ -106,17 +86,17 @@ def of_paths():
     a, b = trajectory_result(), trajectory_result(seed=1)
     shorter, longer = trajectory_result(n_tokens=2), trajectory_result(n_tokens=7)
     shorter = replace(shorter, request=replace(shorter.request, prompt="The dog"))
-    found, both = project_paths(a), compare(a, b)
+    found, both = cc.project_paths(a), cc.compare(a, b)
     return {
         "a figure of two": lambda: unchecked(type(a).plot)(a, "paths-apart"),
         "a figure of one": lambda: unchecked(type(both).plot)(both, "linearised"),
-        "a figure for each token": lambda: compare(a, shorter).plot("expodistance"),
+        "a figure for each token": lambda: cc.compare(a, shorter).plot("expodistance"),
         "an option misspelled": lambda: both.plot("norms", tokn=2),
-        "a token of the other": lambda: compare(a, longer).plot("paths-apart", other_token=0),
-        "K": lambda: compare(a, a, k=3),
-        "another kind": lambda: compare(a, planted()),
-        "onto and a view": lambda: project_paths(a, onto=found, fit="all"),
-        "onto another width": lambda: project_paths(trajectory_result(width=8), onto=found),
+        "a token of the other": lambda: cc.compare(a, longer).plot("paths-apart", other_token=0),
+        "K": lambda: cc.compare(a, a, k=3),
+        "another kind": lambda: cc.compare(a, planted()),
+        "onto and a view": lambda: cc.project_paths(a, onto=found, fit="all"),
+        "onto another width": lambda: cc.project_paths(trajectory_result(width=8), onto=found),
         "a batch of states": lambda: trajectory.line_shape(tuple(np.ones((4, 1, 2, 3)))),
         "growth_rates of (5,)": lambda: unchecked(trajectory.growth_rates)(np.ones(5)),
     }
@@ -125,16 +105,17 @@ def of_paths():
 def of_directions():
     one, a = directions_result(), directions_result(width=64, k=8)
     plain = replace(a, request=replace(a.request, final_norm="exclude"))
+    two = cc.DirectionsView((2, 3))
     return {
-        "one block shares nothing": lambda: shared_subspace([np.eye(24)[:, :6]]),
-        "blocks and a view": lambda: shared_of(one, DirectionsView((2, 3)), blocks="2-3"),
-        "one prompt": lambda: between_prompts([one], DirectionsView()),
-        "a direction past the last": lambda: track(one, 2, 99),
-        "another token": lambda: cross(a, replace(a, token=1)),
-        "other tokens": lambda: cross(a, replace(a, token_ids=a.token_ids + 1)),
-        "another final norm": lambda: cross(a, plain),
-        "another width": lambda: cross(a, directions_result(width=32, k=8)),
-        "K of 5": lambda: cross(a, a, 5),
+        "one block shares nothing": lambda: directions.shared_subspace([np.eye(24)[:, :6]]),
+        "blocks and a view": lambda: directions.shared_of(one, two, blocks="2-3"),
+        "one prompt": lambda: directions.between_prompts([one], cc.DirectionsView()),
+        "a direction past the last": lambda: directions.track(one, 2, 99),
+        "another token": lambda: cc.cross(a, replace(a, token=1)),
+        "other tokens": lambda: cc.cross(a, replace(a, token_ids=a.token_ids + 1)),
+        "another final norm": lambda: cc.cross(a, plain),
+        "another width": lambda: cc.cross(a, directions_result(width=32, k=8)),
+        "K of 5": lambda: cc.cross(a, a, 5),
     }
 
 
@@ -153,12 +134,12 @@ def of_tables_and_what_is_found_in_them():
         "K of no model": lambda: statistics.model_means(sweep, 5),
         "no depth-wise row": lambda: find(sweep.assign(kind="trajectory"), Question(8)),
         "a subset without models": lambda: find(of_run, best),
-        "a column misspelled": lambda: means_by(table(), "topik"),
-        "no row": lambda: means_by(table().iloc[:0], "topic"),
-        "no column of numbers": lambda: means_by(paths, "model"),
-        "none to compare": lambda: compare_models(paths.assign(prompt=list("xyxy")), "a", "b"),
-        "texts for scores": lambda: means_by(table(corrected=["0.1", "", "", "x"]), "topic"),
-        "prompts lost": lambda: compare_models(table(prompt=["x", None, "x", "y"]), "a", "b"),
+        "a column misspelled": lambda: cc.means_by(table(), "topik"),
+        "no row": lambda: cc.means_by(table().iloc[:0], "topic"),
+        "no column of numbers": lambda: cc.means_by(paths, "model"),
+        "none to compare": lambda: cc.compare_models(paths.assign(prompt=list("xyxy")), "a", "b"),
+        "texts for scores": lambda: cc.means_by(table(corrected=["0.1", "", "", "x"]), "topic"),
+        "prompts lost": lambda: cc.compare_models(table(prompt=["x", None, "x", "y"]), "a", "b"),
     } | {f"findings at K = {k}": lambda k=k: find(sweep, Question(k)) for k in (7, -1, 0.001)}
 
 
@@ -193,7 +174,7 @@ def test_another_file_is_no_study_of_pruning(tmp_path):
     path = tmp_path / "other.json"
     for content in ("", "{}", "[1]", '{"format": "coupling prune 1"}', "null"):
         path.write_text(content)
-        with pytest.raises(InputError, match=r"other\.json"):
+        with pytest.raises(cc.InputError, match=r"other\.json"):
             Study.read(path)
 
 
@@ -203,5 +184,5 @@ def test_a_missing_package_is_told_with_its_extra(monkeypatch):
         ("h5netcdf", lambda: to_netcdf({"a": np.zeros(1)}, {})),
     ):
         monkeypatch.setitem(sys.modules, package, None)
-        with pytest.raises(InputError, match=rf"{package}.*coupling-explorer\[files\]"):
+        with pytest.raises(cc.InputError, match=rf"{package}.*coupling-explorer\[files\]"):
             write()

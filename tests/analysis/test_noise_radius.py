@@ -37,7 +37,8 @@ def test_half_of_the_draws_decide():
     error = RESULT.error * 0 + 0.01
     error[:, 2, :4] = 0.5  # four of six, at the largest size
     assert np.isfinite(perturbation_radius(replace(RESULT, error=error))[0, 1])
-    error[:, 2, 1:4] = 0.01  # one of six
+    error[:, 2, 1:4] = 0.01
+    error[:, 2, 0] = 5.0  # one of six, however far off it is
     assert perturbation_radius(replace(RESULT, error=error))[0, 1] == np.inf
 
 

@@ -103,6 +103,9 @@ def test_a_pair_has_its_score_by_its_numbers():
         assert float(found.corrected.sel(block=12, basis=11)) == pytest.approx(wanted, abs=1e-12)
         said = {"k": 10, "definition": view.definition, "key": result.key, "certified": 1}
         assert said.items() <= found.attrs.items()
+        corner = found["A"].sel(block=12, basis=11)
+        stored = result.matrix(12, 11)[: len(corner), : len(corner)]
+        np.testing.assert_allclose(corner, stored, rtol=1e-3)
         graph = opened(graph_file(".nc", result, view, corrected=True, threshold=0.1))
         weight = float(graph.weight.sel(block=11, basis=12))
         assert weight == pytest.approx((wanted + other) / 2, abs=1e-12)

@@ -108,14 +108,6 @@ def test_the_score_map_draws_the_scores_in_a_fixed_range_or_in_that_of_the_data(
     assert (auto.zmin, auto.zmax) == pytest.approx((np.nanmin(auto.z), np.nanmax(auto.z)))
 
 
-def test_what_sets_the_last_row_apart_is_told_with_its_mean():
-    found = score_pairs(RESULT, VIEW).corrected[-1, :-1].mean()
-    assert f"{found:.3f}" in figures.scores(RESULT, VIEW).layout.meta["caption"]
-    plain = replace(RESULT, request=replace(RESULT.request, final_norm="exclude"))
-    for other, view in ((plain, VIEW), (RESULT, View(k=6, blocks=(2, 3)))):
-        assert "last row" not in figures.scores(other, view).layout.meta["caption"]
-
-
 def test_rows_are_jacobians_from_the_top_and_cells_have_their_pair_and_numbers():
     view = View(k=6, blocks=(2, 3, 5))
     figure, found = figures.scores(RESULT, view), score_pairs(RESULT, view)

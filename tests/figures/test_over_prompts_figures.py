@@ -122,8 +122,3 @@ def test_another_model_stands_in_the_rows_of_the_same_prompts() -> None:
     assert rings.customdata.ravel().tolist() == dots.customdata.ravel().tolist() == [5, 1]
     assert list(rings.x) == [-0.02, 0.01]
     assert figure.layout.xaxis.range[0] < -0.02
-
-
-@pytest.mark.full
-def test_a_strip_is_drawn_in_a_file() -> None:
-    assert figures.render(strip(chance=0.0, groups=GROUPS), ".pdf").startswith(b"%PDF")

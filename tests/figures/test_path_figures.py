@@ -160,7 +160,7 @@ def test_numbers_of_whole_paths_and_errors_of_the_linearised_path_are_drawn_and_
         figure = figures.per_token(RESULT, name, token=5, twin=TWIN)
         for uid, of in (("own", RESULT), ("twin", TWIN)):
             np.testing.assert_allclose(trace(figure, uid).y, number.values(of))
-        assert trace(figure, "selected").y[0] == pytest.approx(table[name][4])
+        assert trace(figure, "selected").y[0] == pytest.approx(table[name].iloc[4])
     steps = np.linalg.norm(np.diff(RESULT.states[:, 1].astype(float), axis=0), axis=-1)
     found = figures.linearised_table(RESULT, 2)["stays"]  # what resting is off by
     np.testing.assert_allclose(found, steps / RESULT.norms[1:, 1])

@@ -103,8 +103,8 @@ class Numbers:
         # Weights that no exchange of two numbers leaves as they are.
         weighted = finite * (1 + 0.5 * np.cos(np.arange(flat.size) * 2.399963))
         parts = np.array_split(weighted, PARTS) if flat.size > PARTS else finite[:, None]
-        sums = [_short(part.sum(), 10) for part in parts]
-        scale = [_short(abs(part).sum(), 3) for part in parts]
+        sums = [float(f"{part.sum():.10g}") for part in parts]
+        scale = [float(f"{abs(part).sum():.3g}") for part in parts]
         return cls(flat.size, int((finite != flat).sum()), sums, scale)
 
     def moved(self, other: "Numbers") -> str:
@@ -123,10 +123,6 @@ class Numbers:
 
 Golden = dict[str, Numbers | str]
 """What is kept, by where it was found."""
-
-
-def _short(value: float, digits: int) -> float:
-    return float(f"{value:.{digits}g}")
 
 
 def numbers(found: Any, name: str = "") -> Iterator[tuple[str, np.ndarray]]:
