@@ -22,176 +22,101 @@ from cases import (
 from refused import refusals
 from sweep_table import sweep_of, zoo
 
-from coupling_core import (
-    DirectionsView,
-    InputError,
-    Request,
-    View,
-    compare,
-    compare_models,
-    cross,
-    effect_maps,
-    layer_graph,
-    mean_interval,
-    means_by,
-    measure,
-    project_paths,
-    score_pairs,
-)
-from coupling_core.analysis import statistics, trajectory
-from coupling_core.analysis.compare import depth_wise, summarise
+import coupling_core as cc
+from coupling_core.analysis import directions, statistics, trajectory
 from coupling_core.analysis.coupling_effect import coupling_effect
-from coupling_core.analysis.directions import (
-    between_prompts,
-    shared_of,
-    shared_subspace,
-    track,
-    viewed,
-)
 from coupling_core.analysis.effect_study import study_of
 from coupling_core.analysis.exports import to_netcdf, to_parquet
 from coupling_core.analysis.findings import Question, find
-from coupling_core.analysis.graph import communities, directed, graph_edges, require_threshold
-from coupling_core.analysis.locality import locality
+from coupling_core.analysis.graph import directed, graph_edges
 from coupling_core.analysis.perturbation import nearest_size
 from coupling_core.analysis.pruning.study import Study
 
-
-def unchecked(function):
-    """A function without the types that tests check at run time."""
-    return inspect.unwrap(function)
+unchecked = inspect.unwrap  # a function without the types that tests check at run time
 
 
-def refuses(calls, snapshot):
-    assert refusals(calls) == snapshot
-
-
-def test_of_scores_and_comparisons(snapshot):
+def of_scores_and_comparisons():
     one, other = random_result(), random_result(seed=1)
     wide, narrow = random_result(width=64, k_max=8), random_result(k_max=6, k_view=4)
     thin = random_result(width=10, k_max=8)
-    three, view, preprint = planted(np.eye(3)), View(k=3), View(k=1, definition="preprint")
-    calls = {
-        "K past what was measured": lambda: score_pairs(one, View(k=9)),
-        "a block that is none": lambda: score_pairs(one, View(k=2, blocks=(6,))),
-        "a block named twice": lambda: score_pairs(one, View(k=4, blocks=(-1, 5))),
-        "no block": lambda: View(blocks=()),
-        "no prompt": lambda: mean_interval(np.array([])),
-        "B lacks K": lambda: compare(one, narrow, View(k=7)),
-        "A lacks K": lambda: compare(narrow, one, View(k=7)),
-        "A is too narrow for K": lambda: compare(random_result(width=6, k_max=6), one, View(k=7)),
-        "a share of two widths": lambda: unchecked(compare)(wide, thin, k=0.1),
-        "one block": lambda: compare(planted(), three, replace(VIEW, blocks=(1, 2))),
-        "a score that no pair has": lambda: compare(one, one, preprint),
-        "K and a view": lambda: compare(one, other, view, k=3),
-        "blocks and a view": lambda: compare(planted(), other, VIEW, blocks="2-4"),
-        "a definition and a view": lambda: compare(one, other, view, definition="alignment"),
-        "p of a score without": lambda: compare(one, other, k=3, definition="alignment", p=2),
-        "another kind": lambda: compare(one, trajectory_result()),
-        "no result": lambda: unchecked(depth_wise)("A", "smollm2-135m"),
-        "no comparison": lambda: unchecked(summarise)("something"),
-        "a table": lambda: unchecked(depth_wise)("A", pd.DataFrame()),
+    three, view, preprint = planted(np.eye(3)), cc.View(k=3), cc.View(k=1, definition="preprint")
+    return {
+        "a block that is none": lambda: cc.score_pairs(one, cc.View(k=2, blocks=(6,))),
+        "a block named twice": lambda: cc.score_pairs(one, cc.View(k=4, blocks=(-1, 5))),
+        "no block": lambda: cc.View(blocks=()),
+        "no prompt": lambda: cc.mean_interval(np.array([])),
+        "B lacks K": lambda: cc.compare(one, narrow, cc.View(k=7)),
+        "a share of two widths": lambda: unchecked(cc.compare)(wide, thin, k=0.1),
+        "one block": lambda: cc.compare(planted(), three, replace(VIEW, blocks=(1, 2))),
+        "a score that no pair has": lambda: cc.compare(one, one, preprint),
+        "K and a view": lambda: cc.compare(one, other, view, k=3),
+        "blocks and a view": lambda: cc.compare(planted(), other, VIEW, blocks="2-4"),
+        "p of a score without": lambda: cc.compare(one, other, k=3, definition="alignment", p=2),
+        "another kind": lambda: cc.compare(one, trajectory_result()),
+        "score_pairs of a spectrum": lambda: unchecked(cc.score_pairs)(spectrum_result(), None),
     }
-    spectrum = spectrum_result()
-    for name in (score_pairs, layer_graph, effect_maps, project_paths):
-        calls[f"{name.__name__} of a spectrum"] = lambda name=name: unchecked(name)(spectrum, None)
-    refuses(calls, snapshot)
 
 
-def test_of_pairs_of_tokens(snapshot):
+def of_pairs_of_tokens():
     asked = {"model": tiny.model("llama"), "kind": "fixed-output", "block": 2, "k": 6}
-    one, other = (measure((3, 1, 4, 1, 5), other_block=b, **asked) for b in (1, 2))
-    shorter = measure((3, 1, 4), other_block=1, **asked)
-    no_block = Request((5, 17), k=4, kind="self", block=5)
-    calls = {
-        "blocks": lambda: compare(one, other, blocks="1-2"),
-        "other tokens": lambda: compare(one, shorter),
-        "another kind": lambda: compare(one, random_result()),
-        "a request for no block": lambda: measure(no_block, model=asked["model"]),
+    one, other = (cc.measure((3, 1, 4, 1, 5), other_block=b, **asked) for b in (1, 2))
+    shorter = cc.measure((3, 1, 4), other_block=1, **asked)
+    no_block = cc.Request((5, 17), k=4, kind="self", block=5)
+    return {
+        "blocks": lambda: cc.compare(one, other, blocks="1-2"),
+        "other tokens": lambda: cc.compare(one, shorter),
+        "a request for no block": lambda: cc.measure(no_block, model=asked["model"]),
     }
-    refuses(calls, snapshot)
 
 
-def test_of_graphs(snapshot):
-    result, raw = planted(), unchecked(require_threshold)
-    graph = layer_graph(result, VIEW, threshold=0.0)
-    calls = {
-        "K and a view": lambda: layer_graph(random_result(), View(k=3), k=3),
-        "no number": lambda: raw(None),
-        "a number in words": lambda: raw("0.1"),
+def of_graphs():
+    result = planted()
+    graph = cc.layer_graph(result, VIEW, threshold=0.0)
+    return {
+        "K and a view": lambda: cc.layer_graph(random_result(), cc.View(k=3), k=3),
         "another graph": lambda: graph_edges(nx.Graph()),
-        "communities of another graph": lambda: communities(nx.Graph()),
         "a directed graph": lambda: unchecked(graph_edges)(directed(graph, result, VIEW)),
-        "distances of one block": lambda: locality(random_result(), k=1, blocks=[2]),
+    } | {
+        f"threshold {at}": lambda at=at: cc.layer_graph(result, VIEW, threshold=at)
+        for at in (-0.01, 1.01, float("nan"))
     }
-    for threshold in (-0.01, 1.01, float("nan")):
-        calls[f"threshold {threshold}"] = lambda at=threshold: layer_graph(
-            result, VIEW, threshold=at
-        )
-    refuses(calls, snapshot)
 
 
-def test_of_paths(snapshot):
+def of_paths():
     a, b = trajectory_result(), trajectory_result(seed=1)
-    shorter = trajectory_result(n_tokens=2)
+    shorter, longer = trajectory_result(n_tokens=2), trajectory_result(n_tokens=7)
     shorter = replace(shorter, request=replace(shorter.request, prompt="The dog"))
-    longer = trajectory_result(n_tokens=7)
-    found, both = project_paths(a), compare(a, b)
-    walked, states = np.cumsum(np.ones((5, 2, 3)), 0), np.ones((4, 1, 2, 3))
-    calls = {
+    found, both = cc.project_paths(a), cc.compare(a, b)
+    return {
         "a figure of two": lambda: unchecked(type(a).plot)(a, "paths-apart"),
-        "a figure misspelled": lambda: unchecked(type(a).plot)(a, "expo"),
         "a figure of one": lambda: unchecked(type(both).plot)(both, "linearised"),
-        "a figure for each token": lambda: compare(a, shorter).plot("expodistance"),
+        "a figure for each token": lambda: cc.compare(a, shorter).plot("expodistance"),
         "an option misspelled": lambda: both.plot("norms", tokn=2),
-        "an option of paths misspelled": lambda: both.plot("paths-apart", tokn=2),
-        "a token of the other": lambda: compare(a, longer).plot("paths-apart", other_token=0),
-        "an argument misspelled": lambda: found.plot(tokn=3),
-        "K": lambda: compare(a, a, k=3),
-        "blocks": lambda: compare(a, a, blocks=np.array([1, 2])),
-        "another kind": lambda: compare(a, planted()),
-        "onto and a view": lambda: project_paths(a, onto=found, fit="all"),
-        "onto a result": lambda: unchecked(project_paths)(a, onto=b),
-        "onto another width": lambda: project_paths(trajectory_result(width=8), onto=found),
-        "a batch of states": lambda: trajectory.line_shape(tuple(states)),
-        "one state": lambda: trajectory.line_shape(walked[0]),
-        "norms below 0": lambda: trajectory.expodistance(-walked[..., 0]),
+        "a token of the other": lambda: cc.compare(a, longer).plot("paths-apart", other_token=0),
+        "K": lambda: cc.compare(a, a, k=3),
+        "another kind": lambda: cc.compare(a, planted()),
+        "onto and a view": lambda: cc.project_paths(a, onto=found, fit="all"),
+        "onto another width": lambda: cc.project_paths(trajectory_result(width=8), onto=found),
+        "a batch of states": lambda: trajectory.line_shape(tuple(np.ones((4, 1, 2, 3)))),
+        "growth_rates of (5,)": lambda: unchecked(trajectory.growth_rates)(np.ones(5)),
     }
-    for name, shape in {
-        "line_shape": (1, 3, 8),
-        "windowed_line_shape": (5,),
-        "growth_rates": (5,),
-        "expodistance": (5, 3, 8),
-        "equidistance": (5, 3, 8),
-    }.items():
-        calls[f"{name} of {shape}"] = lambda name=name, shape=shape: unchecked(
-            getattr(trajectory, name)
-        )(np.ones(shape))
-    refuses(calls, snapshot)
 
 
-def test_of_directions(snapshot):
-    one = directions_result()
-    a = directions_result(width=64, k=8)
-    longer = np.eye(24)[:, :6]
-    calls = {
-        "one block shares nothing": lambda: shared_subspace([longer]),
-        "blocks and a view": lambda: shared_of(one, DirectionsView((2, 3)), blocks="2-3"),
-        "one prompt": lambda: between_prompts([one], DirectionsView()),
-        "two models": lambda: between_prompts([one, replace(one, width=25)], DirectionsView()),
-        "a direction past the last": lambda: track(one, 2, 99),
-        "too many leading": lambda: viewed(one, DirectionsView(leading=99)),
-        "another token": lambda: cross(a, replace(a, token=1)),
-        "other tokens": lambda: cross(a, replace(a, token_ids=a.token_ids + 1)),
-        "another final norm": lambda: cross(
-            a, replace(a, request=replace(a.request, final_norm="exclude"))
-        ),
-        "another width": lambda: cross(a, directions_result(width=32, k=8)),
-        "another depth": lambda: cross(a, directions_result(n_blocks=3, width=64, k=8)),
-        "K of 0": lambda: cross(a, a, 0),
-        "K of 5": lambda: cross(a, a, 5),
+def of_directions():
+    one, a = directions_result(), directions_result(width=64, k=8)
+    plain = replace(a, request=replace(a.request, final_norm="exclude"))
+    two = cc.DirectionsView((2, 3))
+    return {
+        "one block shares nothing": lambda: directions.shared_subspace([np.eye(24)[:, :6]]),
+        "blocks and a view": lambda: directions.shared_of(one, two, blocks="2-3"),
+        "one prompt": lambda: directions.between_prompts([one], cc.DirectionsView()),
+        "a direction past the last": lambda: directions.track(one, 2, 99),
+        "another token": lambda: cc.cross(a, replace(a, token=1)),
+        "other tokens": lambda: cc.cross(a, replace(a, token_ids=a.token_ids + 1)),
+        "another final norm": lambda: cc.cross(a, plain),
+        "another width": lambda: cc.cross(a, directions_result(width=32, k=8)),
+        "K of 5": lambda: cc.cross(a, a, 5),
     }
-    refuses(calls, snapshot)
 
 
 def table(**columns):
@@ -200,56 +125,57 @@ def table(**columns):
     return pd.DataFrame(rows | {"topic": ["b", "a", "b", "a"]} | columns)
 
 
-def test_of_tables_and_what_is_found_in_them(snapshot):
-    sweep = sweep_of(zoo())
+def of_tables_and_what_is_found_in_them():
+    sweep, of_run = sweep_of(zoo()), sweep_of(zoo()[:3]).assign(score=1.0)
     paths = table(kind="trajectory", k=np.nan, line_shape=[1.0, 2, 3, 4]).drop(columns="corrected")
-    of_run = sweep_of(zoo()[:3])
-    calls = {
+    best = Question(8, subset="above-45")
+    return {
         "columns": lambda: statistics.model_means(sweep.drop(columns=["family", "width"]), 4),
         "K of no model": lambda: statistics.model_means(sweep, 5),
-        "a share above 1": lambda: statistics.model_means(sweep, 1.5),
-        "K of 0": lambda: statistics.model_means(sweep, 0),
         "no depth-wise row": lambda: find(sweep.assign(kind="trajectory"), Question(8)),
-        "a subset without models": lambda: find(
-            of_run.assign(score=1.0), Question(8, subset="above-45")
-        ),
-        "a column that is none": lambda: means_by(table(), "subject"),
-        "one of two that is none": lambda: means_by(table(), ["topic", "x"]),
-        "a column misspelled": lambda: means_by(table(), "topik"),
-        "no row": lambda: means_by(table().iloc[:0], "topic"),
-        "no column of numbers": lambda: means_by(paths, "model"),
-        "none to compare": lambda: compare_models(paths.assign(prompt=list("xyxy")), "a", "b"),
-        "no groups": lambda: means_by(table(topic=[[1], [2], [1], [2]]), "topic"),
-        "texts": lambda: means_by(table(note=list("abcd")), "topic", measure="note"),
-        "texts for scores": lambda: means_by(table(corrected=["0.1", "", "", "x"]), "topic"),
-        "prompts lost": lambda: compare_models(table(prompt=["x", None, "x", "y"]), "a", "b"),
-    }
-    for k in (7, 7.5, -1, float("nan"), float("inf"), 0.001):
-        calls[f"findings at K = {k}"] = lambda k=k: find(sweep, Question(k))
-    refuses(calls, snapshot)
+        "a subset without models": lambda: find(of_run, best),
+        "a column misspelled": lambda: cc.means_by(table(), "topik"),
+        "no row": lambda: cc.means_by(table().iloc[:0], "topic"),
+        "no column of numbers": lambda: cc.means_by(paths, "model"),
+        "none to compare": lambda: cc.compare_models(paths.assign(prompt=list("xyxy")), "a", "b"),
+        "texts for scores": lambda: cc.means_by(table(corrected=["0.1", "", "", "x"]), "topic"),
+        "prompts lost": lambda: cc.compare_models(table(prompt=["x", None, "x", "y"]), "a", "b"),
+    } | {f"findings at K = {k}": lambda k=k: find(sweep, Question(k)) for k in (7, -1, 0.001)}
 
 
-def test_of_effects_and_noise(snapshot):
+def of_effects_and_noise():
     depth, noise = random_result(n_blocks=6), perturbation_result()
     effects = what_if_result(len(depth.tokens), 6)
     effects = replace(effects, identity=depth.identity, tokens=("other",) * 6)
-    calls = {
+    return {
         "other prompts": lambda: coupling_effect(np.ones((2, 6, 6)), np.ones((3, 6, 6))),
-        "few blocks": lambda: coupling_effect(np.ones((9, 4, 4)), np.ones((9, 4, 4))),
         "another prompt": lambda: study_of([(depth, effects)], 4),
         "no prompt": lambda: study_of([], 4),
         "noise of size 0": lambda: nearest_size(noise, 0),
-        "noise of no size": lambda: nearest_size(noise, float("nan")),
     }
-    refuses(calls, snapshot)
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"format": "coupling prune 1"}', "null"])
-def test_another_file_is_no_study_of_pruning(tmp_path, content):
+SUBJECTS = (
+    of_scores_and_comparisons,
+    of_pairs_of_tokens,
+    of_graphs,
+    of_paths,
+    of_directions,
+    of_tables_and_what_is_found_in_them,
+    of_effects_and_noise,
+)
+
+
+def test_what_the_analysis_refuses(snapshot):
+    assert {calls.__name__: refusals(calls()) for calls in SUBJECTS} == snapshot
+
+
+def test_another_file_is_no_study_of_pruning(tmp_path):
     path = tmp_path / "other.json"
-    path.write_text(content)
-    with pytest.raises(InputError, match=r"other\.json"):
-        Study.read(path)
+    for content in ("", "{}", "[1]", '{"format": "coupling prune 1"}', "null"):
+        path.write_text(content)
+        with pytest.raises(cc.InputError, match=r"other\.json"):
+            Study.read(path)
 
 
 def test_a_missing_package_is_told_with_its_extra(monkeypatch):
@@ -258,5 +184,5 @@ def test_a_missing_package_is_told_with_its_extra(monkeypatch):
         ("h5netcdf", lambda: to_netcdf({"a": np.zeros(1)}, {})),
     ):
         monkeypatch.setitem(sys.modules, package, None)
-        with pytest.raises(InputError, match=rf"{package}.*coupling-explorer\[files\]"):
+        with pytest.raises(cc.InputError, match=rf"{package}.*coupling-explorer\[files\]"):
             write()

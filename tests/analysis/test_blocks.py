@@ -61,47 +61,34 @@ def refusing(calls, *arguments):
     return wrong
 
 
-def test_a_pair_of_blocks_that_does_not_exist_is_an_error():
+def test_a_pair_is_of_blocks_that_exist_or_counted_from_the_end():
     assert refusing(PAIRS, (0, 1), (1, 0), (L + 1, 1), (1, -L - 1)) == []
-
-
-def test_a_pair_is_counted_from_the_end():
     assert [name for name, call in PAIRS.items() if str(call(-1, -L)) != str(call(L, 1))] == []
 
 
-def test_a_range_with_a_block_that_does_not_exist_is_an_error():
+def test_a_range_is_of_blocks_that_exist_or_counted_from_the_end():
     ranges = ((0, 1), (1, L + 1), (1, -L - 1))
     assert refusing(RANGES, *((replace(VIEW, blocks=blocks),) for blocks in ranges)) == []
-
-
-def test_a_range_is_counted_from_the_end():
     ends, numbers = (replace(VIEW, blocks=b) for b in ((-L, -2, -1), (1, L - 1, L)))
     assert [name for name, call in RANGES.items() if str(call(ends)) != str(call(numbers))] == []
 
 
-@pytest.fixture(scope="module")
-def tokens():
+def test_between_tokens_the_blocks_are_those_that_were_measured_and_tokens_are_1_to_n():
     asked = Request((5, 17, 42), k=4, kind="self", block=1, other_block=-1)
-    return measure(asked, model=tiny.model("llama"))
-
-
-def test_between_tokens_the_blocks_are_those_that_were_measured(tokens):
+    tokens = measure(asked, model=tiny.model("llama"))
     assert tokens.blocks == (1, 4)
     for call in (
         lambda view: score_positions(tokens, view),
         lambda view: score_positions_by_k(tokens, 1, 2, view),
     ):
-        call(View(k=4))
+        call(VIEW)
         with pytest.raises(InputError, match="blocks"):
             call(View(k=4, blocks=(1, 2)))
-
-
-def test_a_token_is_1_to_n_or_counted_from_the_end(tokens):
     assert np.array_equal(tokens.matrix(-1, 1), tokens.matrix(3, 1))
     for wrong in (0, 4, -4):
         with pytest.raises(InputError, match=r"1\.\.3"):
             tokens.matrix(wrong, 1)
         with pytest.raises(InputError, match=r"1\.\.3"):
-            score_positions_by_k(tokens, 1, wrong, View(k=4))
+            score_positions_by_k(tokens, 1, wrong, VIEW)
     assert resolve_blocks(None, 3) == (1, 2, 3)
     assert [resolve_block(block, 3) for block in (1, 3, -1, -3)] == [1, 3, 3, 1]

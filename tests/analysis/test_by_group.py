@@ -14,8 +14,8 @@ def table(**columns):
     return pd.DataFrame(rows | {"topic": ["b", "a", "b", "a"]} | columns)
 
 
-def test_each_group_has_its_mean_and_interval():
-    found = means_by(table(), "topic")
+def test_each_group_has_its_mean_and_interval(tmp_path):
+    found = means_by(table(definition="page", role="B", token=np.int64(-1)), "topic")
     assert list(found) == ["topic", "n", "without", "mean", "median", "low", "high"]
     first, second = found.to_dict("records")
     own = mean_interval([0.1, 0.5])
@@ -23,6 +23,10 @@ def test_each_group_has_its_mean_and_interval():
     assert (first["mean"], first["low"], first["high"]) == (own.mean, own.low, own.high)
     assert (second["n"], second["without"], second["mean"]) == (1, 1, 0.3)
     assert np.isnan(second["low"])
+    said = {"model": "m", "kind": "depth", "k": 8, "definition": "page", "role": "B", "token": -1}
+    assert said.items() <= found.attrs.items()
+    found.to_parquet(tmp_path / "m.parquet")
+    assert pd.read_parquet(tmp_path / "m.parquet").attrs["token"] == -1
 
 
 def test_what_is_no_one_kind_of_number_is_kept_apart():
@@ -30,18 +34,12 @@ def test_what_is_no_one_kind_of_number_is_kept_apart():
         found = means_by(table(**{column: [1, 2, 1, 2]}), "topic")
         assert list(found)[:2] == [column, "topic"]
         assert list(found[column]) == [1, 2]
-
-
-def test_prompts_without_the_column_are_a_group_too():
-    found = means_by(table(topic=["a", None, "a", None]), "topic")
-    assert found.topic.isna().tolist() == [False, True]
-
-
-def test_measurements_that_have_a_row_already_are_told():
-    once = table(key=list("abcd"), corrected=0.5)
-    with pytest.warns(UserWarning, match="1 of the rows"):
-        means_by(pd.concat([once, once.head(1)]), "topic")
-    means_by(table(key="", corrected=0.5), "topic")
+    lacking = means_by(table(topic=["a", None, "a", None]), "topic")
+    assert lacking.topic.isna().tolist() == [False, True]
+    for name in ("n", "mean", "low"):  # a group that is named like a number
+        found = means_by(table(**{name: list("xyxy")}), name)
+        assert found[f"prompt_{name}"].tolist() == ["x", "y"]
+        assert found["n"].tolist() == [2, 1]
 
 
 def test_any_column_of_numbers_has_means_and_a_pair_of_models_is_compared_by_it():
@@ -53,13 +51,6 @@ def test_any_column_of_numbers_has_means_and_a_pair_of_models_is_compared_by_it(
     assert "line shape, over n = 2" in found.verdict
 
 
-def test_a_group_named_like_a_number_keeps_its_values():
-    for name in ("n", "mean", "low"):
-        found = means_by(table(**{name: list("xyxy")}), name)
-        assert found[f"prompt_{name}"].tolist() == ["x", "y"]
-        assert found["n"].tolist() == [2, 1]
-
-
 def test_sampled_floors_are_told():
     of = table(model=list("aabb"), prompt=list("xyxy"), corrected=[0.1, 0.2, 0.3, 0.5])
     for definition, told in (("preprint", True), ("released", True), ("paper", False)):
@@ -67,23 +58,11 @@ def test_sampled_floors_are_told():
         assert ("8 random bases" in found.verdict) == told
 
 
-def test_means_are_written_as_parquet(tmp_path):
-    means = means_by(table(token=np.int64(-1), definition="page"), "topic")
-    means.to_parquet(tmp_path / "m.parquet")
-    assert pd.read_parquet(tmp_path / "m.parquet").attrs["token"] == -1
-
-
-def test_means_say_of_what_they_are():
-    of = table(definition="page", role="B", token=[1, 1, 2, 2])
-    found = means_by(of, "topic", measure="corrected")
-    assert found.attrs == {
-        "model": "m", "kind": "depth", "k": 8, "definition": "page", "role": "B",
-        "measure": "corrected",
-    }  # fmt: skip
-
-
-def test_groups_of_few_prompts_are_told():
-    with pytest.warns(UserWarning, match=r"^2 of 2 groups have fewer than 5 prompts"):
+def test_rows_that_stand_twice_and_groups_of_few_prompts_are_told():
+    once = table(key=list("abcd"), corrected=0.5)
+    with pytest.warns(UserWarning, match="1 of the rows"):
+        means_by(pd.concat([once, once.head(1)]), "topic")
+    with pytest.warns(UserWarning, match=r"^2 of 2 groups .* 5 prompts"):
         means_by(table(topic=["a", "a", "b", None]).dropna(subset="topic"), "topic")
     many = pd.concat([table(topic="a", prompt=f"{n}") for n in range(2)], ignore_index=True)
     with warnings.catch_warnings():

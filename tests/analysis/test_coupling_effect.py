@@ -1,15 +1,22 @@
 """Coupling against effect: planted worlds, in which it is known what there is to be found."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from cases import random_result, what_if_result
 from scipy import stats
 
+from coupling_core import EffectView, View
 from coupling_core.analysis.coupling_effect import coupling_effect
+from coupling_core.analysis.effect_study import ARRAYS, study_of
+from coupling_core.analysis.effects import effect_maps
+from coupling_core.analysis.scores import score_pairs
 
 BLOCKS, PROMPTS = 16, 20
 APART = np.abs(np.subtract.outer(np.arange(BLOCKS), np.arange(BLOCKS)))
+UPPER = np.triu_indices(BLOCKS, 1)
 
 
 def symmetric(rng, *shape):
@@ -24,6 +31,9 @@ def world(seed, *, by_distance, by_coupling):
     coupling = 3 * own - APART + symmetric(rng, PROMPTS)
     small = -by_distance * APART + by_coupling * own + 4 * symmetric(rng, PROMPTS)
     return coupling, np.exp(-small)
+
+
+BOTH = world(3, by_distance=1, by_coupling=1)
 
 
 def test_where_the_effect_depends_on_distance_alone_nothing_is_claimed():
@@ -45,14 +55,10 @@ def test_where_it_depends_on_coupling_alone_that_is_found():
 
 
 def test_correlations_are_those_of_the_ranks():
-    coupling, effect = world(3, by_distance=1, by_coupling=1)
-    found = coupling_effect(coupling, effect)
-    at = np.triu_indices(BLOCKS, 1)
-    c = coupling.mean(0)[at]
-    e = -np.log(effect).mean(0)[at]
+    found = coupling_effect(*BOTH)
+    c, e, d = BOTH[0].mean(0)[UPPER], -np.log(BOTH[1]).mean(0)[UPPER], APART[UPPER]
     assert found.raw.rho == pytest.approx(stats.spearmanr(c, e).statistic)
-    assert found.distance.rho == pytest.approx(stats.spearmanr(-APART[at], e).statistic)
-    d = APART[at]
+    assert found.distance.rho == pytest.approx(stats.spearmanr(-d, e).statistic)
     left = [(r := stats.rankdata(v)) - np.polyval(np.polyfit(d, r, 2), d) for v in (c, e)]
     assert found.partial.rho == pytest.approx(np.corrcoef(*left)[0, 1])
 
@@ -62,42 +68,61 @@ def test_p_is_the_share_of_all_orders_of_the_blocks():
         rng = np.random.default_rng(seed)
         one, other = (sum(np.meshgrid(v, v)) for v in rng.standard_normal((2, 6)))
         one, other = (values + symmetric(rng)[:6, :6] / 2 for values in (one, other))
-        at = np.triu_indices(6, 1)
-        every = [
-            stats.spearmanr(one[at], other[np.ix_(order, order)][at]).statistic
-            for order in itertools.permutations(range(6))
-        ]
-        exact = np.mean(np.abs(every) >= abs(every[0]) - 1e-9)
+        at, orders = np.triu_indices(6, 1), np.array([*itertools.permutations(range(6))])
+        ranks = stats.rankdata([other[np.ix_(o, o)][at] for o in orders], axis=1)
+        every = np.abs(np.corrcoef(stats.rankdata(one[at]), ranks)[0, 1:])
         found = coupling_effect(one[None], np.exp(-other)[None])
-        assert found.mantel_p == pytest.approx(exact, abs=0.06)
+        assert found.mantel_p == pytest.approx(np.mean(every >= every[0] - 1e-9), abs=0.06)
 
 
 def test_both_directions_of_a_pair_count_alike():
-    coupling, effect = world(3, by_distance=1, by_coupling=1)
-    rng = np.random.default_rng(0)
-    odd = rng.standard_normal(coupling.shape)
+    coupling, effect = BOTH
+    odd = np.random.default_rng(0).standard_normal(coupling.shape)
     odd -= odd.transpose(0, 2, 1)
     found = coupling_effect(coupling + odd, effect * np.exp(odd))
-    assert found.partial.rho == pytest.approx(coupling_effect(coupling, effect).partial.rho)
+    assert found.partial.rho == pytest.approx(coupling_effect(*BOTH).partial.rho)
 
 
 def test_inner_blocks_are_all_but_two_at_either_end():
-    coupling, effect = world(3, by_distance=1, by_coupling=1)
-    found = coupling_effect(coupling, effect, inner=True)
+    found = coupling_effect(*BOTH, inner=True)
     assert (found.blocks, found.pairs) == ((3, BLOCKS - 2), 66)
-    inner = coupling_effect(coupling[:, 2:-2, 2:-2], effect[:, 2:-2, 2:-2])
-    assert found.partial == inner.partial
+    assert found.partial == coupling_effect(*(part[:, 2:-2, 2:-2] for part in BOTH)).partial
 
 
-def test_pairs_without_a_number_are_left_out():
-    coupling, effect = world(3, by_distance=1, by_coupling=1)
+def test_pairs_without_a_number_are_left_out_and_few_prompts_claim_nothing():
+    effect = BOTH[1].copy()
     effect[0, 2, 5] = np.nan
-    assert coupling_effect(coupling, effect).pairs == BLOCKS * (BLOCKS - 1) // 2 - 1
-
-
-def test_few_prompts_have_no_interval_and_claim_nothing():
+    assert coupling_effect(BOTH[0], effect).pairs == BLOCKS * (BLOCKS - 1) // 2 - 1
     coupling, effect = world(3, by_distance=0, by_coupling=3)
     found = coupling_effect(coupling[:3], effect[:3])
     assert np.isnan(found.partial.low)
     assert not found.claims
     assert "at least 5 prompts" in found.verdict
+
+
+def measured(seed, identity=None, n_blocks=6):
+    """Coupling and effects of one prompt."""
+    depth = random_result(seed, n_blocks=n_blocks)
+    depth = replace(depth, identity=identity or depth.identity)
+    effects = what_if_result(len(depth.tokens), n_blocks, seed)
+    return depth, replace(effects, identity=depth.identity, tokens=depth.tokens)
+
+
+def test_a_study_has_a_row_a_prompt_at_the_tokens_of_the_view():
+    first = measured(0)
+    pairs = [first, *(measured(seed, first[0].identity) for seed in (1, 2))]
+    found = study_of(pairs, 4)
+    assert (len(found.prompts), found.n_blocks, found.k) == (3, 6, 4)
+    depth, effects = pairs[1]
+    maps = effect_maps(effects, EffectView())
+    np.testing.assert_allclose(found.interchange[1], maps.interchange, rtol=1e-6)
+    np.testing.assert_array_equal(maps.interchange, maps.interchange.T)
+    np.testing.assert_allclose(found.damp[1], maps.damp, rtol=1e-6)
+    np.testing.assert_allclose(found.coupling[1], score_pairs(depth, View(k=4)).corrected, 1e-5)
+    np.testing.assert_allclose(found.cosine[1], np.median(effects.exchange_cosine, 1), rtol=1e-6)
+    assert all(getattr(found, name).dtype == np.float32 for name in ARRAYS)
+    expected = coupling_effect(found.coupling, found.replace)
+    assert found.correlated("replace").raw == expected.raw
+    second = study_of([first], 4, EffectView((2,)))
+    expected = effect_maps(first[1], EffectView((2,))).skip
+    np.testing.assert_allclose(second.skip[0], expected, rtol=1e-6)

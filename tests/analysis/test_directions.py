@@ -7,133 +7,98 @@ import pytest
 from cases import directions_result
 
 from coupling_core import DirectionsView
-from coupling_core.analysis.directions import (
-    assigned,
-    between_prompts,
-    counts,
-    gaps,
-    held,
-    shared_of,
-    shared_subspace,
-    tied,
-    track,
-    track_chance,
-    viewed,
-)
+from coupling_core.analysis import directions as of
 from coupling_core.base.records import Certificate
 
 D, K, BLOCKS, DRAWS = 64, 6, 8, 40
+RESULT = directions_result()
 
 
-@pytest.fixture(scope="module")
-def result():
-    return directions_result()
-
-
-def bases(rng, planted):
+def bases(seed, planted, count=BLOCKS):
     """Subspaces that have so many directions in common, and are random otherwise."""
+    rng = np.random.default_rng(seed)
     common = np.linalg.qr(rng.standard_normal((D, planted)))[0]
     return [
         np.linalg.qr(np.column_stack([common, rng.standard_normal((D, K - planted))]))[0]
-        for _ in range(BLOCKS)
+        for _ in range(count)
     ]
 
 
 @pytest.mark.parametrize("planted", [0, 1, 3])
 def test_planted_common_directions_are_counted(planted):
     """None where the blocks are independent; 95 % of the draws must be right."""
-    found = [
-        shared_subspace(bases(np.random.default_rng(seed), planted), seed=seed).count
-        for seed in range(DRAWS)
-    ]
+    found = [of.shared_subspace(bases(seed, planted), seed=seed).count for seed in range(DRAWS)]
     assert found.count(planted) >= 0.95 * DRAWS
 
 
 def test_the_shared_directions_are_the_planted_ones():
-    some = bases(np.random.default_rng(5), 2)
-    found = shared_subspace(some)
+    some = bases(5, 2)
+    found = of.shared_subspace(some)
     overlap = found.directions[:, :2].T @ some[0][:, :2]
     np.testing.assert_allclose(np.linalg.svd(overlap)[1], 1, atol=1e-6)
     np.testing.assert_allclose(found.share[:2], 1, atol=1e-6)
     # Each pair of three planes shares another line, and no more are shared than a plane has.
     lines = np.eye(D)[:, :3]
-    found = shared_subspace([lines[:, [0, 1]], lines[:, [0, 2]], lines[:, [1, 2]]])
+    found = of.shared_subspace([lines[:, [0, 1]], lines[:, [0, 2]], lines[:, [1, 2]]])
     np.testing.assert_allclose(found.share, 2 / 3)
     assert found.count == found.directions.shape[1] == 2
 
 
-def test_a_direction_that_a_block_lacks_is_shared_by_nobody(result):
+def test_a_direction_that_a_block_lacks_is_shared_by_nobody():
     """Columns past the rank are zero, and stand for no subspace."""
-    u = result.u.copy()
+    u = RESULT.u.copy()
     u[1:3, :, 2:] = 0
-    found = shared_of(replace(result, u=u), DirectionsView((2, 3), 4))
-    kept = [np.linalg.qr(result.u[at, :, :2].astype(float))[0] for at in (1, 2)]
-    np.testing.assert_allclose(found.share, shared_subspace(kept).share[:4], atol=1e-9)
-    assert (held(replace(result, u=np.zeros_like(u)), np.eye(result.width)[0], "u") == 0).all()
-
-
-def planted_prompts(planted, n=6):
-    """The same model's directions at several prompts, of which the first few are always the same.
-
-    Args:
-        planted: how many of each block's are.
-        n: prompts.
-    """
-    like = directions_result(width=D, k=K)
-    rng = np.random.default_rng(planted)
-    common = np.linalg.qr(rng.standard_normal((D, planted)))[0]
-    always = np.broadcast_to(common, (like.n_blocks, D, planted))
-    own = rng.standard_normal((n, like.n_blocks, D, K - planted))
-    bases = [np.linalg.qr(np.concatenate([always, one], 2))[0] for one in own]
-    return [
-        replace(like, u=basis.astype(np.float16), token_ids=np.arange(4) + number)
-        for number, basis in enumerate(bases)
-    ]
+    found = of.shared_of(replace(RESULT, u=u), DirectionsView((2, 3), 4))
+    kept = [np.linalg.qr(RESULT.u[at, :, :2].astype(float))[0] for at in (1, 2)]
+    np.testing.assert_allclose(found.share, of.shared_subspace(kept).share[:4], atol=1e-9)
+    by_name, by_view = (
+        of.shared_of(RESULT, blocks="2-3"),
+        of.shared_of(RESULT, DirectionsView((2, 3))),
+    )
+    assert (by_name.blocks, of.shared_of(RESULT).blocks) == ((2, 3), (1, 2, 3, 4))
+    np.testing.assert_array_equal(by_name.share, by_view.share)
+    assert (of.held(replace(RESULT, u=np.zeros_like(u)), np.eye(RESULT.width)[0], "u") == 0).all()
 
 
 def test_what_prompts_share_is_counted_beside_chance():
+    like, n = directions_result(width=D, k=K), 6
     for planted in (0, 2):
-        found = between_prompts(planted_prompts(planted), DirectionsView((2, 3), K))
+        by_block = [bases(planted, planted, n) for _ in range(like.n_blocks)]
+        prompts = [
+            replace(
+                like,
+                u=np.stack([block[at] for block in by_block]).astype(np.float16),
+                token_ids=np.arange(4) + at,
+            )
+            for at in range(n)
+        ]
+        found = of.between_prompts(prompts, DirectionsView((2, 3), K))
         assert found.blocks == (2, 3)
-        assert found.shared.tolist() == [planted] * 2
+        assert found.shared.tolist() == found.to_pandas().shared.tolist() == [planted] * 2
         assert (found.angles[:, :planted] < 0.1).all()
         if not planted:
             np.testing.assert_allclose(found.angles.mean(0), found.chance, atol=5)
-        table = found.to_pandas()
-        assert table.shared.tolist() == [planted] * 2
-        assert (table.median_angle <= 90).all()
 
 
-def test_blocks_are_named_in_place_of_a_view():
-    result = directions_result(width=D, k=K)
-    by_view = shared_of(result, DirectionsView((2, 3)))
-    for blocks in ("2-3", range(2, 4), [2, 3]):
-        by_name = shared_of(result, blocks=blocks)
-        assert by_name.blocks == (2, 3)
-        np.testing.assert_array_equal(by_name.share, by_view.share)
-    assert shared_of(result).blocks == tuple(range(1, result.n_blocks + 1))
-
-
-def test_neighbours_that_rounding_cannot_tell_apart_are_tied(result):
-    s = result.singular_values.copy()
-    s[1] = np.linspace(4, 1, result.count)
+def test_neighbours_that_rounding_cannot_tell_apart_are_tied():
+    s = RESULT.singular_values.copy()
+    s[1] = np.linspace(4, 1, RESULT.count)
     s[1, 3] = s[1, 2] * (1 - 1e-5)
-    found = replace(result, singular_values=s)
-    assert np.flatnonzero(tied(found)[1]).tolist() == [2]
-    assert gaps(found)[1, 2] == pytest.approx((s[1, 2] - s[1, 3]) / s[1, 0], rel=1e-3)
+    found = replace(RESULT, singular_values=s)
+    assert np.flatnonzero(of.tied(found)[1]).tolist() == [2]
+    assert of.gaps(found)[1, 2] == pytest.approx((s[1, 2] - s[1, 3]) / s[1, 0], rel=1e-3)
     loose = Certificate(True, "full", 0.0, 0.05)
-    doubtful = replace(found, certificates=(loose,) * result.n_blocks)
-    assert tied(doubtful)[1].sum() > 1
+    assert of.tied(replace(found, certificates=(loose,) * RESULT.n_blocks))[1].sum() > 1
 
 
-def test_a_track_is_the_diagonal_in_its_own_units(result):
-    stored = result.matrices[:, 1, 2, 2].astype(float) * result.singular_values[:, 0]
-    np.testing.assert_array_equal(track(result, 2, 3), stored)
+def test_a_track_is_the_diagonal_in_its_own_units():
+    stored = RESULT.matrices[:, 1, 2, 2].astype(float) * RESULT.singular_values[:, 0]
+    np.testing.assert_array_equal(of.track(RESULT, 2, 3), stored)
     rng = np.random.default_rng(0)
     J = rng.standard_normal((D, D))
     u, v = (x / np.linalg.norm(x, axis=0) for x in rng.standard_normal((2, D, 4000)))
-    planted = replace(result, width=D, jacobian_norm=np.full(4, np.linalg.norm(J)))
-    inside = np.abs(np.einsum("dk,de,ek->k", u, J, v)) < track_chance(planted)[0]
+    planted = replace(RESULT, width=D, jacobian_norm=np.full(4, np.linalg.norm(J)))
+    inside = np.abs(np.einsum("dk,de,ek->k", u, J, v)) < of.track_chance(planted)[0]
     assert inside.mean() == pytest.approx(0.95, abs=0.02)
 
 
@@ -141,14 +106,14 @@ def test_a_planted_permutation_is_matched_and_a_tie_is_told():
     order = np.array([2, 0, 1, 3])
     size = np.full((4, 4), 0.1)
     size[np.arange(4), order] = [0.9, 0.8, 0.7, 0.6]
-    found = assigned(size)
+    found = of.assigned(size)
     assert found.partner.tolist() == (order + 1).tolist()
     assert found.overlap.tolist() == [0.9, 0.8, 0.7, 0.6]
     assert not found.is_tied.any()
     size[2, 3] = size[3, 1] = 0.65  # the two could as well be exchanged
-    assert assigned(size).is_tied.tolist() == [False, False, True, True]
+    assert of.assigned(size).is_tied.tolist() == [False, False, True, True]
 
 
-def test_counts_are_of_the_leading_directions(result):
-    np.testing.assert_array_equal(counts(result, 2), result.beyond_chance[..., :2].sum(-1))
-    assert viewed(result, DirectionsView((-1,), 2)) == ((result.n_blocks,), 2)
+def test_counts_are_of_the_leading_directions():
+    np.testing.assert_array_equal(of.counts(RESULT, 2), RESULT.beyond_chance[..., :2].sum(-1))
+    assert of.viewed(RESULT, DirectionsView((-1,), 2)) == ((RESULT.n_blocks,), 2)

@@ -20,29 +20,25 @@ def with_error(of_sizes, **changes):
 
 def test_the_radius_is_where_the_error_passes_a_tenth():
     """Between sizes it follows the power law that the two nearest of them lie on."""
-    assert perturbation_radius(with_error([0.01, 0.1, 1.0]))[0, 1:] == pytest.approx(0.1, rel=1e-4)
-    found = perturbation_radius(with_error([0.003, 0.03, 0.3]))[0, 1:]
-    assert found == pytest.approx(1 / 3, rel=1e-4)
-    found = perturbation_radius(with_error([0.02, 0.02 * np.sqrt(10), 2.0]))
-    assert 0.1 < found[0, 1] < 1
-
-
-def test_beyond_the_sizes_measured_it_says_so():
-    assert (perturbation_radius(with_error([0.001, 0.002, 0.003]))[:, 1:] == np.inf).all()
-    assert (perturbation_radius(with_error([0.2, 0.5, 1.0]))[:, 1:] == 0).all()
+    for of_sizes, expected in (
+        ([0.01, 0.1, 1.0], 0.1),
+        ([0.003, 0.03, 0.3], 1 / 3),
+        ([0.001, 0.002, 0.003], np.inf),  # beyond the sizes measured
+        ([0.2, 0.5, 1.0], 0),
+    ):
+        found = perturbation_radius(with_error(of_sizes))[:, 1:]
+        np.testing.assert_allclose(found, np.full_like(found, expected), rtol=1e-4)
     assert (perturbation_radius(RESULT)[:, 0] == np.inf).all()  # the noise itself
-
-
-def test_a_size_at_which_the_error_dips_again_is_no_radius():
     found = perturbation_radius(with_error([0.01, 0.2, 0.05]))[0, 1]
-    assert 0.01 < found < 0.1
+    assert 0.01 < found < 0.1  # a size at which the error dips again is no radius
 
 
 def test_half_of_the_draws_decide():
     error = RESULT.error * 0 + 0.01
     error[:, 2, :4] = 0.5  # four of six, at the largest size
     assert np.isfinite(perturbation_radius(replace(RESULT, error=error))[0, 1])
-    error[:, 2, 1:4] = 0.01  # one of six
+    error[:, 2, 1:4] = 0.01
+    error[:, 2, 0] = 5.0  # one of six, however far off it is
     assert perturbation_radius(replace(RESULT, error=error))[0, 1] == np.inf
 
 
@@ -57,15 +53,8 @@ def test_what_rounding_hides_is_no_radius():
     assert np.isnan(perturbation_radius(with_error([1, 1, 1], rounding=rough + 9))[0, 1:]).all()
 
 
-def test_the_spread_holds_most_of_the_draws():
-    values = np.arange(1001.0)[None, :, None].repeat(2, 0)
-    found = spread(values)
-    assert (found.median[:, 0], found.low[0, 0], found.high[0, 0]) == (
-        pytest.approx([500, 500]),
-        pytest.approx(25),
-        pytest.approx(975),
-    )
-
-
-def test_the_nearest_size_is_nearest_in_ratio():
+def test_the_spread_holds_most_of_the_draws_and_the_nearest_size_is_nearest_in_ratio():
+    found = spread(np.arange(1001.0)[None, :, None].repeat(2, 0))
+    numbers = (*found.median[:, 0], found.low[0, 0], found.high[0, 0])
+    assert numbers == pytest.approx((500, 500, 25, 975))
     assert [nearest_size(RESULT, size) for size in (1e-9, 0.04, 0.02, 99)] == [0, 1, 0, 2]

@@ -1,39 +1,34 @@
 """Means over many prompts: what is averaged, and what is said of few."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cases import random_result
 
-from coupling_core.analysis.over_prompts import (
-    TokenMeasured,
-    few_words,
-    interval_words,
-    mean_scores,
-    of_prompt,
-    source,
-    spread_words,
-    token_measured,
-    token_words,
-)
+from coupling_core.analysis import over_prompts as op
 from coupling_core.analysis.scores import corrected, mean_interval, score_pairs
 from coupling_core.base.records import View
 
 VIEW = View(4)
 RESULTS = [random_result(seed=seed) for seed in range(5)]
-PARTS = [of_prompt(result, VIEW) for result in RESULTS]
+PARTS = [op.of_prompt(result, VIEW) for result in RESULTS]
+OFF = ~np.eye(5, dtype=bool)
+STOP, WORD = op.TokenMeasured(".", 5, 5), op.TokenMeasured("mat", 7, 7)
 
 
 def test_the_mean_of_a_pair_is_that_of_its_corrected_scores() -> None:
-    found = mean_scores([part.scores for part in PARTS])
+    scores = [part.scores for part in PARTS]
+    found = op.mean_scores(scores)
     every = np.stack([score_pairs(result, VIEW).corrected for result in RESULTS])
     np.testing.assert_allclose(found.corrected, every.mean(0))
     assert found.blocks == (1, 2, 3, 4, 5)
-    off = ~np.eye(5, dtype=bool)
     of_means = corrected(found.coupling, found.chance)
-    assert np.abs(of_means - found.corrected)[off].max() > 1e-6  # which is another thing
-
-
-STOP, WORD = TokenMeasured(".", 5, 5), TokenMeasured("mat", 7, 7)
+    assert np.abs(of_means - found.corrected)[OFF].max() > 1e-6  # which is another thing
+    broken = scores[0].corrected.copy()
+    broken[1, 2] = np.nan
+    found = op.mean_scores([replace(scores[0], corrected=broken), *scores[1:]])
+    assert np.argwhere(np.isnan(found.corrected)).tolist() == [[1, 2]]
 
 
 def test_it_is_told_at_which_token_and_whether_all_end_alike(snapshot) -> None:
@@ -42,55 +37,33 @@ def test_it_is_told_at_which_token_and_whether_all_end_alike(snapshot) -> None:
         "most end alike": [STOP] * 3 + [WORD],
         "half end alike": [STOP] * 2 + [WORD] * 2,
         "two end alike": [STOP] * 2,
-        "asked for the third": [TokenMeasured("a", 3, 3, asked=3)],
-        "asked for the last": [TokenMeasured("a", 3, 3, asked=-1)],
-        "no place in common": [TokenMeasured("a", 3, 5), WORD, STOP],
-        "all at the third": [TokenMeasured("a", 3, 5), TokenMeasured("b", 3, 9)],
-        "all last but one": [TokenMeasured("a", 3, 4), TokenMeasured("b", 8, 9)],
+        "asked for the third": [op.TokenMeasured("a", 3, 3, asked=3)],
+        "asked for the last": [op.TokenMeasured("a", 3, 3, asked=-1)],
+        "no place in common": [op.TokenMeasured("a", 3, 5), WORD, STOP],
+        "all at the third": [op.TokenMeasured("a", 3, 5), op.TokenMeasured("b", 3, 9)],
+        "all last but one": [op.TokenMeasured("a", 3, 4), op.TokenMeasured("b", 8, 9)],
     }
-    assert {name: token_words(of) for name, of in lists.items()} == snapshot
-
-
-def test_the_token_of_a_result_is_the_one_that_was_measured() -> None:
-    result = random_result()
-    found = token_measured(result)
+    assert {name: op.token_words(of) for name, of in lists.items()} == snapshot
+    result = RESULTS[0]
+    found = op.token_measured(result)
     assert found.text.strip("·␣ ") in result.tokens[result.token - 1]
     assert (found.number, found.n) == (result.token, len(result.tokens))
 
 
-def test_a_pair_without_a_score_in_one_prompt_has_no_mean() -> None:
-    scores = [part.scores for part in PARTS]
-    broken = scores[0].corrected.copy()
-    broken[1, 2] = np.nan
-    found = mean_scores([type(scores[0])(**vars(scores[0]) | {"corrected": broken}), *scores[1:]])
-    assert np.isnan(found.corrected[1, 2])
-    assert np.isfinite(found.corrected[2, 1])
+def test_a_prompt_counts_by_the_mean_over_its_pairs_and_its_result_is_let_go() -> None:
+    part = PARTS[0]
+    assert part.mean(corrected=True) == pytest.approx(part.scores.corrected[OFF].mean())
+    assert part.mean(corrected=False) == pytest.approx(part.scores.coupling[OFF].mean())
+    assert part.scores.result is None
 
 
-def test_a_prompt_counts_by_the_mean_over_its_pairs() -> None:
-    part, off = PARTS[0], ~np.eye(5, dtype=bool)
-    assert part.mean(corrected=True) == pytest.approx(part.scores.corrected[off].mean())
-    assert part.mean(corrected=False) == pytest.approx(part.scores.coupling[off].mean())
-
-
-def test_the_result_itself_is_let_go() -> None:
-    assert PARTS[0].scores.result is None
-    assert PARTS[0].scores.view == VIEW
-
-
-def test_few_prompts_are_no_evidence() -> None:
-    for n in (1, 39, 40):
-        assert bool(few_words(n)) == (n < 40)
-        assert (f" {n}" in few_words(n)) == (n < 40)
-        assert "coupling" not in few_words(n, of_coupling=False)
-
-
-def test_a_mean_is_told_with_its_interval() -> None:
+def test_a_mean_is_told_with_its_interval_and_few_prompts_are_no_evidence() -> None:
+    assert [f" {n}" in op.few_words(n) for n in (1, 39)] == [True, True]
+    assert op.few_words(40) == ""
     over = mean_interval(np.array([0.05, 0.06, 0.07]))
-    assert interval_words(over) == "0.060 (95\u00a0% interval 0.035 to 0.085)"
-    assert "0.050" in interval_words(mean_interval(np.array([0.05])))
-    told = spread_words({3: 0.2, 7: 0.1, 9: float("nan")})
+    assert op.interval_words(over) == "0.060 (95\u00a0% interval 0.035 to 0.085)"
+    told = op.spread_words({3: 0.2, 7: 0.1, 9: float("nan")})
     assert "prompt 7 with 0.100" in told
     assert "prompt 3 with 0.200" in told
-    assert spread_words({3: 0.2}) == ""
-    assert "5 of 5 prompts" in source(PARTS, "a list", VIEW)
+    assert op.spread_words({3: 0.2}) == ""
+    assert "5 of 5 prompts" in op.source(PARTS, "a list", VIEW)

@@ -7,7 +7,7 @@ import numpy as np
 from cases import trajectory_result
 from masked import masked
 
-from coupling_core import compare, expodistance, growth_rates, project_paths
+from coupling_core import compare, project_paths
 
 
 def grown(factors, line_shape):
@@ -18,55 +18,35 @@ def grown(factors, line_shape):
     return replace(whole, norms=norms.astype(np.float32), line_shape=np.array(line_shape))
 
 
-def test_numbers_of_each_token_are_those_of_the_functions():
-    one = trajectory_result()
-    np.testing.assert_array_equal(one.growth, growth_rates(one.norms))
-    np.testing.assert_array_equal(one.expodistance, expodistance(one.norms))
-    table = one.to_pandas()
-    np.testing.assert_array_equal(table.growth, one.growth.mean(0))
-    np.testing.assert_array_equal(table.equidistance, one.equidistance)
-
-
 def test_means_and_tokens_are_those_planted():
     a = grown([2.0, 4.0, 8.0], [1.0, 2.0, 6.0])
     b = grown([4.0, 2.0, 2.0], [2.0, 2.0, np.nan])
     table = compare(a, b).to_pandas().set_index("number")
-    straight = table.loc["line_shape"]
+    straight, grows = table.loc["line_shape"], table.loc["growth"]
     # The third token has no score in B, and so counts in neither.
     assert (straight.a, straight.b, straight.difference) == (1.5, 2.0, -0.5)
     assert (straight.a_above, straight.tokens) == (0, 2)
-    grows = table.loc["growth"]
     np.testing.assert_allclose([grows.a, grows.b], np.log(2) * np.array([2, 4 / 3]), rtol=1e-6)
     assert (grows.a_above, grows.tokens) == (2, 3)
     assert "1.500 in A and 2.000 in B (more in A at 0 of 2 tokens" in compare(a, b).verdict
-    assert compare(a, b).to_pandas().attrs["a_prompt"] == a.prompt_text
+    for shape in (np.inf, np.nan):  # what no token has
+        table = compare(grown([2.0], [shape]), grown([2.0], [1.0])).to_pandas()
+        straight = table.set_index("number").loc["line_shape"]
+        assert (straight.tokens, straight.a_above) == (0, 0)
+        assert straight[["a", "b", "difference"]].isna().all()
 
 
 def test_each_place_in_two_prompts_has_its_own_numbers():
-    a, b = grown([2.0, 4.0], [1.0, 2.0]), grown([4.0, 2.0], [2.5, np.nan])
+    a, b = grown([2.0, 4.0], [1.0, 2.0]), grown([4.0, 2.0, 2.0], [2.5, np.nan, 1.0])
+    b = replace(b, tokens=("dog", *b.tokens[1:]))
     table = compare(a, b).by_token()
-    straight = table[table.number == "line_shape"]
-    assert straight.a_text.tolist() == straight.b_text.tolist() == list(a.tokens)
+    straight, grows = (table[table.number == name] for name in ("line_shape", "growth"))
+    assert straight.a_text.tolist() == list(a.tokens)
+    assert straight.b_text.tolist() == ["dog", a.tokens[1]]
     assert straight.token.tolist() == [1, 2]
     np.testing.assert_array_equal(straight.difference, [-1.5, np.nan])
-    grows = table[table.number == "growth"]
     np.testing.assert_allclose(grows.difference, np.log(2) * np.array([-1, 1]), rtol=1e-6)
     assert (table.attrs["a_prompt"], len(table)) == (a.prompt_text, 8)
-    longer = grown([4.0, 2.0, 2.0], [2.5, np.nan, 1.0])
-    longer = replace(longer, tokens=("dog", *longer.tokens[1:]))
-    other = compare(a, longer).by_token()
-    first = other[other.number == "line_shape"]
-    assert first.b_text.tolist() == ["dog", a.tokens[1]]
-    np.testing.assert_array_equal(first.difference, straight.difference)
-
-
-def test_what_no_token_has_is_not_counted():
-    for shape in (np.inf, np.nan):
-        a, b = grown([2.0, 2.0], [shape, shape]), grown([2.0, 3.0], [1.0, 1.5])
-        table = compare(a, b).to_pandas().set_index("number")
-        assert (table.tokens["line_shape"], table.a_above["line_shape"]) == (0, 0)
-        assert table.loc["line_shape", ["a", "b", "difference"]].isna().all()
-        assert "not to be compared" in compare(a, b).verdict
 
 
 def test_verdicts_of_paths(snapshot):
@@ -98,14 +78,11 @@ def test_other_tokens_are_compared_by_means_and_by_depth():
     found = compare(a, b)
     assert found.to_pandas().a_above.isna().all()
     assert "over 3 tokens of A and 2 of B" in found.verdict
-    assert "at 0 of" not in found.verdict
-    traces = {trace.uid: trace for trace in found.plot().figure.data}
+    traces = {trace.uid: trace for trace in found.plot("growth").figure.data}
     assert set(traces) == {"median", "twin"}  # a token's own line would be of one of the two
-    assert a.prompt_text in traces["median"].name
-    assert b.prompt_text in traces["twin"].name
-    grows = {trace.uid: trace for trace in found.plot("growth").figure.data}
-    np.testing.assert_allclose(grows["twin"].y, np.median(b.growth, axis=1))
-    np.testing.assert_allclose(grows["median"].y, np.median(a.growth, axis=1))
+    for uid, of in (("median", a), ("twin", b)):
+        assert of.prompt_text in traces[uid].name
+        np.testing.assert_allclose(traces[uid].y, np.median(of.growth, axis=1))
 
 
 def test_it_draws_both_under_names_that_tell_them_apart():
@@ -113,9 +90,8 @@ def test_it_draws_both_under_names_that_tell_them_apart():
     twin = replace(b, request=replace(b.request, untrained=0))
     other = replace(b, request=replace(b.request, model="o"), identity={"name": "other"})
     for beside, named in ((twin, "untrained twin"), (other, "other"), (b, "B")):
-        for figure in ("expodistance", "line-shape-by-depth", "line-shape", "norms"):
-            traces = compare(a, beside).plot(figure).figure.data
-            told = {trace.uid: trace.name for trace in traces}
+        for figure in ("expodistance", "line-shape-by-depth"):
+            told = {trace.uid: trace.name for trace in compare(a, beside).plot(figure).figure.data}
             assert re.search(rf"\b{named}\b", told["twin"])
 
 
@@ -125,38 +101,33 @@ def drawn_in(figure, axis):
     return {int(trace.name): trace for trace in traces if (trace.name or "").isdigit()}
 
 
+def highlighted(figure, axis):
+    return [token for token, trace in drawn_in(figure, axis).items() if trace.line.width > 1.5]
+
+
 def test_paths_side_by_side_are_each_in_their_own_components():
     a, b = trajectory_result(), trajectory_result(seed=1)
     b = replace(b, states=b.states / 10**5)
-    drawn = compare(a, b).plot("paths-apart", part="deeper", token=2)
-    assert [note.text for note in drawn.figure.layout.annotations] == ["A", "B"]
+    figure = compare(a, b).plot("paths-apart", part="deeper", token=2).figure
+    assert [note.text for note in figure.layout.annotations] == ["A", "B"]
     for of, axis in ((a, "x"), (b, "x2")):
-        found = project_paths(of, part="deeper")
-        shown = drawn_in(drawn.figure, axis)
+        found, shown = project_paths(of, part="deeper"), drawn_in(figure, axis)
         assert set(shown) == set(found.tokens)
         for at, token in enumerate(found.tokens):
             walked = found.coordinates[: len(shown[token].x), at]
             np.testing.assert_allclose(shown[token].x, walked[:, 0], rtol=1e-5)
             np.testing.assert_allclose(shown[token].y, walked[:, 1], rtol=1e-5)
-        assert [token for token in shown if shown[token].line.width > 1.5] == [2]
-    assert [bar.name for bar in drawn.figure.data].count("places") == 1
-    one = trajectory_result(n_tokens=1)
-    notes = [note.text for note in compare(one, a).plot("paths-apart").figure.layout.annotations]
-    assert any("has no" in note for note in notes)
+        assert highlighted(figure, axis) == [2]
 
 
-def test_the_bar_of_two_prompts_is_that_of_the_longer():
-    a, b = trajectory_result(n_tokens=3), trajectory_result(n_tokens=5)
-    for one, other in ((a, b), (b, a)):
+def test_two_prompts_have_one_bar_and_each_its_own_token():
+    short, long = trajectory_result(n_tokens=3), trajectory_result(n_tokens=5)
+    for one, other in ((short, long), (long, short)):
         figure = compare(one, other).plot("paths-apart", first=True).figure
         (bar,) = [trace for trace in figure.data if trace.name == "places"]
         assert bar.marker.cmax == 5
-        widths = [
-            {token: trace.line.width for token, trace in drawn_in(figure, axis).items()}
-            for axis in ("x", "x2")
-        ]
-        assert [max(of, key=of.get) for of in widths] == [len(one.tokens), len(other.tokens)]
-    figure = compare(b, a).plot("paths-apart", token=5, first=True, other_token=2).figure
-    assert drawn_in(figure, "x2")[2].line.width > 1.5
-    nearest = compare(b, a).plot("paths-apart", token=5, first=True).figure
-    assert drawn_in(nearest, "x2")[3].line.width > 1.5
+        ends = [highlighted(figure, axis) for axis in ("x", "x2")]
+        assert ends == [[len(one.tokens)], [len(other.tokens)]]
+    for more, of_other in (({"other_token": 2}, 2), ({}, 3)):  # the nearest, if none is named
+        figure = compare(long, short).plot("paths-apart", token=5, first=True, **more).figure
+        assert highlighted(figure, "x2") == [of_other]

@@ -11,13 +11,14 @@ from coupling_core.base.edits import Step
 from coupling_core.base.removal import Removal
 
 PREDICTED = np.array([4, 6, 10])
+AS_IT_WAS = (8.0, 6.0, 10.0)
 
 
 def study(**changes) -> Study:
     """Three blocks; the coupling's first costs less than any random one, the last more."""
     draws = [Cut("random", n, (2,), (n + 9.0, 15.0, 25.0), ()) for n in range(1, 21)]
     named = [
-        Cut("coupling", 0, (1,), (4.0, 6.0, 10.0), (8.0, 6.0, 10.0)),
+        Cut("coupling", 0, (1,), (4.0, 6.0, 10.0), AS_IT_WAS),
         Cut("last", 0, (2,), (40.0, 60.0, 100.0), (4.0, 6.0, 10.0)),
     ]
     said = {
@@ -59,83 +60,66 @@ def test_ranges_and_orders():
     assert all(sorted(order) == [1, 2, 3, 4, 5] for order in orders)
 
 
-def test_cosines_and_angles_are_those_of_states():
+def test_cosines_and_angles_are_those_of_states_and_the_range_that_turns_least_is_found():
     states = np.array([[[1.0, 0]], [[1, 1]], [[0, 2]]])  # turned by 45 degrees, twice
     np.testing.assert_allclose(rankings.block_cosines(states), [[np.sqrt(0.5)]] * 2)
     angles = rankings.angular_distances(states[:, 0])
     np.testing.assert_allclose(angles[0], [0, 0.25, 0.5], atol=1e-7)
-    assert rankings.nearest_range(angles, 2) == (1, 2)
-
-
-def test_the_range_that_turns_least_is_found_wherever_it_is():
     angles = np.abs(np.subtract.outer(*[np.array([0.0, 1, 1.1, 1.25, 3])] * 2))
-    assert rankings.nearest_range(angles, 1) == (2,)
-    assert rankings.nearest_range(angles, 2) == (2, 3)
-    assert rankings.nearest_range(angles, 3) == (1, 2, 3)
+    for count, expected in ((1, (2,)), (2, (2, 3)), (3, (1, 2, 3))):
+        assert rankings.nearest_range(angles, count) == expected
 
 
 def test_a_price_is_a_mean_over_tokens_with_its_interval_over_texts():
     found = price((4.0, 6.0, 10.0), PREDICTED)
     assert (found.loss, found.low, found.high) == pytest.approx((1, 1, 1))
-    found = price((8.0, 6.0, 10.0), PREDICTED)
+    found = price(AS_IT_WAS, PREDICTED)
     assert found.loss == pytest.approx(24 / 20)
     assert 1 <= found.low < found.loss < found.high <= 2
 
 
 def test_a_ranking_is_held_against_random_draws():
-    coupling, last, random = curve(study().cuts, PREDICTED)
+    within = Cut("kl", 0, (3,), (19.0, 15.0, 25.0), (0.0,) * 3)
+    coupling, last, random, other = curve((*study().cuts, within), PREDICTED)
     assert (coupling.verdict, coupling.beats) == ("better", 20)
     assert (last.verdict, last.beats) == ("worse", 0)
+    assert other.verdict == "within"
     losses = [(n + 49.0) / 20 for n in range(1, 21)]
     assert random.left_out.loss == pytest.approx(np.median(losses))
     assert random.left_out.low == pytest.approx(np.quantile(losses, 0.05))
-    within = Cut("kl", 0, (3,), (19.0, 15.0, 25.0), (0.0,) * 3)
-    assert curve((*study().cuts, within), PREDICTED)[-1].verdict == "within"
 
 
-def test_a_study_comes_back_from_its_file_as_it_was(tmp_path):
+def test_a_study_comes_back_from_its_file_and_as_a_table(tmp_path):
     path = tmp_path / "plan.json"
     path.write_text(study().to_json())
     assert Study.read(path) == study()
-
-
-def test_a_table_has_a_row_for_each_ranking_and_number():
     table = study().to_pandas()
     assert list(table.by) == ["coupling", "last", "random"]
-    assert table.megabytes[0] == pytest.approx(4.0)
-    assert table.tied_loss[1] == pytest.approx(1.0)
+    assert (table.megabytes[0], table.tied_loss[1]) == pytest.approx((4.0, 1.0))
 
 
 def test_sentences_claim_no_more_than_the_draws_bear_out():
-    told = words.verdict(study())
-    assert "better than random" in told
+    assert "better than random" in words.verdict(study())
     plain = study(cuts=tuple(c for c in study().cuts if c.by != "random"))
     assert "random" not in words.verdict(plain)
     worse = next(line for line in words.findings(study()) if line.startswith("Last"))
     assert "worse than random" in worse
     assert "better" not in worse
     assert "in 1 of 2" in words.findings(study())[-1]
-    assert "40" in words.limits(study())[0]
-
-
-def test_a_loss_rises_or_falls_as_its_numbers_do():
     for losses, told in (
         ((4.0, 6.0, 10.0), "rises from 0.500 to 1.000"),
         ((1.0, 1.5, 2.5), "falls from 0.500 to 0.250"),
         ((2.001, 3.001, 5.002), "rises from 0.50000 to 0.50020"),
     ):
-        cut = Cut("coupling", 0, (1,), losses, (8.0, 6.0, 10.0))
+        cut = Cut("coupling", 0, (1,), losses, AS_IT_WAS)
         assert told in words.verdict(study(cuts=(cut,)))
-    assert [words.blocks_told(b) for b in ((3,), (1, 2, 5), (2, 7, 8, 9))] == [
-        "3",
-        "1, 2, 5",
-        "2, 7-9",
-    ]
+    blocks = ((3,), (1, 2, 5), (2, 7, 8, 9))
+    assert [words.blocks_told(b) for b in blocks] == ["3", "1, 2, 5", "2, 7-9"]
 
 
 def test_a_plan_follows_what_measures_and_not_what_turned_out_cheapest():
     assert words.plan_by(study()) == "coupling"
-    more = Cut("kl", 0, (3,), (400.0, 6.0, 10.0), (8.0, 6.0, 10.0))
+    more = Cut("kl", 0, (3,), (400.0, 6.0, 10.0), AS_IT_WAS)
     assert words.plan_by(study(cuts=(*study().cuts, more))) == "kl"
 
 
@@ -146,9 +130,6 @@ def test_a_removal_says_what_runs_in_each_slot():
     assert runs(Removal((2, 3))) == [[1], [], [], [4], [5]]
     assert runs(Removal((1, 3, 4), tied=True)) == [[2], [2], [2], [5], [5]]
     assert Removal((2,)).slots(3)[0] == (Step((1,)),)
-
-
-def test_a_removal_that_no_model_of_three_blocks_has_is_refused():
     for blocks in ((2, 1), (1, 1), (0,), (1, 2, 3), (4,)):
         with pytest.raises(InputError):
             Removal(blocks).slots(3)

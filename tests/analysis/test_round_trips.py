@@ -31,7 +31,6 @@ SHIPPED = {
     "trajectory": Request(PROMPT, kind="trajectory"),
     "tokens": Request(PROMPT, kind="fixed-output", block=12, other_block=11),
 }
-K = View(k=10)
 
 
 @pytest.fixture(scope="module", params=SHIPPED)
@@ -39,50 +38,42 @@ def seen(request):
     """A result of each kind that ships, and its view."""
     result = measure(SHIPPED[request.param], Store())
     kind = kind_of(result.request.kind)
-    return result, K if kind.has_k else kind.view()
-
-
-def same(found, wanted):
-    """The same numbers to the bit, NaN where there is none."""
-    assert list(found.columns) == list(wanted.columns)
-    for name in wanted.columns:
-        one, other = found[name].to_numpy(), wanted[name].to_numpy()
-        if other.dtype.kind == "f":
-            assert np.array_equal(one.astype(other.dtype), other, equal_nan=True), name
-        else:
-            assert list(one) == list(other), name
-
-
-def test_a_table_comes_back_with_its_numbers(seen):
-    table = frame(*seen)
-    netcdf = opened(to_netcdf(_columns(table), {}))
-    for found in (
-        pd.read_csv(io.BytesIO(to_csv(table))),
-        pd.read_parquet(io.BytesIO(to_parquet(table))),
-        pickle.loads(pickle.dumps(table)),
-        pd.DataFrame({name: netcdf[name].to_numpy() for name in table.columns}),
-    ):
-        same(found, table)
+    return result, View(k=10) if kind.has_k else kind.view()
 
 
 def opened(content):
     return xarray.load_dataset(io.BytesIO(content))
 
 
-def _columns(table):
-    return {
+def test_a_table_comes_back_with_its_numbers_to_the_bit(seen):
+    table = frame(*seen)
+    columns = {
         name: table[name].to_numpy().astype(str if table[name].dtype.kind in "OT" else None)
         for name in table.columns
     }
+    netcdf = opened(to_netcdf(columns, {}))
+    for found in (
+        pd.read_csv(io.BytesIO(to_csv(table))),
+        pd.read_parquet(io.BytesIO(to_parquet(table))),
+        pickle.loads(pickle.dumps(table)),
+        pd.DataFrame({name: netcdf[name].to_numpy() for name in table.columns}),
+    ):
+        assert list(found.columns) == list(table.columns)
+        for name in table.columns:
+            one, other = found[name].to_numpy(), table[name].to_numpy()
+            if other.dtype.kind == "f":
+                np.testing.assert_array_equal(one.astype(other.dtype), other, err_msg=name)
+            else:
+                assert list(one) == list(other), name
 
 
-def test_arrays_come_back_to_the_bit_under_named_axes(seen):
+def test_arrays_come_back_to_the_bit_under_named_axes_with_their_numbers(seen):
     result, view = seen
     named, names = arrays(result, view), axes(result)
-    content = to_netcdf(named, names, attributes(result, view))
+    netcdf = opened(to_netcdf(named, names, attributes(result, view)))
     for found in (
         dict(np.load(io.BytesIO(to_npz(named)))),
-        {name: one.to_numpy() for name, one in opened(content).items()},
+        {name: one.to_numpy() for name, one in netcdf.items()},
     ):
         assert found.keys() == named.keys() <= names.keys()
         for name, values in named.items():
@@ -92,26 +83,12 @@ def test_arrays_come_back_to_the_bit_under_named_axes(seen):
             else:
                 assert found[name].dtype == values.dtype, name
                 assert found[name].tobytes() == values.tobytes(), name
-    assert opened(content).attrs["model"] == result.identity["name"]
-
-
-def test_a_netcdf_says_whose_it_is():
-    result = random_result(n_blocks=3, width=16, k_max=8, k_view=4)
-    view = View(k=6, definition="alignment")
-    told = opened(to_netcdf(arrays(result, view), axes(result), attributes(result, view)))
-    assert told["coupling"].dims == ("block", "basis")
-    assert (told.attrs["k"], told.attrs["definition"]) == (6, "alignment")
-    assert (told.attrs["key"], told.attrs["certified"]) == (result.key, 1)
-
-
-def test_every_axis_of_a_file_that_is_counted_has_its_numbers(seen):
-    result, view = seen
-    told = (axes(result), attributes(result, view))
-    found = opened(to_netcdf(arrays(result, view, None), *told))
+    assert netcdf.attrs["model"] == result.identity["name"]
+    whole = opened(to_netcdf(arrays(result, view, None), names, attributes(result, view)))
     counted = {"block", "basis", "token", "other_token", "state", "k", "component"}
-    for axis in {str(dim) for dim in found.dims} & counted:
+    for axis in {str(dim) for dim in whole.dims} & counted:
         first = 0 if axis == "state" else 1
-        assert found[axis].to_numpy().tolist() == list(range(first, first + found.sizes[axis]))
+        assert whole[axis].to_numpy().tolist() == list(range(first, first + whole.sizes[axis]))
 
 
 def test_a_pair_has_its_score_by_its_numbers():
@@ -122,7 +99,13 @@ def test_a_pair_has_its_score_by_its_numbers():
         view = View(k=10, blocks=blocks)
         named = arrays(result, view, None)
         found = opened(to_netcdf(named, axes(result), attributes(result, view)))
+        assert found["coupling"].dims == ("block", "basis")
         assert float(found.corrected.sel(block=12, basis=11)) == pytest.approx(wanted, abs=1e-12)
+        said = {"k": 10, "definition": view.definition, "key": result.key, "certified": 1}
+        assert said.items() <= found.attrs.items()
+        corner = found["A"].sel(block=12, basis=11)
+        stored = result.matrix(12, 11)[: len(corner), : len(corner)]
+        np.testing.assert_allclose(corner, stored, rtol=1e-3)
         graph = opened(graph_file(".nc", result, view, corrected=True, threshold=0.1))
         weight = float(graph.weight.sel(block=11, basis=12))
         assert weight == pytest.approx((wanted + other) / 2, abs=1e-12)
@@ -130,16 +113,14 @@ def test_a_pair_has_its_score_by_its_numbers():
 
 
 def test_a_comparison_has_the_numbers_of_a_and_says_whose_they_are():
-    a, b = random_result(n_blocks=4), random_result(n_blocks=6)
-    found = compare(b, a, k=3)
-    content = to_netcdf(comparison_arrays(found), COMPARISON_AXES, found.attributes())
-    data = opened(content)
+    a, b = random_result(n_blocks=6), random_result(n_blocks=4)
+    found = compare(a, b, k=3)
+    data = opened(to_netcdf(comparison_arrays(found), COMPARISON_AXES, found.attributes()))
     own = [block for block, _ in match_blocks(6, 4)]
     assert data["block"].to_numpy().tolist() == own == data["basis"].to_numpy().tolist()
     row = found.to_pandas().iloc[0]
     at = data.difference.sel(block=row["block"], basis=row["basis"])
     assert float(at) == pytest.approx(row["difference"])
-    assert data.attrs["a_model"] == b.model_name
-    assert data.attrs["b_K"] == 3
-    own_score = data.corrected.sel(side="B", block=own[0], basis=own[1])
-    assert float(own_score) == pytest.approx(a.scores(k=3)[1, 2].corrected, abs=1e-12)
+    assert (data.attrs["a_model"], data.attrs["b_K"]) == (a.model_name, 3)
+    score = data.corrected.sel(side="B", block=own[0], basis=own[1])
+    assert float(score) == pytest.approx(b.scores(k=3)[1, 2].corrected, abs=1e-12)

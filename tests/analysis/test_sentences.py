@@ -35,11 +35,11 @@ def test_a_sentence_is_true_as_often_as_it_states_and_is_said_where_it_is_true(s
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("sentence", SENTENCES)
-def test_a_sentence_holds_in_one_world_where_it_is_false_and_one_where_it_is_true(sentence):
-    cases = [case for case in CASES if case.sentence == sentence]
-    first, *others = sorted(cases, key=lambda case: case.spoken)
-    assert false_too_often_or_said_too_rarely([first, *others[-1:]], share=0.5) == []
+def test_a_sentence_holds_in_one_world_where_it_is_false_and_one_where_it_is_true():
+    for sentence in SENTENCES:
+        cases = [case for case in CASES if case.sentence == sentence]
+        first, *others = sorted(cases, key=lambda case: case.spoken)
+        assert false_too_often_or_said_too_rarely([first, *others[-1:]], share=0.5) == []
 
 
 def test_the_committed_page_counts_each_and_none_is_false_too_often():

@@ -9,17 +9,15 @@ from cases import haar
 
 from coupling_core.analysis import trajectory as of
 
-SEEDS = range(10)
-
 
 def paths(seed, n_states=14, n_tokens=3, d=8):
     """Random walks (state token d)."""
     return np.random.default_rng(seed).standard_normal((n_states, n_tokens, d)).cumsum(0)
 
 
-def along_line(distances, d=6, seed=0):
+def along_line(distances):
     """One token that moves along a line, away from 0, to these distances."""
-    direction = haar(np.random.default_rng(seed), d, 1)[:, 0]
+    direction = haar(np.random.default_rng(0), 6, 1)[:, 0]
     return np.asarray(distances, float)[:, None, None] * direction
 
 
@@ -42,14 +40,10 @@ def every_number(states):
     }
 
 
-# ---- known answers
-
-
 def test_a_line_has_line_shape_one_however_unevenly_it_is_walked():
     states = along_line([1, 2, 2.5, 7, 7.1, 30, 31, 40, 41, 42, 43, 50])
     assert of.line_shape(states) == pytest.approx(1, abs=1e-12)
-    windowed = of.windowed_line_shape(states)[:, 0]
-    assert windowed[5:7] == pytest.approx(1, abs=1e-12)
+    assert of.windowed_line_shape(states)[5:7, 0] == pytest.approx(1, abs=1e-12)
 
 
 def test_an_arc_has_the_line_shape_of_a_polygon():
@@ -60,31 +54,25 @@ def test_an_arc_has_the_line_shape_of_a_polygon():
         ten = abs(np.sin(10 * turn / 2) / np.sin(turn / 2))
         windowed = of.windowed_line_shape(arc(n_steps, turn))[:, 0]
         assert windowed[5:-5] == pytest.approx(10 / ten, rel=1e-10)
-
-
-def test_a_full_circle_has_an_infinite_line_shape():
-    assert of.line_shape(arc(12, 2 * np.pi / 12)) == np.inf
-
-
-def test_exact_exponential_growth_has_expodistance_zero():
-    norm = of.norms(along_line(3 * 1.25 ** np.arange(12)))
-    assert of.growth_rates(norm) == pytest.approx(np.log(1.25), abs=1e-12)
-    assert of.expodistance(norm) == pytest.approx(0, abs=1e-20)
+    assert of.line_shape(arc(12, 2 * np.pi / 12)) == np.inf  # a full circle
 
 
 def test_expodistance_is_the_square_of_a_coefficient_of_variation():
     norm = np.exp(np.cumsum([0.0, 1.0, 3.0]))[:, None]  # alpha 1 and 3: mean 2, variance 1
     assert of.expodistance(norm) == pytest.approx(0.25, abs=1e-12)
+    norm = of.norms(along_line(3 * 1.25 ** np.arange(12)))  # exact exponential growth
+    assert of.growth_rates(norm) == pytest.approx(np.log(1.25), abs=1e-12)
+    assert of.expodistance(norm) == pytest.approx(0, abs=1e-20)
 
 
 def test_equidistance_is_a_coefficient_of_variation_of_steps():
-    states = along_line([1.0, 2.0, 5.0])  # steps 1 and 3: mean 2, deviation 1
-    assert of.equidistance(of.step_lengths(states)) == pytest.approx(0.5, abs=1e-12)
-    even = along_line([1.0, 2.0, 3.0, 4.0])
-    assert of.equidistance(of.step_lengths(even)) == pytest.approx(0, abs=1e-12)
-
-
-# ---- what has no value
+    for distances, expected in (
+        ([1.0, 2.0, 5.0], 0.5),  # steps 1 and 3: mean 2, deviation 1
+        ([1.0, 2.0, 3.0, 4.0], 0),
+        ([2.0, 2.0, 2.0], np.nan),
+    ):
+        found = of.equidistance(of.step_lengths(along_line(distances)))
+        np.testing.assert_allclose(found, [expected], atol=1e-12)
 
 
 def test_a_window_that_does_not_fit_has_no_score():
@@ -95,20 +83,15 @@ def test_a_window_that_does_not_fit_has_no_score():
         assert known.sum() == max(0, n_states - 10)
         assert not known[:5].any()
         assert not known[n_states - 5 :].any()
-
-
-def test_the_window_of_all_states_is_the_whole_score():
-    states = paths(2, 11)
+    states = paths(2, 11)  # the window of all states is the whole score
     np.testing.assert_allclose(of.windowed_line_shape(states)[5], of.line_shape(states))
 
 
 def test_a_token_that_rests_has_no_line_shape_and_the_others_keep_theirs():
     states = paths(3)
-    whole = of.line_shape(states)
+    expected = np.where(np.arange(3) == 1, np.nan, of.line_shape(states))
     states[5, 1] = states[4, 1]
-    found = of.line_shape(states)
-    assert np.isnan(found[1])
-    np.testing.assert_allclose(found[[0, 2]], whole[[0, 2]])
+    np.testing.assert_allclose(of.line_shape(states), expected)
 
 
 def test_a_norm_that_does_not_grow_has_no_expodistance_and_a_reason():
@@ -119,25 +102,16 @@ def test_a_norm_that_does_not_grow_has_no_expodistance_and_a_reason():
         ([1.0, 0.0, 3.0], "norm 0"),
     ):
         both = np.array([norm, [1.0, 2.0, 4.0]]).T
-        found, reasons = of.expodistance(both), of.why_no_expodistance(both)
-        assert np.isnan(found[0])
-        assert reason in reasons[0]
-        assert found[1] == pytest.approx(0, abs=1e-20)
-        assert reasons[1] == ""
-
-
-def test_a_token_that_never_moves_has_no_equidistance():
-    states = along_line([2.0, 2.0, 2.0])
-    assert np.isnan(of.equidistance(of.step_lengths(states))).all()
-
-
-# ---- what must not matter
+        np.testing.assert_allclose(of.expodistance(both), [np.nan, 0], atol=1e-20)
+        why, other = of.why_no_expodistance(both)
+        assert reason in why
+        assert other == ""
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1e3])
 def test_what_must_not_matter_does_not(scale):
     """Rotations, scales and the order of the tokens; shifts, to all that differences alone give."""
-    for seed in SEEDS:
+    for seed in range(10):
         states = paths(seed)
         numbers = every_number(states)
         turned = every_number(scale * states @ haar(np.random.default_rng(seed + 1), 8, 8))
@@ -155,8 +129,8 @@ def test_what_must_not_matter_does_not(scale):
 def test_numbers_that_are_none_warn_of_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert np.isnan(of.line_shape(np.full((5, 2, 3), np.nan))).all()
-        assert np.isnan(of.line_shape(np.full((5, 2, 3), np.inf))).all()
+        for nothing in (np.nan, np.inf):
+            assert np.isnan(of.line_shape(np.full((5, 2, 3), nothing))).all()
         assert np.isnan(of.expodistance(np.full((5, 2), np.inf))).all()
 
 

@@ -17,6 +17,8 @@ from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
 VIEW = View(50)
+MIDDLE = replace(VIEW, blocks=tuple(range(9, 17)))
+"""The blocks of figure 3."""
 
 
 @pytest.fixture(scope="module")
@@ -25,112 +27,86 @@ def shipped():
     return [Store().find(request, resolve(request).identity) for request in requests()]
 
 
-def mean(result, blocks):
-    return mean_off_diagonal(score_pairs(result, replace(VIEW, blocks=blocks)).corrected)
+@pytest.fixture(scope="module")
+def own(shipped):
+    return [of_prompt(one, MIDDLE) for one in shipped[::2]]
+
+
+@pytest.fixture(scope="module")
+def twins(shipped):
+    return [of_prompt(one, MIDDLE) for one in shipped[1::2]]
+
+
+def mean(result):
+    return mean_off_diagonal(score_pairs(result, MIDDLE).corrected)
 
 
 def test_it_is_of_the_blocks_of_figure_3_and_has_their_means(shipped):
-    middle = tuple(range(9, 17))
     found = verdict(shipped[0], shipped[1], VIEW, shipped[::2])
-    assert found.blocks == middle
-    assert found.trained == pytest.approx(mean(shipped[0], middle))
-    assert found.untrained == pytest.approx(mean(shipped[1], middle))
-    assert found.prompts == pytest.approx([mean(one, middle) for one in shipped[::2]])
+    assert found.blocks == MIDDLE.blocks
+    assert (found.trained, found.untrained) == pytest.approx((mean(shipped[0]), mean(shipped[1])))
+    assert found.prompts == pytest.approx([mean(one) for one in shipped[::2]])
     assert len(found.prompts) == len(EXAMPLES)
     assert (found.above, found.pairs) == (56, 56)
     for number in (found.trained, *found.prompts):
         assert f"{number:.3f}" in str(found)
-    assert "Blocks 9-16 are coupled" in str(found)
+    assert "are coupled" in str(found)
+    assert "are not coupled" in str(verdict(shipped[1], shipped[1], VIEW))
+    alone = verdict(shipped[0], None, VIEW)
+    assert f"{alone.trained:.3f}" in str(alone)
+    assert "coupled" not in str(alone)
 
 
-def test_what_verdicts_say(shipped, snapshot):
-    view = replace(VIEW, blocks=tuple(range(9, 17)))
-    own, twin = ([of_prompt(one, view) for one in shipped[n::2]] for n in range(2))
+def test_what_verdicts_say(shipped, own, twins, snapshot):
     said = {
         "one prompt": verdict(shipped[0], shipped[1], VIEW, shipped[::2]),
         "raw": verdict(shipped[0], shipped[1], VIEW, shipped[::2], corrected=False),
         "no twin": verdict(shipped[0], None, VIEW),
         "raw, no twin": verdict(shipped[0], None, VIEW, corrected=False),
         "twin against itself": verdict(shipped[1], shipped[1], VIEW),
-        "many prompts": verdict_over(own, twin),
-        "raw of many": verdict_over(own, twin, corrected=False),
+        "many prompts": verdict_over(own, twins),
+        "raw of many": verdict_over(own, twins, corrected=False),
     }
     assert {name: (str(found), found.reason) for name, found in said.items()} == snapshot
+    assert (said["raw"].above, said["raw"].pairs) == (56, 56)  # judged as the corrected ones
+    for at in (0, 1, 2, 4):
+        means = score_pairs(shipped[at], MIDDLE).mean()
+        told = f"{means.coupling:.3f} where chance gives {means.chance:.3f}"
+        assert told in str(said["raw"])
 
 
-def test_many_prompts_are_judged_by_the_means_of_their_pairs(shipped):
-    view = replace(VIEW, blocks=tuple(range(9, 17)))
-    own, twin = ([of_prompt(one, view) for one in shipped[n::2]] for n in range(2))
-    found = verdict_over(own, twin)
-    means = [mean(one, view.blocks) for one in shipped[::2]]
+def test_many_prompts_are_judged_by_the_means_of_their_pairs(shipped, own, twins):
+    found, means = verdict_over(own, twins), [mean(one) for one in shipped[::2]]
     assert found.trained == pytest.approx(np.mean(means))
     assert (found.above, found.pairs, found.over.n) == (56, 56, 3)
     over = known_interval(np.array(means))
     assert f"{over.low:.3f} to {over.high:.3f}" in str(found)
-    assert "are not coupled" in str(verdict_over(twin, twin))
-
-
-def test_raw_scores_are_told_with_their_floors_and_judged_as_before(shipped):
-    view = replace(VIEW, blocks=tuple(range(9, 17)))
-    found = verdict(shipped[0], shipped[1], VIEW, shipped[::2], corrected=False)
-    assert (found.above, found.pairs) == (56, 56)
-    for at in (0, 1, 2, 4):
-        means = score_pairs(shipped[at], view).mean()
-        assert f"{means.coupling:.3f}" in str(found)
-        assert f"where chance gives {means.chance:.3f}" in str(found)
-    own, twin = ([of_prompt(one, view) for one in shipped[n::2]] for n in range(2))
-    many = str(verdict_over(own, twin, corrected=False))
-    over = known_interval(np.array([one.mean(corrected=False) for one in own]))
-    floor, other = (np.mean([one.scores.mean().chance for one in of]) for of in (own, twin))
-    for number in (over.mean, over.low, over.high, floor, other):
-        assert f"{number:.3f}" in many
-
-
-def test_a_pair_counts_by_its_mean_and_not_by_its_best_prompt(shipped):
-    """A pair that beats the twin in one prompt alone does not beat it in the mean."""
-    view = replace(VIEW, blocks=(9, 10))
-    own, twin = of_prompt(shipped[0], view), of_prompt(shipped[1], view)
-    found = verdict_over([own, twin, twin], [own, own, own])
-    assert found.above == 0
+    assert "are not coupled" in str(verdict_over(twins, twins))
+    # A pair that beats the twin in one prompt alone does not beat it in the mean.
+    less = replace(own[0].scores, corrected=0.9 * own[0].scores.corrected)
+    assert verdict_over([own[0], *twins[:2]], [replace(own[0], scores=less)] * 3).above == 0
 
 
 def test_pairs_above_the_twin_are_counted(shipped):
-    blocks = tuple(range(1, 31))
-    found = verdict(shipped[0], shipped[1], replace(VIEW, blocks=blocks))
-    own, twin = (
-        score_pairs(one, replace(VIEW, blocks=blocks)).corrected[~np.eye(30, dtype=bool)]
-        for one in shipped[:2]
-    )
-    assert (found.above, found.pairs) == ((own > twin.max()).sum(), 870)
+    view, off = replace(VIEW, blocks=tuple(range(1, 31))), ~np.eye(30, dtype=bool)
+    found = verdict(shipped[0], shipped[1], view)
+    trained, twin = (score_pairs(one, view).corrected[off] for one in shipped[:2])
+    assert (found.above, found.pairs) == ((trained > twin.max()).sum(), 870)
     assert 0 < found.above < found.pairs
-
-
-def test_a_model_like_its_twin_is_not_coupled(shipped):
-    assert "are not coupled" in str(verdict(shipped[1], shipped[1], VIEW))
-
-
-def test_without_a_twin_it_gives_the_number_alone(shipped):
-    found = verdict(shipped[0], None, VIEW)
-    assert f"{found.trained:.3f}" in str(found)
-    assert "coupled" not in str(found)
-    assert found.reason == ""
 
 
 def test_a_shallow_model_is_taken_whole_and_one_block_has_no_pair():
     result = random_result()
     assert verdict(result, None, View(2)).blocks == tuple(range(1, result.n_blocks + 1))
     assert verdict(result, None, View(2, blocks=(1,))) is None
-
-
-def test_a_result_s_verdict_has_score_floor_and_corrected_score():
-    result = random_result()
-    mean = result.scores(k=result.default_k).mean()
-    numbers = (f"{of:.3f}" for of in (mean.coupling, mean.chance, mean.corrected))
-    assert [number in result.verdict for number in numbers] == [True] * 3
+    mean = result.scores(k=result.default_k).mean()  # its own verdict has all three numbers
+    for number in (mean.coupling, mean.chance, mean.corrected):
+        assert f"{number:.3f}" in result.verdict
 
 
 def test_the_row_that_the_final_norm_lifts_is_told():
     scores = np.full((4, 4), 0.1)
+    even = planted(scores.copy())
     scores[-1] = 0.9
     lifted = planted(scores)
     found = score_pairs(lifted, PLANTED)
@@ -138,7 +114,6 @@ def test_the_row_that_the_final_norm_lifts_is_told():
     told = depth_views.verdict(lifted, PLANTED)
     assert "Without the row of block 4" in told
     assert f"{rest:.3f}." in told
-    even = planted(np.full((4, 4), 0.1))
     excluded = replace(lifted, request=replace(lifted.request, final_norm="exclude"))
     none = replace(lifted, provenance=dict(lifted.provenance) | {"final_norm": False})
     for one in (even, excluded, none):

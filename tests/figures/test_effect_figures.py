@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cases import random_result, what_if_result
+from checks import trace
 
 from coupling_core import EffectView, View, figures
 from coupling_core.analysis.coupling_effect import coupling_effect
@@ -26,39 +27,33 @@ def study():
 
 
 def test_a_pair_of_blocks_is_a_point(study):
-    figure = figures.coupling_against_effect(study, "interchange", title="model")
-    (points,) = figure.data
+    (points,) = figures.coupling_against_effect(study, "interchange", title="model").data
     assert len(points.x) == L * (L - 1) // 2
     at = [tuple(row[:2]) for row in points.customdata.tolist()].index((2, 5))
-    both = study.coupling.mean(0)
+    both, effect = study.coupling.mean(0), -np.log(study.interchange).mean(0)
     assert points.x[at] == pytest.approx((both[1, 4] + both[4, 1]) / 2)
-    effect = -np.log(study.interchange).mean(0)
     assert points.y[at] == pytest.approx((effect[1, 4] + effect[4, 1]) / 2)
     assert points.marker.color[at] == 3
     table = figures.coupling_against_effect_table(study, "interchange")
-    row = table[(table.block == 2) & (table.other_block == 5)]
-    assert float(row.coupling.iloc[0]) == pytest.approx(points.x[at])
+    assert table.set_index(["block", "other_block"]).coupling[2, 5] == pytest.approx(points.x[at])
 
 
 def test_correlations_by_step_have_their_interval(study):
     figure = figures.effect_by_step({0: study, 512: study}, "replace", "mini")
-    lines = {line.name: line for line in figure.data}
     expected = coupling_effect(study.coupling, study.replace)
-    assert lines["rho"].y[1] == pytest.approx(expected.raw.rho)
-    assert lines["distance alone"].y[1] == pytest.approx(expected.distance.rho)
-    given = lines["given distance"]
+    assert trace(figure, "rho").y[1] == pytest.approx(expected.raw.rho)
+    assert trace(figure, "distance alone").y[1] == pytest.approx(expected.distance.rho)
+    given = trace(figure, "given distance")
     assert given.y[1] - given.error_y.arrayminus[1] == pytest.approx(expected.partial.low)
     assert given.y[1] + given.error_y.array[1] == pytest.approx(expected.partial.high)
-    table = figures.effect_by_step_table({0: study, 512: study}, "replace")
-    assert list(table.step) == [0, 512]
+    assert list(figures.effect_by_step_table({0: study, 512: study}, "replace").step) == [0, 512]
 
 
 def test_neighbours_that_cannot_be_exchanged_have_no_point():
     result = what_if_result()
     true = result.exchange_true.copy()
     true[1] = np.nan
-    figure = figures.exchange(replace(result, exchange_true=true))
-    exact, points = figure.data
+    exact, points = figures.exchange(replace(result, exchange_true=true)).data
     assert [row[:2] for row in points.customdata.tolist()] == [[1, 2], [3, 4], [4, 5]]
     assert points.x[0] == pytest.approx(np.median(result.exchange_predicted[0]))
     assert points.y[0] == pytest.approx(np.median(result.exchange_true[0]))
@@ -66,16 +61,10 @@ def test_neighbours_that_cannot_be_exchanged_have_no_point():
     assert len(figures.exchange_table(result)) == 4
 
 
-def test_the_selected_pair_is_outlined_on_the_map():
+def test_the_map_is_as_large_as_that_of_the_scores_and_marks_diagonal_and_selection():
     figure = figures.effects(what_if_result(), EffectView(), "replace", selected=(2, 4))
     (square,) = figure.layout.shapes
     assert (square.x0, square.y0) == (2.5, 0.5)
-
-
-def test_the_diagonal_is_grey_and_the_map_as_large_as_that_of_the_scores():
-    figure = figures.effects(what_if_result(), EffectView())
-    scores = figures.scores(random_result(n_blocks=5), View(4))
-    own, other = ([t for t in each.data if t.showlegend] for each in (figure, scores))
-    np.testing.assert_array_equal(np.isfinite(own[0].z), np.eye(len(own[0].z), dtype=bool))
-    assert own[0].colorscale == other[0].colorscale
-    assert figure.layout.margin == scores.layout.margin
+    (grey,) = [t for t in figure.data if t.showlegend]
+    np.testing.assert_array_equal(np.isfinite(grey.z), np.eye(5, dtype=bool))
+    assert figure.layout.margin == figures.scores(random_result(), View(4)).layout.margin

@@ -16,17 +16,7 @@ from coupling_core.figures import style
 from coupling_core.figures.export import on_paper
 from coupling_core.figures.graph import CORRECTED_STEPS
 
-
-@pytest.fixture(scope="module")
-def result():
-    return planted(SCORES)
-
-
-@pytest.fixture(scope="module")
-def deep():
-    """A model of 80 blocks of which any two are coupled."""
-    rng = np.random.default_rng(0)
-    return planted(rng.uniform(0.0, 1.0, (80, 80)))
+RESULT = planted(SCORES)
 
 
 def lines(figure):
@@ -39,63 +29,49 @@ def pieces(line):
     return line.path.count("M")
 
 
-def test_every_edge_is_drawn_once_and_can_be_taken_hold_of(result):
-    drawn = layer_graph(result, VIEW)
+def test_every_edge_is_drawn_once_and_can_be_taken_hold_of():
+    drawn = layer_graph(RESULT, VIEW)
     for layout in LAYOUTS:
-        figure = figures.graph(result, VIEW, layout=layout)
+        figure = figures.graph(RESULT, VIEW, layout=layout)
         assert sum(map(pieces, lines(figure))) == drawn.number_of_edges() == 8
         handles = trace(figure, "edges")
         assert [tuple(pair) for pair in handles.customdata] == list(drawn.edges)
-        every = trace(figures.graph(result, VIEW, layout=layout, threshold=0.0), "edges")
+        every = trace(figures.graph(RESULT, VIEW, layout=layout, threshold=0.0), "edges")
         places = np.stack([every.x, every.y], 1).round(4)
         assert len(np.unique(places, axis=0)) == 10
-        again = trace(figures.graph(result, VIEW, layout=layout), "blocks")
+        again = trace(figures.graph(RESULT, VIEW, layout=layout), "blocks")
         nodes = trace(figure, "blocks")
         assert np.array_equal([nodes.x, nodes.y], [again.x, again.y])
+        (notes,) = on_paper(figure, RESULT, VIEW).select_annotations({"name": "provenance"})
+        assert "click" in figure.layout.meta["on_page"]  # and only there
+        assert "click" not in notes.text
 
 
-def test_only_a_page_speaks_of_the_mouse(result):
-    for layout in LAYOUTS:
-        figure = figures.graph(result, VIEW, layout=layout)
-        assert "click" in figure.layout.meta["on_page"]
-        notes = notes_of(on_paper(figure, result, VIEW))
-        assert "mouse" not in notes
-        assert "click" not in notes
+def test_a_deep_model_is_a_few_traces():
+    deep = planted(np.random.default_rng(0).uniform(0.0, 1.0, (80, 80)))
+    for layout, threshold in (("circle", 0.0), ("line", 0.0), ("spring", 0.9)):
+        figure = figures.graph(deep, VIEW, layout=layout, threshold=threshold, selected=(3, 70))
+        assert len(figure.data) <= 20
+        assert len(figure.layout.shapes) <= 8
+        edges = layer_graph(deep, VIEW, threshold=threshold).number_of_edges()
+        assert sum(map(pieces, lines(figure))) == edges
+        assert trace(figure, "edges").type == ("scattergl" if edges > 1600 else "scatter")
 
 
-def notes_of(page):
-    """The caption and the source below a figure in a file."""
-    (notes,) = page.select_annotations({"name": "provenance"})
-    return notes.text
-
-
-def test_a_deep_model_is_a_few_traces(deep):
-    for layout in LAYOUTS:
-        for threshold in (0.0, 0.9):
-            figure = figures.graph(deep, VIEW, layout=layout, threshold=threshold, selected=(3, 70))
-            assert len(figure.data) <= 20
-            assert len(figure.layout.shapes) <= 8
-            edges = layer_graph(deep, VIEW, threshold=threshold).number_of_edges()
-            assert sum(map(pieces, lines(figure))) == edges
-            drawn_by = "scattergl" if edges > 1600 else "scatter"
-            assert trace(figure, "edges").type == drawn_by
-
-
-def test_wider_and_more_opaque_where_coupling_is_stronger(result):
-    steps = lines(figures.graph(result, VIEW))
-    assert [step.name for step in steps] == ["0.1 to 0.15", "0.3 or more"]
-    assert [pieces(step) for step in steps] == [4, 4]
+def test_wider_and_more_opaque_where_coupling_is_stronger():
+    steps = lines(figures.graph(RESULT, VIEW))
+    assert [(step.name, pieces(step)) for step in steps] == [("0.1 to 0.15", 4), ("0.3 or more", 4)]
     assert steps[0].line.width < steps[1].line.width
     assert steps[0].opacity < steps[1].opacity
     assert CORRECTED_STEPS[-1] == 0.3
 
 
-def test_lines_and_nodes_stand_out_from_a_light_page_and_from_a_dark_one(result):
+def test_lines_and_nodes_stand_out_from_a_light_page_and_from_a_dark_one():
     for page, ink in (("#ffffff", style.BLACK), ("#14171a", "#ffffff")):
-        figure = figures.graph(result, VIEW, threshold=0.0, color="community", auto_range=True)
+        figure = figures.graph(RESULT, VIEW, threshold=0.0, color="community", auto_range=True)
         style.reink(figure, ink)
         drawn = [(line.line.color, line.opacity) for line in lines(figure)]
-        alone = figures.graph(result, VIEW, threshold=1.0)
+        alone = figures.graph(RESULT, VIEW, threshold=1.0)
         drawn += [(color, 1.0) for color in trace(alone, "blocks").marker.color]
         assert min(contrast(color, opacity, page) for color, opacity in drawn) >= 3
 
@@ -111,81 +87,71 @@ def contrast(color: str, opacity: float, page: str) -> float:
     return (max(of) + 0.05) / (min(of) + 0.05)
 
 
-def test_the_scale_is_fixed_unless_told_and_then_says_so(result):
+def test_the_scale_is_fixed_unless_told():
     half = planted(1 + (SCORES - 1) / 2)
     same = {step.name: step.line.width for step in lines(figures.graph(half, VIEW))}
-    for step in lines(figures.graph(result, VIEW)):
+    for step in lines(figures.graph(RESULT, VIEW)):
         assert same.get(step.name, step.line.width) == step.line.width
-    stretched = figures.graph(result, VIEW, auto_range=True)
-    assert "auto range" in stretched.layout.meta["caption"]
-    assert "auto" not in figures.graph(result, VIEW).layout.meta["caption"]
+    stretched = figures.graph(RESULT, VIEW, auto_range=True)
     assert lines(stretched)[0].name.startswith("0.12 to")
 
 
-def test_the_arc_over_a_line_is_as_high_as_its_blocks_are_apart(result):
-    figure = figures.graph(result, VIEW, layout="line")
-    handles = trace(figure, "edges")
+def test_the_arc_over_a_line_is_as_high_as_its_blocks_are_apart():
+    handles = trace(figures.graph(RESULT, VIEW, layout="line"), "edges")
     for (block, basis), x, y in zip(handles.customdata, handles.x, handles.y, strict=True):
         assert (x, y) == pytest.approx(((block + basis) / 2, basis - block), abs=1e-6)
-    (mark,) = [s.path for s in figures.graph(result, VIEW, selected=(1, 5)).layout.shapes[-1:]]
+    (mark,) = [s.path for s in figures.graph(RESULT, VIEW, selected=(1, 5)).layout.shapes[-1:]]
     assert mark == "M1,0C1,2.209 1.895,4 3,4C4.105,4 5,2.209 5,0"
-    assert figure.layout.xaxis.title.text == "Block"
 
 
-def test_the_circle_runs_clockwise_with_a_gap_at_the_top(result):
-    nodes = trace(figures.graph(result, VIEW, layout="circle"), "blocks")
+def test_the_circle_runs_clockwise_with_a_gap_at_the_top():
+    nodes = trace(figures.graph(RESULT, VIEW, layout="circle"), "blocks")
     assert np.hypot(nodes.x, nodes.y) == pytest.approx(1)
     angle = np.degrees(np.arctan2(nodes.x, nodes.y)) % 360
     assert angle == pytest.approx([60, 120, 180, 240, 300], abs=1e-4)
 
 
-def test_springs_bring_the_members_of_a_community_together(result):
-    nodes = trace(figures.graph(result, VIEW, layout="spring"), "blocks")
+def test_springs_bring_the_members_of_a_community_together():
+    nodes = trace(figures.graph(RESULT, VIEW, layout="spring"), "blocks")
     at = np.stack([nodes.x, nodes.y], 1)
     apart = np.linalg.norm(at[:, None] - at, axis=-1)
     assert max(apart[0, 1], apart[0, 2], apart[1, 2], apart[3, 4]) < apart[:3, 3:].min()
     assert np.abs(at).max() <= 1.01
 
 
-def test_a_click_on_a_block_selects_it_with_its_strongest_partner(result):
-    nodes = trace(figures.graph(result, VIEW), "blocks")
+def test_a_node_has_its_strongest_partner_and_the_colour_of_its_community_or_depth():
+    nodes = trace(figures.graph(RESULT, VIEW), "blocks")
     assert nodes.customdata.tolist() == [[1, 2], [2, 1], [3, 1], [4, 5], [5, 4]]
-
-
-def test_nodes_have_the_colour_of_their_community_or_of_their_depth(result):
-    color = trace(figures.graph(result, VIEW), "blocks").marker.color
+    color = nodes.marker.color
     assert color[0] == color[1] == color[2] != color[3] == color[4]
-    by_depth = figures.graph(result, VIEW, color="depth")
+    by_depth = figures.graph(RESULT, VIEW, color="depth")
     assert list(trace(by_depth, "blocks").marker.color) == [1, 2, 3, 4, 5]
 
 
-def test_the_selected_pair_is_marked_even_below_the_threshold(result):
+def test_the_selected_pair_is_marked_even_below_the_threshold():
     for pair in ((1, 5), (5, 1), (4, 1)):
-        figure = figures.graph(result, VIEW, threshold=0.3, selected=pair)
-        (mark,) = [t for t in figure.data if t.name == f"selected: {pair[0]} and {pair[1]}"]
+        figure = figures.graph(RESULT, VIEW, threshold=0.3, selected=pair)
+        mark = trace(figure, f"selected: {pair[0]} and {pair[1]}")
         (line,) = [s for s in figure.layout.shapes if s.name == mark.name]
         assert {line.path[1], line.path[-3]} == set(map(str, pair))
         width = trace(figure, "blocks").marker.line.width
         assert [block for block, on in zip(range(1, 6), width, strict=True) if on] == sorted(pair)
-
-
-def test_what_is_no_pair_of_the_graph_is_not_marked(result):
-    for pair in ((2, 2), (1, 9), None):
-        figure = figures.graph(result, VIEW, selected=pair)
+    for pair in ((2, 2), (1, 9), None):  # no pair of the graph
+        figure = figures.graph(RESULT, VIEW, selected=pair)
         assert not [t for t in figure.data if t.name.startswith("selected")]
         assert len(lines(figure)) == len(figure.layout.shapes)
 
 
-def test_what_graphs_say(result, snapshot):
+def test_what_graphs_say(snapshot):
     missing = planted(rank=np.array([8, 8, 8, 0, 8]))
-    nothing = replace(result, rank=np.zeros(5, int))
-    shown = {layout: figures.graph(result, VIEW, layout=layout) for layout in LAYOUTS} | {
-        "without an edge": figures.graph(result, VIEW, threshold=1.0),
+    nothing = replace(RESULT, rank=np.zeros(5, int))
+    shown = {layout: figures.graph(RESULT, VIEW, layout=layout) for layout in LAYOUTS} | {
+        "without an edge": figures.graph(RESULT, VIEW, threshold=1.0),
         "uncoupled": figures.graph(planted(np.eye(4)), VIEW, layout="spring", auto_range=True),
-        "by depth": figures.graph(result, VIEW, color="depth"),
-        "auto range": figures.graph(result, VIEW, auto_range=True),
+        "by depth": figures.graph(RESULT, VIEW, color="depth"),
+        "auto range": figures.graph(RESULT, VIEW, auto_range=True),
         "a block without scores": figures.graph(missing, replace(VIEW, blocks=(1, 2, 3, 4))),
-        "locality": figures.locality(result, VIEW),
+        "locality": figures.locality(RESULT, VIEW),
         "raw locality": figures.locality(random_result(), View(k=5), corrected=False),
         "locality of nothing": figures.locality(nothing, VIEW),
     }
@@ -197,38 +163,15 @@ def test_what_graphs_say(result, snapshot):
     assert len(trace(shown["uncoupled"], "blocks").x) == 4
 
 
-def test_the_table_of_edges_has_both_directions(result):
-    table = figures.edges_table(result, VIEW, threshold=0.3)
-    assert list(table.columns) == ["block", "basis", "distance", "weight", "forward", "backward"]
-    first = table.iloc[0]
-    assert (first.block, first.basis, first.distance) == (1, 2, 1)
-    assert (first.weight, first.forward, first.backward) == pytest.approx((0.75, 0.9, 0.6))
-    assert list(table.weight) == sorted(table.weight, reverse=True)
-    assert figures.edges_table(result, VIEW, threshold=1).empty
-
-
-# ---- locality
-
-
-def test_the_locality_curve_draws_the_means_with_their_spread(result):
-    figure = figures.locality(result, VIEW)
-    found = locality(result, VIEW)
-    mean = figure.data[-1]
-    assert mean.name.startswith("mean (alignment; K = 1")
+def test_the_locality_curve_draws_the_means_with_their_spread():
+    figure, found = figures.locality(RESULT, VIEW), locality(RESULT, VIEW)
+    mean, band = figure.data[-1], trace(figure, "one standard deviation")
     assert list(mean.x) == [1, 2, 3, 4]
     assert mean.y == pytest.approx(found.mean)
-    assert mean.customdata[:, 1] == pytest.approx(found.pairs)
-    band = trace(figure, "one standard deviation")
     assert band.y[:4] == pytest.approx(found.mean - found.spread)
     assert band.y[4:][::-1] == pytest.approx(found.mean + found.spread)
     assert trace(figure, "chance").y == pytest.approx(np.zeros(4))
-    assert figure.layout.xaxis.title.text == "Distance |l - l'| (blocks)"
-
-
-def test_the_raw_locality_curve_has_its_floor():
-    result, view = random_result(), View(k=5)
-    figure = figures.locality(result, view, corrected=False)
-    found = locality(result, view, corrected=False)
-    assert trace(figure, "chance").y == pytest.approx(found.chance)
-    table = figures.locality_table(result, view)
-    assert table["mean"].to_numpy() == pytest.approx(locality(result, view).mean)
+    assert figures.locality_table(RESULT, VIEW)["mean"].to_numpy() == pytest.approx(found.mean)
+    raw = figures.locality(random_result(), View(k=5), corrected=False)
+    floor = locality(random_result(), View(k=5), corrected=False).chance
+    assert trace(raw, "chance").y == pytest.approx(floor)

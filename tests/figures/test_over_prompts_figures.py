@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cases import random_result
+from checks import trace
 
 from coupling_core import figures
 from coupling_core.analysis.over_prompts import mean_scores, of_prompt
@@ -14,6 +15,17 @@ VIEW = View(4)
 PARTS = [of_prompt(random_result(seed=seed), VIEW) for seed in range(6)]
 MEAN = mean_scores([part.scores for part in PARTS])
 ORIGIN = {"title": "a title", "source": "a source"}
+NUMBERS = {1: 0.3, 2: 0.1, 3: 0.2}
+TEXTS = {1: "one", 2: "two", 3: "three"}
+OVER = mean_interval(np.array([*NUMBERS.values()]))
+GROUPS = {1: "late", 2: "early", 3: "late"}
+CURVES = np.array([[1.0, 2.0, np.nan], [3.0, 4.0, np.nan]])
+
+
+def strip(numbers=NUMBERS, over=OVER, **options):
+    """Dots of prompts."""
+    texts = options.pop("texts", {at: f"prompt {at}" for at in numbers})
+    return figures.prompt_strip(numbers, texts, over, "Score", origin=ORIGIN, **options)
 
 
 def test_the_map_colours_the_means_in_the_range_of_one_prompt() -> None:
@@ -26,30 +38,26 @@ def test_the_map_colours_the_means_in_the_range_of_one_prompt() -> None:
         np.testing.assert_allclose(figure.data[0].z[off], means[off], rtol=1e-6)
         assert (figure.data[0].zmin, figure.data[0].zmax) == bounds
         assert figure.data[-1].customdata[1, 2].tolist() == [2, 3]
-        assert "mean over 6 prompts" in figure.layout.meta["source"]
 
 
 def test_the_graph_has_the_edges_of_the_means() -> None:
     weight = (MEAN.corrected + MEAN.corrected.T) / 2
     at = float(np.median(weight[np.triu_indices(5, 1)]))
-    figure = figures.mean_graph(PARTS, "a list", threshold=at)
-    (edges,) = [trace for trace in figure.data if trace.name == "edges"]
+    edges = trace(figures.mean_graph(PARTS, "a list", threshold=at), "edges")
     expected = np.argwhere(np.triu(weight >= at, 1)) + 1
     assert sorted(map(tuple, edges.customdata)) == sorted(map(tuple, expected))
 
 
 def test_what_figures_over_prompts_say(snapshot) -> None:
-    groups = {1: "late", 2: "early", 3: "late"}
-    curves = np.array([[1.0, 2.0, np.nan], [3.0, 4.0, np.nan]])
     alone = mean_interval(np.array([0.3]))
     shown = {
         "map": figures.mean_map(PARTS, "a list"),
         "raw map": figures.mean_map(PARTS, "a list", corrected=False),
         "graph": figures.mean_graph(PARTS, "a list"),
-        "strip": figures.prompt_strip(NUMBERS, TEXTS, OVER, "Score", origin=ORIGIN, chance=0.0),
-        "groups": figures.prompt_strip(NUMBERS, TEXTS, OVER, "S", origin=ORIGIN, groups=groups),
-        "one prompt": figures.prompt_strip({1: 0.3}, {1: "one"}, alone, "S", origin=ORIGIN),
-        "by depth": figures.by_depth_over_prompts(curves, 1, "Growth", "Block l", origin=ORIGIN),
+        "strip": strip(texts=TEXTS, chance=0.0),
+        "groups": strip(texts=TEXTS, groups=GROUPS),
+        "one prompt": strip({1: 0.3}, alone, texts={1: "one"}),
+        "by depth": figures.by_depth_over_prompts(CURVES, 1, "Growth", "Block l", origin=ORIGIN),
     }
     assert {name: dict(figure.layout.meta) for name, figure in shown.items()} == snapshot
 
@@ -57,99 +65,60 @@ def test_what_figures_over_prompts_say(snapshot) -> None:
 def test_a_dot_is_a_prompt_the_lowest_first() -> None:
     numbers = {1: 0.3, 2: float("nan"), 5: 0.1, 9: 0.2}
     texts = {1: "one", 2: "two", 5: "<b>five</b>", 9: "nine"}
-    figure = figures.prompt_strip(
-        numbers, texts, OVER, "Mean score", origin=ORIGIN, chance=0.0, selected=9
-    )
-    dots = figure.data[0]
+    figure = strip(numbers, texts=texts, chance=0.0, selected=9)
+    dots, chosen = figure.data[0], trace(figure, "chosen")
     assert dots.customdata.ravel().tolist() == [5, 9, 1]
     assert list(dots.x) == [0.1, 0.2, 0.3]
     assert "&lt;b&gt;five" in dots.text[0]
-    (chosen,) = [trace for trace in figure.data if trace.name == "chosen"]
     assert (chosen.x[0], chosen.y[0]) == (dots.x[1], dots.y[1])
-    assert chosen.marker.color == style.ACCENT
     shapes = {shape.name: shape for shape in figure.layout.shapes}
     assert (shapes["interval"].x0, shapes["interval"].x1) == (OVER.low, OVER.high)
     assert shapes["mean"].x0 == pytest.approx(0.2)
     assert "1 prompt without" in figure.layout.meta["caption"]
-
-
-NUMBERS = {1: 0.3, 2: 0.1, 3: 0.2}
-TEXTS = {1: "one", 2: "two", 3: "three"}
-OVER = mean_interval(np.array([*NUMBERS.values()]))
+    alone = strip({1: 0.3}, mean_interval(np.array([0.3])))
+    assert "interval" not in {shape.name for shape in alone.layout.shapes}
 
 
 def test_groups_have_colours_of_their_own_in_the_rows_of_all() -> None:
-    groups = {1: "late", 2: "early", 3: "late"}
-    figure = figures.prompt_strip(NUMBERS, TEXTS, OVER, "Score", origin=ORIGIN, groups=groups)
-    late, early = figure.data
+    late, early = strip(groups=GROUPS).data
     assert (late.name, early.name) == ("late: mean 0.250 (n = 2)", "early: mean 0.100 (n = 1)")
     assert (late.customdata.ravel().tolist(), list(late.x)) == ([3, 1], [0.2, 0.3])
     assert (list(late.y), list(early.y)) == ([2, 3], [1])
     assert late.marker.color != early.marker.color
-    assert figure.layout.showlegend
 
 
 def test_dots_without_groups_are_of_one_colour() -> None:
     for groups in (None, {1: "one", 2: "one", 3: "one"}, {1: "one", 2: "two"}):
-        figure = figures.prompt_strip(NUMBERS, TEXTS, OVER, "Score", origin=ORIGIN, groups=groups)
-        (dots,) = figure.data
+        (dots,) = strip(groups=groups).data
         assert (dots.name, list(dots.x)) == ("prompts", [0.1, 0.2, 0.3])
-        assert not figure.layout.showlegend
     many = {at: f"prompt {at}" for at in range(1, 11)}  # more groups than colours
-    numbers = {at: at / 10 for at in many}
-    figure = figures.prompt_strip(numbers, many, OVER, "Score", origin=ORIGIN, groups=many)
-    assert len(figure.data) == 1
+    assert len(strip({at: at / 10 for at in many}, groups=many).data) == 1
 
 
 def test_the_axis_holds_the_interval_and_names_tell_means_apart() -> None:
     numbers = {1: 0.9991, 2: 0.9994, 3: 0.9998}
     over = mean_interval(np.array([*numbers.values()]))
-    groups = {1: "a", 2: "b", 3: "b"}
-    figure = figures.prompt_strip(numbers, TEXTS, over, "Cosine", origin=ORIGIN, groups=groups)
+    figure = strip(numbers, over, groups={1: "a", 2: "b", 3: "b"})
     low, high = figure.layout.xaxis.range
     assert low < over.low < over.high < high
-    assert [trace.name for trace in figure.data] == [
-        "a: mean 0.999100 (n = 1)",
-        "b: mean 0.999600 (n = 2)",
-    ]
-
-
-def test_a_single_prompt_has_no_interval() -> None:
-    over = mean_interval(np.array([0.3]))
-    figure = figures.prompt_strip({1: 0.3}, {1: "one"}, over, "Mean score", origin=ORIGIN)
-    assert "interval" not in {shape.name for shape in figure.layout.shapes}
+    names = ["a: mean 0.999100 (n = 1)", "b: mean 0.999600 (n = 2)"]
+    assert [one.name for one in figure.data] == names
 
 
 def test_a_number_by_depth_is_the_mean_over_prompts() -> None:
-    curves = np.array([[1.0, 2.0, np.nan], [3.0, 4.0, np.nan]])
     figure = figures.by_depth_over_prompts(
-        curves, 1, "Growth", "Block l", origin=ORIGIN, selected=(7, curves[1])
+        CURVES, 1, "Growth", "Block l", origin=ORIGIN, selected=(7, CURVES[1])
     )
-    lines = {trace.name: trace for trace in figure.data}
-    assert list(lines["mean over prompts"].y[:2]) == [2.0, 3.0]
-    assert np.isnan(lines["mean over prompts"].y[2])
-    assert list(lines["mean over prompts"].x) == [1, 2, 3]
-    assert list(lines["prompt 7"].y[:2]) == [3.0, 4.0]
+    mean = trace(figure, "mean over prompts")
+    np.testing.assert_array_equal(mean.y, [2.0, 3.0, np.nan])
+    assert list(mean.x) == [1, 2, 3]
+    assert list(trace(figure, "prompt 7").y[:2]) == [3.0, 4.0]
 
 
 def test_another_model_stands_in_the_rows_of_the_same_prompts() -> None:
     numbers, twin = {1: 0.3, 5: 0.1}, {1: 0.01, 5: -0.02}
-    over = mean_interval(np.array([0.3, 0.1]))
-    texts = {1: "one", 5: "five"}
-    figure = figures.prompt_strip(
-        numbers, texts, over, "Mean score", origin=ORIGIN, beside=twin, other="twin"
-    )
+    figure = strip(numbers, mean_interval(np.array([0.3, 0.1])), beside=twin, other="twin")
     rings, dots = figure.data
     assert rings.customdata.ravel().tolist() == dots.customdata.ravel().tolist() == [5, 1]
     assert list(rings.x) == [-0.02, 0.01]
     assert figure.layout.xaxis.range[0] < -0.02
-    assert (rings.name, figure.layout.showlegend) == ("the same prompts, twin", True)
-
-
-@pytest.mark.full
-def test_a_strip_is_drawn_in_a_file() -> None:
-    groups = {1: "a", 2: "b", 3: "a"}
-    figure = figures.prompt_strip(
-        NUMBERS, TEXTS, OVER, "Mean score", origin=ORIGIN, chance=0.0, groups=groups
-    )
-    assert figures.render(figure, ".pdf").startswith(b"%PDF")

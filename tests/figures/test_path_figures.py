@@ -17,17 +17,9 @@ from coupling_core.figures.per_token import NUMBERS
 from coupling_core.figures.token_labels import label
 
 VIEW = PathView(first=False)
-
-
-@pytest.fixture(scope="module")
-def result():
-    return trajectory_result()
-
-
-@pytest.fixture(scope="module")
-def twin():
-    base = trajectory_result(seed=1)
-    return replace(base, request=replace(base.request, untrained=0))
+RESULT = trajectory_result()
+_OTHER = trajectory_result(seed=1)
+TWIN = replace(_OTHER, request=replace(_OTHER.request, untrained=0))
 
 
 def trace(figure, uid):
@@ -35,50 +27,38 @@ def trace(figure, uid):
     return found
 
 
-# ---- paths
-
-
 @pytest.mark.parametrize("dimensions", [2, 3])
-def test_each_token_has_its_path_in_the_components(result, dimensions):
+def test_each_token_has_its_path_and_the_final_norm_is_a_step_of_its_own(dimensions):
     for view in (VIEW, PathView("all", "deeper", True)):
-        figure = figures.paths(result, view, token=4, dimensions=dimensions)
-        found = project_paths(result, view)
-        for at, number in enumerate(found.tokens):
-            path = trace(figure, str(number))
-            for i, axis in enumerate("xyz"[:dimensions]):
+        figure = figures.paths(RESULT, view, token=4, dimensions=dimensions)
+        found = project_paths(RESULT, view)
+        others = found.tokens != 4
+        for i, axis in enumerate("xyz"[:dimensions]):
+            for at, number in enumerate(found.tokens):
+                path = trace(figure, str(number))
                 np.testing.assert_allclose(path[axis], found.coordinates[:-1, at, i], rtol=1e-5)
-            assert list(path.customdata) == list(found.states[:-1])
+                assert list(path.customdata) == list(found.states[:-1])  # the last has no line
+            last = found.coordinates[-1, :, i]
+            np.testing.assert_allclose(trace(figure, "normed")[axis], last[others], rtol=1e-5)
+            own = trace(figure, "selected normed")[axis]
+            np.testing.assert_allclose(own, last[~others], rtol=1e-5)
         assert ("1" in {t.name for t in figure.data}) == view.first
         assert percent(found.explained[0], 1) in (
             figure.layout.xaxis.title.text or figure.layout.meta["caption"]
         )
 
 
-def test_the_final_norm_is_a_step_of_its_own_and_no_way_back(result):
-    found = project_paths(result, VIEW)
-    for dimensions in (2, 3):
-        figure = figures.paths(result, VIEW, token=4, dimensions=dimensions)
-        path, rings = trace(figure, "4"), trace(figure, "normed")
-        assert list(path.customdata) == list(range(12))  # up to x^11: the last step has no line
-        for i, axis in enumerate("xyz"[:dimensions]):
-            shown = found.coordinates[-1, :, i]
-            np.testing.assert_allclose(rings[axis], shown[found.tokens != 4], rtol=1e-5)
-            own = trace(figure, "selected normed")[axis]
-            np.testing.assert_allclose(own, shown[found.tokens == 4], rtol=1e-5)
-
-
-def test_paths_without_the_final_norm_are_whole(result):
-    plain = replace(result, request=replace(result.request, final_norm="exclude"))
-    for one, view, last in ((plain, VIEW, 12), (result, PathView(part="shallower"), 6)):
+def test_paths_without_the_final_norm_are_whole():
+    plain = replace(RESULT, request=replace(RESULT.request, final_norm="exclude"))
+    for one, view, last in ((plain, VIEW, 12), (RESULT, PathView(part="shallower"), 6)):
         figure = figures.paths(one, view, token=4)
         assert trace(figure, "4").customdata[-1] == last
         assert "normed" not in [t.name for t in figure.data]
-        assert "Rings" not in figure.layout.meta["caption"]
 
 
-def test_the_selected_path_is_in_ink_and_on_top(result):
+def test_the_selected_path_is_in_ink_and_on_top():
     for token in (2, 4):
-        figure = figures.paths(result, VIEW, token=token)
+        figure = figures.paths(RESULT, VIEW, token=token)
         ring, line, end = [t for t in figure.data if t.meta == style.INKED]
         assert (ring.name, line.name, end.name) == ("selected normed", str(token), "selected")
         inked = {line.line.color, end.marker.color, end.textfont.color, ring.marker.color}
@@ -88,12 +68,12 @@ def test_the_selected_path_is_in_ink_and_on_top(result):
         assert names[-5:] == [str(token), "ends", "selected", "places", "picks"]
         style.reink(figure, "white")
         assert {line.line.color, end.marker.color, end.textfont.color} == {"white"}
-        paper = on_paper(figure, result, VIEW)
+        paper = on_paper(figure, RESULT, VIEW)
         assert trace(paper, str(token)).line.color == style.BLACK
 
 
-def test_a_click_anywhere_on_a_path_has_its_token(result):
-    figure = figures.paths(result, VIEW, token=2)
+def test_a_click_anywhere_on_a_path_has_its_token():
+    figure = figures.paths(RESULT, VIEW, token=2)
     picks = trace(figure, "picks")
     for x, y, number in zip(picks.x, picks.y, picks.customdata, strict=True):
         path = trace(figure, str(number))
@@ -106,8 +86,7 @@ def test_a_click_anywhere_on_a_path_has_its_token(result):
 
 
 def test_a_long_prompt_has_a_bounded_number_of_paths_and_points():
-    long = trajectory_result(n_tokens=200)
-    figure = figures.paths(long, VIEW, token=101)
+    figure = figures.paths(trajectory_result(n_tokens=200), VIEW, token=101)
     names = [t.name for t in figure.data if t.name.isdigit()]
     assert len(names) <= MOST
     assert "101" in names
@@ -116,103 +95,86 @@ def test_a_long_prompt_has_a_bounded_number_of_paths_and_points():
     assert chosen_tokens(np.arange(2, 201), 101).size <= MOST
 
 
-def test_what_figures_of_paths_say(result, twin, snapshot):
-    short = replace(result, states=result.states[:, [0, 4, 5]], kept=np.array([1, 5, 6]))
-    headless = replace(result, entropy=result.entropy * np.nan, no_entropy="this model has no head")
-    waiting = replace(result, one_step=result.one_step * np.nan)
-    rested = replace(result, norms=np.where(np.arange(6) == 2, 1, result.norms))
+def test_what_figures_of_paths_say(snapshot):
+    short = replace(RESULT, states=RESULT.states[:, [0, 4, 5]], kept=np.array([1, 5, 6]))
+    headless = replace(RESULT, entropy=RESULT.entropy * np.nan, no_entropy="this model has no head")
+    waiting = replace(RESULT, one_step=RESULT.one_step * np.nan)
+    rested = replace(RESULT, norms=np.where(np.arange(6) == 2, 1, RESULT.norms))
     shallow = trajectory_result(n_blocks=4)
     shown = {
-        "paths": figures.paths(result, VIEW, token=2),
-        "paths in 3 dimensions": figures.paths(result, VIEW, token=2, dimensions=3),
+        "paths": figures.paths(RESULT, VIEW, token=2),
+        "paths in 3 dimensions": figures.paths(RESULT, VIEW, token=2, dimensions=3),
         "some states are kept": figures.paths(short, VIEW, token=6),
         "no entropy": figures.by_depth(headless, "entropy", token=1),
         "a window too wide": figures.by_depth(shallow, "line-shape-by-depth", token=1),
         "no expodistance": figures.per_token(rested, "expodistance", token=1),
-        "linearised": figures.linearised(result, token=2),
+        "linearised": figures.linearised(RESULT, token=2),
         "waiting": figures.linearised(waiting, token=1),
-        "twin": figures.by_depth(result, "norms", token=3, twin=twin),
-    } | {name: figures.by_depth(result, name, token=3) for name in CURVES}
+        "twin": figures.by_depth(RESULT, "norms", token=3, twin=TWIN),
+    } | {name: figures.by_depth(RESULT, name, token=3) for name in CURVES}
     texts = (" capital", "\n\n", "   ", "a  b", "", "🦜", "<b>", "Donaudampfschifffahrt")
     said = {name: dict(figure.layout.meta) for name, figure in shown.items()}
     assert {"figures": said, "texts": {text: label(text) for text in texts}} == snapshot
 
 
 def test_two_tokens_are_drawn_along_the_one_component_that_there_is():
-    two = trajectory_result(n_tokens=2)
-    figure = figures.paths(two, PathView(first=True), token=2)
+    figure = figures.paths(trajectory_result(n_tokens=2), PathView(first=True), token=2)
     assert "there is none" in figure.layout.yaxis.title.text
     assert not np.any(trace(figure, "2").y)
 
 
-# ---- numbers by depth
+def test_the_text_of_a_token_stands_at_the_end_of_its_path():
+    """Not at the farthest point of a path that turns back, which has no dot."""
+    states = RESULT.states.copy()
+    states[6] *= 40
+    for dimensions in (2, 3):
+        figure = figures.paths(replace(RESULT, states=states), VIEW, token=4, dimensions=dimensions)
+        for ends in (trace(figure, "ends"), trace(figure, "selected")):
+            for at, text in enumerate(ends.text):
+                path = trace(figure, text.removeprefix("word"))
+                for axis in "xyz"[:dimensions]:
+                    assert ends[axis][at] == path[axis][-1]
 
 
-def test_numbers_by_depth_are_drawn_and_tabled(result, twin):
+def test_numbers_by_depth_are_drawn_and_tabled():
     for name, curve in CURVES.items():
-        figure = figures.by_depth(result, name, token=3, twin=twin)
-        values = curve.values(result)
-        selected = trace(figure, "selected")
+        figure = figures.by_depth(RESULT, name, token=3, twin=TWIN)
+        values, selected = curve.values(RESULT), trace(figure, "selected")
         np.testing.assert_allclose(selected.y, values[:, 2])
         assert (selected.x[0], selected.x[-1]) == (curve.first, 12)
         np.testing.assert_allclose(trace(figure, "median").y, median(values))
-        np.testing.assert_allclose(trace(figure, "twin").y, median(curve.values(twin)))
-        np.testing.assert_allclose(figures.by_depth_table(result, name).to_numpy(), values)
-        assert "untrained" in trace(figure, "twin").name
+        np.testing.assert_allclose(trace(figure, "twin").y, median(curve.values(TWIN)))
+        np.testing.assert_allclose(figures.by_depth_table(RESULT, name).to_numpy(), values)
         assert figure.layout.xaxis.title.text
         assert figure.layout.yaxis.title.text
-
-
-def test_curves_are_what_their_names_say(result):
-    np.testing.assert_array_equal(CURVES["norms"].values(result), result.norms)
-    np.testing.assert_allclose(
-        CURVES["growth"].values(result), np.log(result.norms[1:] / result.norms[:-1])
-    )
-    assert CURVES["steps"].values(result).mean(0) == pytest.approx(1)
-    np.testing.assert_array_equal(
-        CURVES["line-shape-by-depth"].values(result), result.windowed_line_shape
-    )
-
-
-def test_many_tokens_are_drawn_as_a_range():
-    many = trajectory_result(n_tokens=60)
+    many = trajectory_result(n_tokens=60)  # drawn as a range
     figure = figures.by_depth(many, "norms", token=3)
-    np.testing.assert_allclose(
-        trace(figure, "high").y, np.quantile(many.norms, 0.9, axis=1), rtol=1e-6
-    )
+    high = np.quantile(many.norms, 0.9, axis=1)
+    np.testing.assert_allclose(trace(figure, "high").y, high, rtol=1e-6)
     assert not [t for t in figure.data if t.uid == "tokens"]
 
 
-# ---- numbers of whole paths
-
-
-def test_numbers_of_whole_paths_are_drawn_and_tabled(result, twin):
+def test_numbers_of_whole_paths_and_errors_of_the_linearised_path_are_drawn_and_tabled():
+    table = figures.per_token_table(RESULT)
     for name, number in NUMBERS.items():
-        figure = figures.per_token(result, name, token=5, twin=twin)
-        values = number.values(result)
-        own = trace(figure, "own")
-        np.testing.assert_allclose(own.y, values)
-        assert list(own.customdata) == [1, 2, 3, 4, 5, 6]
-        assert f"mean {values.mean():.2f}" in own.name
-        np.testing.assert_allclose(trace(figure, "twin").y, number.values(twin))
-        assert trace(figure, "selected").y[0] == pytest.approx(values[4])
-        np.testing.assert_allclose(figures.per_token_table(result)[name], values)
+        figure = figures.per_token(RESULT, name, token=5, twin=TWIN)
+        for uid, of in (("own", RESULT), ("twin", TWIN)):
+            np.testing.assert_allclose(trace(figure, uid).y, number.values(of))
+        assert trace(figure, "selected").y[0] == pytest.approx(table[name].iloc[4])
+    steps = np.linalg.norm(np.diff(RESULT.states[:, 1].astype(float), axis=0), axis=-1)
+    found = figures.linearised_table(RESULT, 2)["stays"]  # what resting is off by
+    np.testing.assert_allclose(found, steps / RESULT.norms[1:, 1])
+    figure = figures.linearised(RESULT, token=2)
+    for uid, wanted in (("one-step", RESULT.one_step[:, 1]), ("rest", found)):
+        np.testing.assert_allclose(trace(figure, uid).y, wanted)
 
 
-# ---- the linearised path
-
-
-def test_errors_of_the_linearised_path_are_beside_that_of_resting(result):
-    figure = figures.linearised(result, token=2)
-    np.testing.assert_allclose(trace(figure, "one-step").y, result.one_step[:, 1])
-    np.testing.assert_allclose(trace(figure, "rolled-out").y, result.rolled_out[:, 1])
-    rest = np.linalg.norm(np.diff(result.states[:, 1].astype(float), axis=0), axis=-1)
-    np.testing.assert_allclose(trace(figure, "rest").y, rest / result.norms[1:, 1])
-    table = figures.linearised_table(result, 2)
-    np.testing.assert_allclose(table["stays"], trace(figure, "rest").y)
-
-
-# ---- singular values by depth
+def test_curves_are_what_their_names_say():
+    found = {name: curve.values(RESULT) for name, curve in CURVES.items()}
+    np.testing.assert_array_equal(found["norms"], RESULT.norms)
+    np.testing.assert_allclose(found["growth"], np.log(RESULT.norms[1:] / RESULT.norms[:-1]))
+    assert found["steps"].mean(0) == pytest.approx(1)
+    np.testing.assert_array_equal(found["line-shape-by-depth"], RESULT.windowed_line_shape)
 
 
 def test_a_line_is_fitted_by_least_squares():
@@ -220,8 +182,7 @@ def test_a_line_is_fitted_by_least_squares():
     line = fit_line(x, 3 - 2 * x)
     assert (line.slope, line.intercept, line.r_squared) == pytest.approx((-2, 3, 1))
     y = np.random.default_rng(0).standard_normal(8)
-    expected = np.corrcoef(x, y)[0, 1] ** 2
-    assert fit_line(x, y).r_squared == pytest.approx(expected)
+    assert fit_line(x, y).r_squared == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2)
     gap = np.where(x == 3, np.nan, 3 - 2 * x)
     assert fit_line(x, gap).slope == pytest.approx(-2)
     for flat in (np.ones(3), np.array([np.nan, np.nan, 1.0])):
@@ -233,7 +194,6 @@ def test_singular_values_that_scale_inversely_with_depth_have_inverses_on_a_line
     inverse, lines = inverse_fits(s)
     assert [line.slope for line in lines] == pytest.approx([0.5, 2.0])
     assert [line.intercept for line in lines] == pytest.approx([0, 0], abs=1e-12)
-    assert [line.r_squared for line in lines] == pytest.approx([1, 1])
     assert inverse[0] == pytest.approx([0.5, 2.0])
     assert np.isnan(inverse_fits(np.array([[1.0], [0.0]]))[0][1, 0])
 
@@ -244,24 +204,6 @@ def test_top_singular_values_are_drawn_by_depth():
     plain, inverse = (figures.scaling(result, inverse=inverse) for inverse in (False, True))
     np.testing.assert_allclose(trace(plain, "s2").y, s[:, 1], rtol=1e-6)
     np.testing.assert_allclose(trace(inverse, "s2").y, 1 / s[:, 1], rtol=1e-6)
-    assert "fit" not in {t.uid for t in plain.data}
     first, second, *_ = inverse_fits(s)[1]
     assert trace(inverse, "fit").y[3] == pytest.approx(first.intercept + 4 * first.slope)
     assert figures.scaling_table(result)["slope"][2] == pytest.approx(second.slope)
-
-
-# ---- texts of tokens
-
-
-def test_the_text_of_a_token_stands_at_the_end_of_its_path(result):
-    """Not at the farthest point of a path that turns back, which has no dot."""
-    states = result.states.copy()
-    states[6] *= 40
-    turned = replace(result, states=states)
-    for dimensions in (2, 3):
-        figure = figures.paths(turned, VIEW, token=4, dimensions=dimensions)
-        for ends in (trace(figure, "ends"), trace(figure, "selected")):
-            for at, text in enumerate(ends.text):
-                path = trace(figure, text.removeprefix("word"))
-                for axis in "xyz"[:dimensions]:
-                    assert ends[axis][at] == path[axis][-1]

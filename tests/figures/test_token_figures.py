@@ -8,7 +8,7 @@ import pytest
 import tiny
 from masked import masked
 
-from coupling_core import InputError, Request, View, by_distance, measure, score_positions
+from coupling_core import InputError, Request, View, measure, score_positions
 from coupling_core.figures import export, render, style
 from coupling_core.figures import tokens as figures
 from coupling_core.figures.mosaic import GAP
@@ -16,36 +16,38 @@ from coupling_core.figures.tokens.axes import LABEL, label, window
 
 PROMPT = "The cat\nsat on 😀 <b>mat</b>"
 VIEW = View(k=5)
+FORBIDDEN = "forbidden by causality"
 
 
 @pytest.fixture(scope="module")
-def model():
-    return tiny.model("llama")
+def measured():
+    """Measurements of one tiny model, each made once."""
+    model, words, made = tiny.model("llama"), tiny.tokenizer(), {}
+
+    def measured(kind, progress=None, **changes):
+        asked = Request(PROMPT, **{"kind": kind, "k": 5, "k_view": 5} | changes)
+        if progress is not None:
+            return measure(asked, model=model, tokenizer=words, progress=progress)
+        if asked not in made:
+            made[asked] = measure(asked, model=model, tokenizer=words)
+        return made[asked]
+
+    return measured
 
 
-def asked(model, kind, **changes):
-    request = Request(PROMPT, **{"kind": kind, "k": 5, "k_view": 5} | changes)
-    return measure(request, model=model, tokenizer=tiny.tokenizer())
+@pytest.fixture
+def itself(measured):
+    return measured("self", block=1, other_block=3)
 
 
-@pytest.fixture(scope="module")
-def itself(model):
-    return asked(model, "self", block=1, other_block=3)
+@pytest.fixture
+def into(measured):
+    return measured("fixed-output", block=1, other_block=3, token=6)
 
 
-@pytest.fixture(scope="module")
-def alone(model):
-    return asked(model, "self", block=2)
-
-
-@pytest.fixture(scope="module")
-def into(model):
-    return asked(model, "fixed-output", block=1, other_block=3, token=6)
-
-
-@pytest.fixture(scope="module")
-def means(model):
-    return asked(model, "fixed-input", token=4)
+@pytest.fixture
+def means(measured):
+    return measured("fixed-input", token=4)
 
 
 def trace(figure, name):
@@ -55,8 +57,7 @@ def trace(figure, name):
 
 def test_the_grid_has_the_scores_in_the_fixed_range(itself, means):
     for result in (itself, means):
-        found = score_positions(result, VIEW)
-        figure = figures.grid(result, VIEW)
+        found, figure = score_positions(result, VIEW), figures.grid(result, VIEW)
         np.testing.assert_allclose(figure.data[0].z, found.corrected.astype(np.float32))
         assert not found.itself.any()
         assert (figure.data[0].zmin, figure.data[0].zmax) == style.CORRECTED_RANGE
@@ -65,78 +66,65 @@ def test_the_grid_has_the_scores_in_the_fixed_range(itself, means):
         assert (raw.data[0].zmin, raw.data[0].zmax) == style.RAW_RANGE
     auto = figures.grid(itself, VIEW, auto_range=True)
     assert auto.data[0].zmax == pytest.approx(score_positions(itself, VIEW).corrected.max())
-    assert "auto range" in auto.data[0].colorbar.title.text
-    assert "forbidden by causality" not in [t.name for t in auto.data]
+    assert FORBIDDEN not in [t.name for t in auto.data]
+    points = trace(auto, "pairs")
+    assert list(points.customdata[2, 4]) == [3, 5]
+    assert (points.x[4], points.y[2]) == (4, 2)
 
 
 def test_the_texts_of_the_tokens_are_on_the_axes(itself):
-    figure = figures.grid(itself, VIEW)
-    labels = list(figure.layout.yaxis.ticktext)
-    assert labels == list(figure.layout.xaxis.ticktext)
+    layout = figures.grid(itself, VIEW).layout
+    labels = list(layout.yaxis.ticktext)
+    assert labels == list(layout.xaxis.ticktext)
     numbers = [str(number) for number in range(1, len(itself.tokens) + 1)]
     assert [text.rsplit(" ", 1)[1] for text in labels] == numbers
     assert labels[1].startswith("␣cat")
     assert "⏎" in "".join(labels)
-    assert not any("<" in text for text in labels)
-    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # the first token is on top
-    assert "block 1" in figure.layout.yaxis.title.text
-    assert "block 3" in figure.layout.xaxis.title.text
+    assert "<" not in "".join(labels)
+    assert layout.yaxis.range[0] > layout.yaxis.range[1]  # the first token is on top
+    assert "block 1" in layout.yaxis.title.text
+    assert "block 3" in layout.xaxis.title.text
     word = "x" * 40
     assert len(label(3, word)) == LABEL + 2
     long = replace(itself, tokens=(word, *itself.tokens[1:]))
     assert f"“{word}”" in trace(figures.grid(long, VIEW), "pairs").text[0, 0]
 
 
-def test_a_token_with_itself_in_one_block_is_grey_and_named(alone):
-    figure = figures.grid(alone, VIEW)
+def test_a_token_with_itself_in_one_block_is_grey_and_named(measured):
+    alone = measured("self", block=2)
+    figure, whole = figures.grid(alone, VIEW), np.eye(len(alone.tokens), dtype=bool)
     (grey,) = [t for t in figure.data if t.showlegend]
-    n = len(alone.tokens)
-    assert np.array_equal(grey.z == 0, np.eye(n, dtype=bool))
-    assert np.array_equal(np.isnan(figure.data[0].z), np.eye(n, dtype=bool))
+    assert np.array_equal(grey.z == 0, whole)
+    assert np.array_equal(np.isnan(figure.data[0].z), whole)
     assert trace(figure, "pairs").text[1, 1].endswith("always 1")
     assert not [t for t in figures.mosaic(alone, VIEW).data if t.showlegend]
 
 
-def test_forbidden_cells_are_hatched_and_named(into):
+def test_forbidden_cells_are_hatched_and_a_rank_below_k_is_grey(into):
     figure = figures.grid(into, VIEW)
-    hatched = trace(figure, "forbidden by causality")
+    hatched = trace(figure, FORBIDDEN)
     assert hatched.fillpattern.shape == "/"
-    assert hatched.showlegend
     n = len(into.tokens)
     corners = np.array([x for x in hatched.x if x is not None]).reshape(-1, 4)
     assert (corners[:, 1] - corners[:, 0]).sum() == n * n - 6 * 6
     hover = trace(figure, "pairs").text
-    assert "forbidden by causality" in hover[0, 6]
+    assert FORBIDDEN in hover[0, 6]
     assert "c = " in hover[0, 5]
-    matrix = figures.matrix(into, 2, 7, VIEW)
-    assert matrix.data[-1].name == "forbidden by causality"
-
-
-def test_a_rank_below_k_is_grey_and_named(into):
-    figure = figures.grid(into, View(k=25))
-    grey = next(t for t in figure.data if "rank below K" in (t.name or ""))
+    assert figures.matrix(into, 2, 7, VIEW).data[-1].name == FORBIDDEN
+    low = figures.grid(into, View(k=25))
+    grey = next(t for t in low.data if "rank below K" in (t.name or ""))
     assert int(np.isfinite(grey.z).sum()) == 35  # of 6 x 6, all but the fixed token with itself
-    assert "rank below K" in trace(figure, "pairs").text[0, 0]
+    assert "rank below K" in trace(low, "pairs").text[0, 0]
 
 
-def test_what_waits_is_grey_and_told_apart(model):
-    seen = []
-    request = Request(PROMPT, kind="self", k=5)
+def test_what_waits_is_grey_and_told_apart(measured):
     for more in ({}, {"block": 1}):
-        measure(
-            replace(request, **more), model=model, tokenizer=tiny.tokenizer(), progress=seen.append
-        )
+        seen = []
+        measured("self", progress=seen.append, **more)
         partial = next(p.partial for p in seen if p.partial is not None and not p.partial.complete)
         figure = figures.grid(partial, VIEW)
         assert any("not measured yet" in str(t.name) for t in figure.data)
         assert figures.distance(partial, VIEW).layout.meta["alt"]
-        seen.clear()
-
-
-def test_the_points_carry_the_pair(itself):
-    points = trace(figures.grid(itself, VIEW), "pairs")
-    assert list(points.customdata[2, 4]) == [3, 5]
-    assert (points.x[4], points.y[2]) == (4, 2)
 
 
 def test_a_window_shows_part_of_the_prompt(itself):
@@ -155,38 +143,21 @@ def test_a_window_shows_part_of_the_prompt(itself):
             inspect.unwrap(window)(itself, wrong)
 
 
-def test_the_mosaic_stitches_the_stored_corners(itself, into):
-    figure = figures.mosaic(itself, VIEW, rows=(1, 2), columns=(3, 4, 5))
-    z = figure.data[0].z
+def test_the_mosaic_and_a_matrix_are_the_stored_corners(itself, into):
+    z = figures.mosaic(itself, VIEW, rows=(1, 2), columns=(3, 4, 5)).data[0].z
     side = 5
     assert z.shape == (2 * (side + GAP) - GAP, 3 * (side + GAP) - GAP)
     stored = np.abs(itself.matrices[0, 1, 4]).astype(np.float32)
     np.testing.assert_array_equal(z[side + GAP :, 2 * (side + GAP) :], stored)
     assert np.isnan(z[:side, side : side + GAP]).all()
-    assert "forbidden by causality" in [t.name for t in figures.mosaic(into, VIEW).data]
-
-
-def test_a_matrix_is_the_stored_corner(itself):
+    assert FORBIDDEN in [t.name for t in figures.mosaic(into, VIEW).data]
     figure = figures.matrix(itself, 2, 3, View(k=20))
     np.testing.assert_array_equal(figure.data[0].z, np.abs(itself.matrices[0, 1, 2]))
     signed = figures.matrix(itself, 2, 3, View(k=20, role="B"), magnitude=False)
     np.testing.assert_array_equal(signed.data[0].z, itself.matrices[1, 1, 2])
 
 
-def test_the_curve_by_distance_has_its_spread(itself):
-    found = by_distance(score_positions(itself, VIEW))
-    figure = figures.distance(itself, VIEW)
-    mean = trace(figure, "mean")
-    np.testing.assert_allclose(mean.y, found.mean)
-    np.testing.assert_array_equal(mean.x, found.distance)
-    band = trace(figure, "one standard deviation")
-    low, high = np.split(band.y, 2)
-    np.testing.assert_allclose(low, found.mean - found.spread)
-    np.testing.assert_allclose(high[::-1], found.mean + found.spread)
-    np.testing.assert_allclose(trace(figure, "lowest and highest").y, found.low)
-
-
-def test_the_spectra_end_at_their_rank(into):
+def test_spectra_and_scores_against_k_end_at_the_rank(into):
     figure = figures.spectrum(into, VIEW, selected=(2, 6))
     lines = [t for t in figure.data if t.name.startswith("token ")]
     assert len(lines) == 6 + 2
@@ -194,14 +165,8 @@ def test_the_spectra_end_at_their_rank(into):
     assert np.isnan(lines[1].y[rank:]).all()
     np.testing.assert_allclose(lines[1].y[:rank], into.singular_values[0, 1, :rank])
     np.testing.assert_allclose(lines[-1].y, into.singular_values[1, 5])
-    assert lines[-1].name == "token 6, the basis"
-
-
-def test_the_score_against_k_ends_at_the_rank(into):
-    figure = figures.score_by_k(into, 2, 3, VIEW)
-    rank = int(min(into.rank[0, 1], into.rank[1, 2]))
-    score = trace(figure, "score").y
-    assert np.isnan(score[rank:]).all()
+    score = trace(figures.score_by_k(into, 2, 3, VIEW), "score").y
+    assert np.isnan(score[min(rank, int(into.rank[1, 2])) :]).all()
     assert score[4] == pytest.approx(score_positions(into, VIEW).coupling[1, 2])
 
 
@@ -211,7 +176,10 @@ def test_every_figure_has_its_words_and_a_table(itself, into, means, snapshot):
     assert len(grid) == n * n
     assert grid["corrected"].isna().sum() == n * n - 36
     assert list(grid.iloc[n + 2][["token", "other_token"]]) == [2, 3]
-    assert list(figures.distance_table(means, VIEW)["distance"]) == list(range(n - 3))
+    distance = figures.distance_table(means, VIEW)
+    assert list(distance["distance"]) == list(range(n - 3))
+    mean = trace(figures.distance(means, VIEW), "mean").y
+    np.testing.assert_allclose(mean, distance["mean"])
     assert figures.matrix_table(itself, 2, 3, VIEW).shape == (5, 5)
     assert len(figures.spectrum_table(itself)) == 2 * n
     assert len(figures.score_by_k_table(itself, 2, 3, VIEW)) == itself.k_max
@@ -233,8 +201,7 @@ def test_every_figure_has_its_words_and_a_table(itself, into, means, snapshot):
 def test_a_file_has_its_legend_between_the_axis_and_the_notes(into):
     page = export.on_paper(figures.grid(into, VIEW), into, VIEW)
     note = next(a for a in page.layout.annotations if a.name == "provenance")
-    legend = page.layout.legend
     top_of_notes = page.layout.margin.b + note.yshift  # pixels above the lower edge
-    assert top_of_notes < legend.y * page.layout.height < page.layout.margin.b
+    assert top_of_notes < page.layout.legend.y * page.layout.height < page.layout.margin.b
     text = render(figures.grid(into, VIEW), ".html", into, VIEW).decode()
     assert "in blocks 1 and 3, output token 6 of" in text

@@ -38,20 +38,20 @@ def runs(course):
     return {"Tiny run": own, "Other run": other}
 
 
-# ---- numbers by step
-
-
-def test_each_run_is_a_line_over_its_steps_with_gaps(runs):
+def test_each_run_is_a_line_over_its_steps_with_gaps_and_a_mark_moves_no_axis(runs):
     for name in NAMES:
-        figure = figures.by_step(runs, name, VIEW)
+        field = CURVES[name].field
+        figure, *marked = (figures.by_step(runs, name, VIEW, step=s) for s in (None, 0, 4))
         for title, run in runs.items():
             line = trace(figure, title)
-            expected = [getattr(n, CURVES[name].field) for n in run]
-            np.testing.assert_array_equal(line.y, expected)
+            np.testing.assert_array_equal(line.y, [getattr(n, field) for n in run])
             np.testing.assert_array_equal(line.x, [STEP_0, 1, 2, 4])
             assert list(line.customdata) == list(SUITE.steps)
             assert not line.connectgaps
-        assert figure.layout.yaxis.title.text.startswith(CURVES[name].title)
+        (bounds,) = {one.layout.yaxis.range for one in (figure, *marked)}
+        values = np.array([getattr(n, field) for run in runs.values() for n in run])
+        low, high = 10 ** np.array(bounds) if CURVES[name].log else bounds
+        assert low < np.nanmin(values) <= np.nanmax(values) < high
         chance = [set(t.y) for t in figure.data if t.name == "chance"]
         if name in ("corrected", "alignment", "locality"):
             assert chance == [{0.0}]
@@ -59,6 +59,9 @@ def test_each_run_is_a_line_over_its_steps_with_gaps(runs):
             assert chance == []
     title = figures.by_step(runs, "corrected", View(k=3)).layout.yaxis.title.text
     assert style.score_terms(View(k=3)) in title
+    table = figures.steps_table(runs)
+    assert list(table["run"]) == ["Tiny run"] * 4 + ["Other run"] * 4
+    np.testing.assert_array_equal(table["corrected"][:4], [n.corrected for n in runs["Tiny run"]])
 
 
 def test_raw_scores_have_each_their_own_floor(runs):
@@ -67,44 +70,28 @@ def test_raw_scores_have_each_their_own_floor(runs):
     for floor, (title, run) in zip(floors, runs.items(), strict=True):
         np.testing.assert_array_equal(floor.y, [n.chance for n in run])
         assert floor.line.color == trace(figure, title).line.color
-    assert [floor.showlegend for floor in floors] == [True, False]
 
 
 def test_the_current_step_is_marked_on_every_run(runs):
     figure = figures.by_step(runs, "corrected", VIEW, step=0)
     assert [shape.x0 for shape in figure.layout.shapes] == [STEP_0]
-    figure = figures.by_step(runs, "corrected", VIEW, step=1)
-    marks = trace(figure, "current")
+    marks = trace(figures.by_step(runs, "corrected", VIEW, step=1), "current")
     assert list(marks.x) == [1, 1]
     assert list(marks.y) == [run[1].corrected for run in runs.values()]
-    assert marks.y[0] == pytest.approx(2 * marks.y[1])
     assert "current" not in {t.name for t in figures.by_step(runs, "corrected", VIEW).data}
 
 
-def test_the_mark_moves_no_axis(runs):
-    for name in NAMES:
-        drawn = (figures.by_step(runs, name, VIEW, step=s) for s in (None, 0, 4))
-        (bounds,) = {figure.layout.yaxis.range for figure in drawn}
-        values = np.array([getattr(n, CURVES[name].field) for run in runs.values() for n in run])
-        low, high = 10 ** np.array(bounds) if CURVES[name].log else bounds
-        assert low < np.nanmin(values) <= np.nanmax(values) < high
-
-
-def test_the_axis_spans_all_steps_whatever_is_measured(runs):
-    axis = figures.by_step(runs, "loss", VIEW).layout.xaxis
-    assert axis.type == "log"
-    low, high = 10 ** np.array(axis.range)
-    assert low < STEP_0
-    assert high > 4
-    assert (axis.tickvals[0], axis.ticktext[0]) == (STEP_0, "0")
-    assert list(axis.ticktext[1:]) == ["1", "10"]
-
-
 def test_axes_of_any_steps_have_their_powers_of_ten():
-    for steps, last in (([0], "1"), ([0, 4000], "10,000"), ([16, 1000], "1,000")):
+    for steps, texts in (
+        (SUITE.steps, ["0", "1", "10"]),
+        ([0], ["0", "1"]),
+        ([0, 4000], ["0", "1", "10", "100", "1,000", "10,000"]),
+    ):
         axis = step_axis(steps)
-        assert axis["ticktext"][-1] == last
-        assert axis["range"][0] < np.log10(max(min(steps), STEP_0)) < axis["range"][1]
+        assert list(axis["ticktext"]) == texts
+        assert axis["tickvals"][0] == STEP_0
+        low, high = axis["range"]
+        assert low < np.log10(STEP_0) <= np.log10(max(*steps, STEP_0)) < high
 
 
 def test_what_figures_of_training_say(course, snapshot):
@@ -121,16 +108,8 @@ def test_what_figures_of_training_say(course, snapshot):
     assert {name: dict(figure.layout.meta) for name, figure in shown.items()} == snapshot
 
 
-def test_the_table_has_a_row_a_step_of_a_run(runs):
-    table = figures.steps_table(runs)
-    assert list(table["run"]) == ["Tiny run"] * 4 + ["Other run"] * 4
-    np.testing.assert_array_equal(table["corrected"][:4], [n.corrected for n in runs["Tiny run"]])
-    assert {"step", "loss", "locality", "line_shape", "expodistance"} <= set(table)
-
-
 def test_a_file_says_which_runs_and_how_many_steps(course, runs):
     source = figures.training_source([course], VIEW)
-    assert "3 of 4 steps" in source
     assert "SVDs certified" in source
     figure = figures.by_step(runs, "corrected", VIEW, source=source)
     (notes,) = [n.text for n in on_paper(figure, course.depth[0], VIEW).layout.annotations]
@@ -144,46 +123,30 @@ def test_a_file_says_which_runs_and_how_many_steps(course, runs):
     assert "2 of 4 steps" in paths
 
 
-# ---- paths at a step
-
-
 def test_components_do_not_flip_from_step_to_step(course):
     (first, one), (last, other) = sorted(course.paths.items())
     mirrored = replace(other, states=one.states * -1)  # the same paths, seen from behind
     found = project_steps({last: mirrored, first: one}, PathView())
-    np.testing.assert_allclose(found[last].coordinates, found[first].coordinates, atol=1e-3)
-    alone = project_paths(mirrored, PathView())
-    assert np.abs(alone.coordinates - found[first].coordinates).max() > 1
-    np.testing.assert_array_equal(
-        found[first].coordinates, project_paths(one, PathView()).coordinates
-    )
+    own = project_paths(one, PathView()).coordinates
+    np.testing.assert_array_equal(found[first].coordinates, own)
+    np.testing.assert_allclose(found[last].coordinates, own, atol=1e-3)
+    assert np.abs(project_paths(mirrored, PathView()).coordinates - own).max() > 1
 
 
 @pytest.mark.parametrize("dimensions", [2, 3])
 def test_paths_keep_their_axes_over_all_steps(course, dimensions):
     for view in (PathView(), PathView("all", "deeper", False)):
-        projected = project_steps(course.paths, view)
-        drawn = [
-            figures.paths_at(result, view, projected, step, token=4, dimensions=dimensions)
-            for step, result in course.paths.items()
-        ]
-        axes = [_ranges(figure, dimensions) for figure in drawn]
-        assert axes[0] == axes[1]
-        for figure, step in zip(drawn, course.paths, strict=True):
-            at = list(projected[step].tokens).index(4)
-            walked = projected[step].coordinates[:-1, at, 0]
+        projected, axes = project_steps(course.paths, view), []
+        for step, result in course.paths.items():
+            figure = figures.paths_at(result, view, projected, step, token=4, dimensions=dimensions)
+            walked = projected[step].coordinates[:-1, list(projected[step].tokens).index(4), 0]
             np.testing.assert_allclose(trace(figure, "4").x, walked, rtol=1e-5)
+            scene = figure.layout.scene if dimensions == 3 else figure.layout
+            axes.append([tuple(scene[f"{name}axis"].range) for name in "xyz"[:dimensions]])
+        assert axes[0] == axes[1]
         for i, (low, high) in enumerate(axes[0]):
             every = np.concatenate([p.coordinates[..., i].ravel() for p in projected.values()])
             assert low < every.min() < every.max() < high
-
-
-def _ranges(figure, dimensions):
-    scene = figure.layout.scene if dimensions == 3 else figure.layout
-    return [tuple(scene[f"{name}axis"].range) for name in "xyz"[:dimensions]]
-
-
-# ---- maps that stay in place
 
 
 def at(step: int, corrected: float, loss: float = np.nan) -> StepNumbers:
@@ -205,28 +168,16 @@ def test_rise_and_fall_are_told(snapshot):
     assert told == snapshot
 
 
-# ---- two runs compared
-
-
-LOW = [at(0, 0.0, 5.0), at(1, 0.10, 4.0), at(2, 0.05, 3.0), at(4, np.nan)]
-HIGH = [at(0, -0.01, 5.0), at(1, 0.15, 4.5), at(2, 0.25, 2.5)]
-
-
 def test_two_runs_are_compared_at_the_steps_that_both_have():
-    told = figures.compared({"low": LOW, "high": HIGH})
+    low = [at(0, 0.0, 5.0), at(1, 0.10, 4.0), at(2, 0.05, 3.0), at(4, np.nan)]
+    high = [at(0, -0.01, 5.0), at(1, 0.15, 4.5), at(2, 0.25, 2.5)]
+    told = figures.compared({"low": low, "high": high})
     assert told.startswith("high is coupled more than low at 2 of the 3 steps")
     for number in ("0.080", "0.250 (step 2)", "0.100 (step 1)", "2.50 and 3.00"):
         assert number in told
-    assert figures.compared({"high": HIGH, "low": LOW}) == told
-    assert "losses" not in figures.compared({"one prompt": LOW, "another": [*LOW]})
-
-
-def test_nothing_is_compared_of_one_run_of_three_or_of_two_steps():
-    for runs in ({"low": LOW}, {"a": LOW, "b": HIGH, "c": HIGH}, {"low": LOW[:2], "high": HIGH}):
+    assert figures.compared({"high": high, "low": low}) == told
+    for runs in ({"low": low}, {"a": low, "b": high, "c": high}, {"low": low[:2], "high": high}):
         assert figures.compared(runs) == ""
-
-
-# ---- the range of the maps
 
 
 def test_the_range_of_a_map_depends_on_k_alone():

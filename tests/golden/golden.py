@@ -87,7 +87,7 @@ class Numbers:
         size: how many numbers it has, NaN among them.
         missing: how many are NaN or infinite.
         sums: its finite numbers, or weighted sums of `PARTS` parts of it.
-        scale: sums of the magnitudes in each part, which tell how exact its sum can be.
+        scale: sums of magnitudes in each part, which tell how exact its sum can be.
     """
 
     size: int
@@ -103,31 +103,26 @@ class Numbers:
         # Weights that no exchange of two numbers leaves as they are.
         weighted = finite * (1 + 0.5 * np.cos(np.arange(flat.size) * 2.399963))
         parts = np.array_split(weighted, PARTS) if flat.size > PARTS else finite[:, None]
-        sums = [_short(part.sum(), 10) for part in parts]
-        scale = [_short(abs(part).sum(), 3) for part in parts]
+        sums = [float(f"{part.sum():.10g}") for part in parts]
+        scale = [float(f"{abs(part).sum():.3g}") for part in parts]
         return cls(flat.size, int((finite != flat).sum()), sums, scale)
 
     def moved(self, other: "Numbers") -> str:
         """What another has otherwise, in words; empty where they agree."""
         if (self.size, self.missing) != (other.size, other.missing):
-            was, is_now = ((each.size, each.missing) for each in (self, other))
-            return f"{was[0]} numbers with {was[1]} NaN, now {is_now[0]} with {is_now[1]}"
+            now = f"now {other.size} with {other.missing}"
+            return f"{self.size} numbers with {self.missing} NaN, {now}"
         # A number in float32 is exact to a ten millionth; errors of many add up as their root.
         exact = 5e-7 / math.sqrt(self.size / PARTS) if self.size > PARTS else 2e-6
-        for part, (was, now, scale) in enumerate(
-            zip(self.sums, other.sums, self.scale, strict=True)
-        ):
+        parts = zip(self.sums, other.sums, self.scale, strict=True)
+        for part, (was, now, scale) in enumerate(parts, 1):
             if abs(now - was) > exact * scale + 1e-8:
-                return f"part {part + 1} of {len(self.sums)}: {was:.9g}, now {now:.9g}"
+                return f"part {part} of {len(self.sums)}: {was:.9g}, now {now:.9g}"
         return ""
 
 
 Golden = dict[str, Numbers | str]
 """What is kept, by where it was found."""
-
-
-def _short(value: float, digits: int) -> float:
-    return float(f"{value:.{digits}g}")
 
 
 def numbers(found: Any, name: str = "") -> Iterator[tuple[str, np.ndarray]]:
@@ -144,64 +139,43 @@ def numbers(found: Any, name: str = "") -> Iterator[tuple[str, np.ndarray]]:
                 yield from numbers(part, f"{name}/{key}")
         return
     if isinstance(found, list | tuple):
-        if any(isinstance(part, Mapping) for part in found):
-            records = [part for part in found if isinstance(part, Mapping)]
-            names = dict.fromkeys(key for record in records for key in record)
-            for key in names:
-                column = [record.get(key) for record in records]
-                yield from numbers({key: column}, name)
+        if records := [part for part in found if isinstance(part, Mapping)]:
+            for key in dict.fromkeys(key for record in records for key in record):
+                yield from numbers({key: [record.get(key) for record in records]}, name)
             return
-        found = _array(found)
+        flat = [*_flat(found)]
+        is_known = any(isinstance(each, float | int) and not math.isnan(each) for each in flat)
+        found = np.array(flat) if is_known else None
     if isinstance(found, np.ndarray) and found.dtype.kind == "c":
         found = np.stack([found.real, found.imag])
-    if isinstance(found, bool | int | float | np.number):
+    if isinstance(found, int | float | np.number):
         found = np.array([found])
     if isinstance(found, np.ndarray) and found.size and found.dtype.kind in "biuf":
         yield name, found
 
 
-def _array(values: Sequence[Any]) -> Any:
-    """A nested list as one array, None as NaN; its numbers alone where it has others."""
-    flat: list[Any] = []
-
-    def walk(part: Any) -> None:
+def _flat(values: Iterable[Any]) -> Iterator[Any]:
+    """What a nested list has besides texts, None as NaN."""
+    for part in values:
         if isinstance(part, list | tuple):
-            for each in part:
-                walk(each)
+            yield from _flat(part)
         elif isinstance(part, np.ndarray):
-            flat.extend(part.ravel().tolist())
-        elif part is None:
-            flat.append(math.nan)
-        elif isinstance(part, bool | int | float | np.number):
-            flat.append(float(part))
-
-    walk(values)
-    has_number = any(not math.isnan(each) for each in flat if not isinstance(each, str))
-    return np.array(flat) if has_number else None
+            yield from part.ravel().tolist()
+        elif part is None or isinstance(part, int | float | np.number):
+            yield math.nan if part is None else float(part)
 
 
 def words_of(request: cc.Request) -> list[str]:
     """The command that asks for a result."""
-    command = {"what-if": "whatif"}.get(request.kind, request.kind)
-    words = [command] if request.kind not in _BETWEEN else ["tokens", "--kind", request.kind]
+    between = request.kind in ("self", "fixed-input", "fixed-output")
+    words = ["tokens", "--kind", request.kind] if between else [request.kind.replace("-", "")]
     is_image = str(request.prompt).startswith("data:")
     words += ["--image", str(PICTURE)] if is_image else ["--prompt", str(request.prompt)]
-    told = {
-        "--model": request.model,
-        "--revision": request.revision,
-        "--untrained": request.untrained,
-        "--block": request.block,
-        "--other-block": request.other_block,
-        "--token": request.token if request.kind == "depth" else None,
-        "--k": request.k if request.kind == "depth" else None,
-        "--k-view": request.k_view if request.kind == "depth" else None,
-    }
-    return words + [
-        str(part) for name, value in told.items() if value is not None for part in (name, value)
-    ]
-
-
-_BETWEEN = ("self", "fixed-input", "fixed-output")
+    asked = ["model", "revision", "untrained", "block", "other_block"]
+    for name in asked + (["token", "k", "k_view"] if request.kind == "depth" else []):
+        if (value := getattr(request, name)) is not None:
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    return words
 
 
 def answered(words: Sequence[str]) -> str:
@@ -234,11 +208,11 @@ def asked(
     for view in VIEWS.get(request.kind, ()):
         yield f"json {' '.join(view)}", answer([*words, *view])
     table, arrays = folder / "table.csv", folder / "arrays.npz"
-    answered([*words, "--out", str(table)])
+    for file in (table, arrays):
+        answered([*words, "--out", str(file)])
     with table.open(newline="") as read:
         rows = csv.DictReader(read)
         yield "csv", [{key: _number(cell) for key, cell in row.items()} for row in rows]
-    answered([*words, "--out", str(arrays)])
     with np.load(arrays) as loaded:
         yield "npz", dict(loaded)
     result = cc.Store().get(key)
@@ -307,8 +281,8 @@ def kept(found: Iterable[tuple[str, np.ndarray]]) -> Golden:
 
 def shipped(kind: str) -> dict[str, Any]:
     """The results of a kind that ship, by key."""
-    found = {entry.key: entry for entry in cc.Store().entries() if entry.request.kind == kind}
-    return dict(sorted(found.items()))
+    found = [entry for entry in cc.Store().entries() if entry.request.kind == kind]
+    return {entry.key: entry for entry in sorted(found, key=lambda entry: entry.key)}
 
 
 def in_full(entries: Mapping[str, Any]) -> set[str]:
@@ -385,17 +359,15 @@ def compare(subject: str, names: Sequence[str] = ()) -> list[str]:
 
 def run(action: str, *chosen: str) -> int:
     """The command; its exit status."""
-    count = 0
+    status = 0
     for subject in chosen or subjects():
         if action == "write":
             write(subject)
             continue
         found = compare(subject)
-        count += len(found)
-        sys.stdout.write(
-            "".join(f"{line}\n" for line in found) + f"{subject}: {len(found)} moved\n"
-        )
-    return bool(count)
+        status |= bool(found)
+        sys.stdout.write("\n".join([*found, f"{subject}: {len(found)} moved\n"]))
+    return status
 
 
 if __name__ == "__main__":

@@ -53,10 +53,6 @@ def in_list(blocks: list[nn.Module]) -> nn.Module:
     return nn.ModuleList(blocks)
 
 
-def in_sequence(blocks: list[nn.Module]) -> nn.Module:
-    return nn.Sequential(*blocks)
-
-
 def in_dict(blocks: list[nn.Module]) -> nn.Module:
     return nn.ModuleDict(OrderedDict((f"layer{i}", b) for i, b in enumerate(blocks)))
 

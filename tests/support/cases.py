@@ -89,6 +89,28 @@ def haar(rng: np.random.Generator, width: int, k: int) -> np.ndarray:
     return Q * np.sign(np.diag(R))
 
 
+def _about(kind: str, digest: str, tokens: tuple[str, ...], **more: Any) -> dict[str, Any]:
+    """What every result says of itself."""
+    return {
+        "key": "",
+        "request": Request(PROMPT, model="random", kind=kind, **more),
+        "identity": {"kind": "folder", "name": "random", "digest": digest},
+        "tokens": tokens,
+        "provenance": {
+            "seconds": 1.0,
+            "load_seconds": 0.5,
+            "peak_memory_bytes": 10**8,
+            "date": "2026-01-01T00:00:00+00:00",
+            "dtype": "float32",
+            "versions": {"numpy": np.__version__},
+        },
+    }
+
+
+def _words(n_tokens: int) -> tuple[str, ...]:
+    return tuple(f" word{i}" for i in range(1, n_tokens + 1))
+
+
 def depth_result(
     jacobians: np.ndarray, k_max: int, k_view: int, seed: int = 0, **changes: Any
 ) -> DepthResult:
@@ -96,21 +118,22 @@ def depth_result(
     n_blocks, width, _ = jacobians.shape
     U, s, V = (np.stack(part) for part in zip(*map(gauged_svd, jacobians), strict=True))
     frames = {"A": (U, V), "B": (V, U)}
-    corners = np.stack(
-        [coupling_matrices(jacobians, *frames[role], k_max) for role in ROLES]
-    )  # (role, block, block, k, k)
+    # (role, block, block, k, k)
+    corners = np.stack([coupling_matrices(jacobians, *frames[role], k_max) for role in ROLES])
     chance = sampled_chance(jacobians, s[:, :k_max], np.random.default_rng(seed))
     angle_k = np.unique([1, max(1, k_max // 2), k_max])
-    identity = {
-        "kind": "folder",
-        "name": "random",
-        "digest": hashlib.sha256(jacobians.tobytes()).hexdigest(),
+    about = _about(
+        "depth", hashlib.sha256(jacobians.tobytes()).hexdigest(), TOKENS, k=k_max, k_view=k_view
+    )
+    about["provenance"] |= {
+        "seconds": 1.5,
+        "device": "cpu",
+        "threads": 1,
+        "peak_memory_bytes": 10**6,
+        "date": "2026-01-02T03:04:05+00:00",
     }
     result = DepthResult(
-        key="",
-        request=Request(PROMPT, model="random", k=k_max, k_view=k_view),
-        identity=identity,
-        tokens=TOKENS,
+        **about,
         token_ids=np.arange(10, 10 + len(TOKENS)),
         token=len(TOKENS),
         width=width,
@@ -128,16 +151,6 @@ def depth_result(
         angles=np.stack([principal_angles(side, angle_k) for side in (U, V)]).astype(np.float32),
         certificates=tuple(certificate(*svd) for svd in zip(jacobians, U, s, V, strict=True)),
         next_tokens=((" on", 0.5), (" in", 0.25)),
-        provenance={
-            "seconds": 1.5,
-            "load_seconds": 0.5,
-            "device": "cpu",
-            "threads": 1,
-            "dtype": "float32",
-            "peak_memory_bytes": 10**6,
-            "date": "2026-01-02T03:04:05+00:00",
-            "versions": {"numpy": np.__version__},
-        },
     )
     result = replace(result, **changes)
     if "key" in changes:
@@ -211,10 +224,7 @@ def trajectory_result(
     norms, steps = trajectory.norms(states), trajectory.step_lengths(states)
     one_step, rolled_out = rng.uniform(0.1, 1, (2, n_blocks, n_tokens)).astype(np.float32)
     result = TrajectoryResult(
-        key="",
-        request=Request(PROMPT, model="random", kind="trajectory"),
-        identity={"kind": "folder", "name": "random", "digest": f"{seed}"},
-        tokens=tuple(f" word{i}" for i in range(1, n_tokens + 1)),
+        **_about("trajectory", f"{seed}", _words(n_tokens)),
         token_ids=np.arange(n_tokens),
         width=width,
         norms=norms,
@@ -227,7 +237,6 @@ def trajectory_result(
         rolled_out=rolled_out,
         states=states,
         kept=np.arange(1, n_tokens + 1),
-        provenance=_provenance(),
     )
     return replace(result, **changes)
 
@@ -247,10 +256,7 @@ def what_if_result(
     own_loss[-1] = np.nan
     exchanges = rng.uniform(0.1, 1, (3, n_blocks - 1, n_tokens)).astype(np.float32)
     result = WhatIfResult(
-        key="",
-        request=Request(PROMPT, model="random", kind="what-if"),
-        identity={"kind": "folder", "name": "random", "digest": f"{seed}"},
-        tokens=tuple(f" word{i}" for i in range(1, n_tokens + 1)),
+        **_about("what-if", f"{seed}", _words(n_tokens)),
         token_ids=np.arange(n_tokens),
         width=16,
         edits=tuple(map(str, edits)),
@@ -264,7 +270,6 @@ def what_if_result(
         exchange_predicted=exchanges[1],
         exchange_cosine=exchanges[2],
         no_prediction={},
-        provenance=_provenance(),
     )
     return replace(result, **changes)
 
@@ -280,10 +285,7 @@ def directions_result(
     matrices = rng.uniform(-0.3, 0.3, (n_blocks, n_blocks, k, k)).astype(np.float16)
     matrices[range(n_blocks), range(n_blocks)] = [np.diag(each / each[0]) for each in s]
     result = DirectionsResult(
-        key="",
-        request=Request(PROMPT, model="random", kind="directions"),
-        identity={"kind": "folder", "name": "random", "digest": f"{seed}"},
-        tokens=("The", " cat", " sat", " down"),
+        **_about("directions", f"{seed}", TOKENS),
         token_ids=np.arange(4),
         width=width,
         token=4,
@@ -303,7 +305,6 @@ def directions_result(
         missing={},
         vocabulary={str(i): f" word{i}" for i in range(50)},
         certificates=(Certificate(True, "full", 1e-7, 1e-6),) * n_blocks,
-        provenance=_provenance(),
     )
     return replace(result, **changes)
 
@@ -315,10 +316,7 @@ def spectrum_result(n_blocks: int = 5, width: int = 8, **changes: Any) -> Spectr
     values, condition = (np.stack(part) for part in zip(*map(_eigen, maps), strict=True))
     svds = [gauged_svd(J) for J in jacobians]
     result = SpectrumResult(
-        key="",
-        request=Request(PROMPT, model="random", kind="spectrum"),
-        identity={"kind": "folder", "name": "random", "digest": "spectrum"},
-        tokens=TOKENS,
+        **_about("spectrum", "spectrum", TOKENS),
         token_ids=np.arange(10, 10 + len(TOKENS)),
         width=width,
         token=len(TOKENS),
@@ -335,7 +333,6 @@ def spectrum_result(n_blocks: int = 5, width: int = 8, **changes: Any) -> Spectr
         product_values=np.linspace(1, 0.1, width) * np.ones((n_blocks, 1)),
         exponents=np.linspace(0.3, -1, width),
         shuffled_values=np.linspace(1, 0.2, width) * np.ones((8, 1)),
-        provenance=_provenance(),
     )
     return replace(result, **changes)
 
@@ -349,14 +346,11 @@ def perturbation_result(n_blocks: int = 5, width: int = 8, **changes: Any) -> Pe
     distance = (sizes[:, None, None] * spread).astype(np.float32)
     off = np.where(np.arange(n_blocks + 1) > 0, 0.5 * distance, 0).astype(np.float32)
     result = PerturbationResult(
-        key="",
-        request=Request(PROMPT, model="random", kind="perturbation"),
-        identity={"kind": "folder", "name": "random", "digest": "noise"},
-        tokens=TOKENS,
+        **_about("perturbation", "noise", TOKENS),
         token_ids=np.arange(10, 10 + len(TOKENS)),
         width=width,
         token=len(TOKENS),
-        certificates=tuple(Certificate(True, "full", 0.0, 0.0) for _ in range(n_blocks)),
+        certificates=(Certificate(True, "full", 0.0, 0.0),) * n_blocks,
         noise_sizes=sizes,
         directions=width,
         distance=distance,
@@ -365,7 +359,6 @@ def perturbation_result(n_blocks: int = 5, width: int = 8, **changes: Any) -> Pe
         linear_cosine=1 / np.sqrt(1 + (distance * (1 + off)) ** 2),
         error=off,
         rounding=np.full(n_blocks + 1, 1e-7),
-        provenance=_provenance(),
     )
     return replace(result, **changes)
 
@@ -388,15 +381,3 @@ EVERY_KIND = (
     directions_result,
 )
 """What makes a result of each kind that is measured without a module."""
-
-
-def _provenance() -> dict[str, Any]:
-    """How results came about that nobody measured."""
-    return {
-        "seconds": 1.0,
-        "load_seconds": 0.5,
-        "peak_memory_bytes": 10**8,
-        "date": "2026-01-01T00:00:00+00:00",
-        "dtype": "float32",
-        "versions": {"numpy": np.__version__},
-    }

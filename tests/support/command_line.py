@@ -1,9 +1,4 @@
-"""What tests ask of an answer of the command line: (exit status, stdout, stderr), as `run` has it.
-
-printed     the JSON of a command that succeeded
-refusal     the one line of a command that did not
-refusals    the same of many commands, as a snapshot has it
-"""
+"""What tests ask of an answer of the command line: exit status, stdout, stderr, as `run` has it."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -34,13 +34,7 @@ expect.set_options(timeout=WAIT)
 
 @dataclass(frozen=True)
 class App:
-    """A server of our own.
-
-    Args:
-        url: where it answers.
-        store: the folder of its results.
-        pid: of its process.
-    """
+    """A server of our own, and the folder of its results."""
 
     url: str
     store: Path
@@ -54,14 +48,7 @@ class App:
 
 @contextmanager
 def serving(store: Path, log: Path, *more: str, **environment: str) -> Iterator[App]:
-    """Serve the app from this checkout, and take the whole process group down afterwards.
-
-    Args:
-        store: folder of its results.
-        log: file for what it says.
-        *more: further options of Streamlit.
-        **environment: further variables.
-    """
+    """Serve the app from this checkout, and take the whole process group down afterwards."""
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "serve.py"]
     options = [f"--server.port={port}", "--server.address=127.0.0.1", *more]

@@ -1,8 +1,4 @@
-"""A hub of one's own: an HTTP server that answers for one repository as the real one does.
-
-It serves what the hub's client asks while a model is fetched: the model's description with the
-sizes of its files, branches and tags, the tree, and the files themselves, whole or in ranges.
-"""
+"""A hub of one's own: an HTTP server that answers for one repository as the real one does."""
 
 import hashlib
 import json
@@ -26,37 +22,20 @@ PIECE, PAUSE = 4096, 0.02
 
 
 class FakeHub:
-    """The server and what it was asked.
-
-    Args:
-        folders: the files of each revision.
-        repo: the one repository that there is.
-
-    Attributes:
-        commits: of each revision.
-        asked: method and path of each request, in order; of a file, its name, and for a part of
-            it `range/<first byte>/<name>`.
-        former: a name that the repository had before, which leads to it.
-        gated: whether files are refused.
-        refusal: status with which everything is refused; 0 refuses nothing.
-        slow: name of a file that is sent in small pieces.
-        breaks: how many times the connection breaks in the middle of that file.
-        damages: name of a file that is sent with other content.
-        hung_up: set when a client leaves in the middle of a file.
-    """
+    """The server of one repository, with the files of each revision, and what it was asked."""
 
     def __init__(self, folders: dict[str, Path], repo: str = REPO) -> None:
-        self.folders = folders
-        self.repo = repo
+        self.folders, self.repo = folders, repo
         self.commits = {name: hashlib.sha1(name.encode()).hexdigest() for name in folders}
+        # Method and path of each request; of a file, its name, or `range/<first byte>/<name>`.
         self.asked: list[tuple[str, str]] = []
-        self.former = ""
-        self.gated = False
-        self.refusal: int = 0
-        self.slow = ""
-        self.breaks = 0
-        self.damages = ""
-        self.hung_up = threading.Event()
+        self.former = ""  # a name that the repository had before, which leads to it
+        self.gated = False  # files are refused
+        self.refusal: int = 0  # the status with which everything is refused
+        self.slow = ""  # the name of a file that is sent in small pieces
+        self.breaks = 0  # how many times the connection breaks in the middle of that file
+        self.damages = ""  # the name of a file that is sent with other content
+        self.hung_up = threading.Event()  # a client left in the middle of a file
         owner = self
 
         class Handler(_Handler):
@@ -106,13 +85,10 @@ def client(monkeypatch: pytest.MonkeyPatch, folder: Path, hub: FakeHub | None = 
 
 
 def lay_out(root: Path, folders: dict[str, Path], repo: str = REPO) -> dict[str, str]:
-    """Make a cache as the hub's client does: blobs, links to them, refs; give the commits.
-
-    Those of a suite that is trained here are hashes of weights and tokenizer.
-    """
+    """Make a cache as the hub's client does: blobs, links to them, refs; give the commits."""
     repository = root / f"models--{repo.replace('/', '--')}"
     commits = {name: f"{index:040x}" for index, name in enumerate(folders, 1)}
-    if cache.is_own(repo):
+    if cache.is_own(repo):  # a suite that is trained here: hashes of weights and tokenizer
         commits = {name: _commit(folder) for name, folder in folders.items()}
     for name, folder in folders.items():
         snapshot = repository / "snapshots" / commits[name]

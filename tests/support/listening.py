@@ -19,19 +19,12 @@ Key = tuple[int, str, int]
 
 @dataclass(frozen=True)
 class Heard:
-    """One socket that a process listens on.
+    """One socket that a process listens on."""
 
-    Args:
-        program: the process's command line.
-        address: that it is bound to.
-        port: likewise.
-        answers: paths of HTTP that gave anything but "not found".
-    """
-
-    program: str
+    program: str  # the process's command line
     address: str
     port: int
-    answers: tuple[str, ...]
+    answers: tuple[str, ...]  # paths of HTTP that gave anything but "not found"
 
 
 @dataclass

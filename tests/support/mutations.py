@@ -1,15 +1,14 @@
 """Files of every kind that somebody may hand over, each spoilt by a number: the same one each time.
 
-`CASES` has for each kind a function that makes the file of a number and does with it all that the
-program does with such a file. What it refuses, it refuses by an error of its own.
+`CASES` has for each kind a function that does with such a file all that the program does with it.
 """
 
 import copy
 import io
 import json
 import struct
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from random import Random
@@ -89,12 +88,16 @@ def respoken(random: Random, said: Any) -> Any:
 
 
 def _nested(said: Any) -> list[Any]:
-    found = []
-    if isinstance(said, dict | list) and said:
-        found.append(said)
-        for part in said.values() if isinstance(said, dict) else said:
-            found += _nested(part)
-    return found
+    if not isinstance(said, dict | list) or not said:
+        return []
+    parts = said.values() if isinstance(said, dict) else said
+    return [said, *(found for part in parts for found in _nested(part))]
+
+
+@contextmanager
+def _store() -> Iterator[Store]:
+    with TemporaryDirectory() as folder:
+        yield Store(Path(folder), layers=(), gallery=Path(folder) / "none")
 
 
 # ---- results
@@ -141,11 +144,10 @@ def result(seed: int) -> None:
     from explorer.server.estimate import earlier, estimate
 
     data = result_file(Random(seed))
-    with TemporaryDirectory() as folder:
-        store = Store(Path(folder), layers=(), gallery=Path(folder) / "none")
+    with _store() as store:
         good = random_result(seed=2)
         store.put(good)
-        path = Path(folder) / f"{'0' * 32}-k50-v4.safetensors"
+        path = store.root / f"{'0' * 32}-k50-v4.safetensors"
         path.write_bytes(data)
         _look(store)
         entries = store.entries()
@@ -189,11 +191,10 @@ def _use(store: Store, key: str) -> None:
 
 @cache
 def _pack() -> bytes:
-    with TemporaryDirectory() as folder:
-        store = Store(Path(folder), layers=(), gallery=Path(folder) / "none")
+    with _store() as store:
         keys = [found.key for found in map(random_result, (1, 2)) if store.put(found)]
-        pack(store, keys, Path(folder) / "p.zip")
-        return (Path(folder) / "p.zip").read_bytes()
+        pack(store, keys, store.root / "p.zip")
+        return (store.root / "p.zip").read_bytes()
 
 
 def archive_file(random: Random) -> bytes:
@@ -208,8 +209,7 @@ def archive_file(random: Random) -> bytes:
 def packed(seed: int) -> None:
     """Take it in."""
     data = archive_file(Random(seed))
-    with TemporaryDirectory() as folder:
-        store = Store(Path(folder), layers=(), gallery=Path(folder) / "none")
+    with _store() as store:
         with suppress(CouplingError):
             list(take_in(io.BytesIO(data), "file", store))
 
@@ -220,20 +220,14 @@ def packed(seed: int) -> None:
 @cache
 def _pictures() -> Mapping[str, bytes]:
     pixels = np.random.default_rng(0).integers(0, 255, (40, 50, 4), dtype=np.uint8)
+    exif = Image.Exif()
+    exif[0x0112] = 6
     made = {}
-    for name, mode in (
-        ("PNG", "RGBA"),
-        ("PNG", "P"),
-        ("JPEG", "RGB"),
-        ("WEBP", "RGB"),
-        ("GIF", "P"),
-    ):
-        held = io.BytesIO()
-        exif = Image.Exif()
-        exif[0x0112] = 6
+    for kind in ("PNG RGBA", "PNG P", "JPEG RGB", "WEBP RGB", "GIF P"):
+        (name, mode), held = kind.split(), io.BytesIO()
         options: dict[str, Any] = {} if name == "GIF" else {"exif": exif}
         Image.fromarray(pixels).convert(mode).save(held, name, **options)
-        made[f"{name} {mode}"] = held.getvalue()
+        made[kind] = held.getvalue()
     return made
 
 
@@ -255,15 +249,13 @@ def picture(seed: int) -> None:
 # ---- configs
 
 
+_KEPT = TemporaryDirectory()
+
+
 @cache
 def _models() -> tuple[Path, ...]:
-    place = Path(_kept().name)
+    place = Path(_KEPT.name)
     return tuple(tiny.folder(place / name, name) for name in ("llama", "gpt_neox", "bert", "t5"))
-
-
-@cache
-def _kept() -> "TemporaryDirectory[str]":
-    return TemporaryDirectory()
 
 
 def config(seed: int) -> None:

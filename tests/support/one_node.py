@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "sinfo")
@@ -47,11 +47,7 @@ class NoSlurm(Exception):
 
 @contextmanager
 def slurm(folder: Path, megabytes: int = 6000) -> Iterator[Path]:
-    """Run a Slurm, and give the path of its configuration.
-
-    Raises:
-        NoSlurm: where it cannot be started, with the reason.
-    """
+    """Run a Slurm, and give the path of its configuration."""
     if lacking := [name for name in PROGRAMS if _program(name) is None]:
         raise NoSlurm(f"{lacking[0]} is not installed (Debian: slurm-wlm and munge)")
     if os.getuid() != 0:
@@ -63,15 +59,10 @@ def slurm(folder: Path, megabytes: int = 6000) -> Iterator[Path]:
         (folder / name).mkdir()
     controller, daemon = _free_ports(2)
     conf = folder / "slurm.conf"
+    host, cores = socket.gethostname().partition(".")[0], os.cpu_count()
+    ports = {"controller": controller, "daemon": daemon}
     conf.write_text(
-        CONF.format(
-            host=socket.gethostname().partition(".")[0],
-            controller=controller,
-            daemon=daemon,
-            folder=folder,
-            cores=os.cpu_count(),
-            megabytes=megabytes,
-        )
+        CONF.format(host=host, folder=folder, cores=cores, megabytes=megabytes, **ports)
     )
     (folder / "key").write_bytes(secrets.token_bytes(128))
     (folder / "key").chmod(0o400)
@@ -108,13 +99,8 @@ def _program(name: str) -> str | None:
 
 
 def _is_idle(environ: dict[str, str]) -> bool:
-    told = subprocess.run(
-        ["sinfo", "--noheader", "--format=%t"],
-        env=environ,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["sinfo", "--noheader", "--format=%t"]
+    told = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
     return told.stdout.strip() == "idle"
 
 
@@ -129,10 +115,8 @@ def _wait(ready, folder: Path, *names: str) -> None:
 
 
 def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+    with ExitStack() as stack:
+        sockets = [
+            stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)
+        ]
+        return [one.getsockname()[1] for one in sockets]

@@ -24,14 +24,11 @@ def remembering(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rot(file: Path, bit: int) -> bytes:
-    """Change one bit beneath the file system: as far as that knows, nothing was written.
-
-    Times of changes cannot be set, so what is remembered of the file is brought to the new ones.
-    """
+    """Change one bit beneath the file system: as far as that knows, nothing was written."""
     before = flip(file, bit)
     memory = user_cache() / "hashes.json"
     files = json.loads(memory.read_text())["files"]
-    stat = file.stat()
+    stat = file.stat()  # its times cannot be set: what is remembered is brought to the new ones
     files[str(file)][:-1] = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
     memory.write_text(json.dumps({"files": files, "sha256": file_hashes._sha256_of(files)}))
     return before

@@ -8,11 +8,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 @contextmanager
 def saying(said: bytes, paths: Collection[str] = ()) -> Iterator[tuple[str, type]]:
-    """Serve a text at some paths, or at every one where none are given.
-
-    Yields:
-        the site's address, and a class whose `said` may be changed.
-    """
+    """Serve a text at these paths, or at all; its address, and a class whose `said` may change."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -8,26 +8,9 @@ from typing import Any
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-PAGES = {
-    "Start": "app.py",
-    "Depth": "pages/1_Depth.py",
-    "Tokens": "pages/2_Tokens.py",
-    "Trajectories": "pages/3_Trajectories.py",
-    "Layer graph": "pages/4_Layer_graph.py",
-    "Training": "pages/5_Training.py",
-    "Generalization": "pages/6_Generalization.py",
-    "Vision": "pages/7_Vision.py",
-    "Compare": "pages/8_Compare.py",
-    "Runs": "pages/13_Runs.py",
-    "Method": "pages/14_Method.py",
-    "What if": "pages/9_What_if.py",
-    "Directions": "pages/10_Directions.py",
-    "Spectrum": "pages/11_Spectrum.py",
-    "Perturbation": "pages/12_Perturbation.py",
-    "Train one": "pages/15_Train_one.py",
-    "Tour": "pages/16_Tour.py",
-    "Classroom": "pages/17_Classroom.py",
-}
+from explorer.frame import contents
+
+PAGES = {title: page.file for title, page in contents.PAGES.items()}
 Open = Callable[..., AppTest]
 
 

@@ -11,7 +11,6 @@ from coupling_core.experiments.sweeps import Journal, write_table
 from coupling_core.experiments.sweeps.table import COLUMNS
 
 KS = (4, 8, 16)
-LEVELS = (1.0, 2.0, 3.0)
 
 
 def model_row(name: str, family: str, coupling: float, **facts: object) -> dict[str, object]:
@@ -37,7 +36,7 @@ def sweep_of(
                 rows.append(
                     {key: value for key, value in model.items() if key != "planted"}
                     | {"prompt": f"prompt {number}", "source": "own", "category": "fact"}
-                    | {"difficulty": LEVELS[number % 3], "tokens": length, "kind": "depth", "k": k}
+                    | {"difficulty": 1.0 + number % 3, "tokens": length, "kind": "depth", "k": k}
                     | {"coupling": 0.5 + corrected / 2, "chance": 0.5, "corrected": corrected}
                     | {"alignment": corrected, "certified": True, "key": f"{number}"}
                 )
@@ -51,44 +50,23 @@ def zoo(seed: int = 0) -> list[dict[str, object]]:
     for place, family in enumerate(("Alpha", "Beta", "Gamma", "Delta")):
         for size, parameters in enumerate((1e8, 1e9, 7e9)):
             coupling = 0.2 + 0.05 * place + 0.03 * size + rng.normal(0, 0.01)
-            models.append(
-                model_row(
-                    f"{family}-{size}",
-                    family,
-                    coupling,
-                    parameters=parameters * (1 + 0.1 * place),
-                    layers=12.0 * (size + 1),
-                    width=(160.0, 640.0, 1920.0)[size],
-                    training_tokens=np.nan
-                    if family == "Delta"
-                    else 10.0 ** (10 + size + place / 3),
-                    loss=4 - 3 * coupling + rng.normal(0, 0.05),
-                    score=20 + 90 * coupling + rng.normal(0, 2),
-                )
-            )
+            known = {} if family == "Delta" else {"training_tokens": 10 ** (10 + size + place / 3)}
+            facts = {
+                "parameters": parameters * (1 + 0.1 * place),
+                "layers": 12.0 * (size + 1),
+                "width": (160.0, 640.0, 1920.0)[size],
+                "loss": 4 - 3 * coupling + rng.normal(0, 0.05),
+                "score": 20 + 90 * coupling + rng.normal(0, 2),
+            }
+            models.append(model_row(f"{family}-{size}", family, coupling, **facts | known))
     for number, step in enumerate((0, 1, 16, 256, 1000, 4000)):
-        coupling = 0.05 * number
-        models.append(
-            model_row(
-                f"coupling-explorer/mini-64@step{step}",
-                "mini-64",
-                coupling,
-                id="coupling-explorer/mini-64",
-                revision=f"step{step}",
-                step=float(step),
-                trained=step > 0,
-                parameters=5e5,
-                layers=8.0,
-                training_tokens=1e5 * step,
-                loss=7 - 8 * coupling,
-            )
-        )
-    models.append(
-        model_row(
-            "Alpha-0, untrained (seed 0)", "Alpha", 0.0, trained=False, parameters=1e8, loss=9.0
-        )
-    )
-    return models
+        facts = {"id": "coupling-explorer/mini-64", "revision": f"step{step}", "step": float(step)}
+        facts |= {"trained": step > 0, "parameters": 5e5, "layers": 8.0}
+        facts |= {"training_tokens": 1e5 * step, "loss": 7 - 8 * 0.05 * number}
+        name = f"coupling-explorer/mini-64@step{step}"
+        models.append(model_row(name, "mini-64", 0.05 * number, **facts))
+    facts = {"trained": False, "parameters": 1e8, "loss": 9.0}
+    return [*models, model_row("Alpha-0, untrained (seed 0)", "Alpha", 0.0, **facts)]
 
 
 def plant(store: Store, table: pd.DataFrame, name: str = "planted", **plan: object) -> Journal:

@@ -25,7 +25,12 @@ _SHAPE: dict[str, Any] = {
 }
 _GQA = {"num_key_value_heads": 2}
 _GEMMA = _GQA | {"head_dim": 8}
+_GEMMA_2 = _GEMMA | {"sliding_window": 3, "query_pre_attn_scalar": 8}
+_GPT = {"n_embd": 32, "n_layer": 4, "n_head": 4}
+_NEO = {"num_layers": 4, "attention_types": [[["global", "local"], 2]], "window_size": 3}
 _FALCON = {"ffn_hidden_size": 48, "alibi": False}
+_FALCON_NEW = _FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2}
+_FALCON_RW = _FALCON | {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": True}
 _LLAMA3 = {
     "rope_type": "llama3",
     "rope_theta": 10000.0,
@@ -40,118 +45,79 @@ _EXPERTS = {"num_local_experts": 4, "num_experts_per_tok": 2}
 _OPT = {"ffn_dim": 48, "word_embed_proj_dim": 32}
 _T5 = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_heads": 4, "num_layers": 4}
 _DISTIL = {"dim": 32, "n_layers": 4, "n_heads": 4, "hidden_dim": 48}
-_BART = {
-    "d_model": 32,
-    "encoder_layers": 2,
-    "decoder_layers": 3,
-    "encoder_attention_heads": 4,
-    "decoder_attention_heads": 4,
-    "encoder_ffn_dim": 48,
-    "decoder_ffn_dim": 48,
-}
-_FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
-    # name: configuration, model, what differs from the common shape
-    "gpt2": ("GPT2Config", "GPT2LMHeadModel", {"n_embd": 32, "n_layer": 4, "n_head": 4}),
-    "gpt_neo": (
-        "GPTNeoConfig",
-        "GPTNeoForCausalLM",
-        {"num_layers": 4, "attention_types": [[["global", "local"], 2]], "window_size": 3},
-    ),
-    "gpt_neox": ("GPTNeoXConfig", "GPTNeoXForCausalLM", {}),
-    "gptj": ("GPTJConfig", "GPTJForCausalLM", {"n_embd": 32, "n_layer": 4, "rotary_dim": 4}),
-    "codegen": (
-        "CodeGenConfig",
-        "CodeGenForCausalLM",
-        {"n_embd": 32, "n_layer": 4, "n_head": 4, "rotary_dim": 4},
-    ),
-    "llama": ("LlamaConfig", "LlamaForCausalLM", _GQA),
-    "llama3": ("LlamaConfig", "LlamaForCausalLM", _GQA | {"rope_parameters": _LLAMA3}),
-    "mistral": ("MistralConfig", "MistralForCausalLM", _GQA | {"sliding_window": 3}),
-    "mixtral": ("MixtralConfig", "MixtralForCausalLM", _GQA | _EXPERTS),
-    "falcon": ("FalconConfig", "FalconForCausalLM", _FALCON | {"multi_query": True}),
-    "falcon_new": (
-        "FalconConfig",
-        "FalconForCausalLM",
-        _FALCON | {"new_decoder_architecture": True, "num_kv_heads": 2},
-    ),
-    "falcon_rw": (
-        "FalconConfig",
-        "FalconForCausalLM",
-        _FALCON | {"alibi": True, "multi_query": False, "parallel_attn": False, "bias": True},
-    ),
-    "mpt": ("MptConfig", "MptForCausalLM", {"d_model": 32, "n_layers": 4, "n_heads": 4}),
-    "gemma": ("GemmaConfig", "GemmaForCausalLM", _GEMMA),
-    "gemma2": (
-        "Gemma2Config",
-        "Gemma2ForCausalLM",
-        _GEMMA | {"sliding_window": 3, "query_pre_attn_scalar": 8},
-    ),
-    "gemma3": (
-        "Gemma3TextConfig",
-        "Gemma3ForCausalLM",
-        _GEMMA | {"sliding_window": 3, "query_pre_attn_scalar": 8},
-    ),
-    "phi": ("PhiConfig", "PhiForCausalLM", {}),
-    "phi3": ("Phi3Config", "Phi3ForCausalLM", _GQA | {"pad_token_id": 0}),
-    "olmo": ("OlmoConfig", "OlmoForCausalLM", {}),
-    "olmo2": ("Olmo2Config", "Olmo2ForCausalLM", {}),
-    "qwen2": ("Qwen2Config", "Qwen2ForCausalLM", _GQA),
-    "qwen3": ("Qwen3Config", "Qwen3ForCausalLM", _GEMMA),
-    "opt": ("OPTConfig", "OPTForCausalLM", _OPT),
-    "opt_350m": (
-        "OPTConfig",
-        "OPTForCausalLM",
-        _OPT | {"word_embed_proj_dim": 16, "do_layer_norm_before": False},
-    ),
-    "bloom": ("BloomConfig", "BloomForCausalLM", {"n_layer": 4, "n_head": 4}),
-    "stablelm": ("StableLmConfig", "StableLmForCausalLM", _GQA),
-    "starcoder2": ("Starcoder2Config", "Starcoder2ForCausalLM", _GQA),
-    "cohere": ("CohereConfig", "CohereForCausalLM", _GQA),
-    "granite": ("GraniteConfig", "GraniteForCausalLM", _GQA),
-    "openai_gpt": (
-        "OpenAIGPTConfig",
-        "OpenAIGPTLMHeadModel",
-        {"n_embd": 32, "n_layer": 4, "n_head": 4},
-    ),
-    "bert": ("BertConfig", "BertForMaskedLM", {}),
-    "roberta": ("RobertaConfig", "RobertaForMaskedLM", {}),
-    "distilbert": ("DistilBertConfig", "DistilBertForMaskedLM", _DISTIL),
-    "electra": ("ElectraConfig", "ElectraForMaskedLM", {"embedding_size": 16}),
-    "t5": ("T5Config", "T5ForConditionalGeneration", _T5 | {"decoder_start_token_id": 0}),
-    "bart": ("BartConfig", "BartForConditionalGeneration", _BART),
-    "albert": ("AlbertConfig", "AlbertForMaskedLM", {"embedding_size": 16}),
-    "mamba": ("MambaConfig", "MambaForCausalLM", {"state_size": 4}),
-    "swin": (
-        "SwinConfig",
-        "SwinModel",
-        {
-            "image_size": 32,
-            "window_size": 4,
-            "embed_dim": 8,
-            "depths": [2, 2],
-            "num_attention_heads": [2, 2],
-        },
-    ),
+_BART = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 3}
+_BART |= {"encoder_attention_heads": 4, "decoder_attention_heads": 4}
+_BART |= {"encoder_ffn_dim": 48, "decoder_ffn_dim": 48}
+_SWIN = {"image_size": 32, "window_size": 4, "embed_dim": 8}
+_SWIN |= {"depths": [2, 2], "num_attention_heads": [2, 2]}
+_FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
+    # name: what the names of its classes begin with, what differs from the common shape
+    "gpt2": ("GPT2", _GPT),
+    "gpt_neo": ("GPTNeo", _NEO),
+    "gpt_neox": ("GPTNeoX", {}),
+    "gptj": ("GPTJ", _GPT | {"rotary_dim": 4}),
+    "codegen": ("CodeGen", _GPT | {"rotary_dim": 4}),
+    "llama": ("Llama", _GQA),
+    "llama3": ("Llama", _GQA | {"rope_parameters": _LLAMA3}),
+    "mistral": ("Mistral", _GQA | {"sliding_window": 3}),
+    "mixtral": ("Mixtral", _GQA | _EXPERTS),
+    "falcon": ("Falcon", _FALCON | {"multi_query": True}),
+    "falcon_new": ("Falcon", _FALCON_NEW),
+    "falcon_rw": ("Falcon", _FALCON_RW),
+    "mpt": ("Mpt", {"d_model": 32, "n_layers": 4, "n_heads": 4}),
+    "gemma": ("Gemma", _GEMMA),
+    "gemma2": ("Gemma2", _GEMMA_2),
+    "gemma3": ("Gemma3", _GEMMA_2),
+    "phi": ("Phi", {}),
+    "phi3": ("Phi3", _GQA | {"pad_token_id": 0}),
+    "olmo": ("Olmo", {}),
+    "olmo2": ("Olmo2", {}),
+    "qwen2": ("Qwen2", _GQA),
+    "qwen3": ("Qwen3", _GEMMA),
+    "opt": ("OPT", _OPT),
+    "opt_350m": ("OPT", _OPT | {"word_embed_proj_dim": 16, "do_layer_norm_before": False}),
+    "bloom": ("Bloom", {"n_layer": 4, "n_head": 4}),
+    "stablelm": ("StableLm", _GQA),
+    "starcoder2": ("Starcoder2", _GQA),
+    "cohere": ("Cohere", _GQA),
+    "granite": ("Granite", _GQA),
+    "openai_gpt": ("OpenAIGPT", _GPT),
+    "bert": ("Bert", {}),
+    "roberta": ("Roberta", {}),
+    "distilbert": ("DistilBert", _DISTIL),
+    "electra": ("Electra", {"embedding_size": 16}),
+    "t5": ("T5", _T5 | {"decoder_start_token_id": 0}),
+    "bart": ("Bart", _BART),
+    "albert": ("Albert", {"embedding_size": 16}),
+    "mamba": ("Mamba", {"state_size": 4}),
+    "swin": ("Swin", _SWIN),
 }
 TWO_STACKS = ("t5", "bart")
 BIDIRECTIONAL = ("bert", "roberta", "distilbert", "electra")
 REFUSED = ("albert", "swin")
 CAUSAL = tuple(f for f in _FAMILIES if f not in TWO_STACKS + BIDIRECTIONAL + REFUSED)
-
-
+_HEADS = (
+    dict.fromkeys(("gpt2", "openai_gpt"), "LMHeadModel")
+    | dict.fromkeys((*BIDIRECTIONAL, "albert"), "ForMaskedLM")
+    | dict.fromkeys(TWO_STACKS, "ForConditionalGeneration")
+    | {"swin": "Model"}
+)
+"""What the names of models end with, if not in ForCausalLM."""
 SHORT = ("llama", "gpt_neox", "qwen3", "mistral", "gpt2", "bloom")
 """Causal families for the tests that need not run over all of them."""
 
 
 def model(family: str, seed: int = 0, attention: str | None = None) -> Any:
     """A model in evaluation mode, its weights large enough for blocks far from linear."""
-    config_name, class_name, extra = _FAMILIES[family]
+    name, extra = _FAMILIES[family]
+    config_name = f"{name}TextConfig" if family == "gemma3" else f"{name}Config"
     config = getattr(transformers, config_name)(**_SHAPE | extra)
     config._attn_implementation = attention
     config._experts_implementation = "eager"  # the default has no kernel in float64
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        built = getattr(transformers, class_name)._from_config(config, dtype=torch.float32)
+        made = getattr(transformers, name + _HEADS.get(family, "ForCausalLM"))
+        built = made._from_config(config, dtype=torch.float32)
         for parameter in built.parameters():
             if parameter.ndim > 1:
                 torch.nn.init.normal_(parameter, std=0.15)
@@ -234,12 +200,11 @@ def gguf_file(path: Path, seed: int = 0) -> Path:
     writer.add_eos_token_id(1)
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config.num_hidden_layers)
     for name, weight in built.state_dict().items():
-        numbers, kind = weight.numpy(), gguf.GGMLQuantizationType.Q8_0
+        numbers, kind = weight.numpy(), None
         if weight.ndim == 2 and weight.shape[1] % 32 == 0:
+            kind = gguf.GGMLQuantizationType.Q8_0
             numbers = gguf.quantize(numbers, kind)
-            writer.add_tensor(names.get_name(name, (".weight",)), numbers, raw_dtype=kind)
-        else:
-            writer.add_tensor(names.get_name(name, (".weight",)), numbers)
+        writer.add_tensor(names.get_name(name, (".weight",)), numbers, raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
