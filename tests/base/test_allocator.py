@@ -1,10 +1,11 @@
+"""What glibc does with memory that is freed: told in a process of its own."""
+
 import subprocess
 import sys
 
 import pytest
 
 from coupling_core.base import allocator
-from coupling_core.base.cores import cores
 
 pytestmark = [
     pytest.mark.full,
@@ -12,83 +13,37 @@ pytestmark = [
     pytest.mark.skipif(allocator._glibc() is None, reason="another allocator"),
 ]
 
-SCATTERED = """
-import psutil
-from coupling_core.base.allocator import give_back
+USED = """
+import psutil, resource, sys
+from coupling_core.base.allocator import give_back, keep_freed
 rss = lambda: psutil.Process().memory_info().rss
+faults = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+def rounds():
+    before = faults()
+    for _ in range(20):
+        bytes([1]) * (20 << 20)
+    return faults() - before
+
 before = rss()
 parts = [bytes([1]) * 100_000 for _ in range(1000)]
 last = bytes([1]) * 100_000
 del parts
 free = rss() - before
 give_back()
-print(free, rss() - before)
-"""
-FAULTS = """
-import resource, sys
-from coupling_core.base.allocator import keep_freed
-if sys.argv[1] == "keep":
-    keep_freed()
-faults = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-used = lambda: bytes([1]) * (20 << 20)
-used()
-before = faults()
-for _ in range(20):
-    used()
-print(faults() - before)
-"""
-LISTS = """
-import ctypes, sys, tempfile, threading
-from coupling_core.base.allocator import few_lists
-if sys.argv[1] == "few":
-    few_lists()
-held, all_there = [], threading.Barrier(9)
-def work():
-    held.append(bytearray(50_000))  # more than Python's own allocator takes
-    all_there.wait()
-    all_there.wait()
-threads = [threading.Thread(target=work) for _ in range(8)]
-for thread in threads:
-    thread.start()
-all_there.wait()
-glibc = ctypes.CDLL(None)
-glibc.fopen.restype = ctypes.c_void_p
-with tempfile.NamedTemporaryFile() as file:
-    stream = ctypes.c_void_p(glibc.fopen(file.name.encode(), b"w"))
-    glibc.malloc_info(0, stream)
-    glibc.fclose(stream)
-    print(file.read().count(b"<heap nr="))
-all_there.wait()
+left = rss() - before
+rounds()
+anew = rounds()
+keep_freed()
+rounds()
+print(free, left, anew, rounds())
 """
 
 
-def run(program, *arguments):
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, check=True
-    )
-    return [int(number) for number in done.stdout.split()]
-
-
-def test_what_lies_free_in_between_is_given_back():
-    free, left = run(SCATTERED)
+def test_what_is_free_is_given_back_and_what_is_kept_is_not_asked_for_again():
+    done = subprocess.run([sys.executable, "-c", USED], capture_output=True, check=True)
+    free, left, anew, kept = map(int, done.stdout.split())
     assert free > 80_000_000  # else there is nothing to give back, and this shows nothing
     assert left < 20_000_000
-
-
-def test_what_is_kept_is_not_asked_for_again():
-    (anew,), (kept,) = run(FAULTS, "no"), run(FAULTS, "keep")
     assert kept < 20  # pages, of 5,000 in each of 20 rounds
     assert anew > 20 * kept  # else the allocator kept them by itself, and this shows nothing
-
-
-def test_threads_share_few_lists():
-    (many,), (few,) = run(LISTS, "many"), run(LISTS, "few")
-    assert few <= max(2, cores())
-    assert many > few  # else each thread had no list of its own, and this shows nothing
-
-
-def test_where_the_allocator_is_another_nothing_happens(monkeypatch):
-    monkeypatch.setattr(allocator, "_glibc", lambda: None)
-    allocator.keep_freed()
-    allocator.few_lists()
-    allocator.give_back()

@@ -43,14 +43,7 @@ def test_all_that_the_project_names_is_locked():
 
 def test_torch_comes_from_pypi_or_without_cuda():
     of_pypi, without_cuda = locked("app")["torch"], locked("torch-cpu")["torch"]
-    assert any("60fcdcb2f387" in one for one in of_pypi)  # for Linux and Python 3.11
-    assert any("6746dbcbeb52" in one for one in without_cuda)  # the same
     # A file of that name without a known hash would be left for PyPI's, were both in one place.
     assert not set(of_pypi) & set(without_cuda) - {"\\"}
     assert not {name for name in locked("app") if name.startswith(("nvidia-", "cuda-", "triton"))}
     assert {"nvidia-cublas", "triton"} <= locked("cuda").keys()
-    versions = {
-        re.search(r"^torch==([\d.]+)", (ROOT / f"requirements/{file}.txt").read_text(), re.M)[1]
-        for file in ("app", "torch-cpu")
-    }
-    assert len(versions) == 1

@@ -24,32 +24,21 @@ def test_stored_answers_say_nothing_of_how_long_the_rest_takes():
         pace.step()
         lines.append(pace.line())
     assert lines == ["", "prompt 23 of 60, about 4 minutes", "", "prompt 25 of 60, about 4 minutes"]
-    clock.now += 1000
-    for _ in range(36):
-        pace.step()
-    assert pace.line() == ""
 
 
-def test_the_time_in_which_a_model_loads_is_not_each_prompts():
+def test_neither_loading_nor_the_first_wait_nor_a_stored_answer_counts():
     clock = Clock()
     pace = Pace(3, clock=clock)
-    clock.now += 1000
-    pace.begin()
-    clock.now += 100
-    pace.begin()
+    for wait in (1000, 100):
+        clock.now += wait
+        pace.begin()
     pace.step(computed=True)
     assert pace.words() == "prompt 2 of 3, about 3 minutes"
-
-
-def test_neither_the_first_wait_nor_a_stored_answer_counts():
-    clock = Clock()
     pace = Pace(4, clock=clock, of="measurement", starts_slowly=True)
-    clock.now += 1000
-    pace.step()
-    assert pace.words() == "measurement 2 of 4"
-    clock.now += 60
-    pace.step()
-    assert pace.words() == "measurement 3 of 4, about 2 minutes"
+    for wait, told in ((1000, "2 of 4"), (60, "3 of 4, about 2 minutes")):
+        clock.now += wait
+        pace.step()
+        assert pace.words() == f"measurement {told}"
     pace = Pace(10, clock=clock)
     clock.now += 60
     pace.step(computed=False)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import tiny
-from fake_hub import REPO, FakeHub, client, lay_out
+from fake_hub import FakeHub, client, lay_out
 
 from coupling_core import ComputeError, Request, measure
 from coupling_core.engine.loading import loading
@@ -17,7 +17,6 @@ from coupling_core.sources.suites import (
     MINI_STEPS,
     PYTHIA_STEPS,
     find_suite,
-    revision,
     step_of,
     suites,
 )
@@ -64,15 +63,11 @@ def test_there_are_six_of_ours_and_every_size_of_pythia():
     found = suites()
     assert all(suite.name == name for name, suite in found.items())
     own = [suite for suite in found.values() if suite.is_own]
-    assert len(own) == 6
+    assert (len(own), len(found)) == (6, 6 + 2 * 10)
     assert {suite.steps for suite in own} == {MINI_STEPS}
     assert find_suite("mini-64-sd-seed1").repo == "coupling-explorer/mini-64-sd-seed1"
     assert find_suite("coupling-explorer/mini-64") == find_suite("mini-64")
     assert find_suite("pythia-1.4b-deduped").repo == "EleutherAI/pythia-1.4b-deduped"
-    assert len(found) == 6 + 2 * 10
-
-
-def test_the_steps_are_those_of_pythia():
     # 154 checkpoints: initialisation, ten powers of two, every 1000 steps to 143000.
     assert len(PYTHIA_STEPS) == 154
     assert PYTHIA_STEPS[:13] == (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000, 2000)
@@ -80,16 +75,12 @@ def test_the_steps_are_those_of_pythia():
     assert MINI_STEPS == (*PYTHIA_STEPS[:11], 1000, 2000, 3000, 4000)
 
 
-def test_a_step_is_read_from_its_revision():
-    assert [step_of(name) for name in ("step512", "step", "main")] == [512, None, None]
-    assert revision(512) == "step512"
-
-
 def test_a_step_is_asked_for_as_a_revision_and_trained():
     asked = Request(PROMPT, model="smollm2-135m", k=7, untrained=0, dtype="bfloat16")
     found = find_suite("pythia-70m").request(asked, 512)
     assert (found.model, found.revision) == ("EleutherAI/pythia-70m", "step512")
     assert (found.untrained, found.k, found.prompt) == (None, 7, PROMPT)
+    assert [step_of(name) for name in ("step512", "step", "main")] == [512, None, None]
 
 
 # ---- those of our own
@@ -103,9 +94,7 @@ def test_a_shipped_checkpoint_is_measured_without_a_hub(shipped, folders):
 
 
 def test_its_tokens_are_known_before_it_is_loaded(shipped):
-    tokens = resolve(request("step16")).tokens
-    assert tokens is not None
-    assert "".join(tokens.texts) == PROMPT
+    assert "".join(resolve(request("step16")).tokens.texts) == PROMPT
     assert resolve(request("step8")).tokens is None
 
 
@@ -118,32 +107,22 @@ def test_what_there_is_of_it_is_told(shipped):
     assert resolve(request("step8")).identity["digest"] == "8" * 40
 
 
-def test_nothing_is_known_of_what_was_never_made(server):
-    suite = replace(find_suite("mini-64"), repo="coupling-explorer/mini-96")
-    assert (suite.here(), suite.known(), suite.losses()) == ((), (), {})
-    with pytest.raises(ComputeError, match=r"mini-96@step8 .*`coupling suite train mini-96`"):
-        resolve(suite.request(Request(PROMPT), 8))
-
-
-def test_a_step_without_weights_or_a_checkpoint_is_told(shipped):
-    for ask in (measure, lambda asked: hub.config(OWN, "8" * 40)):
-        with pytest.raises(ComputeError, match=r"mini-64@step8 .*`coupling suite train mini-64`"):
-            ask(request("step8"))
-    with pytest.raises(ComputeError, match=r"'step9', .*step8 and step16"):
-        resolve(request("step9"))
+def test_what_was_never_made_is_told_with_the_command_that_makes_it(shipped):
+    other = replace(find_suite("mini-64"), repo="coupling-explorer/mini-96")
+    assert (other.here(), other.known(), other.losses()) == ((), (), {})
+    for ask, told in (
+        (lambda: resolve(other.request(Request(PROMPT), 8)), "mini-96@step8 .*suite train mini-96"),
+        (lambda: measure(request("step8")), "mini-64@step8 .*suite train mini-64"),
+        (lambda: hub.config(OWN, "8" * 40), "mini-64@step8 .*suite train mini-64"),
+        (lambda: resolve(request("step9")), "step8 and step16"),
+    ):
+        with pytest.raises(ComputeError, match=told):
+            ask()
 
 
 def test_what_was_trained_here_comes_before_what_was_shipped(shipped, folders, tmp_path):
     lay_out(tmp_path / "home" / "suites", {"step8": folders["step0"]}, OWN)
     assert find_suite("mini-64").here() == (8,)
-
-
-def test_only_our_own_are_not_asked_for(folders, tmp_path, monkeypatch):
-    fake = FakeHub(dict(folders))
-    client(monkeypatch, tmp_path, fake)
-    hub.revisions(REPO)
-    assert fake.asked
-    fake.close()
 
 
 # ---- on the command line
@@ -155,15 +134,3 @@ def test_the_steps_are_listed_with_their_losses(shipped, run):
     rows = {line.split()[0]: line.split() for line in out.splitlines()}
     assert rows["0"] == ["0", "step0", shipped["step0"][:12], "here", "5.500"]
     assert rows["8"] == ["8", "step8", "8" * 12, "not", "made"]
-    assert "`coupling suite train mini-64`" in out
-
-
-def test_models_lists_them_with_what_there_is(shipped, run):
-    status, out, err = run("models", "--revisions", OWN)
-    assert (status, err) == (0, "")
-    states = {line.split()[0]: line.split("  ")[-1] for line in map(str.rstrip, out.splitlines())}
-    assert states["step8"] == "not made"
-    assert states["step16"] == "on this disk"
-    listed = {line.split("  ")[0]: line for line in run("models")[1].splitlines()}
-    assert "main, step0, step16, step4000" in listed[OWN]
-    assert "coupling suite train mini-128" in listed["coupling-explorer/mini-128"]

@@ -58,15 +58,6 @@ def test_a_pickle_is_no_model_and_no_result(run, tmp_path):
     assert not (tmp_path / "owned").exists()
 
 
-def test_code_beside_weights_is_never_run(folder, run):
-    config = json.loads((folder / "config.json").read_text())
-    config["auto_map"] = {"AutoConfig": "evil.C", "AutoModelForCausalLM": "evil.M"}
-    (folder / "config.json").write_text(json.dumps(config))
-    (folder / "evil.py").write_text(f"open({str(folder / 'owned')!r}, 'w')")
-    assert run("depth", "--model", folder, "--prompt", "x", "--k", 4)[0] == 0
-    assert not (folder / "owned").exists()
-
-
 def test_json_that_is_nested_without_end_is_told(tmp_path, run, folder):
     (tmp_path / "p.jsonl").write_text(DEEP)
     assert "line 1" in run("depth", "--prompts", "p.jsonl")[2]
