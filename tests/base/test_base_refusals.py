@@ -157,8 +157,6 @@ def calls(folder):
         "keyword": lambda: depth.scores(kk=3),
         "too many": lambda: depth.to_pandas("x"),
         "too few": lambda: cc.measure(),
-        "array": lambda: np.mean(depth),
-        "three numbers": lambda: scores.mean() + 1,
     }
 
 

@@ -1,9 +1,15 @@
-"""Files: replaced as a whole, and read to a bound."""
+"""Files: replaced as a whole, and read to a bound; and those of pictures."""
 
+import io
+import threading
+
+import numpy as np
 import pytest
+from PIL import Image
 
-from coupling_core.base import writing
+from coupling_core.base import images, writing
 from coupling_core.base.errors import InputError
+from coupling_core.base.images import in_words, opened_image, read_image
 from coupling_core.base.reading import read_bytes
 from coupling_core.base.textfiles import MOST_COLUMNS, csv_rows, read_text
 
@@ -66,3 +72,35 @@ def test_a_table_has_few_columns(tmp_path):
     (tmp_path / "x.csv").write_text("prompt" + ",x" * MOST_COLUMNS + "\n" + "a\n" * 10)
     with pytest.raises(InputError, match=r"1,000 .*1,001"):
         list(csv_rows(tmp_path / "x.csv", ("prompt",)))
+
+
+def picture(form):
+    held = io.BytesIO()
+    Image.new("RGB", (4, 3), "red").save(held, form)
+    return held.getvalue()
+
+
+def test_three_formats_are_read():
+    for form in ("PNG", "JPEG", "WEBP"):
+        assert "4 x 3 pixels" in in_words(read_image(picture(form))), form
+
+
+def test_pictures_are_decoded_one_at_a_time():
+    seen = []
+
+    def read():
+        with opened_image(picture("PNG")):
+            seen.append("second")
+
+    with opened_image(picture("PNG")):
+        other = threading.Thread(target=read)
+        other.start()
+        other.join(0.1)
+        seen.append("first")
+    other.join()
+    assert seen == ["first", "second"]
+
+
+def test_pixels_come_back():
+    pixels = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+    np.testing.assert_array_equal(images.to_pixels(images.from_pixels(pixels)), pixels)

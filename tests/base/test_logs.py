@@ -112,10 +112,10 @@ def test_every_line_is_an_object_that_names_no_prompt_and_no_owner(life):
 
 def test_the_lines_tell_what_happened_in_its_order(life):
     ours = [line for line in lines_of(life[0]) if line["logger"].startswith("coupling_core")]
-    begun = ["job queued", "job started"]
+    begun, damaged = ["job queued", "job started"], "damaged result passed over"
     assert [line["message"].split(":")[0] for line in ours] == [
         *begun, "model loaded", "job done",
-        "damaged result passed over", *begun, "damaged result passed over", "job done",
+        damaged, *begun, damaged, "job done",
         *begun, "result evicted", "job done",
         *begun, "result evicted", "A measurement failed", "job failed",
         *begun, "job failed", "model released",

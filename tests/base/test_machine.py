@@ -98,9 +98,6 @@ def test_a_container_has_what_the_tightest_of_its_groups_leaves(groups, version)
     assert free_memory() == 900
 
 
-# ---- cores
-
-
 @pytest.fixture
 def eight(tmp_path, monkeypatch):
     """A machine with eight cores, of two threads each, and no groups; gives the groups' folder."""

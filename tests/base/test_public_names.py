@@ -33,23 +33,17 @@ def described(it: object) -> set[str]:
     return {name for text in texts for name in re.findall(r"^ +(\w+): \S", text, re.M)}
 
 
-def taken(it: object) -> list[str]:
-    """What a function takes, or a record has."""
+def parts(it: object) -> dict[str, object]:
+    """The types of what a function takes and gives, or a record has."""
     if dataclasses.is_dataclass(it):
-        return [item.name for item in dataclasses.fields(it)]
-    return [] if inspect.isclass(it) else list(inspect.signature(it).parameters)
-
-
-def annotated(it: object) -> list[object]:
-    if dataclasses.is_dataclass(it):
-        return [item.type for item in dataclasses.fields(it)]
-    return [] if inspect.isclass(it) else list(inspect.get_annotations(it).values())
+        return {item.name: item.type for item in dataclasses.fields(it)}
+    return {} if inspect.isclass(it) else inspect.get_annotations(it)
 
 
 def test_public_names_and_their_methods_describe_all_that_they_take():
     undescribed = [f"{name}: no docstring" for name, it in NAMES.items() if not inspect.getdoc(it)]
     for name, it in NAMES.items():
-        undescribed += [f"{name}({word})" for word in set(taken(it)) - described(it)]
+        undescribed += [f"{name}({word})" for word in parts(it).keys() - described(it) - {"return"}]
         if inspect.isclass(it) and not issubclass(it, tuple):
             for own, method in inspect.getmembers(it):
                 is_method = inspect.isfunction(method) or isinstance(method, property)
@@ -62,7 +56,7 @@ def test_public_names_and_their_methods_describe_all_that_they_take():
 def test_every_array_has_the_names_of_its_axes():
     nameless = []
     for name, it in NAMES.items():
-        for part in (part for hint in annotated(it) for part in get_args(hint) or (hint,)):
+        for part in (p for hint in parts(it).values() for p in get_args(hint) or (hint,)):
             is_named = inspect.isclass(part) and issubclass(part, jaxtyping.AbstractArray)
             if "ndarray" in str(part) and not is_named:
                 nameless.append(f"{name}: {part}")

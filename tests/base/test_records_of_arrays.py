@@ -42,13 +42,9 @@ class Record(SameContent):
 
 
 def record():
-    return Record(
-        np.array([1.0, np.nan]),
-        ("a", np.arange(2), Estimate(float("nan"))),
-        {"x": np.array(["y"], object)},
-        pd.DataFrame({"a": [1.0, np.nan]}),
-        float("nan"),
-    )
+    names, table = ("a", np.arange(2), Estimate(float("nan"))), pd.DataFrame({"a": [1.0, np.nan]})
+    by_name = {"x": np.array(["y"], object)}
+    return Record(np.array([1.0, np.nan]), names, by_name, table, float("nan"))
 
 
 CHANGED = {
@@ -91,6 +87,7 @@ def test_numbers_with_one_that_is_none_are_equal_to_themselves_and_hashed_alike(
     def asked():
         return random_result().scores(k=1, definition="preprint")
 
+    assert asked() == asked() != random_result().scores(k=1)
     for take in (lambda of: of.mean(), lambda of: of[2, 1]):
         assert np.isnan(take(asked()).corrected)
         assert take(asked()) == take(asked()) == unpickled(take(asked()))

@@ -50,9 +50,6 @@ def same(found, expected):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
-# ---- scores
-
-
 def test_scores_are_those_of_the_function_whatever_names_the_blocks(depth):
     for blocks, numbers in (
         (None, (1, 2, 3, 4, 5)),
@@ -111,9 +108,6 @@ def test_scores_are_equal_by_their_numbers(depth, between):
     assert scores["2-3"] != replace(scores["2-3"], blocks=(3, 4))
     assert scores != depth.scores(k=2)
     assert between[0].scores(k=3) == between[0].scores(k=3) != between[0].scores(k=2)
-    none = depth.scores(k=1, definition="preprint")  # whose chance floor is not known
-    assert np.isnan(none.corrected).any()
-    assert none == depth.scores(k=1, definition="preprint") != depth.scores(k=1)
     with pytest.raises(TypeError):
         hash(scores)
 
@@ -142,9 +136,6 @@ def test_a_k_that_was_asked_for_is_the_one_that_is_looked_at(tmp_path):
     # Whatever was asked for first, what is stored serves who asks for more.
     assert first.matrices.shape == usual.matrices.shape
     assert first.k_view == min(32, first.width)
-
-
-# ---- tables and named arrays
 
 
 def test_tables_and_named_arrays_have_the_scores(depth, between):
@@ -212,9 +203,6 @@ def test_results_are_equal_by_key(depth):
     assert nameless == nameless != replace(depth, key="")
 
 
-# ---- figures
-
-
 def test_every_figure_has_its_name_and_is_drawn(depth, between):
     pair, means = between
     drawn = [(means, "grid"), (means, "distance"), (OTHERS[-1], "readouts")]
@@ -256,3 +244,26 @@ def test_a_twin_of_the_same_tokens_is_drawn_and_no_other():
     for twin in (True, "untrained", random_result(), other):
         with pytest.raises(InputError, match="twin"):
             one.plot("line-shape", twin=twin)
+
+
+def test_a_result_and_three_scores_are_not_taken_for_numbers():
+    depth = random_result()
+    scores = depth.scores(k=3)
+    for found in (depth, scores, scores.mean(), scores[1, 2]):
+        for take in (np.asarray, np.mean):
+            with pytest.raises(InputError):
+                take(found)
+    for take in (float, "{:.3f}".format, abs, lambda of: 1 - of, lambda of: of > of):
+        with pytest.raises(InputError):
+            take(scores.mean())
+    assert np.array([depth, depth], object).tolist() == [depth, depth]
+    for other in (scores.corrected, 1.0, None):
+        assert (scores == other) is False
+        assert (other == scores) is False
+
+
+def test_a_notebook_shows_a_result_with_its_prompt_escaped():
+    hostile = replace(random_result(), tokens=("a", "b", "c", "<script>alert(1)</script>"))
+    shown = hostile._repr_html_()
+    assert "plotly" in shown
+    assert "<script>alert" not in shown.split("<div")[0]

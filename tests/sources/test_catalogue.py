@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from catalogue_rows import FILE, HEAD, OWN
 
-from coupling_core.base.errors import ComputeError
 from coupling_core.base.folders import user_cache
 from coupling_core.sources.catalogue import (
     CatalogueModel,
@@ -14,7 +13,6 @@ from coupling_core.sources.catalogue import (
     write_catalogue,
 )
 from coupling_core.sources.identity import is_hub_id
-from coupling_core.store import archive
 
 
 @pytest.fixture(scope="module")
@@ -75,17 +73,3 @@ def test_a_row_of_numbers_alone_is_enough(tmp_path):
     path = tmp_path / "models.csv"
     path.write_text(f"\ufeff{HEAD}\r\n a/b ,,1000,4,64\r\n", encoding="utf-8")
     assert read_catalogue(path) == [CatalogueModel("a/b", "", 1000, 4, 64)]
-
-
-def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
-    path = tmp_path / "models.csv"
-    write_catalogue(path, [OWN])
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(archive.os, "fsync", full)
-    with pytest.raises(ComputeError):
-        write_catalogue(path, [])
-    assert read_catalogue(path) == [OWN]
-    assert list(tmp_path.glob(".*")) == []

@@ -101,13 +101,8 @@ def test_a_copy_may_be_laid_out_in_several_ways(tmp_path):
         for other in ("train", "testing"):
             (root / f"{other}.jsonl").write_text(json.dumps({"question": "Which?"}))
         assert texts(tmp_path / str(number)) == ["Why?"], (place, name)
-
-
-def test_the_parts_of_a_split_are_read_in_their_order(tmp_path):
-    (tmp_path / "main").mkdir()
-    for part, text in (("00001", "b"), ("00000", "a")):
-        path = tmp_path / "main" / f"test-{part}-of-00002.jsonl"
-        path.write_text(json.dumps({"question": text}))
+    for part, text in (("00001", "b"), ("00000", "a")):  # read in their order
+        (tmp_path / f"test-{part}-of-00002.jsonl").write_text(json.dumps({"question": text}))
     assert texts(tmp_path) == ["a", "b"]
 
 
@@ -142,9 +137,6 @@ def test_parquet_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("pyarrow.parquet.ParquetFile.iter_batches", lambda *_, **__: 1 / 0)
     with pytest.raises(InputError, match=r"1\.0 MB"):  # before any part of it is unpacked
         texts(tmp_path)
-
-
-# ---- what is kept
 
 
 def test_prompts_that_are_kept_need_no_hub(hub):
@@ -282,9 +274,6 @@ def test_a_hub_that_answers_over_http_gives_prompts_with_their_commit(tmp_path):
     done = ask("--revision", "d" * 40, HF_HUB_OFFLINE="1")
     assert (done.returncode, done.stdout) == (1, "")
     assert COMMIT in done.stderr
-
-
-# ---- on the command line
 
 
 def test_the_command_shows_what_a_source_gives(run, tmp_path):

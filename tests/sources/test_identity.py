@@ -176,9 +176,6 @@ def test_a_file_that_changes_gives_another_key_or_the_same_numbers(make, tmp_pat
         path.write_bytes(whole)
 
 
-# ---- fields of a config
-
-
 def test_every_field_of_a_folders_config_names_another_model(tmp_path):
     for family in ("llama", "t5"):
         folder = tiny.folder(tmp_path / family, family)
@@ -188,9 +185,6 @@ def test_every_field_of_a_folders_config_names_another_model(tmp_path):
         for name, value in config.items():
             (folder / "config.json").write_text(json.dumps(config | {name: mutated(value)}))
             assert resolve(request(folder)).identity != before, (family, name)
-
-
-# ---- what is no part of a file's hash
 
 
 def test_what_lies_beside_a_gguf_file_changes_nothing(tmp_path):
@@ -236,9 +230,6 @@ def test_weights_that_are_missing_are_no_random_ones(tmp_path):
             measure(request(folder))
 
 
-# ---- what was stored when less was noted
-
-
 def test_old_results_of_folders_and_rounded_weights_answer_nothing_and_stay(tmp_path, run):
     store = Store(tmp_path / "s", gallery=tmp_path / "none")
     folder = tiny.folder(tmp_path / "m")
@@ -276,9 +267,6 @@ def test_every_result_that_ships_answers_as_before():
     assert len(asked) == 218
     assert found == store.keys().keys()
     assert find_stored(resolve(asked[0]), store) is not None
-
-
-# --- what was measured wrongly before
 
 
 def test_what_was_measured_wrongly_before_has_another_key():

@@ -83,9 +83,6 @@ def test_a_file_has_only_so_many_lines(tmp_path):
         read_file(tmp_path / "p.txt")
 
 
-# ---- what a sweep's table says
-
-
 def test_a_table_is_read_as_it_stands_and_its_paths_are_relative_to_the_file_of_the_sweep(tmp_path):
     table = {"dataset": "arc", "config": "ARC-Easy", "split": "train", "sample": 5, "seed": 3}
     assert PromptSource.parse(table | {"revision": "main"}) == PromptSource(
@@ -120,8 +117,6 @@ def test_the_origin_of_a_file_tells_its_content(tmp_path):
     assert (found.origin.sample, found.origin.seed, found.origin.n) == (3, 2, 3)
 
 
-# ---- samples
-
 POOLS = st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=12, unique=True)
 
 
@@ -145,9 +140,6 @@ def test_samples_are_the_same_for_all_time():
     # found with sha256sum and sort: `printf '0\\nprompt 9' | sha256sum`
     assert [prompt.row for prompt in draw(pool, 4, 0)] == [9, 1, 8, 5]
     assert [prompt.row for prompt in draw(pool, 4, 1)] == [6, 3, 7, 2]
-
-
-# ---- those that ship
 
 
 def test_the_prompts_that_ship_are_sixty_in_twelve_categories():

@@ -1,5 +1,9 @@
-"""Suites by name, and our own ones, which no hub has."""
+"""Suites by name; our own, which no hub has; and Pythia, of a cache that is laid out and of a hub.
 
+How they are measured, step by step, is in tests/cli/test_training_cli.py.
+"""
+
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,9 +11,10 @@ import pytest
 import tiny
 from fake_hub import FakeHub, client, lay_out
 
-from coupling_core import ComputeError, Request, measure
+from coupling_core import ComputeError, Request, Store, measure
 from coupling_core.engine.loading import loading
 from coupling_core.engine.loading.keeping import Kept
+from coupling_core.measuring.probe import probe
 from coupling_core.sources import hub
 from coupling_core.sources.hub import cache
 from coupling_core.sources.resolved import resolve
@@ -24,6 +29,8 @@ from coupling_core.sources.suites import (
 OWN = "coupling-explorer/mini-64"
 NAMES = ("step0", "step16", "step4000", "main")
 PROMPT = "The cat sat"
+PYTHIA = "EleutherAI/pythia-70m"
+STEPS = ("step0", "step128", "step1000")
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +63,6 @@ def request(step: str | None, **changes) -> Request:
     return Request(PROMPT, model=OWN, k=4, revision=step, **changes)
 
 
-# ---- by name
-
-
 def test_there_are_six_of_ours_and_every_size_of_pythia():
     found = suites()
     assert all(suite.name == name for name, suite in found.items())
@@ -81,9 +85,6 @@ def test_a_step_is_asked_for_as_a_revision_and_trained():
     assert (found.model, found.revision) == ("EleutherAI/pythia-70m", "step512")
     assert (found.untrained, found.k, found.prompt) == (None, 7, PROMPT)
     assert [step_of(name) for name in ("step512", "step", "main")] == [512, None, None]
-
-
-# ---- those of our own
 
 
 def test_a_shipped_checkpoint_is_measured_without_a_hub(shipped, folders):
@@ -125,12 +126,93 @@ def test_what_was_trained_here_comes_before_what_was_shipped(shipped, folders, t
     assert find_suite("mini-64").here() == (8,)
 
 
-# ---- on the command line
-
-
 def test_the_steps_are_listed_with_their_losses(shipped, run):
     status, out, err = run("suite", "list", "mini-64")
     assert (status, err) == (0, "")
     rows = {line.split()[0]: line.split() for line in out.splitlines()}
     assert rows["0"] == ["0", "step0", shipped["step0"][:12], "here", "5.500"]
     assert rows["8"] == ["8", "step8", "8" * 12, "not", "made"]
+
+
+# ---- Pythia
+
+
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory) -> dict[str, Path]:
+    path = tmp_path_factory.mktemp("pythia")
+    return {name: tiny.pythia(path / name, seed) for seed, name in enumerate(STEPS)}
+
+
+@pytest.fixture
+def commits(steps, tmp_path, monkeypatch) -> dict[str, str]:
+    """A cache with three steps, and no hub within reach."""
+    client(monkeypatch, tmp_path)
+    monkeypatch.setattr(loading, "_kept", Kept())
+    return lay_out(tmp_path / "hub", steps, PYTHIA)
+
+
+@pytest.fixture
+def upstream(steps, tmp_path, monkeypatch):
+    """A hub within reach that has three steps, and an empty cache."""
+    fake = FakeHub({"main": steps["step1000"]} | steps, PYTHIA)
+    client(monkeypatch, tmp_path, fake)
+    monkeypatch.setattr(loading, "_kept", Kept())
+    yield fake
+    fake.close()
+
+
+@pytest.mark.full
+def test_an_old_config_and_what_lies_beside_the_weights_are_understood(steps, tmp_path):
+    new = tiny.folder(tmp_path / "new", "gpt_neox", seed=STEPS.index("step128"))
+    config = json.loads((new / "config.json").read_text())
+    (new / "config.json").write_text(json.dumps(config | {"rope_parameters": tiny.PYTHIA_ROPE}))
+    expected = measure(Request(PROMPT, model=str(new), k=4, dtype="float16"))
+    found = measure(Request(PROMPT, model=str(steps["step128"]), k=4))
+    assert (found.singular_values == expected.singular_values).all()
+    assert probe(resolve(found.request)).stored == "float16"  # masks are no weights
+
+
+@pytest.mark.full
+def test_the_steps_of_a_suite_are_listed_offline(commits, run):
+    measure(Request(PROMPT, model=PYTHIA, revision="step128", k=4), Store())
+    status, out, err = run("suite", "list", "pythia-70m", "--json")
+    assert status == 0
+    assert err.startswith("warning: ")
+    said = json.loads(out)
+    assert (said["here"], said["stored"]) == ([0, 128, 1000], [128])
+    assert said["size"] > 0
+    assert said["checkpoint_bytes"] == 166_000_000
+    by_step = {one["step"]: one for one in said["checkpoints"]}
+    assert len(by_step) == 154
+    assert by_step[128]["commit"] == commits["step128"]
+    assert [by_step[step]["weights"] for step in (0, 64)] == ["here", "not known"]
+    assert [by_step[step]["results"] for step in (0, 128)] == [0, 1]
+    rows = map(str.split, run("suite", "list")[1].splitlines())
+    (row,) = [row for row in rows if row[:1] == ["pythia-70m"]]
+    assert row[3:12] == ["154,", "0", "to", "143000", "3", "of", "154", "1", "of"]
+
+
+@pytest.mark.full
+def test_what_the_hub_has_and_lacks_is_listed(upstream, run):
+    status, out, err = run("suite", "list", "pythia-70m", "--json")
+    assert (status, err) == (0, "")
+    by_step = {one["step"]: one for one in json.loads(out)["checkpoints"]}
+    assert by_step[128]["weights"] == "on the hub"
+    assert by_step[128]["commit"] == upstream.commits["step128"]
+    assert by_step[64]["weights"] == "missing on the hub"
+    assert upstream.fetched() == set()
+
+
+@pytest.mark.full
+def test_a_repository_that_was_renamed_is_found_by_its_former_name(upstream, steps):
+    upstream.former = "EleutherAI/pythia-14m"
+    result = measure(Request(PROMPT, model=upstream.former, revision="step128", k=4))
+    own = measure(Request(PROMPT, model=str(steps["step128"]), k=4))
+    assert (result.singular_values == own.singular_values).all()
+    assert [one.name for one in hub.revisions(upstream.former)] == ["main", *STEPS]
+
+
+@pytest.mark.full
+def test_a_suite_with_an_erratum_is_marked(upstream, run):
+    assert "end of training" in run("suite", "list", "pythia-2.8b")[2]
+    assert "Pythia 2.8B (*)" in run("suite", "list")[1]
