@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coupling_core import Request
@@ -124,6 +124,7 @@ def prompts_of(texts: list[str]) -> list[Prompt]:
     return [Prompt(text, "x", row) for row, text in enumerate(texts)]
 
 
+@settings(max_examples=40)
 @given(POOLS, st.integers(-3, 3), st.data())
 def test_a_larger_sample_begins_with_the_smaller_whatever_the_order_of_rows(texts, seed, data):
     smaller, larger = sorted(data.draw(st.integers(1, len(texts))) for _ in range(2))
