@@ -26,7 +26,6 @@ from coupling_core.sources.identity_form import FORM, is_corrected
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.request_key import make_key
 
-IDS = (5, 17, 42, 9)
 TEXT = "The cat sat on the mat"
 
 

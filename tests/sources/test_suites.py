@@ -210,9 +210,3 @@ def test_a_repository_that_was_renamed_is_found_by_its_former_name(upstream, ste
     own = measure(Request(PROMPT, model=str(steps["step128"]), k=4))
     assert (result.singular_values == own.singular_values).all()
     assert [one.name for one in hub.revisions(upstream.former)] == ["main", *STEPS]
-
-
-@pytest.mark.full
-def test_a_suite_with_an_erratum_is_marked(upstream, run):
-    assert "end of training" in run("suite", "list", "pythia-2.8b")[2]
-    assert "Pythia 2.8B (*)" in run("suite", "list")[1]
