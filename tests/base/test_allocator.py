@@ -1,10 +1,11 @@
+"""What glibc does with memory that is freed, told in processes of their own."""
+
 import subprocess
 import sys
 
 import pytest
 
 from coupling_core.base import allocator
-from coupling_core.base.cores import cores
 
 pytestmark = [
     pytest.mark.full,
@@ -37,29 +38,6 @@ for _ in range(20):
     used()
 print(faults() - before)
 """
-LISTS = """
-import ctypes, sys, tempfile, threading
-from coupling_core.base.allocator import few_lists
-if sys.argv[1] == "few":
-    few_lists()
-held, all_there = [], threading.Barrier(9)
-def work():
-    held.append(bytearray(50_000))  # more than Python's own allocator takes
-    all_there.wait()
-    all_there.wait()
-threads = [threading.Thread(target=work) for _ in range(8)]
-for thread in threads:
-    thread.start()
-all_there.wait()
-glibc = ctypes.CDLL(None)
-glibc.fopen.restype = ctypes.c_void_p
-with tempfile.NamedTemporaryFile() as file:
-    stream = ctypes.c_void_p(glibc.fopen(file.name.encode(), b"w"))
-    glibc.malloc_info(0, stream)
-    glibc.fclose(stream)
-    print(file.read().count(b"<heap nr="))
-all_there.wait()
-"""
 
 
 def run(program, *arguments):
@@ -79,16 +57,3 @@ def test_what_is_kept_is_not_asked_for_again():
     (anew,), (kept,) = run(FAULTS, "no"), run(FAULTS, "keep")
     assert kept < 20  # pages, of 5,000 in each of 20 rounds
     assert anew > 20 * kept  # else the allocator kept them by itself, and this shows nothing
-
-
-def test_threads_share_few_lists():
-    (many,), (few,) = run(LISTS, "many"), run(LISTS, "few")
-    assert few <= max(2, cores())
-    assert many > few  # else each thread had no list of its own, and this shows nothing
-
-
-def test_where_the_allocator_is_another_nothing_happens(monkeypatch):
-    monkeypatch.setattr(allocator, "_glibc", lambda: None)
-    allocator.keep_freed()
-    allocator.few_lists()
-    allocator.give_back()

@@ -1,4 +1,4 @@
-"""A bar in a terminal, and in a notebook that has no widgets."""
+"""A bar in a terminal, and in a notebook that has no widgets; and how long the rest will take."""
 
 import subprocess
 import sys
@@ -8,6 +8,7 @@ import pytest
 from nbclient import NotebookClient
 
 from coupling_core.base.bars import Bar
+from coupling_core.base.pace import Pace
 
 CELL = """
 import coupling_core as cc
@@ -35,16 +36,6 @@ def test_a_bar_says_where_it_stands_and_goes(capsys):
     assert told.err.rsplit("\r", 2)[1].strip() == ""
 
 
-def test_a_bar_that_stays_ends_with_its_last_state(capsys):
-    bar = Bar(stays=True)
-    bar.show(1, 2, "a")
-    bar.show(2, 2, "b")
-    bar.end()
-    last = capsys.readouterr().err.rsplit("\r", 1)[1]
-    assert "2/2" in last
-    assert last.endswith("b\n")
-
-
 @pytest.mark.full
 def test_a_notebook_shows_it_as_text_on_stderr_alone():
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
@@ -58,10 +49,60 @@ def test_a_notebook_shows_it_as_text_on_stderr_alone():
 
 @pytest.mark.full
 def test_nobody_is_shown_one_who_does_not_look():
-    shown = subprocess.run(
-        [sys.executable, "-c", CELL.replace("assert ", "assert not ")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert shown.stdout + shown.stderr == ""
+    unseen = CELL.replace("assert ", "assert not ")
+    shown = subprocess.run([sys.executable, "-c", unseen], capture_output=True, check=True)
+    assert shown.stdout + shown.stderr == b""
+
+
+class Clock:
+    """Seconds that pass when they are told to."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_stored_answers_say_nothing_of_how_long_the_rest_takes():
+    clock = Clock()
+    pace = Pace(60, clock=clock)
+    for _ in range(20):
+        clock.now += 0.01
+        pace.step()
+        assert pace.line() == ""
+    lines = []
+    for _ in range(4):
+        clock.now += 6
+        pace.step()
+        lines.append(pace.line())
+    assert lines == ["", "prompt 23 of 60, about 4 minutes", "", "prompt 25 of 60, about 4 minutes"]
+
+
+def test_neither_loading_nor_the_first_wait_nor_a_stored_answer_counts():
+    clock = Clock()
+    pace = Pace(3, clock=clock)
+    for wait in (1000, 100):
+        clock.now += wait
+        pace.begin()
+    pace.step(computed=True)
+    assert pace.words() == "prompt 2 of 3, about 3 minutes"
+    pace = Pace(4, clock=clock, of="measurement", starts_slowly=True)
+    for wait, told in ((1000, "2 of 4"), (60, "3 of 4, about 2 minutes")):
+        clock.now += wait
+        pace.step()
+        assert pace.words() == f"measurement {told}"
+    pace = Pace(10, clock=clock)
+    clock.now += 60
+    pace.step(computed=False)
+    assert (pace.words(), pace.line()) == ("prompt 2 of 10", "")
+
+
+def test_of_those_at_work_side_by_side_each_is_half_done():
+    clock = Clock()
+    pace = Pace(11, done=1, clock=clock)
+    pace.begin()
+    clock.now += 120
+    pace.step(computed=True)
+    # Two at work besides the next are one more that is done: 60 seconds each, 9 are left.
+    assert pace.words(beside=2) == "prompt 2 of 11, about 9 minutes"

@@ -26,8 +26,8 @@ def test_blocks_run_where_the_edit_says():
     }
 
 
-def test_what_is_no_single_block_as_it_is():
-    assert flat(parse_edit("damp(2,0.5)").slots(3)) == (Step((1,)), Step((2,), 0.5), Step((3,)))
+def test_damped_and_parallel_blocks():
+    assert flat(parse_edit("damp(2,0.25)").slots(3)) == (Step((1,)), Step((2,), 0.25), Step((3,)))
     parallel = parse_edit("parallel(2-4)").slots(5)
     assert parallel == ((Step((1,)),), (Step((2, 3, 4)),), (), (), (Step((5,)),))
 

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -50,8 +50,7 @@ def ask(prompt, model=folder):
             thread.join()
     return key
 
-first = ask(secret)
-path = store.path(first)
+path = store.path(ask(secret))
 path.write_bytes(path.read_bytes()[:-1])
 ask(secret)
 ask(secret + " again")
@@ -79,26 +78,31 @@ def lines_of(text):
 
 @pytest.fixture(scope="module")
 def life(tmp_path_factory):
-    """What a process said that measured, failed, evicted and cleared up."""
+    """What a process said that measured, failed, evicted and cleared up; and its model."""
     folder = tiny.folder(tmp_path_factory.mktemp("model") / "tiny")
     root = tmp_path_factory.mktemp("life")
-    ran = subprocess.run(
-        [sys.executable, "-c", LIFE, folder, SECRET, OWNER],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env=os.environ
-        | {"COUPLING_LOG": "json", "COUPLING_STORE": f"{root}/s", "COUPLING_HOME": f"{root}/h"},
-    )
+    here = {"COUPLING_STORE": f"{root}/s", "COUPLING_HOME": f"{root}/h"}
+    ran = in_json(["-c", LIFE, folder, SECRET, OWNER], **here)
     assert ran.returncode == 0, ran.stderr
     return ran.stderr, folder
 
 
+def in_json(arguments, **environment):
+    """A Python that logs for a machine."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | {"COUPLING_LOG": "json"} | environment,
+    )
+
+
 def test_every_line_is_an_object_that_names_no_prompt_and_no_owner(life):
-    before = datetime.now(UTC)
     for line in lines_of(life[0]):
-        assert datetime.fromisoformat(line["time"]).utcoffset().total_seconds() == 0
-        assert datetime.fromisoformat(line["time"]) <= before
+        then = datetime.fromisoformat(line["time"])
+        assert then.utcoffset() == timedelta(0)
+        assert then <= datetime.now(UTC)
         assert line["level"] in ("info", "warning", "error")
         assert line["logger"]
         assert line["message"]
@@ -108,10 +112,10 @@ def test_every_line_is_an_object_that_names_no_prompt_and_no_owner(life):
 
 def test_the_lines_tell_what_happened_in_its_order(life):
     ours = [line for line in lines_of(life[0]) if line["logger"].startswith("coupling_core")]
-    begun = ["job queued", "job started"]
+    begun, damaged = ["job queued", "job started"], "damaged result passed over"
     assert [line["message"].split(":")[0] for line in ours] == [
         *begun, "model loaded", "job done",
-        "damaged result passed over", *begun, "damaged result passed over", "job done",
+        damaged, *begun, damaged, "job done",
         *begun, "result evicted", "job done",
         *begun, "result evicted", "A measurement failed", "job failed",
         *begun, "job failed", "model released",
@@ -122,18 +126,14 @@ def test_the_lines_tell_what_happened_in_its_order(life):
 def test_a_job_is_told_with_its_fields(life):
     said, folder = life
     first = [line for line in lines_of(said) if line["message"].startswith("job")][:3]
-    key = Store().key(request := Request(SECRET, model=str(folder), k=4), _whole(request, folder))
+    tiny.folder(folder)  # as it was before it was cut short
+    asked = resolve(Request(SECRET, model=str(folder), k=4))
+    key = Store().key(asked.request, asked.identity)
     for line in first:
-        assert (line["key"], line["model"], line["kind"]) == (key, str(folder), "depth")
-        assert line["owners"] == 1
+        told = (line["key"], line["model"], line["kind"], line["owners"])
+        assert told == (key, str(folder), "depth", 1)
     assert first[0]["seconds"] == 0
     assert 0 < first[2]["seconds"] < 300
-
-
-def _whole(request, folder):
-    """The identity that the model had before it was cut short."""
-    tiny.folder(folder)
-    return resolve(request).identity
 
 
 def test_a_failure_tells_its_class_and_place_and_others_have_lines_too(life):
@@ -141,12 +141,12 @@ def test_a_failure_tells_its_class_and_place_and_others_have_lines_too(life):
     (unforeseen,) = [line for line in lines if line["message"] == "A measurement failed"]
     assert (unforeseen["level"], unforeseen["error"]) == ("error", "ValueError")
     assert "in sometimes" in unforeseen["raised"]
-    failed = [line["reason"] for line in lines if line["message"] == "job failed"]
-    assert failed[0] == "ValueError"
-    assert "model.safetensors" in failed[1]
-    by = {line["logger"]: line for line in lines}
-    assert by["elsewhere"]["message"] == 'it\'s "quoted"\nand has 2 lines'
-    assert "something is old" in by["py.warnings"]["message"]
+    first, second = (line["reason"] for line in lines if line["message"] == "job failed")
+    assert first == "ValueError"
+    assert "model.safetensors" in second
+    by = {line["logger"]: line["message"] for line in lines}
+    assert by["elsewhere"] == 'it\'s "quoted"\nand has 2 lines'
+    assert "something is old" in by["py.warnings"]
 
 
 SERVER = """
@@ -176,13 +176,7 @@ sys.exit("at the end")
 
 
 def test_a_server_and_a_command_write_nothing_but_objects():
-    ran = subprocess.run(
-        [sys.executable, "-c", SERVER, SECRET],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env=os.environ | {"COUPLING_LOG": "json"},
-    )
+    ran = in_json(["-c", SERVER, SECRET])
     lines = lines_of(ran.stderr)
     assert ran.stdout == ""
     assert SECRET not in ran.stderr
@@ -195,10 +189,5 @@ def test_a_server_and_a_command_write_nothing_but_objects():
     assert all(line["message"].endswith(end) for line, end in zip(lines, ends, strict=True))
     (raised,) = [line for line in lines if line["message"] == "Uncaught app execution"]
     assert (raised["level"], raised["error"]) == ("error", "ValueError")
-    wrong = [sys.executable, "-m", "coupling_core", "runs", "show", "nothing"]
-    ran = subprocess.run(
-        wrong, capture_output=True, text=True, env=os.environ | {"COUPLING_LOG": "json"}, cwd=ROOT
-    )
-    assert ran.returncode == 2
-    (line,) = lines_of(ran.stderr)
-    assert line["level"] == "error"
+    ran = in_json(["-m", "coupling_core", "runs", "show", "nothing"])
+    assert (ran.returncode, [line["level"] for line in lines_of(ran.stderr)]) == (2, ["error"])

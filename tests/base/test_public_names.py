@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import get_args
 
 import jaxtyping
+import numpy as np
+import pytest
 
 import coupling_core
 from coupling_core import InputError
+from coupling_core.analysis.trajectory import step_lengths
+from coupling_core.base.units import size
 
 ROOT = Path(__file__).parents[2]
 OTHERS = ("sweeps", "DEFINITIONS", "DefinitionName", "Kind")
@@ -20,32 +24,26 @@ PUBLIC = {name: getattr(coupling_core, name) for name in coupling_core.__all__}
 NAMES = {name: it for name, it in PUBLIC.items() if name not in OTHERS}
 ENTRY = re.compile(r"^ *([a-z_0-9]+) {2,}\S", re.M)
 """A line of a room's map, in the docstring of its `__init__`."""
+INITS = "%s/**/__init__.py"
 
 
 def described(it: object) -> set[str]:
     """What the `Args:` of a docstring describe, with those of the classes that it extends."""
-    of = inspect.getmro(it) if inspect.isclass(it) else (it,)
-    texts = (each.__doc__ or "" for each in of)
+    texts = (each.__doc__ or "" for each in (inspect.getmro(it) if inspect.isclass(it) else [it]))
     return {name for text in texts for name in re.findall(r"^ +(\w+): \S", text, re.M)}
 
 
-def taken(it: object) -> list[str]:
-    """What a function takes, or a record has."""
+def parts(it: object) -> dict[str, object]:
+    """The types of what a function takes and gives, or a record has."""
     if dataclasses.is_dataclass(it):
-        return [item.name for item in dataclasses.fields(it)]
-    return [] if inspect.isclass(it) else list(inspect.signature(it).parameters)
-
-
-def annotated(it: object) -> list[object]:
-    if dataclasses.is_dataclass(it):
-        return [item.type for item in dataclasses.fields(it)]
-    return [] if inspect.isclass(it) else list(inspect.get_annotations(it).values())
+        return {item.name: item.type for item in dataclasses.fields(it)}
+    return {} if inspect.isclass(it) else inspect.get_annotations(it)
 
 
 def test_public_names_and_their_methods_describe_all_that_they_take():
     undescribed = [f"{name}: no docstring" for name, it in NAMES.items() if not inspect.getdoc(it)]
     for name, it in NAMES.items():
-        undescribed += [f"{name}({word})" for word in set(taken(it)) - described(it)]
+        undescribed += [f"{name}({word})" for word in parts(it).keys() - described(it) - {"return"}]
         if inspect.isclass(it) and not issubclass(it, tuple):
             for own, method in inspect.getmembers(it):
                 is_method = inspect.isfunction(method) or isinstance(method, property)
@@ -58,7 +56,7 @@ def test_public_names_and_their_methods_describe_all_that_they_take():
 def test_every_array_has_the_names_of_its_axes():
     nameless = []
     for name, it in NAMES.items():
-        for part in (part for hint in annotated(it) for part in get_args(hint) or (hint,)):
+        for part in (p for hint in parts(it).values() for p in get_args(hint) or (hint,)):
             is_named = inspect.isclass(part) and issubclass(part, jaxtyping.AbstractArray)
             if "ndarray" in str(part) and not is_named:
                 nameless.append(f"{name}: {part}")
@@ -79,19 +77,21 @@ def test_public_names_are_listed_in_the_reference_and_typed():
 
 def test_each_map_of_a_room_names_what_is_inside_and_nothing_else():
     wrong, maps = [], 0
-    for path in (path for top in ("coupling_core", "explorer") for path in _inits(top)):
+    for path in (path for top in ("coupling_core", "explorer") for path in ROOT.glob(INITS % top)):
         told = ast.get_docstring(ast.parse(path.read_text())) or ""
-        if "__all__" in path.read_text() or not ENTRY.search(told):
-            continue
-        maps += 1
-        inside = {each.stem for each in path.parent.glob("*.py")} - {"__init__"}
-        inside |= {each.parent.name for each in path.parent.glob("*/__init__.py")}
-        missing = {name for name in inside if not re.search(rf"\b{name}\b", told)}
-        gone = set(ENTRY.findall(told.split("\n\n")[-1])) - inside  # tables may stand before it
-        wrong += [f"{path.parent.relative_to(ROOT)}: {name}" for name in missing | gone]
+        if "__all__" not in path.read_text() and ENTRY.search(told):
+            maps += 1
+            inside = {each.stem for each in path.parent.glob("*.py")} - {"__init__"}
+            inside |= {each.parent.name for each in path.parent.glob("*/__init__.py")}
+            missing = {name for name in inside if not re.search(rf"\b{name}\b", told)}
+            gone = {*ENTRY.findall(told.split("\n\n")[-1])} - inside  # tables may stand before it
+            wrong += [f"{path.parent.relative_to(ROOT)}: {name}" for name in missing | gone]
     assert maps > 10
     assert wrong == []
 
 
-def _inits(top: str) -> list[Path]:
-    return sorted((ROOT / top).glob("**/__init__.py"))
+def test_types_and_axes_are_checked_in_these_tests():
+    for call in (size, step_lengths):
+        for value in ("no number", np.ones(3)):
+            with pytest.raises(Exception, match=r"violates type hint|jaxtyp"):
+                call(value)

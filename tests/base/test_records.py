@@ -1,6 +1,44 @@
-"""What may be asked for: requests, and ranges of blocks."""
+"""What may be asked for: token ids in the forms in which people have them, and ranges of blocks."""
 
+import numpy as np
+import tiny
+import torch
+
+import coupling_core as cc
 from coupling_core import Request, parse_blocks
+from coupling_core.base.token_ids import token_ids
+
+IDS = (5, 17, 42)
+FORMS = {
+    "a tuple": IDS,
+    "a list": [5, 17, 42],
+    "a list of a list": [[5, 17, 42]],
+    "NumPy's numbers": [np.int64(i) for i in IDS],
+    "torch's numbers": [torch.tensor(i) for i in IDS],
+    "an array": np.array(IDS),
+    "an array (1, token)": np.array([IDS], np.int32),
+    "a tensor": torch.tensor(IDS),
+    "a tensor (1, token)": torch.tensor([IDS]),
+    "a tensor of int32": torch.tensor(IDS, dtype=torch.int32),
+}
+
+
+def test_ids_are_taken_in_any_form():
+    for name, form in FORMS.items():
+        request = Request(form)
+        assert request == Request(IDS), name
+        assert all(type(i) is int for i in request.prompt), name
+        assert token_ids(form) == IDS, name
+    assert Request(range(5, 8)).prompt == (5, 6, 7)
+
+
+def test_a_model_reads_them_and_no_picture():
+    for form in FORMS.values():
+        if not isinstance(form, list):
+            reader = cc.read(tiny.model("llama"), form)
+            assert reader.token_ids == list(IDS)
+            assert reader.kind.causal
+
 
 RANGES = {
     None: (1, 2, 3, 4, 5, 6),

@@ -17,32 +17,26 @@ def nothing_set(tmp_path, monkeypatch):
     settings.cache_clear()
 
 
-def test_by_default_nothing_is_limited():
+def test_nothing_is_limited_but_in_a_demo(monkeypatch):
     found = settings()
     assert found.mode == "local"
     assert (found.longest_prompt, found.largest_k, found.queue_length) == (None, None, None)
     assert not found.read_only
-
-
-def test_a_demo_is_limited_where_nothing_else_is_set(monkeypatch):
     monkeypatch.setenv("COUPLING_MODE", "demo")
+    settings.cache_clear()
     found = settings()
     assert {name: getattr(found, name) for name in module.DEMO} == module.DEMO
 
 
-def test_what_is_set_counts_more_in_a_demo_too(tmp_path, monkeypatch):
-    (tmp_path / "coupling.toml").write_text('mode = "demo"\nqueue_length = 7\n')
+def test_the_environment_counts_more_than_the_file_and_both_more_than_a_demo(tmp_path, monkeypatch):
+    told = 'mode = "demo"\nlargest_k = 30\nqueue_length = 7\nmodels = ["a", "b"]\n'
+    (tmp_path / "coupling.toml").write_text(told)
+    monkeypatch.setenv("COUPLING_LARGEST_K", "20")
     monkeypatch.setenv("COUPLING_LONGEST_SECONDS", "9000")
     found = settings()
+    assert (found.mode, found.largest_k, found.models) == ("demo", 20, ("a", "b"))
     assert (found.queue_length, found.longest_seconds) == (7, 9000)
     assert found.jobs_per_session == module.DEMO["jobs_per_session"]
-
-
-def test_the_environment_counts_more_than_the_file(tmp_path, monkeypatch):
-    (tmp_path / "coupling.toml").write_text('mode = "demo"\nlargest_k = 30\nmodels = ["a", "b"]\n')
-    monkeypatch.setenv("COUPLING_LARGEST_K", "20")
-    found = settings()
-    assert (found.mode, found.largest_k, found.models) == ("demo", 20, ("a", "b"))
 
 
 def test_another_file_and_a_list_separated_by_commas(tmp_path, monkeypatch):

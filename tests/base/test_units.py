@@ -29,6 +29,5 @@ def test_decimals_tell_numbers_apart():
         (0.9991, 0.9996): 6,
         (1.0, 1.0 + 1e-12): 8,
         (float("nan"), 0.2, 0.2): 3,
-        (-200.0, 300.0): 3,
     }
     assert {values: decimals(list(values), 3) for values in found} == found

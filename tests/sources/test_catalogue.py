@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from catalogue_rows import FILE, HEAD, OWN
 
-from coupling_core.base.errors import ComputeError
 from coupling_core.base.folders import user_cache
 from coupling_core.sources.catalogue import (
     CatalogueModel,
@@ -14,7 +13,6 @@ from coupling_core.sources.catalogue import (
     write_catalogue,
 )
 from coupling_core.sources.identity import is_hub_id
-from coupling_core.store import archive
 
 
 @pytest.fixture(scope="module")
@@ -22,19 +20,12 @@ def models():
     return read_catalogue(FILE)
 
 
-# ---- what ships
-
-
-def test_every_model_stands_once_and_can_be_asked_for(models):
+def test_every_model_stands_once_with_numbers_that_name_their_source(models):
     assert len(models) == len({model.id for model in models}) == 42
-    assert all(is_hub_id(model.id) for model in models)
-
-
-def test_every_number_is_one_and_names_its_source(models):
+    assert all(is_hub_id(model.id) and model.source and model.family for model in models)
     scores = [model.score for model in models if model.score is not None]
     assert len(scores) == 36
     assert all(25 <= score <= 75 for score in scores)
-    assert all(model.source and model.family for model in models)
     assert {model.positions for model in models} == {"RoPE", "ALiBi", "Sine"}
     assert sum(model.tuned for model in models) == 11
 
@@ -61,9 +52,6 @@ def test_a_row_is_read_as_it_stands(models):
     )
 
 
-# ---- a user's own
-
-
 def test_what_is_written_is_read_again(models, tmp_path):
     path = tmp_path / "new" / "models.csv"
     write_catalogue(path, models)
@@ -72,36 +60,16 @@ def test_what_is_written_is_read_again(models, tmp_path):
     assert read_catalogue(path) == [OWN]
 
 
-def test_own_models_replace_and_extend_those_that_ship(models):
+def test_own_models_replace_and_extend_those_that_ship(models, monkeypatch, tmp_path):
     assert catalogue() == models
     better = replace(models[3], score=60.0)
     write_catalogue(user_cache() / "models.csv", [OWN, better])
-    found = catalogue()
-    assert found == [*models[:3], better, *models[4:], OWN]
-
-
-def test_outside_a_checkout_own_models_are_all(monkeypatch, tmp_path):
+    assert catalogue() == [*models[:3], better, *models[4:], OWN]
     monkeypatch.setattr("coupling_core.sources.catalogue.SWEEPS", tmp_path / "nowhere")
-    assert catalogue() == []
-    write_catalogue(user_cache() / "models.csv", [OWN])
-    assert catalogue() == [OWN]
+    assert catalogue() == [OWN, better]  # outside a checkout they are all
 
 
 def test_a_row_of_numbers_alone_is_enough(tmp_path):
     path = tmp_path / "models.csv"
     path.write_text(f"\ufeff{HEAD}\r\n a/b ,,1000,4,64\r\n", encoding="utf-8")
     assert read_catalogue(path) == [CatalogueModel("a/b", "", 1000, 4, 64)]
-
-
-def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
-    path = tmp_path / "models.csv"
-    write_catalogue(path, [OWN])
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(archive.os, "fsync", full)
-    with pytest.raises(ComputeError):
-        write_catalogue(path, [])
-    assert read_catalogue(path) == [OWN]
-    assert list(tmp_path.glob(".*")) == []

@@ -58,22 +58,24 @@ def middle(file: Path) -> int:
     return 8 * (file.stat().st_size * 3 // 4) + 5
 
 
+def require_refused(asked, file, hashed, store=None, damage=flip):
+    """A damaged file, which is mended again, gives no number."""
+    before = damage(file, middle(file))
+    loading.forget()
+    with pytest.raises(ComputeError, match=f"{file.name}.* damaged: {hashed}"):
+        measure(asked, store)
+    file.write_bytes(before)
+
+
 def test_a_flipped_bit_in_a_suite_gives_no_number_and_mended_it_gives_the_old_one(suite, tmp_path):
-    store = Store(tmp_path / "store", gallery=tmp_path / "none")
-    asked = request(OWN, "step4000")
-    sound = measure(asked)
-    for name in (WEIGHTS, CONFIG, TOKENIZER):
-        loading.forget()
-        file = suite / name
-        whole = hashlib.sha256(file.read_bytes()).hexdigest() if name != WEIGHTS else suite.name
-        before = flip(file, middle(file))
-        with pytest.raises(ComputeError, match="damaged") as refused:
-            measure(asked, store)
-        assert str(file) in str(refused.value)
-        assert whole[:12] in str(refused.value)
-        assert not list(store.root.glob("*.safetensors"))
-        file.write_bytes(before)
-    assert same(measure(asked, store), sound)
+    store, asked = Store(tmp_path / "store", gallery=tmp_path / "none"), request(OWN, "step4000")
+    sound, whole = measure(asked), hashlib.sha256((suite / TOKENIZER).read_bytes()).hexdigest()
+    require_refused(asked, suite / TOKENIZER, f"sha256.*{whole[:12]}", store)
+    require_refused(asked, suite / WEIGHTS, f"sha1 .*{suite.name[:12]}", store)
+    (suite.parents[1] / integrity.RECORD).unlink()  # then it is known by its commit
+    require_refused(asked, suite / TOKENIZER, f"sha1 .*{suite.name[:12]}", store)
+    assert not list(store.root.glob("*.safetensors"))
+    assert same(measure(asked), sound)
 
 
 def test_an_untrained_twin_needs_no_sound_weights_but_a_sound_config(suite):
@@ -86,16 +88,6 @@ def test_an_untrained_twin_needs_no_sound_weights_but_a_sound_config(suite):
         measure(twin)
 
 
-def test_a_suite_without_a_record_is_known_by_its_commit(suite):
-    (suite.parents[1] / integrity.RECORD).unlink()
-    asked = request(OWN, "step4000")
-    measure(asked)
-    loading.forget()
-    flip(suite / TOKENIZER, middle(suite / TOKENIZER))
-    with pytest.raises(ComputeError, match=f"damaged: sha1 .*{suite.name[:12]}"):
-        measure(asked)
-
-
 def test_a_record_that_cannot_be_read_is_told(suite):
     for content in ("{", "[]", '{"a": {"config.json": 3}}', "\x00"):
         (suite.parents[1] / integrity.RECORD).write_text(content)
@@ -105,38 +97,41 @@ def test_a_record_that_cannot_be_read_is_told(suite):
 
 @pytest.mark.full
 def test_all_that_ships_is_what_its_names_say():
-    seen = 0
-    for repository in sorted((SHIPPED / "suites").iterdir()):
-        repo = repository.name.removeprefix("models--").replace("--", "/", 1)
-        for snapshot in (repository / "snapshots").glob("*"):
-            claims = integrity.claims_of(Source("hub", repo, repo, snapshot.name))
-            assert {file for claim in claims for file in claim.files} == {*counted(snapshot)}
-            with integrity.verified(Source("hub", repo, repo, snapshot.name), lambda: None):
-                seen += 1
-    assert seen == 51
+    snapshots = list((SHIPPED / "suites").glob("*/snapshots/*"))
+    assert len(snapshots) == 51
+    for snapshot in snapshots:
+        repo = snapshot.parents[1].name.removeprefix("models--").replace("--", "/", 1)
+        source = Source("hub", repo, repo, snapshot.name)
+        claimed = {file for claim in integrity.claims_of(source) for file in claim.files}
+        assert claimed == {*counted(snapshot)}
+        with integrity.verified(source, lambda: None):
+            pass
 
 
 def test_a_blob_of_the_hub_is_what_its_name_says_and_is_fetched_again(tmp_path, monkeypatch):
     server = FakeHub({"main": tiny.folder(tmp_path / "served")})
     client(monkeypatch, tmp_path, server)
-    try:
-        asked = request(REPO)
-        sound = measure(asked)
-        for name in (WEIGHTS, CONFIG, TOKENIZER):
-            loading.forget()
-            blob = (locate(asked).folder / name).resolve()
-            flip(blob, middle(blob))
-            with pytest.raises(ComputeError, match=f"{name} is damaged: .*{blob.name[:12]}"):
-                measure(asked)
-            blob.unlink()
-            assert same(measure(asked), sound)
-    finally:
-        server.close()
+    asked = request(REPO)
+    sound = measure(asked)
+    blobs = [(locate(asked).folder / name).resolve() for name in (WEIGHTS, CONFIG)]
+    for blob in blobs:
+        loading.forget()
+        flip(blob, middle(blob))
+        with pytest.raises(ComputeError, match=f"is damaged: .*{blob.name[:12]}"):
+            measure(asked)
+        blob.unlink()
+    assert same(measure(asked), sound)
+    server.close()
 
 
-def test_files_that_no_name_speaks_for_are_taken_as_they_are(tmp_path, monkeypatch):
+@pytest.fixture
+def laid_out(tmp_path, monkeypatch):
+    """A model in the hub's cache, and no hub within reach."""
     client(monkeypatch, tmp_path)
     lay_out(tmp_path / "hub", {"main": tiny.folder(tmp_path / "m")})
+
+
+def test_files_that_no_name_speaks_for_are_taken_as_they_are(laid_out):
     snapshot = locate(request(REPO)).folder
     for link in list(snapshot.iterdir()):
         content = link.read_bytes()
@@ -146,69 +141,47 @@ def test_files_that_no_name_speaks_for_are_taken_as_they_are(tmp_path, monkeypat
     assert measure(request(REPO)).certified
 
 
-def test_bits_that_rot_beneath_converted_weights_give_no_number(tmp_path):
-    asked = request(tiny.gguf_file(tmp_path / "m.gguf"))
+def test_bits_that_rot_in_a_gguf_file_or_beneath_what_was_made_of_it_give_no_number(tmp_path):
+    file = tiny.gguf_file(tmp_path / "m.gguf")
+    asked = request(file)
+    source = locate(asked)
+    before = rot(file, middle(file))
+    assert locate(asked).digest == source.digest, "size and times say so"
+    with pytest.raises(ComputeError, match="is damaged"):
+        measure(asked)
+    assert not source.converted.exists()
+    file.write_bytes(before)
     sound = measure(asked)
     loading.forget()
     locate(asked).is_converted  # noqa: B018 - which remembers the hashes
-    file = locate(asked).converted / WEIGHTS
-    rot(file, middle(file))
+    rot(source.converted / WEIGHTS, middle(source.converted / WEIGHTS))
     assert locate(asked).is_converted, "size and times say so"
     with pytest.raises(ComputeError, match=f"{WEIGHTS} is damaged"):
         measure(asked)
     assert same(measure(asked), sound)
 
 
-def test_bits_that_rot_in_a_gguf_file_are_seen_when_it_is_converted(tmp_path):
-    file = tiny.gguf_file(tmp_path / "m.gguf")
-    source = locate(request(file))
-    rot(file, middle(file))
-    assert locate(request(file)).digest == source.digest, "size and times say so"
-    with pytest.raises(ComputeError, match="is damaged"):
-        measure(request(file))
-    assert not source.converted.exists()
-
-
 def test_bits_that_rot_in_a_folder_give_no_number(tmp_path):
     folder = tiny.folder(tmp_path / "m")
     sound = measure(request(folder))
-    for name in (WEIGHTS, CONFIG):
-        loading.forget()
-        before = rot(folder / name, middle(folder / name))
-        for _ in range(2):
-            with pytest.raises(ComputeError, match=f"{name} is damaged: sha256"):
-                measure(request(folder))
-        (folder / name).write_bytes(before)
-        assert same(measure(request(folder)), sound)
+    require_refused(request(folder), folder / WEIGHTS, "sha256", damage=rot)
+    require_refused(request(folder), folder / CONFIG, "sha256", damage=rot)
+    assert same(measure(request(folder)), sound)
 
 
-@pytest.mark.parametrize("streamed", [None, True])
-def test_weights_that_are_written_over_while_they_are_kept_give_no_number(
-    streamed, tmp_path, monkeypatch
-):
+def test_weights_that_are_written_over_while_they_are_kept_give_no_number(laid_out):
     """They lie in a mapped file, and are read as they are needed."""
-    client(monkeypatch, tmp_path)
-    lay_out(tmp_path / "hub", {"main": tiny.folder(tmp_path / "m")})
-    load = loading.load
-    monkeypatch.setattr(
-        "coupling_core.engine.loading.load",
-        lambda asked, device=None, report=None: load(asked, device, report, streamed=streamed),
-    )
     measure(request(REPO))
     blob = (locate(request(REPO)).folder / WEIGHTS).resolve()
-    at = middle(blob)
     with blob.open("r+b") as file:  # in its place, as `cp` does
-        file.seek(at // 8)
+        file.seek(middle(blob) // 8)
         file.write(b"\x7f")
-    with pytest.raises(ComputeError, match="was written to"):
-        measure(request(REPO, prompt="The dog lay"))
-    with pytest.raises(ComputeError, match="is damaged"):
-        measure(request(REPO, prompt="The dog lay"))
+    for told in ("was written to", "is damaged"):
+        with pytest.raises(ComputeError, match=told):
+            measure(request(REPO, prompt="The dog lay"))
 
 
-def test_a_kept_model_whose_files_went_away_is_measured(tmp_path, monkeypatch):
-    client(monkeypatch, tmp_path)
-    lay_out(tmp_path / "hub", {"main": tiny.folder(tmp_path / "m")})
+def test_a_kept_model_whose_files_went_away_is_measured(laid_out):
     sound = measure(request(REPO))
     blob = (locate(request(REPO)).folder / WEIGHTS).resolve()
     content = blob.read_bytes()
@@ -240,13 +213,10 @@ def test_whoever_leaves_while_weights_are_hashed_waits_no_longer(tmp_path, monke
 def test_a_checkpoint_that_is_written_is_recorded(tmp_path):
     folder = tiny.folder(tmp_path / "snapshot")
     commit = integrity.record(tmp_path, folder)
+    hashes = {path.name: hashlib.sha256(path.read_bytes()) for path in folder.iterdir()}
     both = (folder / WEIGHTS).read_bytes() + (folder / TOKENIZER).read_bytes()
     assert commit == hashlib.sha1(both).hexdigest()
-    told = json.loads((tmp_path / integrity.RECORD).read_text())
-    assert told == {
-        commit: {
-            name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
-            for name in sorted(path.name for path in folder.iterdir())
-            if name not in (WEIGHTS, "generation_config.json")
-        }
+    recorded = {*hashes} - {WEIGHTS, "generation_config.json"}
+    assert json.loads((tmp_path / integrity.RECORD).read_text()) == {
+        commit: {name: hashes[name].hexdigest() for name in recorded}
     }

@@ -1,31 +1,15 @@
-"""A model is looked for once, by whatever a request passes through."""
-
-import ast
-from pathlib import Path
+"""A model is looked for once, by whatever a request passes through; and its tokens."""
 
 import pytest
 import tiny
 
 from coupling_core import Request, Store, measure
+from coupling_core.engine.loading import load
 from coupling_core.measuring.measure import answer
 from coupling_core.sources import resolved
 from coupling_core.sources.identity import Source, identity_of, locate
 from coupling_core.sources.resolved import resolve
-
-ROOT = Path(__file__).parents[2]
-LOOKING = {
-    "coupling_core/sources/resolved.py",
-    "explorer/server/backend.py",  # once a page
-    # What asks where a model is, and measures nothing.
-    "coupling_core/cli/models.py",
-    "coupling_core/engine/loading/convert.py",
-    "coupling_core/serving/doctor.py",
-}
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tiny.folder(tmp_path_factory.mktemp("models") / "tiny-llama")
+from coupling_core.sources.tokens import Group, grouped
 
 
 @pytest.fixture
@@ -36,17 +20,6 @@ def looked(monkeypatch):
     return found
 
 
-def test_a_model_is_looked_for_in_one_place():
-    files = [path for room in ("coupling_core", "explorer") for path in (ROOT / room).rglob("*.py")]
-    found = {
-        str(path.relative_to(ROOT))
-        for path in files
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Name) and node.id == "locate"
-    }
-    assert found == LOOKING
-
-
 def test_a_measurement_looks_for_its_model_once(folder, looked, tmp_path):
     store = Store(tmp_path)
     for asked in (
@@ -55,22 +28,11 @@ def test_a_measurement_looks_for_its_model_once(folder, looked, tmp_path):
         {"kind": "fixed-input", "block": 1, "other_block": 2, "k": 4},
         {"untrained": 0, "k": 4},
     ):
-        looked.clear()
         request = Request("The cat sat", model=str(folder), **asked)
-        first = measure(request, store)
-        assert len(looked) == 1
-        assert measure(request, store).key == first.key
-        assert len(looked) == 2
-
-
-def test_a_command_looks_for_its_model_once(folder, looked, run, monkeypatch):
-    import coupling_core.measuring.measure as door
-
-    for _ in range(2):  # measured, then stored
-        looked.clear()
-        assert run("depth", "--model", folder, "--prompt", "The cat sat", "--k", 4)[0] == 0
-        assert looked == [Request("The cat sat", model=str(folder), k=4)]
-    assert door.resolve is resolve
+        for _ in range(2):  # measured, then stored
+            looked.clear()
+            measure(request, store)
+            assert looked == [request]
 
 
 def test_what_was_found_is_not_looked_for_again(folder, looked, tmp_path):
@@ -85,9 +47,39 @@ def test_what_was_found_is_not_looked_for_again(folder, looked, tmp_path):
     assert twin.identity == identity_of(asked.source, twin.request)
 
 
-def test_of_files_that_are_not_here_nothing_is_known():
+def test_of_files_that_are_not_here_or_cannot_be_read_nothing_is_known(tmp_path):
     away = Source("hub", "model", "someone/else", "0" * 40)
     asked = resolve(Request("The cat sat", model="someone/else"), away)
-    assert asked.tokens is None
-    assert asked.config == {}
+    assert (asked.tokens, asked.config) == (None, {})
     assert asked.n_tokens == len("The cat sat") // 3 + 1
+    (tiny.folder(tmp_path / "m") / "tokenizer.json").write_text("{")
+    assert resolve(Request("x", model=str(tmp_path / "m"))).tokens is None
+
+
+# ---- tokens
+
+GROUPS = {
+    ("a", " b"): [Group(1, 1, "a"), Group(2, 1, " b")],
+    (r"\xe4", r"\xbd", r"\xa0", "!"): [Group(1, 3, "你"), Group(4, 1, "!")],
+    (r" \xe4", r"\xbd\xa0"): [Group(1, 2, " 你")],
+    (r"\xf0\x9f\x98", r"\x80"): [Group(1, 2, "😀")],
+    (r"\xe4\xbd", r"\xa0\xe5", r"\xa5\xbd"): [Group(1, 3, "你好")],
+    (r"\xe4", "x"): [Group(1, 1, r"\xe4"), Group(2, 1, "x")],  # bytes of no character
+    (r"\xe4",): [Group(1, 1, r"\xe4")],
+    (): [],
+}
+
+
+def test_characters_that_several_tokens_share_are_one_group():
+    assert {texts: grouped(texts) for texts in GROUPS} == GROUPS
+
+
+def test_a_tokenizer_that_pads_and_cuts_gives_the_prompt_as_it_is(tmp_path):
+    folder = tiny.folder(tmp_path / "tiny")
+    tokenizer = tiny.tokenizer().backend_tokenizer
+    whole = tokenizer.encode(tiny.TEXT).ids
+    tokenizer.enable_truncation(4)
+    tokenizer.enable_padding(length=60)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    asked = Request(tiny.TEXT, model=str(folder))
+    assert list(resolve(asked).tokens.ids) == load(resolve(asked), "cpu").encode(tiny.TEXT) == whole

@@ -1,15 +1,20 @@
-"""Suites by name, and our own ones, which no hub has."""
+"""Suites by name; our own, which no hub has; and Pythia, of a cache that is laid out and of a hub.
 
+How they are measured, step by step, is in tests/cli/test_training_cli.py.
+"""
+
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import tiny
-from fake_hub import REPO, FakeHub, client, lay_out
+from fake_hub import FakeHub, client, lay_out
 
-from coupling_core import ComputeError, Request, measure
+from coupling_core import ComputeError, Request, Store, measure
 from coupling_core.engine.loading import loading
 from coupling_core.engine.loading.keeping import Kept
+from coupling_core.measuring.probe import probe
 from coupling_core.sources import hub
 from coupling_core.sources.hub import cache
 from coupling_core.sources.resolved import resolve
@@ -17,7 +22,6 @@ from coupling_core.sources.suites import (
     MINI_STEPS,
     PYTHIA_STEPS,
     find_suite,
-    revision,
     step_of,
     suites,
 )
@@ -25,6 +29,8 @@ from coupling_core.sources.suites import (
 OWN = "coupling-explorer/mini-64"
 NAMES = ("step0", "step16", "step4000", "main")
 PROMPT = "The cat sat"
+PYTHIA = "EleutherAI/pythia-70m"
+STEPS = ("step0", "step128", "step1000")
 
 
 @pytest.fixture(scope="module")
@@ -57,22 +63,15 @@ def request(step: str | None, **changes) -> Request:
     return Request(PROMPT, model=OWN, k=4, revision=step, **changes)
 
 
-# ---- by name
-
-
 def test_there_are_six_of_ours_and_every_size_of_pythia():
     found = suites()
     assert all(suite.name == name for name, suite in found.items())
     own = [suite for suite in found.values() if suite.is_own]
-    assert len(own) == 6
+    assert (len(own), len(found)) == (6, 6 + 2 * 10)
     assert {suite.steps for suite in own} == {MINI_STEPS}
     assert find_suite("mini-64-sd-seed1").repo == "coupling-explorer/mini-64-sd-seed1"
     assert find_suite("coupling-explorer/mini-64") == find_suite("mini-64")
     assert find_suite("pythia-1.4b-deduped").repo == "EleutherAI/pythia-1.4b-deduped"
-    assert len(found) == 6 + 2 * 10
-
-
-def test_the_steps_are_those_of_pythia():
     # 154 checkpoints: initialisation, ten powers of two, every 1000 steps to 143000.
     assert len(PYTHIA_STEPS) == 154
     assert PYTHIA_STEPS[:13] == (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000, 2000)
@@ -80,19 +79,12 @@ def test_the_steps_are_those_of_pythia():
     assert MINI_STEPS == (*PYTHIA_STEPS[:11], 1000, 2000, 3000, 4000)
 
 
-def test_a_step_is_read_from_its_revision():
-    assert [step_of(name) for name in ("step512", "step", "main")] == [512, None, None]
-    assert revision(512) == "step512"
-
-
 def test_a_step_is_asked_for_as_a_revision_and_trained():
     asked = Request(PROMPT, model="smollm2-135m", k=7, untrained=0, dtype="bfloat16")
     found = find_suite("pythia-70m").request(asked, 512)
     assert (found.model, found.revision) == ("EleutherAI/pythia-70m", "step512")
     assert (found.untrained, found.k, found.prompt) == (None, 7, PROMPT)
-
-
-# ---- those of our own
+    assert [step_of(name) for name in ("step512", "step", "main")] == [512, None, None]
 
 
 def test_a_shipped_checkpoint_is_measured_without_a_hub(shipped, folders):
@@ -103,9 +95,7 @@ def test_a_shipped_checkpoint_is_measured_without_a_hub(shipped, folders):
 
 
 def test_its_tokens_are_known_before_it_is_loaded(shipped):
-    tokens = resolve(request("step16")).tokens
-    assert tokens is not None
-    assert "".join(tokens.texts) == PROMPT
+    assert "".join(resolve(request("step16")).tokens.texts) == PROMPT
     assert resolve(request("step8")).tokens is None
 
 
@@ -118,35 +108,22 @@ def test_what_there_is_of_it_is_told(shipped):
     assert resolve(request("step8")).identity["digest"] == "8" * 40
 
 
-def test_nothing_is_known_of_what_was_never_made(server):
-    suite = replace(find_suite("mini-64"), repo="coupling-explorer/mini-96")
-    assert (suite.here(), suite.known(), suite.losses()) == ((), (), {})
-    with pytest.raises(ComputeError, match=r"mini-96@step8 .*`coupling suite train mini-96`"):
-        resolve(suite.request(Request(PROMPT), 8))
-
-
-def test_a_step_without_weights_or_a_checkpoint_is_told(shipped):
-    for ask in (measure, lambda asked: hub.config(OWN, "8" * 40)):
-        with pytest.raises(ComputeError, match=r"mini-64@step8 .*`coupling suite train mini-64`"):
-            ask(request("step8"))
-    with pytest.raises(ComputeError, match=r"'step9', .*step8 and step16"):
-        resolve(request("step9"))
+def test_what_was_never_made_is_told_with_the_command_that_makes_it(shipped):
+    other = replace(find_suite("mini-64"), repo="coupling-explorer/mini-96")
+    assert (other.here(), other.known(), other.losses()) == ((), (), {})
+    for ask, told in (
+        (lambda: resolve(other.request(Request(PROMPT), 8)), "mini-96@step8 .*suite train mini-96"),
+        (lambda: measure(request("step8")), "mini-64@step8 .*suite train mini-64"),
+        (lambda: hub.config(OWN, "8" * 40), "mini-64@step8 .*suite train mini-64"),
+        (lambda: resolve(request("step9")), "step8 and step16"),
+    ):
+        with pytest.raises(ComputeError, match=told):
+            ask()
 
 
 def test_what_was_trained_here_comes_before_what_was_shipped(shipped, folders, tmp_path):
     lay_out(tmp_path / "home" / "suites", {"step8": folders["step0"]}, OWN)
     assert find_suite("mini-64").here() == (8,)
-
-
-def test_only_our_own_are_not_asked_for(folders, tmp_path, monkeypatch):
-    fake = FakeHub(dict(folders))
-    client(monkeypatch, tmp_path, fake)
-    hub.revisions(REPO)
-    assert fake.asked
-    fake.close()
-
-
-# ---- on the command line
 
 
 def test_the_steps_are_listed_with_their_losses(shipped, run):
@@ -155,15 +132,81 @@ def test_the_steps_are_listed_with_their_losses(shipped, run):
     rows = {line.split()[0]: line.split() for line in out.splitlines()}
     assert rows["0"] == ["0", "step0", shipped["step0"][:12], "here", "5.500"]
     assert rows["8"] == ["8", "step8", "8" * 12, "not", "made"]
-    assert "`coupling suite train mini-64`" in out
 
 
-def test_models_lists_them_with_what_there_is(shipped, run):
-    status, out, err = run("models", "--revisions", OWN)
+# ---- Pythia
+
+
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory) -> dict[str, Path]:
+    path = tmp_path_factory.mktemp("pythia")
+    return {name: tiny.pythia(path / name, seed) for seed, name in enumerate(STEPS)}
+
+
+@pytest.fixture
+def commits(steps, tmp_path, monkeypatch) -> dict[str, str]:
+    """A cache with three steps, and no hub within reach."""
+    client(monkeypatch, tmp_path)
+    monkeypatch.setattr(loading, "_kept", Kept())
+    return lay_out(tmp_path / "hub", steps, PYTHIA)
+
+
+@pytest.fixture
+def upstream(steps, tmp_path, monkeypatch):
+    """A hub within reach that has three steps, and an empty cache."""
+    fake = FakeHub({"main": steps["step1000"]} | steps, PYTHIA)
+    client(monkeypatch, tmp_path, fake)
+    monkeypatch.setattr(loading, "_kept", Kept())
+    yield fake
+    fake.close()
+
+
+@pytest.mark.full
+def test_an_old_config_and_what_lies_beside_the_weights_are_understood(steps, tmp_path):
+    new = tiny.folder(tmp_path / "new", "gpt_neox", seed=STEPS.index("step128"))
+    config = json.loads((new / "config.json").read_text())
+    (new / "config.json").write_text(json.dumps(config | {"rope_parameters": tiny.PYTHIA_ROPE}))
+    expected = measure(Request(PROMPT, model=str(new), k=4, dtype="float16"))
+    found = measure(Request(PROMPT, model=str(steps["step128"]), k=4))
+    assert (found.singular_values == expected.singular_values).all()
+    assert probe(resolve(found.request)).stored == "float16"  # masks are no weights
+
+
+@pytest.mark.full
+def test_the_steps_of_a_suite_are_listed_offline(commits, run):
+    measure(Request(PROMPT, model=PYTHIA, revision="step128", k=4), Store())
+    status, out, err = run("suite", "list", "pythia-70m", "--json")
+    assert status == 0
+    assert err.startswith("warning: ")
+    said = json.loads(out)
+    assert (said["here"], said["stored"]) == ([0, 128, 1000], [128])
+    assert said["size"] > 0
+    assert said["checkpoint_bytes"] == 166_000_000
+    by_step = {one["step"]: one for one in said["checkpoints"]}
+    assert len(by_step) == 154
+    assert by_step[128]["commit"] == commits["step128"]
+    assert [by_step[step]["weights"] for step in (0, 64)] == ["here", "not known"]
+    assert [by_step[step]["results"] for step in (0, 128)] == [0, 1]
+    rows = map(str.split, run("suite", "list")[1].splitlines())
+    (row,) = [row for row in rows if row[:1] == ["pythia-70m"]]
+    assert row[3:12] == ["154,", "0", "to", "143000", "3", "of", "154", "1", "of"]
+
+
+@pytest.mark.full
+def test_what_the_hub_has_and_lacks_is_listed(upstream, run):
+    status, out, err = run("suite", "list", "pythia-70m", "--json")
     assert (status, err) == (0, "")
-    states = {line.split()[0]: line.split("  ")[-1] for line in map(str.rstrip, out.splitlines())}
-    assert states["step8"] == "not made"
-    assert states["step16"] == "on this disk"
-    listed = {line.split("  ")[0]: line for line in run("models")[1].splitlines()}
-    assert "main, step0, step16, step4000" in listed[OWN]
-    assert "coupling suite train mini-128" in listed["coupling-explorer/mini-128"]
+    by_step = {one["step"]: one for one in json.loads(out)["checkpoints"]}
+    assert by_step[128]["weights"] == "on the hub"
+    assert by_step[128]["commit"] == upstream.commits["step128"]
+    assert by_step[64]["weights"] == "missing on the hub"
+    assert upstream.fetched() == set()
+
+
+@pytest.mark.full
+def test_a_repository_that_was_renamed_is_found_by_its_former_name(upstream, steps):
+    upstream.former = "EleutherAI/pythia-14m"
+    result = measure(Request(PROMPT, model=upstream.former, revision="step128", k=4))
+    own = measure(Request(PROMPT, model=str(steps["step128"]), k=4))
+    assert (result.singular_values == own.singular_values).all()
+    assert [one.name for one in hub.revisions(upstream.former)] == ["main", *STEPS]

@@ -72,7 +72,7 @@ def packed(tmp_path_factory):
     return (folder / "pack.zip").read_bytes()
 
 
-@random_damage(1000)
+@random_damage(250)
 def test_a_stored_file_reads_as_it_was_written_or_not_at_all(store, flips, cut, tail):
     changed = damaged(DATA, flips, cut, tail)
     (store.root / f"{RESULT.key}{SUFFIX}").write_bytes(changed)
@@ -89,7 +89,7 @@ def test_a_stored_file_reads_as_it_was_written_or_not_at_all(store, flips, cut, 
     assert listed[RESULT.key].problem or listed[RESULT.key].tokens == RESULT.tokens
 
 
-@random_damage(150)
+@random_damage(60)
 def test_a_pack_gives_what_was_packed_or_refuses_it(packed, tmp_path_factory, flips, cut, tail):
     folder = tmp_path_factory.mktemp("unpacked")
     target = Store(folder / "store", layers=(), gallery=folder / "none")
@@ -103,14 +103,12 @@ def test_a_pack_gives_what_was_packed_or_refuses_it(packed, tmp_path_factory, fl
 
 def test_a_damaged_directory_of_a_pack_is_told(packed, tmp_path):
     """The last entry of a ZIP file's directory says how, and how long, and where a member lies."""
-    file = tmp_path / "pack.zip"
-    for at, by in product(range(4, 46), (0x01, 0x08, 0x40)):
+    for at, by in product(range(4, 46), (0x01, 0x08)):
         changed = bytearray(packed)
         changed[packed.rindex(b"PK\x01\x02") + at] ^= by
-        file.write_bytes(changed)
+        (tmp_path / "pack.zip").write_bytes(changed)
         target = Store(tmp_path / f"{at} {by}", layers=(), gallery=tmp_path / "none")
-        found = unpacked(file, target)
-        assert {one.state for one in found} <= {"new", "refused"}, (at, by)
+        assert {one.state for one in unpacked(tmp_path / "pack.zip", target)} <= {"new", "refused"}
         for entry in target.entries():
             assert content(target.get(entry.key)) == content(RESULTS[entry.key]), (at, by)
 
@@ -145,21 +143,15 @@ def test_a_damaged_memory_of_hashes_never_names_another_model(model, tmp_path, l
     whole = memory.read_bytes()
     assert str(model / "model.safetensors") in json.loads(whole)["files"]
 
-    @random_damage(150)
+    @random_damage(50)
     def identity_is_right(flips, cut, tail):
         memory.write_bytes(damaged(whole, flips, cut, tail))
         assert resolve(request).identity == expected
 
     identity_is_right()
-
-
-@pytest.mark.parametrize("text", ["[]", "{}", '{"files": [], "sha256": 1}', "null", "\udcff"])
-def test_another_memory_of_hashes_is_forgotten(text, model, tmp_path, long_ago):
-    request = Request("x", model=str(model))
-    expected, memory = resolve(request).identity, tmp_path / "home" / "hashes.json"
-    memory.write_text(text, errors="surrogateescape")
-    assert resolve(request).identity == expected
-    assert json.loads(memory.read_text())["files"]
+    for text in ("[]", "{}", '{"files": [], "sha256": 1}', "null", "\udcff"):
+        memory.write_text(text, errors="surrogateescape")
+        assert resolve(request).identity == expected, text
 
 
 def test_a_hash_is_remembered_and_used(model, tmp_path, long_ago, monkeypatch):
@@ -169,17 +161,16 @@ def test_a_hash_is_remembered_and_used(model, tmp_path, long_ago, monkeypatch):
     assert resolve(request).identity == expected
 
 
-def test_a_file_of_the_same_size_and_time_is_another_file(model, tmp_path, long_ago):
+def test_a_file_of_the_same_size_and_time_is_another_file(tmp_path, long_ago):
     """As `cp --preserve` and `rsync --times` leave it."""
-    folder, weights = tmp_path / "copy", "model.safetensors"
-    tiny.folder(folder)
-    then = (folder / weights).stat()
+    folder = tiny.folder(tmp_path / "copy")
+    weights = folder / "model.safetensors"
+    then = weights.stat()
     first = resolve(Request("x", model=str(folder))).identity
-    data = bytearray((folder / weights).read_bytes())
-    data[-1] ^= 1
-    (folder / weights).write_bytes(data)
-    os.utime(folder / weights, ns=(then.st_atime_ns, then.st_mtime_ns))
-    assert (folder / weights).stat().st_mtime_ns == then.st_mtime_ns
+    data = weights.read_bytes()
+    weights.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    os.utime(weights, ns=(then.st_atime_ns, then.st_mtime_ns))
+    assert weights.stat().st_mtime_ns == then.st_mtime_ns
     assert resolve(Request("x", model=str(folder))).identity["digest"] != first["digest"]
 
 
@@ -205,12 +196,6 @@ def test_a_damaged_tokenizer_of_a_converted_model_gives_no_tokens(tmp_path):
         assert resolve(request).tokens == (expected if changed == whole else None)
 
     tokens_are_right()
-
-
-def test_a_tokenizer_that_cannot_be_read_gives_no_tokens(tmp_path):
-    folder = tiny.folder(tmp_path / "tiny")
-    (folder / "tokenizer.json").write_text("{")
-    assert resolve(Request("x", model=str(folder))).tokens is None
 
 
 def test_a_folder_is_sealed_by_what_it_holds(tmp_path):

@@ -1,10 +1,14 @@
-"""How much memory is free, and that it ran out, by whatever name."""
+"""How many cores and how much memory there are, in a container too; and that memory ran out."""
 
 import errno
+import os
+import shutil
 
+import psutil
 import pytest
 
 from coupling_core.base import memory
+from coupling_core.base.cores import cores
 from coupling_core.base.memory import asked_bytes, free_memory, is_out_of_memory, usable_memory
 from coupling_core.base.settings import settings
 
@@ -30,15 +34,14 @@ def test_a_lack_of_memory_is_known_by_what_libraries_call_it():
 
 
 def test_it_is_known_by_its_class_and_by_what_it_was_raised_from():
-    assert is_out_of_memory(MemoryError())
-    assert is_out_of_memory(OSError(errno.ENOMEM, "Cannot allocate memory"))
-    assert not is_out_of_memory(OSError(errno.ENOSPC, "No space left on device"))
-    assert is_out_of_memory(type("OutOfMemoryError", (RuntimeError,), {})("any"))
-    assert not is_out_of_memory(RuntimeError("CUDA error: an illegal memory access"))
-    instead = ValueError("failed to create an array")
+    of_torch = type("OutOfMemoryError", (RuntimeError,), {})("any")
+    for error in (MemoryError(), OSError(errno.ENOMEM, ""), of_torch):
+        assert is_out_of_memory(error)
+    for error in (OSError(errno.ENOSPC, ""), RuntimeError("CUDA error: an illegal memory access")):
+        assert not is_out_of_memory(error)
+    instead, hidden = ValueError("failed to create an array"), ValueError("of its own")
     instead.__cause__ = MemoryError()
     assert is_out_of_memory(instead)
-    hidden = ValueError("of its own")
     hidden.__context__, hidden.__suppress_context__ = MemoryError(), True
     assert not is_out_of_memory(hidden)
 
@@ -77,20 +80,15 @@ def groups(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_container_has_what_its_limit_leaves_with_the_files_that_it_read(groups, version):
-    whole, (tell, _) = free_memory(), groups
-    tell(version, "", 3000, 2000, 500)
+def test_a_container_has_what_the_tightest_of_its_groups_leaves(groups, version):
+    whole, (tell, join) = free_memory(), groups
+    tell(version, "", 3000, 2000, 500)  # bytes of files that were read can be had again
     assert free_memory() == 1500
     assert usable_memory() == max(0, 1500 - settings().memory_reserve)
     tell(version, "", 1000, 2000, 0)
     assert free_memory() == 0
     tell(version, "", "max" if version == 2 else 9223372036854771712, 2000, 500)
     assert free_memory() == pytest.approx(whole, rel=0.5)
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_of_the_groups_round_a_process_the_tightest_counts(groups, version):
-    tell, join = groups
     tell(version, "docker", 3000, 2000, 500)
     tell(version, "docker/ours", 5000, 1000, 0)
     tell(version, "docker/others", 10, 10, 0)
@@ -98,3 +96,45 @@ def test_of_the_groups_round_a_process_the_tightest_counts(groups, version):
     assert free_memory() == 1500
     tell(version, "docker/ours", 1900, 1000, 0)
     assert free_memory() == 900
+
+
+@pytest.fixture
+def eight(tmp_path, monkeypatch):
+    """A machine with eight cores, of two threads each, and no groups; gives the groups' folder."""
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
+    monkeypatch.setattr(psutil, "cpu_count", lambda logical: 16 if logical else 8)
+    monkeypatch.setattr(memory, "_GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(memory, "_OWN", tmp_path / "own")
+    return tmp_path
+
+
+def test_two_threads_of_a_core_are_one_and_a_process_kept_to_some_has_those(eight, monkeypatch):
+    assert cores() == 8
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5, 7}, raising=False)
+    assert cores() == 3
+
+
+def test_what_the_libraries_are_told_counts(eight, monkeypatch):
+    for told, found in {"2": 2, "4,1": 4, "64": 8, "0": 1, "x": 8}.items():
+        monkeypatch.setenv("OMP_NUM_THREADS", told)
+        assert (told, cores()) == (told, found)
+
+
+def test_a_container_has_the_cores_that_its_limit_leaves(eight):
+    (eight / "own").write_text("0::/docker/ours\n")
+    v1 = "cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"
+    for files, found in (
+        ({"cpu.max": "250000 100000\n"}, 2),
+        ({"cpu.max": "max 100000\n"}, 8),
+        ({"cpu.max": "50000 100000\n"}, 1),
+        ({v1[0]: "300000\n", v1[1]: "100000\n"}, 3),
+        ({v1[0]: "-1\n", v1[1]: "100000\n"}, 8),
+        ({"docker/ours/cpu.max": "500000 100000\n", "docker/cpu.max": "400000 100000\n"}, 4),
+    ):
+        shutil.rmtree(eight / "groups", ignore_errors=True)
+        for name, content in files.items():
+            path = eight / "groups" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+        assert cores() == found, files

@@ -1,0 +1,106 @@
+"""Files: replaced as a whole, and read to a bound; and those of pictures."""
+
+import io
+import threading
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from coupling_core.base import images, writing
+from coupling_core.base.errors import InputError
+from coupling_core.base.images import in_words, opened_image, read_image
+from coupling_core.base.reading import read_bytes
+from coupling_core.base.textfiles import MOST_COLUMNS, csv_rows, read_text
+
+OLD, NEW = "old " * 5000, "new"
+
+
+@pytest.fixture
+def old(tmp_path):
+    path = tmp_path / "file"
+    path.write_text(OLD)
+    return path
+
+
+def test_what_fails_half_way_leaves_the_old_one_alone(old):
+    def fail():
+        with writing.replacing(old) as new:
+            new.write_text("ne")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert old.read_text() == OLD
+    assert list(old.parent.iterdir()) == [old]
+
+
+def test_a_note_makes_its_folder_and_says_whether_it_was_written(old):
+    inside = old.parent / "new" / "note"
+    assert writing.write_quietly(inside, "noted")
+    assert inside.read_text() == "noted"
+    assert not writing.write_quietly(old / "note", "noted")
+
+
+def test_who_reads_a_file_while_it_is_replaced_has_the_old_one(old):
+    for write in (lambda text: writing.write_whole(old, text.encode()),
+                  lambda text: writing.write_quietly(old, text)):  # fmt: skip
+        old.write_text(OLD)
+        with old.open("rb", buffering=0) as reader:
+            first = reader.read(100)
+            write(NEW)
+            assert (first + reader.read()).decode() == OLD
+        assert old.read_text() == NEW
+        assert list(old.parent.iterdir()) == [old]
+
+
+def test_a_file_is_read_to_its_bound(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(b"12345")
+    assert read_bytes(path, 5) == b"12345"
+    with pytest.raises(OSError, match="at most"):
+        read_bytes(path, 4)
+
+
+def test_ends_of_lines_are_alike(tmp_path):
+    for end in ("\n", "\r\n", "\r"):
+        (tmp_path / "x").write_bytes(f"\ufeffa{end}b".encode())
+        assert read_text(tmp_path / "x") == "a\nb"
+
+
+def test_a_table_has_few_columns(tmp_path):
+    (tmp_path / "x.csv").write_text("prompt" + ",x" * MOST_COLUMNS + "\n" + "a\n" * 10)
+    with pytest.raises(InputError, match=r"1,000 .*1,001"):
+        list(csv_rows(tmp_path / "x.csv", ("prompt",)))
+
+
+def picture(form):
+    held = io.BytesIO()
+    Image.new("RGB", (4, 3), "red").save(held, form)
+    return held.getvalue()
+
+
+def test_three_formats_are_read():
+    for form in ("PNG", "JPEG", "WEBP"):
+        assert "4 x 3 pixels" in in_words(read_image(picture(form))), form
+
+
+def test_pictures_are_decoded_one_at_a_time():
+    seen = []
+
+    def read():
+        with opened_image(picture("PNG")):
+            seen.append("second")
+
+    with opened_image(picture("PNG")):
+        other = threading.Thread(target=read)
+        other.start()
+        other.join(0.1)
+        seen.append("first")
+    other.join()
+    assert seen == ["first", "second"]
+
+
+def test_pixels_come_back():
+    pixels = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+    np.testing.assert_array_equal(images.to_pixels(images.from_pixels(pixels)), pixels)
