@@ -72,7 +72,7 @@ def test_a_measurement_that_is_stopped_says_so_in_a_line(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("what", "times"), [("a measurement", 48), ("a sweep", 16)])
+@pytest.mark.parametrize(("what", "times"), [("a measurement", 48), ("a sweep", 8)])
 def test_it_may_be_stopped_at_any_moment(what: str, times: int, tmp_path: Path) -> None:
     file = lay_out(tmp_path)
     file.write_text(file.read_text().replace(str(list(STEPS)), "[0]"))

@@ -108,17 +108,3 @@ def test_a_fixed_token_has_partners_on_one_side_only_unless_both_are_read(means)
     assert seconds(kind="fixed-output", **first) < seconds(kind="fixed-output", **last)
     both = [seconds(causal=False, kind="fixed-input", **at) for at in (first, last)]
     assert both[0] == both[1]
-
-
-def test_checks_of_a_whole_prompt_are_counted_where_a_token_sees_another():
-    def checks(causal=True, **asked):
-        found = replace(SMALL, causal=causal)
-        return parts(Request("-", **asked), found, 40)["checks"] / once
-
-    once = 2.0 * 40 * SMALL.block_parameters * SMALL.blocks
-    assert checks(kind="self") == checks(kind="self", causal=False) == 0
-    assert [checks(kind="fixed-output", token=t) for t in (1, 2, -1)] == [0, 1, 1]
-    assert [checks(kind="fixed-input", token=t) for t in (1, 2, -1)] == [39, 38, 0]
-    assert checks(kind="fixed-output", token=1, causal=False) == 1
-    assert checks(kind="fixed-input", token=-1, causal=False) == 39
-    assert checks(kind="fixed-output", block=2, other_block=3) == pytest.approx(2 / SMALL.blocks)

@@ -108,7 +108,7 @@ def test_what_was_not_foreseen_is_raised(two, store, ask):
         measured(two, store, [ask("fail to see"), ask("one")])
 
 
-def test_a_stop_is_answered_at_once_whatever_a_process_is_at(store, ask):
+def test_a_stop_ends_every_process_whatever_it_is_at(store, ask):
     with Several(2, modules=()) as several:
         pids = several.pids
         held = ask("hold everything up")

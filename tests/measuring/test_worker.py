@@ -23,7 +23,7 @@ from waiting import PATIENCE, end_of, until
 from coupling_core import ComputeError, Request, measure
 from coupling_core.base.errors import Cancelled
 from coupling_core.measuring import deaths
-from coupling_core.measuring.worker import Worker, process, serving
+from coupling_core.measuring.worker import Worker, process, serving, small
 from coupling_core.serving.heartbeat import EVERY, file_of, problem
 from coupling_core.serving.jobs import Jobs, JobStatus
 from coupling_core.sources.resolved import resolve
@@ -155,17 +155,6 @@ def test_a_model_that_killed_one_is_measured_by_the_definition_and_says_why(fold
     told = "the fast way ended the process that measured LlamaForCausalLM (SIGSEGV)"
     assert found.provenance["why_not_fast"] == told
     assert found.singular_values == pytest.approx(plainly.singular_values, rel=1e-4)
-
-
-@pytest.mark.slow
-def test_a_model_that_kills_the_worker_in_the_middle_is_measured_after_all(folder, store):
-    asked = Request("The cat sat", model=str(folder), k=4)
-    worker = Worker(modules=())
-    try:
-        found = worker.measure(asked, store, device="cpu", by=mortal.measure_really)
-    finally:
-        worker.close()
-    assert "(SIGSEGV)" in found.provenance["why_not_fast"]
 
 
 def test_another_version_of_torch_is_tried_by_the_fast_way_again(ask, monkeypatch):
@@ -397,34 +386,6 @@ def test_a_model_on_this_disk_is_made_ready_and_nothing_is_fetched_or_converted(
         worker.close()
 
 
-def switch(path):
-    """A folder of a tiny Switch Transformer, its experts run as they are by default."""
-    from transformers import SwitchTransformersConfig, SwitchTransformersForConditionalGeneration
-
-    shape = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_heads": 4, "vocab_size": 300}
-    layers = {"num_layers": 4, "num_decoder_layers": 4, "num_experts": 4}
-    config = SwitchTransformersConfig(**shape, **layers, decoder_start_token_id=0)
-    SwitchTransformersForConditionalGeneration(config).save_pretrained(path)
-    tiny.tokenizer().save_pretrained(path)
-    return path
-
-
-@pytest.mark.slow
-def test_a_decoder_of_switch_is_measured_or_refused_whatever_it_does_to_its_process(
-    tmp_path, store, folder
-):
-    strange = switch(tmp_path / "switch")
-    jobs = Jobs(store, (worker := Worker()).measure)
-    try:
-        asked = Request((1, 2, 3), model=str(strange), k=4, stack="decoder")
-        ended = end_of(jobs, submit(jobs, asked))
-        assert ended.state == "done" or "switch" in ended.error.lower(), ended.error
-        small = Request((1, 2), model=str(folder), k=4)
-        assert end_of(jobs, submit(jobs, small)).state == "done"
-    finally:
-        worker.close()
-
-
 # --- what it leaves to others
 
 
@@ -433,3 +394,27 @@ def test_what_measures_gives_way_and_what_answers_pages_does_not(worker):
     own = os.getpriority(os.PRIO_PROCESS, 0)
     assert worker.call(mortal.priority) == own
     assert worker.call(mortal.priority, progress=lambda _: None) == max(own, serving.NICE)
+
+
+# --- the small one, without torch
+
+
+@pytest.fixture
+def little():
+    yield small
+    small._process.close()
+
+
+def test_a_small_call_that_dies_gives_none_and_the_next_is_answered(little):
+    assert little.run(partial(os.kill, 0, signal.SIGABRT)) is None
+    assert little.run(os.getpid) not in (None, os.getpid())
+
+
+def test_a_small_call_that_never_ends_is_ended(little, monkeypatch):
+    monkeypatch.setattr(small, "SECONDS", 0.1)
+    assert little.run(partial(time.sleep, 2 * PATIENCE)) is None
+
+
+def test_a_small_call_gets_no_more_memory_than_its_share(little):
+    assert little.run(partial(bytearray, small.MEMORY // 100)) is not None
+    assert little.run(partial(bytearray, small.MEMORY)) is None
