@@ -157,14 +157,6 @@ def test_what_takes_longer_than_the_app_allows_is_ended_or_replaced(
     assert (worker.call(os.getpid) == pid) is lives
 
 
-@pytest.mark.slow
-def test_a_question_to_a_process_that_hangs_is_answered_by_the_next(worker):
-    stuck = worker.call(os.getpid)
-    with pytest.raises(ComputeError, match=r"0\.5 s"):
-        worker.call(partial(mortal.do, ["hold", "everything", "up"]), longest=0.5)
-    assert worker.call(os.getpid) != stuck
-
-
 def test_a_hung_worker_is_replaced_at_cancel_though_a_hundred_questions_wait(
     worker, store, request_
 ):

@@ -1,9 +1,9 @@
-"""Kills and damage, in the middle of a sweep and of an export: nothing is lost, nothing wrong."""
+"""Kills and damage, of a sweep's notes and in the middle of an export: nothing is wrong."""
 
 import json
+import os
 import random
 import signal
-import subprocess
 import sys
 import zipfile
 from collections import Counter
@@ -12,12 +12,12 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from bounded import bounded
 from cases import random_result
-from schedulers import scheduler
-from sweep_places import PROMPTS, STEPS, ended, lay_out, start, stored, table, wait
 from sweep_table import model_row, sweep_of
 
-from coupling_core import InputError, Store
+from coupling_core import InputError, Store, View
+from coupling_core.cli.files import write_result
 from coupling_core.experiments.sweeps import (
     Failure,
     Journal,
@@ -27,6 +27,7 @@ from coupling_core.experiments.sweeps import (
 )
 from coupling_core.experiments.sweeps.table import COLUMNS
 from coupling_core.store.archive import decode
+from coupling_core.store.packs import pack
 
 STATE = State("one-1", "One", total=9, stored=2, done=3, started=1e9, updated=1.1e9, working=("m",))
 TABLE = sweep_of([model_row("m", "f", 0.4)], prompts=2).reindex(columns=list(COLUMNS))
@@ -56,9 +57,11 @@ def damages(content: bytes, bits: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("bits", [1, pytest.param(8, marks=pytest.mark.slow)])
-def test_notes_that_are_damaged_are_none_and_never_others(journal: Journal, bits: int) -> None:
-    for name, of in (("state.json", journal.state), ("plan.json", journal.plan)):
-        path = journal.folder / name
+def test_what_is_damaged_is_refused_and_never_something_else(journal: Journal, bits: int) -> None:
+    for path, of in (
+        (journal.folder / "state.json", journal.state),
+        (journal.folder / "plan.json", journal.plan),
+    ):
         content, whole, counted = path.read_bytes(), of(), Counter[bool]()
         for damaged in damages(content, bits):
             path.write_bytes(damaged)
@@ -70,10 +73,6 @@ def test_notes_that_are_damaged_are_none_and_never_others(journal: Journal, bits
         path.write_bytes(content)
         assert of() == whole
         assert counted[False] > len(content) * bits * 0.9  # some bits of JSON are but space
-
-
-@pytest.mark.parametrize("bits", [1, pytest.param(8, marks=pytest.mark.slow)])
-def test_a_table_that_is_damaged_is_refused(journal: Journal, bits: int) -> None:
     content = journal.table.read_bytes()
     for damaged in damages(content, bits)[:: 1 if bits == 8 else 5]:
         journal.table.write_bytes(damaged)
@@ -98,53 +97,43 @@ def test_notes_without_a_hash_of_any_kind_break_nothing(journal: Journal) -> Non
         assert journal.failures() == []
 
 
-_WRITER = """
-import os, signal, sys
-from pathlib import Path
-from coupling_core import Store, View
-from coupling_core.cli.files import write_result
-from coupling_core.store.packs import pack
-occurrence, store, key, out = int(sys.argv[1]), Store(Path(sys.argv[2])), sys.argv[3], sys.argv[4]
-result, left = store.get(key), [occurrence]
-folder = str(Path(out).parent)
-def kill(event, arguments):
-    if event in ("open", "os.rename", "os.remove") and folder in str(arguments):
-        left[0] -= 1
-        if left[0] == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-sys.addaudithook(kill)
-if out.endswith(".zip"):
-    pack(store, [key], Path(out))
-else:
-    write_result(Path(out), result, View(k=4), None)
-"""
+def write_and_die(store: Store, key: str, out: Path, occurrence: int) -> None:
+    """Write a file, and be killed at the n-th call that opens, renames or removes one there."""
+    left = [occurrence]
+
+    def kill(event: str, arguments: tuple[object, ...]) -> None:
+        if event in ("open", "os.rename", "os.remove") and str(out.parent) in str(arguments):
+            left[0] -= 1
+            if left[0] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(kill)
+    if out.suffix == ".zip":
+        pack(store, [key], out)
+    else:
+        write_result(out, store.get(key), View(k=4), None)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "npz", "safetensors", "zip"])
 def test_a_file_whose_writer_is_killed_is_the_old_one_or_the_new(
-    ending: str, tmp_path: Path
+    ending: str, tmp_path: Path, store: Store
 ) -> None:
-    """At each of the calls by which it opens, renames and removes."""
-    store, out = Store(tmp_path / "store"), tmp_path / "out" / f"file.{ending}"
     store.put(result := random_result())
+    out = tmp_path / "out" / f"file.{ending}"
     out.parent.mkdir()
 
     def write(occurrence: int) -> int:
-        arguments = [str(each) for each in (occurrence, store.root, result.key, out)]
-        done = subprocess.run(
-            [sys.executable, "-c", _WRITER, *arguments], capture_output=True, text=True, check=False
-        )
-        assert done.returncode in (0, -signal.SIGKILL), done.stderr
-        return done.returncode
+        ran = bounded(lambda: write_and_die(store, result.key, out, occurrence))
+        assert ran.status in (0, -signal.SIGKILL), ran.said
+        return ran.status
 
     assert write(0) == 0
-    new, kills = out.read_bytes(), 0
-    while True:
-        out.write_bytes(b"old")
-        if write(kills + 1) == 0:
-            break
+    new, kills, status = out.read_bytes(), -1, -signal.SIGKILL
+    while status:
         kills += 1
+        out.write_bytes(b"old")
+        status = write(kills + 1)
         assert out.read_bytes() == b"old" or whole(out.read_bytes(), new, ending)
     assert kills >= 2
 
@@ -154,27 +143,3 @@ def whole(found: bytes, expected: bytes, ending: str) -> bool:
     if ending == "zip":
         return zipfile.ZipFile(BytesIO(found)).testzip() is None
     return decode(found).complete if ending == "safetensors" else found == expected
-
-
-@pytest.mark.slow
-def test_a_sweep_whose_scheduler_is_killed_again_and_again_gives_the_same_table(
-    tmp_path: Path,
-) -> None:
-    total, chance = len(STEPS) * PROMPTS, random.Random(0)
-    file, store = lay_out(tmp_path), tmp_path / "store"
-    assert ended(start(file, tmp_path / "alone", "--workers", "1"))[0] == 0
-    kept = 0
-    for _ in range(3):
-        with scheduler() as (address, process_of_it):
-            process = start(file, store, "--scheduler", address)
-            until = kept + chance.randrange(1, 4)
-            wait(lambda until=until: stored(store) >= until, process)
-            process_of_it.kill()
-            status, _, told = ended(process)
-        assert (status, "Traceback" in told, "scheduler is gone" in told) == (1, False, True)
-        assert stored(store) >= kept
-        kept = stored(store)
-    with scheduler() as (address, _):
-        status, printed, _ = ended(start(file, store, "--scheduler", address))
-    assert (status, printed["stored"], printed["done"]) == (0, kept, total - kept)
-    assert table(store) == table(tmp_path / "alone")

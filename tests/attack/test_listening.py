@@ -10,20 +10,10 @@ from schedulers import scheduler
 from sweep_places import STEPS, lay_out, python, start
 
 MINUTES = 10
-ONE = str(list(STEPS)), "[0]"
 
 
 def shown(watch: Watch) -> str:
     return "; ".join(f"{one.address}:{one.port} {one.answers}" for one in watch.sockets.values())
-
-
-def sweep(folder: Path, *options: str) -> Watch:
-    """What was heard while a small sweep ran."""
-    file = lay_out(folder)
-    file.write_text(file.read_text().replace(*ONE))
-    with watching() as watch:
-        finished(start(file, folder / "store", *options))
-    return watch
 
 
 def finished(process: subprocess.Popen[str]) -> None:
@@ -44,20 +34,17 @@ def test_a_command_listens_nowhere(tmp_path: Path) -> None:
     assert not watch.sockets, shown(watch)
 
 
-@pytest.mark.slow
-def test_a_sweep_with_local_workers_listens_on_the_loopback_and_says_nothing(
-    tmp_path: Path,
-) -> None:
-    watch = sweep(tmp_path, "--workers", "2")
-    assert watch.sockets  # of the scheduler and of its workers
-    assert not watch.open_to_others, shown(watch)
-    assert not watch.answering, shown(watch)
+def one_step(folder: Path, more: str = "") -> Path:
+    """A small sweep."""
+    file = lay_out(folder)
+    file.write_text(file.read_text().replace(str(list(STEPS)), "[0]") + more)
+    return file
 
 
 @pytest.mark.slow
 def test_a_sweep_on_a_scheduler_over_tcp_opens_nothing_more(tmp_path: Path) -> None:
-    with scheduler() as (address, _):
-        watch = sweep(tmp_path, "--scheduler", address)
+    with scheduler() as (address, _), watching() as watch:
+        finished(start(one_step(tmp_path), tmp_path / "store", "--scheduler", address))
     ours = [one for one in watch.sockets.values() if "coupling_core" in one.program]
     assert not ours, shown(watch)
 
@@ -70,10 +57,8 @@ def test_a_sweep_in_jobs_of_slurm_says_nothing_by_http(
     try:
         with slurm(tmp_path) as conf:
             monkeypatch.setenv("SLURM_CONF", str(conf))
-            file = lay_out(tmp_path)
-            file.write_text(file.read_text().replace(*ONE) + jobs)
             with watching() as watch:
-                finished(start(file, tmp_path / "store", "--slurm"))
+                finished(start(one_step(tmp_path, jobs), tmp_path / "store", "--slurm"))
     except NoSlurm as why:
         pytest.skip(f"Slurm was not started: {why}")
     assert not watch.answering, shown(watch)

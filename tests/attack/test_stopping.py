@@ -49,16 +49,10 @@ def _session(pid: int) -> int:
 
 def is_clean(status: int, lines: list[str]) -> bool:
     """A shell shows 130 for both: a process that says so, and one that died of the signal."""
+    told = [line for line in lines if not line[:1].isdigit()]  # those say how far it was
     if status == 0:
         return True  # it was done before
-    return status in (130, -signal.SIGINT) and len(lines) == 1 and "stopped" in lines[0]
-
-
-def lasting(command: list[str]) -> float:
-    """Seconds that it takes when nobody stops it."""
-    began = time.monotonic()
-    assert python("-m", "coupling_core", *command).wait(600) == 0
-    return time.monotonic() - began
+    return status in (130, -signal.SIGINT) and len(told) == 1 and "stopped" in told[0]
 
 
 def stop_again_and_again(command: list[str], whole: float, times: int, folder: Path) -> None:
@@ -68,8 +62,7 @@ def stop_again_and_again(command: list[str], whole: float, times: int, folder: P
         # The first tenth of a second is Python's own, before anything of ours.
         after = chance.uniform(0.1, whole)
         status, lines, left = interrupted([*command, str(folder / str(number))], after)
-        told = [line for line in lines if not line[:1].isdigit()]  # those say how far it was
-        assert is_clean(status, told), (after, status, lines)
+        assert is_clean(status, lines), (after, status, lines)
         assert not left, after
 
 
@@ -79,14 +72,12 @@ def test_a_measurement_that_is_stopped_says_so_in_a_line(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_it_may_be_stopped_at_any_moment(tmp_path: Path) -> None:
-    command = [*DEPTH.split(), "--store"]
-    stop_again_and_again(command, lasting([*command, str(tmp_path / "whole")]), 48, tmp_path)
-
-
-@pytest.mark.slow
-def test_a_sweep_may_be_stopped_at_any_moment(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("what", "times"), [("a measurement", 48), ("a sweep", 8)])
+def test_it_may_be_stopped_at_any_moment(what: str, times: int, tmp_path: Path) -> None:
     file = lay_out(tmp_path)
     file.write_text(file.read_text().replace(str(list(STEPS)), "[0]"))
-    command = ["sweep", "run", str(file), "--workers", "1", "--store"]
-    stop_again_and_again(command, lasting([*command, str(tmp_path / "whole")]), 16, tmp_path)
+    sweep = ["sweep", "run", str(file), "--workers", "1", "--store"]
+    command = sweep if what == "a sweep" else [*DEPTH.split(), "--store"]
+    began = time.monotonic()
+    assert python("-m", "coupling_core", *command, str(tmp_path / "whole")).wait(600) == 0
+    stop_again_and_again(command, time.monotonic() - began, times, tmp_path)

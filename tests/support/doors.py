@@ -55,8 +55,7 @@ def goes_through(made, tmp_path):
     scores = result.scores(k=4, blocks="1-2")
     assert set(scores.to_pandas().columns) == {"block", "basis", "coupling", "chance", "corrected"}
     assert scores.to_xarray().corrected.dims == ("block", "basis")
-    for ending in ("html", "pdf"):
-        assert scores.plot().save(tmp_path / f"map.{ending}").stat().st_size > 5_000
+    assert scores.plot().save(tmp_path / "map.html").stat().st_size > 5_000
     assert result.model_name in result._repr_html_()
 
     store = cc.Store(tmp_path / "store")

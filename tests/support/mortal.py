@@ -73,20 +73,6 @@ def waits(progress: Callable[[Progress], None], **_: Any) -> None:
         time.sleep(0.01)
 
 
-def measure_really(
-    request: Request, store: Store, *, device: str | None, progress: Callable[[Progress], None]
-) -> Result:
-    """Measure, and die in the middle of it unless that is done by the definition alone."""
-
-    def report(step: Progress) -> None:
-        if progress:
-            progress(step)
-        if step.stage == "blocks" and is_fast(request):
-            signal.raise_signal(signal.SIGSEGV)
-
-    return really(request, store, device=device, progress=report)
-
-
 def measure_or_die(request: Request, store: Store, **options: Any) -> Result:
     """Measure, or die where the prompt says so."""
     do(str(request.prompt).split(), request)

@@ -1,0 +1,32 @@
+"""What the tests of measuring share."""
+
+import pytest
+import tiny
+
+from coupling_core import Request, Store
+
+
+@pytest.fixture(scope="module")
+def llama():
+    return tiny.model("llama")
+
+
+@pytest.fixture
+def store(tmp_path):
+    """An empty one, without the results that ship."""
+    return Store(tmp_path / "results", gallery=tmp_path / "none")
+
+
+@pytest.fixture(scope="module")
+def mortal_folder(tmp_path_factory):
+    """What `mortal` takes for a model."""
+    folder = tmp_path_factory.mktemp("model")
+    (folder / "config.json").write_text('{"architectures": ["MortalForCausalLM"]}')
+    (folder / "model.safetensors").write_bytes(b"weights")
+    return folder
+
+
+@pytest.fixture
+def ask(mortal_folder):
+    """The request for what a prompt says."""
+    return lambda prompt: Request(prompt, model=str(mortal_folder), k=8, k_view=4)
