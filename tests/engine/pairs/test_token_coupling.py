@@ -86,3 +86,10 @@ def test_context_jacobians_have_the_rank_of_their_heads(reader):
     above = score_positions(result, View(k=21)).coupling
     assert not np.isnan(at_rank[:6, :6]).any()
     assert list(zip(*np.nonzero(~np.isnan(above)), strict=True)) == [(5, 5)]
+
+
+def test_a_bidirectional_model_forbids_nothing():
+    reader = read(tiny.model("bert"), IDS)
+    for mode, token in CASES:
+        result = couple_positions(reader, mode, 1, 3, K, token=token)
+        assert not np.isnan(score_positions(result, View(k=K)).coupling).any()
