@@ -51,6 +51,12 @@ def test_chance_is_beyond_chance_once_in_a_hundred(matrix, scale):
     assert rate == pytest.approx(rare, abs=3 * error)
 
 
+def test_rows_are_centred_and_the_one_that_is_the_mean_has_no_direction():
+    rows = Rows(torch.tensor([[2.0, 3.0], [0.0, -1.0], [1.0, 1.0]]))
+    cosines = rows.cosines(torch.tensor([[1.0, 0.0]]))[0]
+    torch.testing.assert_close(cosines, torch.tensor([1.0, -1.0, 0.0]) / 5**0.5)
+
+
 def test_a_norm_s_weight_is_found_by_trying():
     """Gemma keeps its weight less 1, OLMo has none, and one is of an odd width, with a bias."""
     llama, gemma, olmo = (
