@@ -3,6 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
+import scipy.linalg
 import torch
 from cases import haar
 
@@ -19,8 +20,8 @@ def orthogonal(seed, d):
     return haar(np.random.default_rng(seed), d, d)
 
 
-@pytest.mark.parametrize("d", [16, pytest.param(64, marks=pytest.mark.slow)])
-def test_eigenvalues_are_those_of_forty_digits(d):
+def test_eigenvalues_are_those_of_forty_digits():
+    d = 16
     M = np.eye(d) + np.random.default_rng(d).standard_normal((d, d)) / (2 * d**0.5)
     found = spectrum.eigenvalues(tensor(M))
     with mpmath.workdps(40):
@@ -33,11 +34,8 @@ def test_eigenvalues_are_those_of_forty_digits(d):
     assert (moduli[1:] <= moduli[:-1] + 1e-12).all()
 
 
-@pytest.mark.parametrize("d", [16])
-def test_the_condition_is_that_of_left_and_right_eigenvectors(d):
-    import scipy.linalg
-
-    M = np.random.default_rng(d).standard_normal((d, d))
+def test_the_condition_is_that_of_left_and_right_eigenvectors():
+    M = np.random.default_rng(16).standard_normal((16, 16))
     values, left, right = scipy.linalg.eig(M, left=True, right=True)
     expected = 1 / np.abs((left.conj() * right).sum(0))
     found = spectrum.eigenvalues(tensor(M))
@@ -55,8 +53,8 @@ def test_a_normal_matrix_has_no_departure_and_sure_eigenvalues():
     np.testing.assert_allclose(sorted(found.values.real), np.linspace(-2, 3, 24), atol=1e-12)
 
 
-@pytest.mark.parametrize("d", [2, 16])
-def test_a_jordan_block_has_its_known_departure_and_no_sure_eigenvalue(d):
+def test_a_jordan_block_has_its_known_departure_and_no_sure_eigenvalue():
+    d = 16
     M = np.eye(d) * 0.5 + np.eye(d, k=1)
     exact = ((d - 1) / (d - 1 + d * 0.25)) ** 0.5
     assert spectrum.departure(tensor(M), torch.full((d,), 0.5 + 0j)) == pytest.approx(exact)
@@ -64,27 +62,14 @@ def test_a_jordan_block_has_its_known_departure_and_no_sure_eigenvalue(d):
     assert (spectrum.eigenvalues(tensor(M)).condition > 1e7).all()
 
 
-def test_a_nearly_defective_matrix_moves_no_more_than_its_condition_says():
-    M = np.array([[1.0, 1.0], [1e-8, 1.0]])
-    found = spectrum.eigenvalues(tensor(M))
-    error = 1e-12
-    moved = spectrum.eigenvalues(tensor(M + np.array([[0, 0], [error, 0]]))).values
-    shift = float((moved - found.values).abs().max())
-    assert shift == pytest.approx(error * float(found.condition.max()), rel=0.01)
-    assert shift > 1000 * error
-
-
-@pytest.mark.parametrize("of", ["departure", "asymmetry", "participation"])
-def test_a_rotation_of_the_residual_stream_changes_no_number(of):
-    J = np.random.default_rng(2).standard_normal((20, 20))
-    Q = orthogonal(3, 20)
-    turned = tensor(Q @ J @ Q.T)
-    J = tensor(J)
-    if of == "departure":
-        numbers = [spectrum.departure(M, spectrum.eigenvalues(M).values) for M in (J, turned)]
-    else:
-        numbers = [getattr(spectrum, of)(M) for M in (J, turned)]
-    assert numbers[0] == pytest.approx(numbers[1], rel=1e-10)
+def test_a_rotation_of_the_residual_stream_changes_no_number():
+    J, Q = np.random.default_rng(2).standard_normal((20, 20)), orthogonal(3, 20)
+    for of in (
+        lambda M: spectrum.departure(M, spectrum.eigenvalues(M).values),
+        spectrum.asymmetry,
+        spectrum.participation,
+    ):
+        assert of(tensor(Q @ J @ Q.T)) == pytest.approx(of(tensor(J)), rel=1e-10)
 
 
 def test_asymmetry_of_known_matrices():
@@ -94,10 +79,9 @@ def test_asymmetry_of_known_matrices():
     assert spectrum.asymmetry(tensor(np.triu(np.ones((2, 2)), 1))) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("rank", [1, 7])
-def test_products_of_planted_frames_have_the_planted_rank(rank):
-    rng = np.random.default_rng(rank)
-    frame = haar(rng, 24, rank)
+def test_products_of_planted_frames_have_the_planted_rank():
+    rank = 7
+    frame = haar(np.random.default_rng(rank), 24, rank)
     maps = [tensor(Q @ frame @ frame.T) for Q in (np.eye(24), orthogonal(5, 24))]
     *_, P = spectrum.products(maps)
     assert spectrum.participation(P) == pytest.approx(rank)
@@ -106,15 +90,11 @@ def test_products_of_planted_frames_have_the_planted_rank(rank):
     assert participation_ratio(s)[0] == pytest.approx(rank)
 
 
-def test_products_are_applied_in_the_order_of_the_blocks():
-    first, second = (np.random.default_rng(seed).standard_normal((5, 5)) for seed in (0, 1))
-    *_, P = spectrum.products([tensor(first), tensor(second)])
-    expected = second @ first
-    np.testing.assert_allclose(P, expected / np.linalg.norm(expected), atol=1e-14)
-
-
-def test_every_range_is_the_product_of_its_blocks():
+def test_every_range_is_the_product_of_its_blocks_in_their_order():
     maps = [np.random.default_rng(seed).standard_normal((6, 6)) for seed in range(4)]
+    *_, P = spectrum.products([tensor(M) for M in maps[:2]])
+    expected = maps[1] @ maps[0]
+    np.testing.assert_allclose(P, expected / np.linalg.norm(expected), atol=1e-14)
     found = spectrum.range_participation([tensor(M) for M in maps])
     for first in range(4):
         P = np.eye(6)

@@ -7,21 +7,16 @@ import pytest
 import tiny
 import torch
 
-from coupling_core import PathView, Request, Store, measure, project_paths
+from coupling_core import PathView, Request, measure, project_paths
 from coupling_core.analysis import trajectory as of
 from coupling_core.analysis.exports import arrays
-from coupling_core.base.results import TrajectoryResult
-from coupling_core.engine.jacobians.decode import decode as captures_of
-from coupling_core.engine.jacobians.decode import read
+from coupling_core.engine.jacobians.decode import decode, read
 from coupling_core.engine.jacobians.linearised_path import linearised_errors
 from coupling_core.kinds.trajectory import compose as measuring
 from coupling_core.kinds.trajectory.compose import kept_tokens
-from coupling_core.store.archive import decode, encode
 
 IDS = (5, 9, 2, 7, 11, 3, 8)
 ASK = Request(IDS, kind="trajectory")
-STATE_ARRAYS = ("norms", "windowed_line_shape", "entropy")
-BLOCK_ARRAYS = ("step_lengths", "one_step", "rolled_out")
 
 
 @pytest.fixture(scope="module")
@@ -42,12 +37,13 @@ def own_states(model):
     return torch.stack([*(x[0] for x in told[: len(blocks)]), seen[0][0]]), told[-1][0]
 
 
-SLOW = [pytest.param(family, marks=pytest.mark.slow) for family in ("gpt2", "bloom")]
-
-
 @pytest.mark.parametrize(
     "family",
-    ["llama", *(pytest.param(f, marks=pytest.mark.full) for f in ("gemma2", "bert")), *SLOW],
+    [
+        "llama",
+        pytest.param("bert", marks=pytest.mark.full),
+        *(pytest.param(family, marks=pytest.mark.slow) for family in ("gemma2", "gpt2", "bloom")),
+    ],
 )
 def test_states_entropies_and_errors_are_the_models_own_and_only_the_last_is_normed(family):
     model = tiny.model(family)
@@ -70,7 +66,7 @@ def test_states_entropies_and_errors_are_the_models_own_and_only_the_last_is_nor
         p = model(torch.tensor([IDS])).logits[0].double().softmax(-1).numpy()
     np.testing.assert_allclose(included.entropy[-1], -(p * np.log(p)).sum(-1), rtol=1e-4)
     reader = read(model, list(IDS))
-    for captures in captures_of(reader, range(1, 5), range(1, len(IDS) + 1)):
+    for captures in decode(reader, range(1, 5), range(1, len(IDS) + 1)):
         at = captures[0].token - 1
         errors = linearised_errors(captures, reader.kind.final_norm)
         np.testing.assert_allclose(included.one_step[:, at], errors.one_step, rtol=1e-5)
@@ -80,49 +76,9 @@ def test_states_entropies_and_errors_are_the_models_own_and_only_the_last_is_nor
 def test_weights_held_in_lower_precision_give_the_same_to_the_bit():
     held, plain = tiny.model("gpt2").bfloat16(), tiny.model("gpt2").bfloat16().float()
     found, expected = (measure(ASK, model=model) for model in (held, plain))
-    for name in (*STATE_ARRAYS, *BLOCK_ARRAYS, "states"):
+    for name in ("norms", "entropy", "step_lengths", "one_step", "rolled_out", "states"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
     assert next(held.parameters()).dtype == torch.bfloat16
-
-
-def test_one_token_has_a_path_and_no_components():
-    found = measure(replace(ASK, prompt=(5,)), model=tiny.model("llama"))
-    assert found.norms.shape == (5, 1)
-    assert np.isfinite(found.line_shape).all()
-    assert np.isnan(project_paths(found, PathView()).explained).all()
-    lone = project_paths(found, PathView(fit="all"))  # it is left in, since it is alone
-    assert lone.tokens.tolist() == [1]
-    assert np.isfinite(lone.explained).all()
-
-
-def test_each_report_has_the_result_so_far():
-    seen = []
-    measure(ASK, model=tiny.model("llama"), progress=seen.append)
-    partial = [p.partial for p in seen if p.stage == "tokens"]
-    assert len(partial) == len(IDS) + 1
-    for done, so_far in enumerate(partial):
-        assert np.isfinite(so_far.one_step).all(0).tolist() == [i < done for i in range(len(IDS))]
-        assert so_far.complete == (done == len(IDS))
-        assert np.isfinite(so_far.norms).all()
-
-
-def test_a_stored_trajectory_is_found_again_and_is_not_the_depth_result(tmp_path, result):
-    store = Store(tmp_path / "store", gallery=tmp_path / "none")
-    folder = str(tiny.folder(tmp_path / "llama"))
-    request = Request("The cat sat", model=folder, kind="trajectory")
-    first = measure(request, store)
-    again = measure(request, store, progress=lambda _: pytest.fail("it was computed again"))
-    assert isinstance(again, TrajectoryResult)
-    for name in (*STATE_ARRAYS, *BLOCK_ARRAYS, "states", "kept"):
-        np.testing.assert_array_equal(getattr(again, name), getattr(first, name))
-    (entry,) = store.entries()
-    assert (entry.n_blocks, entry.k_max, entry.certified) == (4, 0, True)
-    assert store.key(replace(request, kind="depth", k=8), first.identity) != first.key
-    stored = replace(result, key=store.key(result.request, result.identity))
-    np.testing.assert_array_equal(decode(encode(stored)).states, result.states)
-
-
-# ---- long prompts
 
 
 def test_of_a_long_prompt_the_first_and_the_last_states_are_kept():

@@ -1,13 +1,16 @@
 """The same measurement on two devices: what is asked, of which model, and how far they agree."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import tiny
+import torch
 import vision_models
 
 from coupling_core.base.records import Request
 from coupling_core.base.results import Result
+from coupling_core.measuring.measure import measure
 
 IDS = (5, 17, 42, 8, 99, 17)
 KINDS: dict[str, dict[str, Any]] = {
@@ -56,6 +59,23 @@ def built(family: str) -> tuple[Any, Any]:
     if family in vision_models.FAMILIES:
         return vision_models.model(family), vision_models.processor()
     return tiny.model(family), None
+
+
+def measure_both(
+    family: str,
+    kind: str,
+    device: str,
+    dtype: torch.dtype = torch.float32,
+    within: Any = nullcontext,
+) -> tuple[Result, Result]:
+    """Measure on a device, within what gives it, and here; the results, whose numbers are alike."""
+    model, words = built(family)
+    model, request = model.to(dtype), asked(family, kind)
+    here = measure(request, model=model, tokenizer=words)
+    with within():
+        there = measure(request, model=model.to(device), tokenizer=words)
+    require_equal(there, here)
+    return there, here
 
 
 def require_equal(there: Result, here: Result) -> None:

@@ -1,11 +1,9 @@
 """KL divergences from logits: in float32 as good as in float64, and in float64 to the bit."""
 
-import pytest
 import torch
 
 from coupling_core.engine import reference
-from coupling_core.engine.edits import divergence
-from coupling_core.engine.edits.divergence import LEAST, Divergences, divergence_of
+from coupling_core.engine.edits.divergence import Divergences, divergence_of
 
 
 def drawn(*shape, dtype=torch.float32):
@@ -16,22 +14,9 @@ def by_reference(own, logits):
     return torch.stack([reference.divergence(own.double(), one.double()) for one in logits])
 
 
-@pytest.fixture
-def in_float64(monkeypatch):
-    """Counts the divergences that are taken in float64."""
-    rows = []
-    plain = divergence.divergence_of
-    monkeypatch.setattr(
-        divergence, "divergence_of", lambda *of: rows.append(len(of[0])) or plain(*of)
-    )
-    return rows
-
-
 def test_divergences_are_those_of_the_formula_near_and_far_and_of_the_same_exactly_zero():
     own = 4 * drawn(5, 300)
-    again, mean = Divergences(own).of(torch.stack([own, own]))
-    assert not again.any()
-    assert not mean.any()
+    assert not any(each.any() for each in Divergences(own).of(torch.stack([own, own])))
     z = drawn(4, 50, dtype=torch.float64)
     log_p = z.log_softmax(-1)
     for size in (1e-6, 1.0, 1e3, 1e5):
@@ -53,15 +38,6 @@ def test_float32_is_good_to_five_digits():
         torch.testing.assert_close(mean, expected, rtol=1e-6, atol=1e-6 * max(1.0, size))
 
 
-def test_float64_is_taken_where_it_is_needed_and_there_alone(in_float64):
-    own = 4 * drawn(2, 1000)
-    near, far = own + 1e-3 * drawn(2, 1000), own + 0.5 * drawn(2, 1000)
-    found, _ = Divergences(own).of(torch.stack([near, far]))
-    assert (found[0] < LEAST).all()
-    assert (found[1] > LEAST).all()
-    assert sum(in_float64) == 2
-
-
 def test_what_overflows_float32_is_taken_in_float64():
     own = 4 * drawn(3, 400)
     own[0, 7] = -torch.inf  # no outcome, in either
@@ -76,19 +52,3 @@ def test_what_overflows_float32_is_taken_in_float64():
     torch.testing.assert_close(
         found[:, 1:], by_reference(own[1:], logits[:, 1:]), rtol=1e-5, atol=1e-30
     )
-
-
-def test_numbers_that_are_none_stay_none():
-    own = drawn(2, 50)
-    logits = own[None] + drawn(1, 2, 50)
-    logits[0, 1, 4] = torch.nan
-    found, _ = Divergences(own).of(logits)
-    assert found[0, 0].isfinite()
-    assert found[0, 1].isnan()
-
-
-def test_surprise_is_the_loss_of_an_outcome():
-    own = 4 * drawn(3, 50)
-    found = Divergences(own).surprise(torch.tensor([4, 9]))
-    expected = -own[:2].double().log_softmax(-1)[[0, 1], [4, 9]]
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)

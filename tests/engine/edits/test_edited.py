@@ -5,13 +5,13 @@ from contextlib import suppress
 import pytest
 import tiny
 import torch
-import vision_models
 
 from coupling_core import InputError
 from coupling_core.base.edits import Edit, parse_edit
 from coupling_core.engine import reference
 from coupling_core.engine.edits.edited import edited
-from coupling_core.engine.loading import find_blocks
+from coupling_core.engine.edits.one_edit import continued, effect_of
+from coupling_core.engine.loading import as_loaded, find_blocks
 
 IDS = torch.tensor([[5, 17, 200, 31, 8, 99, 42]])
 EDITS = (
@@ -19,12 +19,14 @@ EDITS = (
     "damp(3,0.5)", "damp(2,2)", "reverse(1-4)", "none", "parallel(2-3)",
 )  # fmt: skip
 IDENTITIES = ("none", "damp(2,1)", "replace(3,3)")
-FAST = ("llama", "gpt2", "gemma3")
-SLOW = ("gpt_neo", "falcon_rw", "mpt", "bloom", "openai_gpt", "mixtral")
 TIERS = [
-    *FAST,
-    *(pytest.param(family, marks=pytest.mark.full) for family in ("bert", "gemma2")),
-    *(pytest.param(family, marks=pytest.mark.slow) for family in SLOW),
+    pytest.param(family, marks=marks)
+    for families, marks in (
+        (("llama", "gpt2", "gemma3"), ()),
+        (("bert", "gemma2"), pytest.mark.full),
+        (("gpt_neo", "falcon_rw", "mpt", "bloom", "openai_gpt", "mixtral"), pytest.mark.slow),
+    )
+    for family in families
 ]
 
 
@@ -72,26 +74,18 @@ def test_what_changes_nothing_changes_no_bit_and_the_model_is_as_it_was(family):
     assert not any(block._forward_pre_hooks for block in find_blocks(model))
 
 
-def test_several_edits_are_made_at_once():
+def test_several_edits_are_made_at_once_and_none_within_them():
     model = tiny.model("llama")
     with edited(model, ["skip(1)", Edit("damp", (3,), 0.5)]):
         both = logits(model)
+        with pytest.raises(InputError), edited(model, "skip(2)"):
+            pass
+        assert torch.equal(logits(model), both)
     built = reference.edited_model(model, parse_edit("skip(1)"))
     with edited(built, "damp(2,0.5)"):  # of the three blocks that are left
         torch.testing.assert_close(both, logits(built))
     with edited(model, "damp(3,0.5)"):
         assert not torch.allclose(both, logits(model))
-
-
-def test_an_edit_within_another_is_refused_and_leaves_the_first():
-    model = tiny.model("llama")
-    with edited(model, "skip(1)"):
-        skipped = logits(model)
-        with pytest.raises(InputError), edited(model, "skip(2)"):
-            pass
-        assert torch.equal(logits(model), skipped)
-    with edited(model, "skip(1)"):
-        assert torch.equal(logits(model), skipped)
 
 
 def test_an_encoder_is_edited_beside_its_decoder():
@@ -104,21 +98,43 @@ def test_an_encoder_is_edited_beside_its_decoder():
     assert not torch.allclose(found, own)
 
 
-def test_pictures_are_classified_by_an_edited_model():
-    model = vision_models.model("vit")
-    picture = torch.randn(1, 3, 32, 32, generator=torch.Generator().manual_seed(0))
-    with torch.no_grad():
-        with edited(model, "interchange(1,3)"):
-            found = model(picture).logits
-        built = reference.edited_model(model, parse_edit("interchange(1,3)"))
-        torch.testing.assert_close(found, built(picture).logits)
+# --- one edit by itself
 
 
-def test_texts_go_on_without_a_cache():
+@pytest.mark.parametrize(
+    ("family", "edit"),
+    [("llama", "interchange(1,3)"), ("gpt2", "none"), ("mamba", "skip(2)")],
+)
+def test_a_continuation_is_that_of_generate(family, edit):
+    model = tiny.model(family)
+    model.generation_config.eos_token_id = None
+    found = continued(as_loaded(model, None), IDS[0].tolist(), parse_edit(edit), 6)
+    with edited(model, edit):
+        expected = model.generate(IDS, do_sample=False, max_new_tokens=6, use_cache=False)
+        logits = model(IDS).logits[0, -1]
+    assert list(found.continuation) == expected[0, IDS.shape[1] :].tolist()
+    assert found.likeliest[0] == found.continuation[0]
+    assert found.probabilities[0] == pytest.approx(float(logits.softmax(-1).max()), rel=1e-4)
+    assert list(found.probabilities) == sorted(found.probabilities, reverse=True)
+
+
+def test_it_ends_where_the_text_does():
     model = tiny.model("llama")
-    with edited(model, "interchange(2,3)"):
-        found = model.generate(IDS, max_new_tokens=5, do_sample=False)
-    built = reference.edited_model(model, parse_edit("interchange(2,3)"))
-    expected = built.generate(IDS, max_new_tokens=5, do_sample=False)
-    assert torch.equal(found, expected)
-    assert not torch.equal(found, model.generate(IDS, max_new_tokens=5, do_sample=False))
+    model.generation_config.eos_token_id = None
+    first = continued(as_loaded(model, None), IDS[0].tolist(), Edit(), 3).continuation[0]
+    model.generation_config.eos_token_id = first
+    assert continued(as_loaded(model, None), IDS[0].tolist(), Edit(), 3).continuation == (first,)
+
+
+@pytest.mark.parametrize("edit", ["reverse(1-3)", "parallel(2-3)"])
+def test_the_effect_is_that_of_the_edited_model(edit):
+    model = tiny.model("llama")
+    stored, found, measured = effect_of(as_loaded(model, None), IDS[0].tolist(), parse_edit(edit))
+    with torch.no_grad():
+        own = model(IDS).logits[0]
+        with edited(model, edit):
+            other = model(IDS).logits[0]
+    assert measured == "tokens"
+    assert stored == parse_edit(edit).of(4)
+    expected = reference.divergence(own, other)
+    torch.testing.assert_close(found.divergence, expected, rtol=1e-4, atol=1e-9)

@@ -15,10 +15,11 @@ from coupling_core.engine.jacobians.decode import read
 from coupling_core.engine.jacobians.true_float64 import in_float64
 
 IDS = [5, 17, 200, 31, 8, 99, 42]
+SLOW = ("gemma3", "mixtral", "bloom", "mamba", "bert")
 FAMILIES = [
     "gpt2",
-    *(pytest.param(family, marks=pytest.mark.full) for family in ("gemma3", "mixtral", "t5")),
-    *(pytest.param(family, marks=pytest.mark.slow) for family in ("bloom", "mamba", "bert")),
+    pytest.param("t5", marks=pytest.mark.full),
+    *(pytest.param(family, marks=pytest.mark.slow) for family in SLOW),
 ]
 
 
@@ -41,44 +42,20 @@ def states_of(replays, edits):
     return [found[number] for number in range(len(edits))]
 
 
-def tolerance(divergence, logits):
-    """1e-5 of a divergence, and what rounding of the logits makes of it.
-
-    Its derivative by the logits is q - p, whose 1-norm is at most sqrt(2 KL) (Pinsker). So logits
-    that are off by e move it by e sqrt(2 KL), which is more than 1e-5 of it where KL < 2e10 e^2,
-    however exactly it is computed from them: at e = 1e-6, below 0.02 nats.
-    """
-    rounding = 32 * torch.finfo(torch.float32).eps * logits.abs().amax(-1)
-    return 1e-5 * divergence + rounding * (2 * divergence).sqrt() + 1e-12
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_edits_together_give_what_each_gives_alone(family):
     model = tiny.model(family)
-    replays = Replays(read(model, IDS))
-    edits = all_edits(replays.n_blocks)
-    found = list(Effects(replays).of(torch.stack(states_of(replays, edits))))
-    run = replays.reader.runner
-    with torch.no_grad():
-        own = run(replays.reader.ids).logits[0]
-        for edit, effect in zip(edits, found, strict=True):
-            with edited(model, edit):
-                alone = run(replays.reader.ids).logits[0]
-            expected = reference.divergence(own, alone)
-            off = (effect.divergence - expected).abs()
-            assert (off <= tolerance(expected, alone)).all(), (edit, off, expected)
-
-
-def test_in_float64_they_are_the_same_to_twelve_digits():
-    model = tiny.model("llama")
     with in_float64(model):
-        many, single = (Replays(read(model, IDS), size) for size in (8, 1))
-        assert (many.at_once, single.at_once) == (8, 1)
-        edits = all_edits(many.n_blocks)
-        together, alone = (torch.stack(states_of(of, edits)) for of in (many, single))
-        pairs = zip(Effects(many).of(together), Effects(single).of(alone), strict=True)
-        for edit, (one, other) in zip(edits, pairs, strict=True):
-            assert (one.divergence - other.divergence).abs().max() <= 1e-12, edit
+        replays = Replays(read(model, IDS), 8)
+        assert replays.at_once == 8 or family != "gpt2"  # some run one edit at a time
+        edits, run, ids = all_edits(replays.n_blocks), replays.reader.runner, replays.reader.ids
+        found = Effects(replays).of(torch.stack(states_of(replays, edits)))
+        with torch.no_grad():
+            own = run(ids).logits[0]
+        for edit, effect in zip(edits, found, strict=True):
+            with torch.no_grad(), edited(model, edit):
+                expected = reference.divergence(own, run(ids).logits[0])
+            assert (effect.divergence - expected).abs().max() <= 1e-10, edit
 
 
 def test_what_begins_alike_is_run_once():

@@ -7,11 +7,6 @@ from family_matrix import FAST, IDS, double_reader, exact, off, tiered
 
 from coupling_core import InputError
 from coupling_core.engine.jacobians import between_tokens
-from coupling_core.engine.jacobians.between_tokens import (
-    input_jacobians,
-    output_jacobians,
-    self_jacobians,
-)
 from coupling_core.engine.jacobians.decode import decode, with_context
 from coupling_core.engine.jacobians.earlier_tokens import context_jacobians, source
 from coupling_core.engine.jacobians.true_float64 import TrueFloat64
@@ -21,41 +16,31 @@ BLOCKS = (1, 4)
 THROUGH_THE_CACHE = ("gpt2", "llama3", "gpt_neox", "gemma3", "mistral", "falcon_rw", "opt_350m")
 ELSE = ("bloom", "openai_gpt", "mamba", "bert", "t5-decoder", "olmo", "qwen3")
 """Attention of another form, no cache, a cache of another kind, bidirectional, two stacks."""
-each_family = tiered(
-    (*THROUGH_THE_CACHE, *ELSE), full=("mistral", "falcon_rw", "bloom", "mamba", "t5-decoder")
-)
 
 
-@each_family
-def test_each_token_with_itself(name):
+@tiered((*THROUGH_THE_CACHE, *ELSE), full=("mistral", "mamba", "t5-decoder"))
+def test_they_are_those_of_the_definition(name):
+    """Each token with itself, one output from every input, and one input to every output."""
+    reader = double_reader(name)
+    causal = reader.kind.causal
     with TrueFloat64():
-        found = dict(self_jacobians(double_reader(name), BLOCKS, (1, 2, 4, 7)))
-    assert list(found) == [1, 2, 4, 7]
-    for t, jacobians in found.items():
+        own = dict(between_tokens.self_jacobians(reader, BLOCKS, (1, 2, 7)))
+        to_one = {t: list(between_tokens.output_jacobians(reader, BLOCKS, t)) for t in (1, 2, 7)}
+        from_one = {
+            t: dict(between_tokens.input_jacobians(reader, BLOCKS, t, (2, 7))) for t in (1, 3)
+        }
+    assert list(own) == [1, 2, 7]
+    for t, jacobians in own.items():
         for block, J in zip(BLOCKS, jacobians, strict=True):
             assert off(J, exact(name, block, t, t)) < 1e-9
-
-
-@each_family
-def test_one_output_from_every_input(name):
-    reader = double_reader(name)
-    for output in (1, 2, 7):
-        last = output if reader.kind.causal else len(IDS)
-        with TrueFloat64():
-            found = list(output_jacobians(reader, BLOCKS, output))
+    for output, found in to_one.items():
+        last = output if causal else len(IDS)
         for block, J in zip(BLOCKS, found, strict=True):
             expected = [exact(name, block, t1, output) for t1 in range(1, last + 1)]
             assert max(map(off, J, expected)) < 1e-9
             assert len(J) == last
-
-
-@each_family
-def test_one_input_to_every_output(name):
-    reader = double_reader(name)
-    for given in (1, 3):
-        with TrueFloat64():
-            found = dict(input_jacobians(reader, BLOCKS, given, (2, 3, 7)))
-        assert list(found) == [t for t in (2, 3, 7) if t >= given or not reader.kind.causal]
+    for given, found in from_one.items():
+        assert list(found) == [t for t in (2, 7) if t >= given or not causal]
         for t2, jacobians in found.items():
             for block, J in zip(BLOCKS, jacobians, strict=True):
                 assert off(J, exact(name, block, given, t2)) < 1e-9
@@ -66,9 +51,9 @@ def test_these_families_need_no_differentiation_through_the_sequence(name, monke
     reader = double_reader(name)
     monkeypatch.setattr(between_tokens, "through_all", None)
     with TrueFloat64():
-        assert [len(J) for J in output_jacobians(reader, BLOCKS, 7)] == [7, 7]
-        assert [len(J) for J in output_jacobians(reader, BLOCKS, 1)] == [1, 1]
-        assert len(list(input_jacobians(reader, BLOCKS, 2, [7]))) == 1
+        assert [len(J) for J in between_tokens.output_jacobians(reader, BLOCKS, 7)] == [7, 7]
+        assert [len(J) for J in between_tokens.output_jacobians(reader, BLOCKS, 1)] == [1, 1]
+        assert len(list(between_tokens.input_jacobians(reader, BLOCKS, 2, [7]))) == 1
 
 
 def test_a_wrong_sum_is_noticed():

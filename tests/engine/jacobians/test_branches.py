@@ -1,5 +1,7 @@
 """Branches of a block: what is found, and its Jacobian in forward mode."""
 
+import warnings
+
 import pytest
 import tiny
 import torch
@@ -9,6 +11,7 @@ from torch import nn
 from coupling_core.engine.jacobians.attention_heads import CHUNK
 from coupling_core.engine.jacobians.branches import branching
 from coupling_core.engine.jacobians.captured_block import Block
+from coupling_core.engine.jacobians.gradients import batched_gradients, gradients_by
 from coupling_core.engine.jacobians.same_token import block_jacobian
 from coupling_core.engine.jacobians.trace import trace
 
@@ -53,18 +56,11 @@ def captured(module, width):
     return Block(1, x, replay(x[None, None]).detach(), module, replay)
 
 
-@pytest.fixture
-def seeded():
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        yield
-
-
 @pytest.mark.parametrize(
     ("width", "hidden", "mix"), [(6, 20, False), (6, 6, True), (CHUNK + 30, 8, False)]
 )
-@pytest.mark.usefixtures("seeded")
 def test_a_planted_block_has_the_jacobian_of_a_backward_pass(width, hidden, mix):
+    torch.manual_seed(0)
     block = captured(Planted(width, hidden, mix).double().requires_grad_(False), width)
     x = block.state[None, None].clone().requires_grad_()
     expected = torch.autograd.functional.jacobian(block.replay, x)[:, 0, 0]
@@ -82,20 +78,25 @@ def test_attention_and_mlp_are_branches(family):
     assert all("forward" not in vars(module) for module in block.module.modules())
 
 
-def test_what_has_no_forward_mode_is_left_to_the_backward_pass():
-    """BLOOM's activation is a function of its own; its MLP's linear maps are branches then."""
-    block = trace(tiny.model("bloom"), IDS, 5).blocks[1]
-    x = block.state[None, None].clone().requires_grad_()
-    with torch.enable_grad(), branching(block.module) as branches:
-        block.replay(x)
-    shapes = [tuple(branch.jacobian.shape) for branch in branches]
-    assert shapes == [(96, 32), (32, 32), (128, 32), (32, 128)]
+# --- cotangents pulled back together
 
 
-@pytest.mark.usefixtures("seeded")
-def test_a_branch_outside_of_which_nothing_is_differentiated_runs_as_it_is():
-    module = Planted(6, 8).requires_grad_(False)
-    z = torch.randn(1, 1, 6)
-    with branching(module) as branches:
-        assert torch.equal(module(z), module(z))
-    assert branches == []
+def test_a_batch_is_what_each_row_is_alone_and_what_is_not_reached_is_none_or_zero():
+    x = torch.linspace(-1, 2, 16)[None].requires_grad_()
+    y = nn.LayerNorm(16)(x) * 2 + x
+    other, rows = torch.randn(3, requires_grad=True), torch.randn(5, 1, 16)
+    nothing, found = batched_gradients(y, [other, x], rows)
+    assert nothing is None
+    for row, one in zip(found, rows, strict=True):
+        (alone,) = torch.autograd.grad(y, x, one, retain_graph=True)
+        assert torch.allclose(row, alone, atol=1e-6)
+    assert torch.equal(gradients_by(y, other, rows), torch.zeros(5, 3))
+
+
+def test_a_kernel_without_a_batch_goes_through_without_a_warning():
+    q = torch.randn(1, 2, 8, 4, requires_grad=True)
+    y = nn.functional.scaled_dot_product_attention(q, q.detach(), q.detach())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (found,) = batched_gradients(y, [q], torch.randn(3, *y.shape))
+    assert found.shape == (3, *q.shape)

@@ -1,7 +1,5 @@
 """A Jacobian that is 1 % wrong is refused, wherever it is wrong; one that is right passes."""
 
-from dataclasses import replace
-
 import pytest
 import tiny
 import torch
@@ -22,7 +20,6 @@ from coupling_core.engine.jacobians.derivative_check import (
     gradient_error,
 )
 from coupling_core.engine.jacobians.same_token import block_jacobian
-from coupling_core.engine.ways_taken import noting
 
 D = 64
 IDS = [5, 17, 42, 8, 99, 17, 3]
@@ -63,9 +60,6 @@ def wrong(J, where):
     return J + 0.01 * J.norm() * kinds[where] / kinds[where].norm()
 
 
-WHERE = ("all over", "one direction", "leading", "trailing", "turned")
-
-
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e4])
 def test_a_right_jacobian_passes_however_large_the_states(size):
     right = block(size)
@@ -75,26 +69,15 @@ def test_a_right_jacobian_passes_however_large_the_states(size):
     assert relative(checked_jacobian(right).double(), block_jacobian(right.doubled())) < 1e-5
 
 
-def test_a_small_jacobian_that_cannot_be_held_against_float64_is_told():
-    here = replace(block(100.0), doubled=None)
-    with noting() as notes:
-        assert torch.equal(checked_jacobian(here), block_jacobian(here))
-    (told,) = [way for way in notes.ways if "float64" in way]
-    assert "float32" in told
-
-
-@pytest.mark.parametrize("where", WHERE)
+@pytest.mark.parametrize("where", ["all over", "one direction", "leading", "trailing", "turned"])
 def test_one_percent_is_seen(where):
     for size in (1.0, 1e4):
         right = block(size)
-        assert gradient_error(right, wrong(block_jacobian(right), where)) > GRADIENT_TOLERANCE
-
-
-@pytest.mark.parametrize("where", ["all over", "leading"])
-def test_one_percent_is_seen_by_differences_alone(where):
-    right = block()
-    with pytest.raises(ComputeError, match="block 1 is not the derivative"):
-        check_derivative(right, wrong(block_jacobian(right), where))
+        J = wrong(block_jacobian(right), where)
+        assert gradient_error(right, J) > GRADIENT_TOLERANCE
+        if size == 1.0 and where in ("all over", "leading"):  # by differences alone
+            with pytest.raises(ComputeError, match="block 1"):
+                check_derivative(right, J)
 
 
 class Approximate(torch.autograd.Function):
@@ -109,10 +92,10 @@ class Approximate(torch.autograd.Function):
         return 1.01 * gradient
 
 
-@pytest.mark.parametrize("size", [1e-3, 1e4])
-def test_approximate_gradients_are_refused(size):
-    with pytest.raises(ComputeError, match="approximate"):
-        checked_jacobian(block(size, Approximate))
+def test_approximate_gradients_are_refused():
+    for size in (1e-3, 1e4):
+        with pytest.raises(ComputeError, match="approximate"):
+            checked_jacobian(block(size, Approximate))
 
 
 def test_a_token_from_which_all_are_hidden_is_refused():
@@ -147,14 +130,13 @@ def test_a_fast_way_that_is_off_gives_way_to_the_definition(monkeypatch):
         checked_jacobian(right)
 
 
-@pytest.mark.parametrize("which", [2, 5])
-def test_one_percent_between_two_tokens_is_seen(which):
+def test_one_percent_between_two_tokens_is_seen():
     call = read(tiny.model("llama"), IDS).whole[1]
     J = dict(enumerate(through_all(call, 5, None)[:5], 1))
     check_between(call, 2, 5, J)
-    J[which] = J[which] * 1.01
-    with pytest.raises(ComputeError, match="block 2 is not the derivative"):
-        check_between(call, 2, 5, {which: J[which]})
+    for which in (2, 5):
+        with pytest.raises(ComputeError, match="block 2"):
+            check_between(call, 2, 5, {which: 1.01 * J[which]})
 
 
 def test_weights_are_as_they_were_after_a_check_in_float64():
@@ -163,14 +145,10 @@ def test_weights_are_as_they_were_after_a_check_in_float64():
     moment = read(model, IDS).at(7)
     with pytest.raises(ComputeError):
         check_derivative(moment.blocks[1], 1.01 * block_jacobian(moment.blocks[1]))
-    after = model.state_dict()
-    assert all(
-        after[n].data_ptr() == at and torch.equal(after[n], w) for n, (at, w) in before.items()
-    )
-    assert (
-        relative(block_jacobian(moment.blocks[1]), block_jacobian(read(model, IDS).at(7).blocks[1]))
-        == 0
-    )
+    for name, weight in model.state_dict().items():
+        at, expected = before[name]
+        assert weight.data_ptr() == at
+        assert torch.equal(weight, expected)
 
 
 def test_a_tensor_that_a_hook_brings_along_takes_part_in_float64():

@@ -29,13 +29,9 @@ from coupling_core.engine.jacobians.trace import trace
 from coupling_core.engine.jacobians.true_float64 import TrueFloat64
 from coupling_core.engine.loading import in_float32
 
-LARGEST = 120_000
-"""Parameters: every family must stay small enough for all tokens and blocks."""
-
 
 @tiered()
 def test_replaying_a_block_gives_the_next_state(name):
-    assert sum(p.numel() for p in model(name).parameters()) < LARGEST
     for token in (1, 5):
         blocks = reader(name).at(token).blocks
         for block, following in itertools.pairwise(blocks):
@@ -65,8 +61,8 @@ def test_states_are_those_of_the_whole_sequence(name):
         assert torch.allclose(moment.logits, output.logits[0, 4], atol=1e-3)
 
 
-def is_that_of_the_definition(name, attention=None):
-    """The largest error over tokens and blocks; every one is also held against a difference."""
+def largest_error(name, attention):
+    """Over tokens and blocks; every Jacobian is also held against a difference."""
     reads, errors = double_reader(name, attention), []
     with TrueFloat64():
         for token in (1, 5, 7):
@@ -92,7 +88,7 @@ def is_that_of_the_definition(name, attention=None):
 )
 def test_the_jacobian_is_that_of_the_definition(attention, name, record_property):
     how = None if attention == "default" else attention
-    record_property("error", is_that_of_the_definition(name, how))
+    record_property("error", largest_error(name, how))
 
 
 @tiered(full=())

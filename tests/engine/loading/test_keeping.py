@@ -3,13 +3,10 @@
 import threading
 import weakref
 from dataclasses import replace
-from functools import partial
 
-import psutil
 import pytest
 import tiny
 import torch
-from waiting import until
 
 from coupling_core import Request, measure
 from coupling_core.engine.jacobians import decode
@@ -25,9 +22,7 @@ from coupling_core.engine.loading import (
 from coupling_core.engine.loading.keeping import Kept
 from coupling_core.measuring.memory import fit
 from coupling_core.measuring.probe import probe
-from coupling_core.serving.jobs import Jobs
 from coupling_core.sources.resolved import resolve
-from coupling_core.store.disk import Store
 
 CPU = torch.device("cpu")
 
@@ -37,18 +32,23 @@ def nothing_kept(monkeypatch):
     monkeypatch.setattr(loading, "_kept", Kept())
 
 
-@pytest.fixture
-def folders(tmp_path):
-    return [tiny.folder(tmp_path / name, seed=seed) for seed, name in enumerate("abc")]
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    root = tmp_path_factory.mktemp("models")
+    return [tiny.folder(root / name, seed=seed) for seed, name in enumerate("abc")]
 
 
 def request(folder, **changes):
     return Request("The cat sat", model=str(folder), k=4, **changes)
 
 
-def weights(*loaded):
+def loaded(folder, **changes):
+    return load(resolve(request(folder, **changes)), "cpu")
+
+
+def weights(*models):
     """Bytes of models in memory."""
-    return sum(p.nbytes for one in loaded for p in one.model.parameters())
+    return sum(p.nbytes for one in models for p in one.model.parameters())
 
 
 def free(monkeypatch, size):
@@ -56,12 +56,16 @@ def free(monkeypatch, size):
     monkeypatch.setattr(keeping, "usable_memory", lambda device: size)
 
 
-def test_a_model_is_loaded_once_for_all_who_ask(folders):
-    first = load(resolve(request(folders[0])), "cpu")
-    load(resolve(request(folders[1])), "cpu")
-    again = load(resolve(request(f"{folders[0]}/", untrained=None)), "cpu")
+def test_a_model_is_loaded_once_for_all_who_ask_and_in_another_form_again(folders):
+    first = loaded(folders[0])
+    loaded(folders[1])
+    again = loaded(f"{folders[0]}/", untrained=None)
     assert again.model is first.model
     assert first.seconds > 0 == again.seconds
+    others = [
+        loaded(folders[0], **form).model for form in ({"untrained": 0}, {"dtype": "bfloat16"})
+    ]
+    assert len({id(model) for model in (first.model, *others)}) == 3
 
 
 def test_a_model_is_loaded_while_others_are_built_without_weights(folders):
@@ -77,10 +81,10 @@ def test_a_model_is_loaded_while_others_are_built_without_weights(folders):
     thread = threading.Thread(target=build)
     thread.start()
     try:
-        for _ in range(8):
+        for _ in range(3):
             forget()
-            loaded = load(asked, "cpu")
-            assert not any(weight.is_meta for weight in loaded.model.parameters())
+            model = load(asked, "cpu").model
+            assert not any(weight.is_meta for weight in model.parameters())
     finally:
         stop.set()
         thread.join()
@@ -91,10 +95,10 @@ def test_what_a_stack_is_is_found_once_and_of_ones_own_each_time(folders, monkey
     """A module of one's own may have changed; what is known goes with its model."""
     seen, real = [], decode.find_kind
     monkeypatch.setattr(decode, "find_kind", lambda *given: seen.append(1) or real(*given))
-    for prompt in ("The cat sat", "Another prompt"):
+    for prompt in ("The cat", "Another prompt"):
         measure(replace(request(folders[0]), prompt=prompt))
     assert len(seen) == 1
-    gone = weakref.ref(load(resolve(request(folders[0])), "cpu").model)
+    gone = weakref.ref(loaded(folders[0]).model)
     forget()
     assert gone() is None
     model = tiny.model("llama")
@@ -103,37 +107,28 @@ def test_what_a_stack_is_is_found_once_and_of_ones_own_each_time(folders, monkey
     assert len(seen) == 3
 
 
-def test_another_form_is_another_model(folders):
-    forms = ({}, {"untrained": 0}, {"dtype": "bfloat16"})
-    models = [load(resolve(request(folders[0], **form)), "cpu").model for form in forms]
-    assert len(set(map(id, models))) == 3
-
-
 def test_the_one_not_used_for_longest_goes_first(folders, monkeypatch):
-    a, b = (load(resolve(request(folder)), "cpu") for folder in folders[:2])
-    load(resolve(request(folders[0])), "cpu")
+    a, b = (loaded(folder) for folder in folders[:2])
+    loaded(folders[0])
     free(monkeypatch, int(1.2 * weights(a, b) / keeping.SHARE))
-    load(resolve(request(folders[2])), "cpu")  # beside one of them, but not beside both
-    assert load(resolve(request(folders[0])), "cpu").model is a.model
-    assert load(resolve(request(folders[1])), "cpu").model is not b.model
-
-
-def test_a_model_that_is_larger_than_the_share_is_kept_alone(folders, monkeypatch):
+    loaded(folders[2])  # beside one of them, but not beside both
+    assert loaded(folders[0]).model is a.model
+    assert loaded(folders[1]).model is not b.model
     free(monkeypatch, 0)
-    load(resolve(request(folders[0])), "cpu")
-    only = load(resolve(request(folders[1])), "cpu")
-    assert load(resolve(request(folders[1])), "cpu").model is only.model
+    only = loaded(folders[2], dtype="bfloat16")  # the last one is kept though it is too large
     assert len(loading._kept) == 1
+    assert loaded(folders[2], dtype="bfloat16").model is only.model
 
 
 def test_others_give_way_to_a_measurement_and_its_own_model_stays(folders, monkeypatch):
-    loaded = [load(resolve(request(folder, dtype="bfloat16")), "cpu") for folder in folders]
+    own, *_ = (loaded(folder, dtype="bfloat16") for folder in folders)
+    asked = resolve(request(folders[0], dtype="bfloat16"))
     free(monkeypatch, 0)
-    give_way(resolve(request(folders[0], dtype="bfloat16")), CPU, weights(loaded[0]))
+    give_way(asked, CPU, weights(own))
     assert len(loading._kept) == 3  # what it needs is its own model's, which is there
-    give_way(resolve(request(folders[0], dtype="bfloat16")), CPU, 10**12)
+    give_way(asked, CPU, 10**12)
     assert len(loading._kept) == 1
-    assert load(resolve(request(folders[0], dtype="bfloat16")), "cpu").model is loaded[0].model
+    assert loaded(folders[0], dtype="bfloat16").model is own.model
 
 
 def test_what_is_kept_does_not_count_against_a_measurement(folders, monkeypatch):
@@ -141,7 +136,7 @@ def test_what_is_kept_does_not_count_against_a_measurement(folders, monkeypatch)
     needed = fit(request(folders[0]), found, 3, "cpu").memory.needed
     free(monkeypatch, needed - 1)
     assert not fit(request(folders[0]), found, 3, "cpu").memory.fits
-    load(resolve(request(folders[0], dtype="bfloat16")), "cpu")
+    loaded(folders[0], dtype="bfloat16")
     assert fit(request(folders[0]), found, 3, "cpu").memory.fits
 
 
@@ -150,24 +145,6 @@ def test_weights_that_are_mapped_from_their_file_hold_no_memory(folders, monkeyp
     mapped = load(resolve(request(folders[0])), "cpu", streamed=True)
     buffers = sum(b.nbytes for b in mapped.model.buffers())
     assert within_reach(CPU) == buffers
-    loading.forget()
-    copied = load(resolve(request(folders[0])), "cpu")  # nobody can change it in its folder
+    forget()
+    copied = loaded(folders[0])  # nobody can change it in its folder
     assert within_reach(CPU) == buffers + weights(copied)
-
-
-def is_over(jobs, key):
-    return jobs.status(key).state not in ("queued", "running")
-
-
-@pytest.mark.full
-def test_memory_stays_flat_while_jobs_alternate(folders):
-    jobs, store = Jobs(Store()), Store()
-    loads, rss = [], []
-    for number in range(20):
-        asked = Request((1, 2, 3 + number), model=str(folders[number % 2]), k=4)
-        key = jobs.submit(resolve(asked), "me", "cpu").key
-        until(partial(is_over, jobs, key))
-        loads.append(store.get(key).provenance["load_seconds"])
-        rss.append(psutil.Process().memory_info().rss)
-    assert sum(took > 0 for took in loads) == 2
-    assert rss[-1] - rss[5] < 20 * 2**20

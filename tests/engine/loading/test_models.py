@@ -1,5 +1,6 @@
 """Loading models: alias, folder, GGUF file; those of the hub are in tests/sources/test_hub.py."""
 
+import json
 import os
 
 import pytest
@@ -11,14 +12,10 @@ from tokenizers import models as tokenizer_models
 from coupling_core import InputError, Request
 from coupling_core.engine.hardware import choose_device
 from coupling_core.engine.loading import load, prepare
+from coupling_core.engine.loading.configs import read_config, require_bounded
 from coupling_core.sources.identity import ALIASES, locate
 from coupling_core.sources.resolved import resolve
 from coupling_core.sources.tokens import is_byte_level, readable
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tiny.folder(tmp_path / "tiny")
 
 
 def request(model, **changes):
@@ -54,25 +51,18 @@ def test_what_a_conversion_that_died_left_behind_goes(tmp_path):
 
 @pytest.mark.real
 @pytest.mark.full
-def test_the_alias_is_the_file_in_its_package():
-    alias = locate(request("smollm2-135m"))
+def test_the_alias_is_the_file_in_its_package_and_its_tokens_need_no_torch():
+    alias, prompt = locate(request("smollm2-135m")), "Héllo € wörld\n 日本 <|im_start|>"
     assert prepare("smollm2-135m") == alias.converted
-    assert (alias.converted / "model.safetensors").is_file()
     by_path = resolve(request(alias.location)).identity
     assert by_path["digest"] == ALIASES["smollm2-135m"].sha256
-    assert resolve(request("smollm2-135m")).identity["digest"] == by_path["digest"]
-
-
-@pytest.mark.real
-@pytest.mark.full
-def test_tokens_without_torch_are_those_of_the_model():
-    prompt = "Héllo € wörld\n 日本 <|im_start|>"
-    tokens = resolve(Request(prompt)).tokens
-    loaded = load(resolve(Request(prompt)))
-    assert list(tokens.ids) == loaded.encode(prompt)
-    assert tokens.texts == loaded.texts(loaded.encode(prompt))
-    assert tokens.texts[:2] == ("H", "é")
-    assert "<|im_start|>" in tokens.texts
+    found = resolve(Request(prompt))
+    assert found.identity["digest"] == by_path["digest"]
+    loaded = load(found)
+    assert list(found.tokens.ids) == loaded.encode(prompt)
+    assert found.tokens.texts == loaded.texts(loaded.encode(prompt))
+    assert found.tokens.texts[:2] == ("H", "é")
+    assert "<|im_start|>" in found.tokens.texts
 
 
 def test_pieces_of_other_vocabularies_are_readable():
@@ -91,3 +81,36 @@ def test_a_tokenizer_of_bytes_is_known_by_its_parts():
         assert not is_byte_level(tokenizer)
         setattr(tokenizer, part, value)
         assert is_byte_level(tokenizer) == expected, value
+
+
+# --- configs are bounded before anything is built from them
+
+TOO_LARGE = [
+    {"num_hidden_layers": 1001},
+    {"n_layer": 10**12},
+    {"text_config": {"num_layers": 10**6}},
+    {"depths": [2, 2, 10**6, 2]},
+    {"num_local_experts": 10**6},
+    {"num_labels": 10**9},
+    {"num_hidden_layers": 1e300},
+    {"num_hidden_layers": float("inf")},
+]
+REAL = [
+    {"num_hidden_layers": 1000, "vocab_size": 10**6, "block_size": 2**20, "depths": [2, 27, 2]},
+    {"max_position_embeddings": 10**7, "num_local_experts": 2048, "vision_feature_layer": -2},
+    {"num_hidden_layers": True, "layer_types": ["full_attention"] * 5000},
+    [],
+    None,
+]
+
+
+def test_no_config_builds_more_than_any_model_has(tmp_path):
+    for said in TOO_LARGE:
+        with pytest.raises(InputError, match=r"config.json says \w+ = "):
+            require_bounded(said)
+    for said in REAL:
+        require_bounded(said)
+    # And transformers never sees it.
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama", "num_labels": 10**12}))
+    with pytest.raises(InputError, match="num_labels = 1e"):
+        read_config(tmp_path, {})

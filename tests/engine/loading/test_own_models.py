@@ -13,15 +13,18 @@ import torch
 from config_mutations import FAMILIES, WAYS, outcomes
 from tokenizers import normalizers
 
-from coupling_core import CouplingError, InputError, Request, Store, measure
-from coupling_core.analysis.compare import differences
+from coupling_core import CouplingError, Request, Store, measure
 from coupling_core.base.records import OWN
-from coupling_core.engine.loading import code
 from coupling_core.engine.loading.content import content
 
 IDS = (5, 17, 42, 8, 99, 17, 3)
 REQUEST = Request(IDS, k=8, k_view=4)
-TEXT = "The cat sat on the mat"
+CHANGES = (*behaviours.OF_LLAMA, *behaviours.OF_ADAPTERS)
+KEYED = (
+    "attention_of_the_library", "activation", "parametrization_of_the_library", "constant",
+    "number", "order", "switched", "both", "disabled", "scaled", "merged",
+)  # fmt: skip
+"""Changes that a key can tell; of the others nothing is stored."""
 
 
 @pytest.fixture
@@ -29,10 +32,14 @@ def stores(tmp_path):
     return [Store(tmp_path / name, gallery=tmp_path / "none") for name in "ab"]
 
 
-def numbers(model, store=None, **given):
+def model_for(change):
+    return behaviours.adapted() if change in behaviours.OF_ADAPTERS else tiny.model("llama")
+
+
+def numbers(model, store=None):
     """What a measurement comes to; of one that is refused, why."""
     try:
-        found = measure(REQUEST, store, model=model, **given)
+        found = measure(REQUEST, store, model=model)
     except CouplingError as error:
         return str(error)
     return np.concatenate([found.singular_values[:, :8].ravel(), found.diagonal[..., :8].ravel()])
@@ -44,29 +51,11 @@ def same(a, b):
     return np.abs(a - b).max() <= 1e-6 * np.abs(b).max()
 
 
-def every(**marked):
-    """All changes; what is not named here is slow."""
-    changes = [*behaviours.OF_LLAMA, *behaviours.OF_ADAPTERS]
-    params = [
-        pytest.param(c, id=c.__name__, marks=marked.get(c.__name__, pytest.mark.slow))
-        for c in changes
-    ]
-    return pytest.mark.parametrize("change", params)
+QUICK = (behaviours.hook, behaviours.constant, behaviours.switched)
+SLOW = (pytest.param(change, marks=pytest.mark.slow) for change in CHANGES if change not in QUICK)
 
 
-def model_for(change):
-    return behaviours.adapted() if change in behaviours.OF_ADAPTERS else tiny.model("llama")
-
-
-@every(
-    hook=(),
-    constant=(),
-    forward_of_the_class=(),
-    disguised_forward=pytest.mark.full,
-    own_parametrization=pytest.mark.full,
-    switched=pytest.mark.full,
-    merged=pytest.mark.full,
-)
+@pytest.mark.parametrize("change", [*QUICK, *SLOW], ids=lambda change: change.__name__)
 def test_what_is_not_in_the_weights_gives_its_own_numbers(change, stores):
     model = model_for(change)
     clean = numbers(model, stores[0])
@@ -83,14 +72,8 @@ def test_what_is_not_in_the_weights_gives_its_own_numbers(change, stores):
         assert not same(clean, truth)
 
 
-KEYED = (
-    "attention_of_the_library", "activation", "parametrization_of_the_library", "constant",
-    "number", "order", "switched", "both", "disabled", "scaled", "merged",
-)  # fmt: skip
-
-
 def test_what_can_be_told_has_a_key_of_its_own_and_what_cannot_is_told():
-    for change in (*behaviours.OF_LLAMA, *behaviours.OF_ADAPTERS):
+    for change in CHANGES:
         model = model_for(change)
         before = content(model)
         undo = change(model)
@@ -117,15 +100,7 @@ def test_what_is_not_stored_says_so_and_a_variant_is_stored(stores, caplog):
     assert len({clean.key, *(each.key for each in named)}) == 3
     assert named[0].model_name == "LlamaForCausalLM (mlp 3 out)"
     assert np.array_equal(named[0].singular_values, found.singular_values)
-    assert len(store.entries()) == 3
-    assert all(store.get(each.key).key == each.key for each in (clean, *named))
-
-
-def test_a_model_is_the_same_after_it_was_measured_and_in_another_process():
-    model = tiny.model("gemma3")
-    before = content(model).digest
-    measure(REQUEST, model=model)
-    assert content(model).digest == before == content(tiny.model("gemma3")).digest
+    assert {entry.key for entry in store.entries()} == {clean.key, *(each.key for each in named)}
 
 
 def test_hooks_that_only_watch_or_move_are_no_change(stores):
@@ -140,27 +115,20 @@ def test_hooks_that_only_watch_or_move_are_no_change(stores):
     found = measure(REQUEST, stores[0], model=moved)
     assert found.key
     assert np.array_equal(found.singular_values, clean.singular_values)
-    undo = behaviours.forward(moved)
+    behaviours.forward(moved)
     assert not measure(REQUEST, stores[0], model=moved).key
-    undo()
 
 
-@pytest.mark.parametrize(
-    "change", [behaviours.forward_of_the_class, behaviours.global_hook], ids=lambda c: c.__name__
-)
-def test_a_named_model_is_not_stored_while_the_program_changes_what_it_computes(
-    change, tmp_path, stores
-):
-    request = replace(REQUEST, model=str(tiny.folder(tmp_path / "m")))
-    undo = change(tiny.model("llama"))
-    try:
-        found = measure(request, stores[0])
-    finally:
-        undo()
-    if change is not behaviours.global_hook:  # it is of another module, and does nothing here
-        assert found.singular_values != pytest.approx(measure(request).singular_values, rel=1e-3)
-    assert found.provenance["not_stored"]
-    assert not stores[0].entries()
+def test_a_named_model_is_not_stored_while_the_program_changes_what_it_computes(folder, stores):
+    request = replace(REQUEST, model=str(folder))
+    for change in (behaviours.forward_of_the_class, behaviours.global_hook):
+        undo = change(tiny.model("llama"))
+        try:
+            found = measure(request, stores[0])
+        finally:
+            undo()
+        assert found.provenance["not_stored"]
+        assert not stores[0].entries()
     assert measure(request, stores[0]).key
 
 
@@ -171,6 +139,16 @@ def test_a_field_of_the_config_that_changes_gives_another_key_or_the_same_number
     assert found.keys() <= {"new key", "same numbers", "no such model"}
     assert found["new key"] > 5
     assert found.total() > 30
+
+
+def test_a_result_of_ones_own_names_no_model_of_ours(stores):
+    model = tiny.model("llama")
+    result = measure(REQUEST, stores[0], model=model)
+    assert result.request.model == OWN + "LlamaForCausalLM"
+    assert result.model_name == "LlamaForCausalLM"
+    assert "smollm" not in str(stores[0].entries()).lower()
+    # What a stored result asked can be asked again, of a module.
+    assert measure(result.request, stores[0], model=model).key == result.key
 
 
 # ---- what is read
@@ -189,73 +167,29 @@ class Spelling:
         return [chr(i) for i in ids]
 
 
-def lowering():
-    made = tiny.tokenizer()
-    made.backend_tokenizer.normalizer = normalizers.Lowercase()
-    return made
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [(tiny.tokenizer(), lowering()), (Spelling(0), Spelling(1))],
-    ids=["fast", "one's own"],
-)
-def test_another_tokenizer_is_another_question(one, other, stores):
-    model, asked = tiny.model("llama"), Request(TEXT, k=4)
-    found = [measure(asked, stores[0], model=model, tokenizer=each) for each in (one, other, one)]
-    assert found[0].key == found[2].key != found[1].key
-    for result, reads in zip(found, (one, other, one), strict=True):
-        assert result.token_ids.tolist() == list(reads(TEXT)["input_ids"])
-
-
-def test_a_result_of_ones_own_names_no_model_of_ours(stores):
-    model = tiny.model("llama")
-    result = measure(REQUEST, stores[0], model=model)
-    assert result.request.model == OWN + "LlamaForCausalLM"
-    assert result.model_name == "LlamaForCausalLM"
-    assert "smollm" not in str(stores[0].entries()).lower()
-    # What a stored result asked can be asked again, of a module.
-    assert measure(result.request, stores[0], model=model).key == result.key
-
-
-@pytest.mark.parametrize(
-    "asked", [{"untrained": 0}, {"dtype": "bfloat16"}, {"model": "minilm-l6"}], ids=str
-)
-def test_a_module_is_measured_as_it_is(asked, stores):
-    with pytest.raises(InputError, match=next(iter(asked))):
-        measure(replace(REQUEST, **asked), stores[0], model=tiny.model("llama"))
-    assert not stores[0].entries()
-
-
-def test_modules_that_were_not_stored_are_not_taken_for_the_same():
-    asked = replace(REQUEST, k=1)
-    a, b = (measure(asked, model=tiny.model("llama", seed=seed)) for seed in (0, 1))
-    assert differences(a, b)[0].startswith("perhaps")
-
-
-def test_code_that_is_installed_is_told_from_ones_own():
-    assert code.is_installed("transformers.models.llama.modeling_llama")
-    assert code.is_installed("torch._C")
-    assert not code.is_installed("__main__")
-    assert not code.is_installed(__name__)
-    assert not code.foreign(torch.nn.Linear.forward)
-    assert code.foreign(torch.no_grad()(numbers)) == f"{__name__}.numbers"
-
-
-HELD = (
-    *(None, 1, 1.0, True, "1", (1,), {"a": 1}, {"a": 2}, range(3), torch.float16),
-    *(np.float32(0.5), np.zeros(2), torch.ones(2), torch.zeros(2)),
-    *([torch.nn.ReLU()], [torch.nn.SiLU()]),
-)
+def test_another_tokenizer_is_another_question(stores):
+    model, asked, lowering = tiny.model("llama"), Request("The cat", k=4), tiny.tokenizer()
+    lowering.backend_tokenizer.normalizer = normalizers.Lowercase()
+    for one, other in ((tiny.tokenizer(), lowering), (Spelling(0), Spelling(1))):
+        reads = (one, other, one)
+        found = [measure(asked, stores[0], model=model, tokenizer=each) for each in reads]
+        assert found[0].key == found[2].key != found[1].key
+        for result, tokenizer in zip(found, reads, strict=True):
+            assert result.token_ids.tolist() == list(tokenizer("The cat")["input_ids"])
 
 
 def test_what_an_attribute_holds_decides():
     """Numbers, texts, lists and tensors that a module keeps beside its weights, one at a time."""
+    held = (
+        *(None, 1, 1.0, True, "1", (1,), {"a": 1}, {"a": 2}, range(3), torch.float16),
+        *(np.float32(0.5), np.zeros(2), torch.ones(2), torch.zeros(2)),
+        *([torch.nn.ReLU()], [torch.nn.SiLU()]),
+    )
     model, seen = tiny.model("llama"), set()
-    for value in HELD:
+    for value in held:
         model.model.layers[0].mlp.held = value
         seen.add(content(model).digest)
-    assert len(seen) == len(HELD)
+    assert len(seen) == len(held)
 
 
 def half_frozen(model):
@@ -270,18 +204,12 @@ HANDED_OVER = (
     (lambda model: model, torch.inference_mode),
 )
 """What people do with a module before they measure it, and in what."""
+LATER = itertools.product(("bert", "t5", "mamba"), ("self", "trajectory", "fixed-output"))
 
 
 @pytest.mark.parametrize(
     ("family", "kind"),
-    [
-        ("gpt_neox", "depth"),
-        pytest.param("gpt_neox", "fixed-output", marks=pytest.mark.full),
-        *(
-            pytest.param(*case, marks=pytest.mark.slow)
-            for case in itertools.product(("bert", "t5", "mamba"), ("self", "trajectory"))
-        ),
-    ],
+    [("gpt_neox", "depth"), *(pytest.param(*case, marks=pytest.mark.slow) for case in LATER)],
 )
 def test_modules_are_measured_as_people_hand_them_over(family, kind):
     """`from_pretrained` returns parameters that require gradients; the bits are the same."""

@@ -12,7 +12,7 @@ from coupling_core.base.records import ROLES
 from coupling_core.engine import reference
 from coupling_core.engine.pairs import products
 from coupling_core.engine.pairs.coupling import GROUP, Pairs
-from coupling_core.engine.pairs.products import nested, random_frames
+from coupling_core.engine.pairs.products import nested, random_frames, sample_chance
 from coupling_core.engine.pairs.svd import top_svd
 
 BLOCKS, WIDTH, K, VIEW = 5, 40, 8, 3
@@ -28,16 +28,12 @@ def measured():
     return jacobians.numpy(), svds, pairs
 
 
-def expected(measured, row: int, column: int, role: str) -> np.ndarray:
-    jacobians, svds, _ = measured
-    u, v = svds[column].u.numpy(), svds[column].v.numpy()
-    return reference.coupling_matrix(jacobians[row], *((u, v) if role == "A" else (v, u)))
-
-
 def test_every_pair_is_the_matrix_of_the_definition(measured):
-    fields = measured[2].arrays()
+    jacobians, svds, pairs = measured
+    fields = pairs.arrays()
     for row, column, role in itertools.product(range(BLOCKS), range(BLOCKS), ROLES):
-        A = expected(measured, row, column, role)
+        u, v = svds[column].u.numpy(), svds[column].v.numpy()
+        A = reference.coupling_matrix(jacobians[row], *((u, v) if role == "A" else (v, u)))
         at = ROLES.index(role), row, column
         assert fields["diagonal"][at] == pytest.approx(np.diag(A), abs=1e-5), at
         off = A - np.diag(np.diag(A))
@@ -82,6 +78,17 @@ def test_the_sampled_chance_floor_agrees_with_many_frames(measured, definition):
         error = np.hypot(pairs.chance_error[index, block, -1], many.std() / 20)
         assert abs(found - many.mean()) < 4 * error
         assert error < 0.05
+
+
+def test_the_standard_error_of_a_floor_is_that_of_a_mean_over_a_sample_of_frames():
+    J = torch.tensor(planted_jacobians(1, 12, 0.5)[0], dtype=torch.float32)
+    frames = random_frames(12, 3, 4, torch.device("cpu"))
+    mean, error = sample_chance(J, top_svd(J, 3).s.numpy(), frames, ["preprint"])
+    right, left = frames.double().numpy()
+    A = [u @ J.double().numpy() @ v.T for u, v in zip(left, right, strict=True)]
+    scores = [1 - np.linalg.norm(a - np.diag(np.diag(a))) / np.linalg.norm(a) for a in A]
+    assert mean[0, -1] == pytest.approx(np.mean(scores), abs=1e-5)
+    assert error[0, -1] == pytest.approx(np.std(scores, ddof=1) / np.sqrt(4), rel=1e-3)
 
 
 def test_random_frames_are_orthonormal_and_uniform():
