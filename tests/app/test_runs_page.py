@@ -170,6 +170,7 @@ def test_what_cannot_be_added_is_told_and_not_stored(open_page, demo, snapshot) 
     assert told == snapshot
 
 
+@pytest.mark.slow
 def test_a_recheck_tells_what_is_unchanged(open_page, measured) -> None:
     key = measured(k=2).key
     app = open_page("Runs")
