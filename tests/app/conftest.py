@@ -1,7 +1,7 @@
 """Pages without a browser: opened from app.py, on an own store and the real gallery."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 
@@ -13,7 +13,9 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from waiting import PATIENCE
 
-from coupling_core.base.results import DepthResult
+from coupling_core import measure
+from coupling_core.base.records import Request
+from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.settings import settings
 from coupling_core.experiments.gallery import requests
 from coupling_core.measuring.worker import ceiling, serving
@@ -23,7 +25,7 @@ from explorer.asking import queue
 from explorer.server import backend, engine, needs
 
 ROOT = Path(__file__).parents[2]
-
+Measured = Callable[..., Result]
 
 # Each AppTest reads what every installed package says of itself, which takes longer than a page.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
@@ -95,3 +97,35 @@ def gallery() -> dict[tuple[int, bool], DepthResult]:
     found = [Store().find(request, resolve(request).identity) for request in asked]
     assert None not in found
     return {(i // 2, asked[i].untrained is None): result for i, result in enumerate(found)}
+
+
+@pytest.fixture(scope="session")
+def link(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """To a model that is measured in no time, and a prompt."""
+    import tiny  # and with it torch
+
+    folder = tiny.folder(tmp_path_factory.mktemp("models") / "tiny")
+    return {"model": str(folder), "prompt": "The cat sat"}
+
+
+@pytest.fixture(scope="session")
+def _elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return Store(tmp_path_factory.mktemp("measured"))
+
+
+@pytest.fixture
+def measured(link: dict[str, str], _elsewhere: Store) -> Measured:
+    """Have a result of that model in the store of this test; it is measured once a session."""
+
+    def have(kind: str = "depth", **asked: object) -> Result:
+        result = measure(Request(**link, kind=kind, **asked), _elsewhere)
+        Store().put(result)
+        return result
+
+    return have
+
+
+@pytest.fixture
+def nothing_shipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of sweeps, there is only what a test plants."""
+    monkeypatch.setattr("coupling_core.experiments.sweeps.journal.SWEEPS", tmp_path / "nowhere")

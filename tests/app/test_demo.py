@@ -1,20 +1,18 @@
 """A demo that strangers use: attempts to get past its limits, by links and by crafted widgets."""
 
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from cases import random_result
 from handling import button, labels, press
-from screen import PAGES, Open, sent, words
+from screen import PAGES, sent, words
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1.element_tree import Selectbox
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import Request
 from coupling_core.base.settings import settings
-from coupling_core.engine import loading
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.measuring import cost
 from coupling_core.serving import jobs
@@ -29,7 +27,8 @@ from explorer.server import admission, backend
 SECRET = "nobody-else-should-read-this"
 PROMPT = "Nobody has measured this yet"
 MINI = "coupling-explorer/mini-64"
-QUERY = {"model": MINI, "rev": "step256", "prompt": PROMPT, "k": "8"}
+LINK = {"model": MINI, "rev": "step256", "k": "8"}
+QUERY = LINK | {"prompt": PROMPT}
 
 
 @pytest.fixture(autouse=True)
@@ -37,13 +36,20 @@ def _limited(tight: pytest.MonkeyPatch) -> None:
     """Every test is of a demo."""
 
 
-def test_the_queue_asks_before_it_takes_a_job_on(demo: pytest.MonkeyPatch) -> None:
+def stored(prompt: str = SECRET) -> str:
+    """The key of somebody's result of that model."""
+    request = Request(prompt, MINI, k=8, revision="step256")
+    identity = resolve(request).identity
+    return Store().put(random_result(request=request, identity=identity, tokens=(SECRET,) * 4)).stem
+
+
+def test_the_queue_asks_before_it_takes_a_job_on(demo) -> None:
     demo.setattr(jobs.Jobs, "submit", lambda *_, **__: pytest.fail("it was submitted"))
     with pytest.raises(InputError, match="at most 20"):
         queue().join(Request(PROMPT, MINI, k=21, revision="step256"))
 
 
-def test_a_link_beyond_the_limits_is_cut_and_told(open_page: Open) -> None:
+def test_a_link_beyond_the_limits_is_cut_and_told(open_page) -> None:
     for query, told in (
         ({"model": "/etc/passwd"}, ("model='/etc/passwd'",)),
         ({"model": MINI, "rev": "../step256"}, ("rev='../step256'",)),
@@ -55,19 +61,15 @@ def test_a_link_beyond_the_limits_is_cut_and_told(open_page: Open) -> None:
         assert dict(app.query_params).get("model") in (None, MINI)
 
 
-@pytest.mark.parametrize(
-    ("query", "told"), [({"k": "21"}, "at most 20"), ({"prompt": "word " * 31}, "at most 30")]
-)
-def test_a_measurement_beyond_the_limits_is_not_offered(
-    open_page: Open, query: dict[str, str], told: str
-) -> None:
-    app = open_page("Depth", **QUERY | query)
-    assert told in app.error[0].value
-    assert "Compute" not in labels(app)
+def test_a_measurement_beyond_the_limits_is_not_offered(open_page) -> None:
+    for query, told in (({"k": "21"}, "at most 20"), ({"prompt": "word " * 31}, "at most 30")):
+        app = open_page("Depth", **QUERY | query)
+        assert told in app.error[0].value
+        assert "Compute" not in labels(app)
 
 
-def test_a_widget_that_sends_what_it_does_not_offer_gets_nothing(open_page: Open) -> None:
-    app = open_page("Depth", **QUERY | {"prompt": "A prompt that nobody has measured yet"})
+def test_a_widget_that_sends_what_it_does_not_offer_gets_nothing(open_page) -> None:
+    app = open_page("Depth", **LINK, prompt="A prompt that nobody has measured yet")
     compute = button(app, "Compute")
     app.session_state["_chosen"] |= {"model": "/etc/passwd"}
     compute.click().run()
@@ -87,9 +89,7 @@ def send(chosen: Selectbox, text: str, patch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("key", "value"), [("model@list", "/etc/passwd"), ("revision@step-mini-64", "../../x")]
 )
-def test_a_list_that_sends_what_is_not_on_it_is_cut_and_told(
-    demo: pytest.MonkeyPatch, open_page: Open, key: str, value: str
-) -> None:
+def test_a_list_that_sends_what_is_not_on_it_is_cut_and_told(demo, open_page, key, value) -> None:
     looked_up = []
     for module in ("coupling_core.sources.resolved", "explorer.server.backend"):
         demo.setattr(f"{module}.locate", lambda r: looked_up.append(r) or locate(r))
@@ -101,9 +101,7 @@ def test_a_list_that_sends_what_is_not_on_it_is_cut_and_told(
     assert value not in str(looked_up)
 
 
-def test_what_is_offered_is_chosen_where_nothing_or_half_of_it_is_asked_for(
-    demo: pytest.MonkeyPatch, open_page: Open
-) -> None:
+def test_what_is_offered_is_chosen_where_nothing_or_half_is_asked_for(demo, open_page) -> None:
     app = open_page("Runs", model=MINI)
     assert not app.warning
     assert app.session_state["_chosen"]["revision"] == "step256"
@@ -120,8 +118,9 @@ def test_what_is_offered_is_chosen_where_nothing_or_half_of_it_is_asked_for(
 # ---- what is typed is seen by nobody else
 
 
-def test_what_is_typed_stays_out_of_the_address(open_page: Open) -> None:
-    app = open_page("Runs", k="8")
+def test_what_is_typed_stays_out_of_the_address_and_in_a_link_that_is_asked_for(open_page) -> None:
+    stored()
+    app = open_page("Runs", **LINK)
     app.selectbox(key="prompt@list").set_value(OWN_TEXT).run()
     app.text_area(key="prompt@own").set_value(SECRET).run()
     assert app.session_state["_chosen"]["prompt"] == SECRET
@@ -131,12 +130,13 @@ def test_what_is_typed_stays_out_of_the_address(open_page: Open) -> None:
     app.run()
     assert [app.session_state["_chosen"][field] for field in ("k", "prompt")] == [7, SECRET]
     app.switch_page(PAGES["Depth"]).run()
-    assert SECRET in sent(app)
+    assert not app.exception
+    assert "prompt" not in app.query_params
+    assert f"prompt={SECRET}" in "".join(code.value for code in app.code)
+    assert "your prompt too" in words(app)
 
 
-def test_an_example_and_a_prompt_that_came_by_a_link_stay_in_the_address(
-    demo: pytest.MonkeyPatch, open_page: Open
-) -> None:
+def test_an_example_and_a_prompt_that_came_by_a_link_stay_in_the_address(demo, open_page) -> None:
     app = open_page("Runs", prompt=PROMPT)
     assert app.query_params["prompt"] == PROMPT
     app.selectbox(key="prompt@list").set_value(EXAMPLES[1]).run()
@@ -147,23 +147,8 @@ def test_an_example_and_a_prompt_that_came_by_a_link_stay_in_the_address(
     assert app.query_params["prompt"] == SECRET
 
 
-def test_a_link_that_is_asked_for_carries_the_prompt(open_page: Open) -> None:
-    request = Request(SECRET, k=8)
-    identity = resolve(request).identity
-    Store().put(random_result(request=request, identity=identity, tokens=(SECRET,) * 4))
-    app = open_page("Depth", prompt=EXAMPLES[0], k="8")
-    app.selectbox(key="prompt@list").set_value(OWN_TEXT).run()
-    app.text_area(key="prompt@own").set_value(SECRET).run()
-    assert not app.exception
-    assert "prompt" not in app.query_params
-    assert f"prompt={SECRET}" in "".join(code.value for code in app.code)
-    assert "your prompt too" in words(app)
-
-
-def test_the_result_of_somebody_else_is_neither_listed_nor_shown_by_its_key(
-    demo: pytest.MonkeyPatch, open_page: Open
-) -> None:
-    key = Store().put(random_result(request=Request(SECRET, k=8), tokens=(SECRET,) * 4)).stem
+def test_a_result_of_others_is_neither_listed_nor_shown_by_its_key(demo, open_page) -> None:
+    key = stored()
     for title, query in (("Compare", {"a": key, "b": key}), ("Compare", {}), ("Runs", {})):
         app = open_page(title, **query)
         assert SECRET not in sent(app)
@@ -173,24 +158,19 @@ def test_the_result_of_somebody_else_is_neither_listed_nor_shown_by_its_key(
     assert SECRET in open_page("Runs").dataframe[0].value.to_string()
 
 
-def test_what_a_session_asked_for_is_listed_for_it_and_cannot_be_deleted(
-    demo: pytest.MonkeyPatch,
-) -> None:
-    store = Store()
-    path = store.put(random_result())
+def test_what_a_session_asked_for_is_listed_for_it_and_cannot_be_deleted(demo) -> None:
+    key, store = stored(), Store()
     assert backend.listed(store.entries()) == [e for e in store.entries() if e.read_only]
     demo.setattr(backend.st, "session_state", {})
-    backend.note_own(path.stem)
-    (entry,) = [entry for entry in backend.listed(store.entries()) if entry.key == path.stem]
+    backend.note_own(key)
+    (entry,) = [entry for entry in backend.listed(store.entries()) if entry.key == key]
     assert runs._kept(entry)
     demo.setenv("COUPLING_MODE", "local")
     settings.cache_clear()
     assert not runs._kept(entry)
 
 
-@pytest.fixture
-def busy(demo: pytest.MonkeyPatch, in_this_process: None, open_page: Open) -> Iterator[None]:
-    """Somebody else's job under way."""
+def test_jobs_of_others_show_no_prompt_and_keep_running(demo, in_this_process, open_page) -> None:
     go_on = threading.Event()
 
     def wait(request: Request, *_: Any, **__: Any) -> Any:
@@ -199,16 +179,9 @@ def busy(demo: pytest.MonkeyPatch, in_this_process: None, open_page: Open) -> It
 
     demo.setattr(admission, "measure_what_fits", wait)
     demo.setattr("explorer.asking.queue._session", lambda: "somebody")
-    press(open_page("Depth", **QUERY | {"prompt": SECRET}), "Compute")
+    press(open_page("Depth", **LINK, prompt=SECRET), "Compute")
     assert SECRET in sent(open_page("Runs"))
     demo.setattr("explorer.asking.queue._session", lambda: "somebody else")
-    yield
-    go_on.set()
-
-
-def test_the_jobs_of_others_show_no_prompt_and_cannot_be_stopped(
-    busy: None, open_page: Open
-) -> None:
     app = open_page("Runs")
     (job,) = queue().active()
     for _ in range(2):
@@ -217,14 +190,13 @@ def test_the_jobs_of_others_show_no_prompt_and_cannot_be_stopped(
         assert job.key.partition("-")[0] not in sent(app)
         assert button(app, "Cancel").disabled
         app.run()
+    go_on.set()
 
 
 # ---- what is computed here
 
 
-def test_what_is_stored_is_shown_and_nothing_computed_where_all_is_read_only(
-    demo: pytest.MonkeyPatch, open_page: Open
-) -> None:
+def test_where_all_is_read_only_what_is_stored_is_shown(demo, open_page) -> None:
     demo.setenv("COUPLING_READ_ONLY", "true")
     assert not open_page("Depth").error
     app = open_page("Depth", **QUERY)
@@ -233,20 +205,8 @@ def test_what_is_stored_is_shown_and_nothing_computed_where_all_is_read_only(
     assert list(open_page("Start").selectbox(key="kind@start").options) == ["Examples"]
 
 
-def test_what_would_take_the_reserve_is_refused(
-    demo: pytest.MonkeyPatch, in_this_process: None
-) -> None:
-    request = Request(PROMPT, MINI, k=20, revision="step256")
-    admission.require_memory(backend.resolved(request), "cpu")
-    demo.setenv("COUPLING_MEMORY_RESERVE", str(10**15))
-    settings.cache_clear()
-    loading.forget()
-    with pytest.raises(ComputeError, match="0 kB may be used"):
-        admission.measure_what_fits(request, device="cpu")
-
-
-def test_what_would_take_too_long_is_refused_with_what_would_not(
-    demo: pytest.MonkeyPatch, in_this_process: None, open_page: Open
+def test_what_takes_too_long_is_refused_with_what_does_not(
+    demo, in_this_process, open_page
 ) -> None:
     request = Request("The cat sat on the mat " * 4, MINI, kind="self", k=20, revision="step256")
     # A machine on which this takes a minute, and a token hardly anything.
@@ -261,11 +221,10 @@ def test_what_would_take_too_long_is_refused_with_what_would_not(
     assert "Compute" not in labels(app)
 
 
-@pytest.mark.parametrize(("name", "value"), [("LARGEST_K", "many"), ("LAYERS", "/nowhere")])
-def test_a_setting_that_cannot_be_used_is_told_in_place_of_every_page(
-    open_page: Open, demo: pytest.MonkeyPatch, name: str, value: str
-) -> None:
-    demo.setenv(f"COUPLING_{name}", value)
-    app = open_page("Start")
-    assert value in app.error[0].value
-    assert not app.title
+def test_a_setting_that_cannot_be_used_is_told_in_place_of_every_page(open_page, demo) -> None:
+    for name, value in {"LAYERS": "/nowhere", "LARGEST_K": "many"}.items():
+        demo.setenv(f"COUPLING_{name}", value)
+        app = open_page("Start")
+        assert value in app.error[0].value
+        assert not app.title
+        demo.delenv(f"COUPLING_{name}")

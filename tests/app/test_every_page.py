@@ -10,16 +10,11 @@ from typing import Any
 
 import pytest
 from handling import boxes, plain_words
-from screen import PAGES, Open, charts
+from screen import PAGES, charts
 from streamlit.testing.v1 import AppTest
 
-from coupling_core.base.records import Request
-from coupling_core.sources import resolved
-from coupling_core.sources.identity import Source, locate
 from explorer.asking.queue import queue
 from explorer.frame import contents
-from explorer.panels import chart
-from explorer.server import backend
 
 ROOT = Path(__file__).parents[2]
 SHOWN = {
@@ -48,46 +43,12 @@ MADE = {
     "Training": "K-8",
 }
 """Pages whose figures' files have K in their names."""
-OF_NO_MODEL = {"Generalization", "Vision", "Runs", "Method", "Train one", "Tour", "Classroom"}
-
-
-@pytest.fixture
-def looked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often a model was looked for since the page began."""
-    found: Counter[str] = Counter()
-    begin = backend.look_again
-
-    def counted(request: Request) -> Source:
-        found[f"{request.model}@{request.revision}"] += 1
-        return locate(request)
-
-    def began() -> None:
-        found.clear()
-        begin()
-
-    for module in (resolved, backend):
-        monkeypatch.setattr(module, "locate", counted)
-    monkeypatch.setattr(backend, "look_again", began)
-    return found
-
-
-@pytest.fixture
-def built(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """One for each figure that was made, and not taken from what is kept."""
-    found: list[int] = []
-    build = chart._made
-    monkeypatch.setattr(
-        chart, "_made", lambda *args, **more: found.append(1) or build(*args, **more)
-    )
-    return found
 
 
 @pytest.mark.full
 @pytest.mark.real
 @pytest.mark.parametrize("title", PAGES)
-def test_a_page_shows_what_ships(
-    open_page: Open, looked: Counter[str], built: list[int], title: str
-) -> None:
+def test_a_page_shows_what_ships(open_page, title) -> None:
     app = open_page(title)
     name, known = SHOWN[title]
     assert app.title[0].value == name
@@ -96,18 +57,11 @@ def test_a_page_shows_what_ships(
     assert not queue().active()
     links = Counter(one.proto.label for one in app.get("page_link"))
     assert [page for page in contents.PAGES if links[page] < 2] == []  # aside, and on a phone
-
     assert begins_otherwise(app) == []
-    if title != "Training":  # which looks for each of its steps
-        assert set(looked.values()) <= {1}
-        assert looked or title in OF_NO_MODEL
     if charts(app):
         check_figures(app, title)
-
-    drawn, _ = charts(app), built.clear()
-    app.run()
-    assert charts(app) == drawn
-    assert built == []
+    drawn = charts(app)
+    assert charts(app.run()) == drawn
 
 
 def check_figures(app: AppTest, title: str) -> None:
@@ -163,78 +117,71 @@ def listed(given: Any) -> list[object]:
     return [one for one in several if one != ""]
 
 
-OWN = {
-    "model": "some-org/some-model", "rev": "side", "prompt": "Something of my own", "k": "40",
-    "blocks": "9-16", "threshold": "0.3", "layout": "circle", "def": "directions",
+LINKS = {
+    "Depth": {
+        "model": "some-org/some-model", "rev": "side", "prompt": "Something of my own", "k": "40",
+        "blocks": "9-16", "threshold": "0.3", "layout": "circle", "def": "directions",
+    },
+    "Training": {
+        "model": "mini-64", "rev": "step64", "k": "8", "step": "64", "list": "shipped", "nth": "3",
+        "raw": "1", "fit": "each", "role": "B",
+    },
 }  # fmt: skip
-CHECKPOINT = {
-    "model": "mini-64", "rev": "step64", "k": "8", "step": "64", "list": "shipped", "nth": "3",
-    "raw": "1", "fit": "each", "role": "B",
-}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("title", "link"),
-    [("Depth", OWN), ("Layer graph", OWN), ("Depth", CHECKPOINT), ("Training", CHECKPOINT)],
-    ids=["depth", "graph", "checkpoint", "training"],
-)
-def test_every_widget_begins_with_what_a_link_chose(
-    open_page: Open, title: str, link: dict[str, str]
-) -> None:
-    assert begins_otherwise(open_page(title, **link)) == []
+def test_every_widget_begins_with_what_a_link_chose(open_page) -> None:
+    for page, of_page in (("Depth", "Depth"), ("Layer graph", "Depth"), ("Training", "Training")):
+        assert begins_otherwise(open_page(page, **LINKS[of_page])) == []
 
-
-@pytest.mark.real
-def test_a_click_looks_for_its_model_once(open_page: Open, looked: Counter[str]) -> None:
-    app = open_page("Depth", prompt="What was never measured here")
-    app.button[0].click()
-    app.run()
-    assert looked == {"smollm2-135m@None": 1}
-
-
-# ---- what the app's process never imports: its worker does
 
 PROGRAM = """
 import sys, time
-from pathlib import Path
 from streamlit.testing.v1 import AppTest
+from explorer.frame.contents import PAGES
 from explorer.server.engine import worker
 from explorer.asking.queue import queue
 
-app = AppTest.from_file("app.py", default_timeout=150).run()
-first = ["pages/1_Depth.py", "pages/13_Runs.py", "pages/14_Method.py"]
-for page in (*first, *({*map(str, Path("pages").glob("*.py"))} - {*first})):
-    app.switch_page(page).run()
-    assert not app.exception and not app.error, page
-    if page == first[-1]:
-        print("scipy" in sys.modules)
-print(sorted({"torch", "transformers", "tokenizers"} & set(sys.modules)))
+def press(label):
+    next(button for button in app.button if button.label == label).click().run()
 
 app = AppTest.from_file("app.py", default_timeout=150)
-app.query_params.update(model=sys.argv[1], prompt="The cat sat", k="4")
+if sys.argv[1:]:
+    app.query_params.update(model=sys.argv[1], prompt="The cat sat", k="4")
 app.run()
-next(button for button in app.button if button.label == "Probe").click().run()
-assert "dl" in str([html.proto.body for html in app.get("html")])
-app.switch_page("pages/1_Depth.py").run()
-next(button for button in app.button if button.label == "Compute").click().run()
-while queue().active():
-    time.sleep(0.05)
-app.run()
-assert not app.exception and not app.error, [error.value for error in app.error]
-assert app.get("plotly_chart")
-worker.forget("none", "none")
+if sys.argv[1:]:
+    press("Probe")
+    assert "dl" in str([html.proto.body for html in app.get("html")])
+    app.switch_page(PAGES["Depth"].file).run()
+    press("Compute")
+    while queue().active():
+        time.sleep(0.05)
+    app.run()
+    assert app.get("plotly_chart")
+for title in PAGES if sys.argv[1:] else ("Depth", "Runs", "Training"):
+    app.switch_page(PAGES[title].file).run()
+    assert not app.exception and not app.error, (title, [one.value for one in app.error])
+if sys.argv[1:]:
+    worker.forget("none", "none")
 ours = {"torch", "transformers", "tokenizers", "accelerate", "bitsandbytes"}
 print(sorted(ours & set(sys.modules)))
 """
 
 
-@pytest.mark.full
-def test_neither_looking_nor_probing_nor_computing_imports_torch(tmp_path: Path) -> None:
-    import tiny
-
+def imported(*arguments: str) -> str:
+    """What a process has imported that looks at pages: at all, and computes, with a model."""
     ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tiny.folder(tmp_path / "tiny"))],
+        [sys.executable, "-c", PROGRAM, *arguments],
         cwd=ROOT, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.split() == ["False", "[]", "[]"]
+    return ran.stdout.strip()
+
+
+@pytest.mark.full
+def test_looking_at_pages_does_not_import_torch() -> None:
+    assert imported() == "[]"
+
+
+@pytest.mark.slow
+def test_neither_looking_at_all_pages_nor_computing_imports_torch(link) -> None:
+    assert imported(link["model"]) == "[]"

@@ -8,7 +8,7 @@ import pytest
 import tiny
 from fake_hub import REPO, FakeHub, client, lay_out
 from handling import plain_words, press
-from screen import Open
+from screen import PAGES
 from streamlit.testing.v1 import AppTest
 
 from coupling_core import ComputeError, Request
@@ -50,7 +50,7 @@ def hub(
     fake.close()
 
 
-def test_a_folder_is_chosen_and_probed(open_page: Open, tmp_path: Path) -> None:
+def test_a_folder_is_chosen_and_probed(open_page, tmp_path) -> None:
     folder = tiny.folder(tmp_path / "gpt2", "gpt2")
     app = open_page("Start")
     app.selectbox(key="model@list").set_value(OTHER).run()
@@ -70,42 +70,25 @@ def test_a_folder_is_chosen_and_probed(open_page: Open, tmp_path: Path) -> None:
     }
     app.text_input(key="model@own").set_value(str(tmp_path)).run()
     assert not [html for html in app.get("html") if "<dl" in html.proto.body]
-
-
-def test_what_cannot_be_probed_is_told_where_it_was_probed(open_page: Open, tmp_path: Path) -> None:
-    press(app := open_page("Runs", model=str(tmp_path)), "Probe")
+    press(app, "Probe")
     assert "config.json" in app.sidebar.error[0].value
-    folder = tiny.folder(tmp_path / "odd")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"model_type": "no-such-family"}))
     press(app := open_page("Runs", model=str(folder)), "Probe")
     assert "architecture" in app.sidebar.error[0].value
 
 
-def test_before_the_first_measurement_its_size_and_memory_are_told(
-    open_page: Open, tmp_path: Path
-) -> None:
-    app = open_page("Depth", model=str(tiny.folder(tmp_path / "bert", "bert")), prompt="The cat")
-    told = plain_words(app)
-    for words in ("4 bidirectional blocks, width 32", "of memory is needed", "of computing"):
-        assert words in told
-    assert "Compute" in buttons(app)
-
-
-def test_what_does_not_fit_is_told_and_refused(
-    in_this_process: None, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_does_not_fit_is_refused(in_this_process, open_page, link, monkeypatch) -> None:
     from coupling_core.engine import hardware
     from coupling_core.engine.loading import forget
     from coupling_core.measuring import memory
 
     forget()  # models of earlier tests would give way, and their memory counts
-    folder = str(tiny.folder(tmp_path / "gpt2", "gpt2"))
     monkeypatch.setattr(memory, "LIBRARIES", 0)
     monkeypatch.setattr(hardware, "free_memory", lambda device: 1000)
-    app = open_page("Depth", model=folder, prompt="The cat")
+    app = open_page("Depth", **link)
     assert "0 kB may be used" in app.warning[0].value
-    request = Request("The cat", model=folder)
+    request = Request(**link)
     with pytest.raises(ComputeError, match="0 kB may be used"):
         admission.require_memory(backend.resolved(request), None)
     monkeypatch.setattr(hardware, "free_memory", lambda device: settings().memory_reserve + 10**9)
@@ -113,92 +96,69 @@ def test_what_does_not_fit_is_told_and_refused(
     admission.require_memory(backend.resolved(request), None)
 
 
-def test_page_and_worker_ask_about_the_device_that_is_set(
-    open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = str(tiny.folder(tmp_path / "gpt2", "gpt2"))
+def test_page_and_worker_ask_about_the_device_that_is_set(open_page, link, monkeypatch) -> None:
     monkeypatch.setenv("COUPLING_DEVICE", "cuda:99")
-    app = open_page("Depth", model=folder, prompt="The cat")
+    app = open_page("Depth", **link)
     assert "cuda:99" in app.error[0].value
     assert not buttons(app)
 
 
-def test_two_stacks_are_offered_and_another_model_forgets_them(
-    open_page: Open, tmp_path: Path
-) -> None:
+def test_stacks_and_costs_are_told_before_a_measurement(open_page, tmp_path) -> None:
     app = open_page("Depth", model=str(tiny.folder(tmp_path / "t5", "t5")), prompt="The cat")
-    assert "4 causal blocks of the decoder" in plain_words(app)
+    told = plain_words(app)
+    for words in ("4 causal blocks of the decoder", "of memory is needed", "of computing"):
+        assert words in told
+    assert "Compute" in buttons(app)
     app.segmented_control(key="stack@sidebar").set_value("encoder").run()
     assert app.query_params["stack"] == "encoder"
     assert "4 bidirectional blocks of the encoder" in plain_words(app)
+    app.switch_page(PAGES["Runs"]).run()
     app.selectbox(key="model@list").set_value("smollm2-135m").run()
     assert "stack" not in app.query_params
     assert "Stack" not in controls(app)
 
 
-def test_the_form_of_the_weights_is_part_of_the_link_and_a_twin_has_none(open_page: Open) -> None:
-    app = open_page("Depth")
-    app.selectbox(key="dtype@sidebar").set_value("bfloat16").run()
+def test_the_form_of_the_weights_is_part_of_the_link_and_a_twin_has_none(open_page) -> None:
+    app = open_page("Runs", dtype="bfloat16")
     app.selectbox(key="quantize@sidebar").set_value("nf4").run()
     assert dict(app.query_params) == {"dtype": "bfloat16", "quant": "nf4"}
-    again = open_page("Start", dtype="bfloat16", quant="nf4")
-    assert again.selectbox(key="quantize@sidebar").value == "nf4"
-    assert not again.error
     app.toggle(key="untrained@sidebar").set_value(True).run()
     assert "quant" not in app.query_params
     assert app.selectbox(key="quantize@sidebar").disabled
     assert not app.error
 
 
-# ---- training runs
-
-
 @pytest.fixture
-def suite(tmp_path: Path) -> dict[str, str]:
+def suite(tmp_path: Path) -> None:
     """A training run of two steps that was made on this machine; the last has a name of its own."""
-    folder = tmp_path / "steps"
-    steps = {
-        step: tiny.folder(folder / step, "gpt_neox", i) for i, step in enumerate(("step8", "step4"))
-    }
-    return lay_out(tmp_path / "home" / "suites", steps | {"main": steps["step8"]}, OWN)
+    folders = {f"step{n}": tiny.folder(tmp_path / f"{n}", "gpt_neox", n) for n in (8, 4)}
+    lay_out(tmp_path / "home" / "suites", folders | {"main": folders["step8"]}, OWN)
 
 
-def test_a_training_run_is_chosen_with_its_step(
-    open_page: Open, suite: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = open_page("Depth", prompt="The cat", k="4")
+def test_a_training_run_is_chosen_with_its_step(open_page, suite, monkeypatch) -> None:
+    app = open_page("Runs")
     assert "mini-64" in app.selectbox(key="model@list").options
     app.selectbox(key="model@list").set_value(OWN).run()
     step = app.selectbox(key="revision@step-mini-64")
     assert (step.label, step.options, step.value) == ("Training step", ["4", "8"], "step8")
     assert "Revision" not in controls(app)
-    assert "4 causal blocks, width 32" in plain_words(app)
     step.set_value("step4").run()
     assert (app.query_params["model"], app.query_params["rev"]) == (OWN, "step4")
-    assert not app.exception
     app = open_page("Depth", model=OWN, rev="step5")
     assert app.selectbox(key="revision@step-mini-64").value == "step5"
     assert "step4 and step8" in app.error[0].value
     monkeypatch.setenv("COUPLING_MODE", "demo")  # which offers it too
     app = open_page("Depth", model=OWN, rev="step4", prompt="The cat", k="4")
-    assert (app.query_params["model"], app.query_params["rev"]) == (OWN, "step4")
     assert "4 causal blocks, width 32" in plain_words(app)
 
 
-def test_what_is_wrong_with_a_hub_suite_is_said_where_it_is_chosen(
-    open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_wrong_with_a_hub_suite_is_said(open_page, tmp_path, monkeypatch) -> None:
     client(monkeypatch, tmp_path)
     assert open_page("Runs", model="EleutherAI/pythia-2.8b").sidebar.warning
     assert not open_page("Runs", model="EleutherAI/pythia-70m").sidebar.warning
 
 
-# ---- the hub
-
-
-def test_a_hub_model_is_probed_by_its_config_alone_and_its_download_told(
-    open_page: Open, hub: FakeHub
-) -> None:
+def test_a_hub_model_is_probed_by_its_config_alone_and_its_download_told(open_page, hub) -> None:
     app = open_page("Runs", model=REPO)
     assert app.selectbox(key="revision@sidebar").options == ["main", "step1000"]
     press(app, "Probe")
@@ -213,14 +173,14 @@ def test_a_hub_model_is_probed_by_its_config_alone_and_its_download_told(
     assert "model.safetensors" not in {name for method, name in hub.asked if method == "GET"}
 
 
-def test_a_gated_model_asks_for_a_token_and_offers_no_button(open_page: Open, hub: FakeHub) -> None:
+def test_a_gated_model_asks_for_a_token_and_offers_no_button(open_page, hub) -> None:
     hub.gated = True
     app = open_page("Depth", model=REPO, prompt="The cat")
     assert "hf auth login" in app.error[0].value
     assert not buttons(app)
 
 
-def test_a_hub_out_of_reach_is_told(open_page: Open, hub: FakeHub) -> None:
+def test_a_hub_out_of_reach_is_told(open_page, hub) -> None:
     hub.close()
     app = open_page("Depth", model=REPO, prompt="The cat")
     assert "out of reach" in app.error[0].value

@@ -1,146 +1,67 @@
-"""The states of the pages and their form in a link."""
+"""The states of the pages, their form in a link, and what they ask for."""
 
-from typing import get_args
+import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
+from streamlit.testing.v1 import AppTest
 
-from coupling_core.analysis.coupling_effect import PairEdit
 from coupling_core.base.definitions import DEFINITIONS
-from coupling_core.base.records import (
-    DTYPES,
-    FINAL_NORMS,
-    FITS,
-    LAYOUTS,
-    MEASURES,
-    METHODS,
-    MODEL_SIZES,
-    MODEL_SUBSETS,
-    NODE_COLORS,
-    PARTS,
-    PERFORMANCES,
-    PROMPT_NUMBERS,
-    QUANTISATIONS,
-    ROLES,
-    STACKS,
-    TOKEN_KINDS,
-    Request,
-    VisionKind,
-)
-from coupling_core.experiments.own.plans import BLOCKS, WIDTHS
-from coupling_core.sources.suites import suites
-from explorer.frame.contents import LINKS, PAGES
+from coupling_core.base.errors import InputError
+from coupling_core.base.kinds import kinds
+from coupling_core.base.records import Request
+from explorer.frame.contents import LINKS, PAGE_OF_KIND, PAGES
 from explorer.pages.classroom.state import TITLE as CLASSROOM
 from explorer.pages.depth import DepthState
-from explorer.pages.directions.effect import SIZES
-from explorer.pages.directions.page import Readout
-from explorer.pages.tour.state import MOST_DRAWN, STOPS
-from explorer.pages.train_one.state import PUSHES
-from explorer.session.lesson import MOST_TASKS, Lesson, packed
+from explorer.pages.tokens.state import TokensState
+from explorer.pages.training.state import TrainingState
+from explorer.session.lesson import Lesson, packed
+from explorer.session.link import Field
 from explorer.session.state import State
 
-TEXT = st.text(min_size=1).filter(str.strip)
-KEYS = st.just("") | st.from_regex(r"[0-9a-f]{32}-k[1-9]\d?-v[1-9]\d?", fullmatch=True)
-LESSONS = st.just("") | st.text("abc", max_size=9).map(lambda title: packed(Lesson(title=title)))
-SUITES = sorted(name for name, suite in suites().items() if not suite.is_watched)
-"""Those of every machine, whatever was trained on this one."""
+ODD = " Ä\u202e\n\t&?=%+#'\"\\ 😀"
+KEY = f"{'a' * 32}-k50-v24"
+TEXTS = (
+    *("0", "1", "2", "3", "7", "64", "96", "99", "1000", "-1", "-20", "9" * 9),
+    *("0.0", "0.001", "0.0001", "0.003", "0.1", "0.25", "0.3", "0.5", "1.0", "3.0", "20.0"),
+    *("shipped", "0123456789abcdef", "9-16", "mini-64,mini-64-sd", "mini-128", KEY, "bag/0018"),
+    *("a-sweep-0123abcd", "my-run-1", "my-run-1,b.2", "--s012", packed(Lesson(title="A")), ODD),
+    *DEFINITIONS,
+)
 
-VALUES = {
-    "model": TEXT,
-    "revision": TEXT | st.just(""),
-    "prompt": TEXT,
-    "prompts": st.sampled_from(("", "shipped", "0123456789abcdef")),
-    "nth": st.integers(0),
-    "token": st.integers().filter(bool),
-    "untrained": st.none() | st.integers(0, 2**62),
-    "dtype": st.sampled_from(DTYPES),
-    "quantize": st.none() | st.sampled_from(QUANTISATIONS),
-    "stack": st.none() | st.sampled_from(STACKS),
-    "final_norm": st.sampled_from(FINAL_NORMS),
-    "k": st.integers(1),
-    "definition": st.sampled_from(list(DEFINITIONS)),
-    "p": st.integers(2, 40).map(lambda quarter: quarter / 2),
-    "role": st.sampled_from(ROLES),
-    "blocks": TEXT | st.just(""),
-    "figure_3": st.booleans(),
-    "block": st.integers(1),
-    "basis": st.integers(1),
-    "signed": st.booleans(),
-    "raw": st.booleans(),
-    "auto_range": st.booleans(),
-    "kind": st.sampled_from(TOKEN_KINDS),
-    "fixed": st.none() | st.integers().filter(bool),
-    "all_pairs": st.booleans(),
-    "other_token": st.integers().filter(bool),
-    "row_window": st.integers(0),
-    "column_window": st.integers(0),
-    "matrices": st.booleans(),
-    "threshold": st.integers(0, 100).map(lambda percent: percent / 100),
-    "layout": st.sampled_from(LAYOUTS),
-    "node_color": st.sampled_from(NODE_COLORS),
-    "a": KEYS,
-    "b": KEYS,
-    "suites": st.lists(st.sampled_from(SUITES), min_size=1, max_size=3).map(",".join),
-    "step": st.integers(0),
-    "suite_k": st.integers(1),
-    "by_step": st.sampled_from(("coupling", "locality", "paths", "spectra")),
-    "over": st.sampled_from(("", *SUITES)),
-    "over_prompt": TEXT | st.just(""),
-    "sweep": st.just("") | st.from_regex(r"[a-z0-9]{1,20}-[0-9a-f]{8}", fullmatch=True),
-    "sweep_k": st.integers(0, 10**5).map(float) | st.sampled_from([0.1, 0.25, 0.5]),
-    "measure": st.sampled_from(MEASURES),
-    "against": st.none() | st.sampled_from(PERFORMANCES),
-    "subset": st.sampled_from(MODEL_SUBSETS),
-    "method": st.sampled_from(METHODS),
-    "model_size": st.sampled_from(MODEL_SIZES),
-    "prompt_number": st.sampled_from(PROMPT_NUMBERS),
-    "of_model": TEXT | st.just(""),
-    "fit": st.sampled_from(FITS),
-    "part": st.sampled_from(PARTS),
-    "first": st.booleans(),
-    "dimensions": st.sampled_from((2, 3)),
-    "along": st.sampled_from(("straightness", "entropy", "singular-values")),
-    "picture": st.sampled_from(("", "own", "bag/0018")),
-    "patch": st.integers(1),
-    "vision_seed": st.integers(0),
-    "rate": st.sampled_from(("", "0", "0.25")),
-    "vision_kind": st.sampled_from(get_args(VisionKind)),
-    "vision_k": st.integers(1),
-    "edit": st.sampled_from(get_args(PairEdit)),
-    "only": st.integers(0, 99),
-    "component": st.integers(1),
-    "readout": st.sampled_from(get_args(Readout)),
-    "push": st.sampled_from(SIZES),
-    "first_block": st.integers(1, 99),
-    "last_block": st.integers(1, 99),
-    "present": st.booleans(),
-    "reacts": st.integers(1, 10**9 - 1),
-    "stop": st.integers(1, STOPS),
-    "guesses": st.text("-s012", max_size=STOPS),
-    "turn": st.integers(-90, 90),
-    "draws": st.integers(0, MOST_DRAWN),
-    "at": st.integers(0, 10**9 - 1),
-    "own_name": st.text(max_size=64).filter(str.strip) | st.just(""),
-    "own_blocks": st.sampled_from(BLOCKS),
-    "own_width": st.sampled_from(WIDTHS),
-    "own_rate": st.sampled_from((1e-4, 3e-3, 1e-2)),
-    "own_drop": st.sampled_from((0.0, 0.25, 0.5)),
-    "own_push": st.sampled_from(tuple(PUSHES)),
-    "own_seed": st.integers(0, 1000),
-    "own_shown": st.sampled_from(("", "my-run-1", "my-run-1,b.2")),
-    "compared": st.sampled_from(("scores", "directions")),
-    "leading": st.integers(0, 99),
-    "lesson": LESSONS,
-    "task": st.integers(0, MOST_TASKS),
-    "draft": LESSONS,
-    "noise": st.sampled_from((0.001, 0.3, 3.0)),
+
+def values(field: Field) -> list[object]:
+    """What a field may be: its default, its choices, and what of these texts it takes."""
+    schema = field.reads.json_schema()
+    given = [
+        choice for part in (schema, *schema.get("anyOf", ())) for choice in part.get("enum", ())
+    ]
+    found = [field.default]
+    for text in (*given, *TEXTS):
+        try:
+            found.append(field.reads.validate_python(text))
+        except (InputError, ValidationError):
+            continue
+    return list({repr(value): value for value in found}.values())
+
+
+VALUES = {field.field: values(field) for field in LINKS.fields.values()}
+ANY = st.text(min_size=1).filter(str.strip)
+CHOSEN = {
+    name: st.sampled_from(of) | ANY if ODD in of and name != "own_name" else st.sampled_from(of)
+    for name, of in VALUES.items()
 }
-"""Every field of every page, with what it may be."""
 
 
-@given(st.fixed_dictionaries(VALUES))
-def test_a_link_carries_the_states_of_all_pages(chosen: dict[str, object]) -> None:
-    assert set(chosen) == set(LINKS.defaults)
+def test_every_field_can_be_something_else_than_its_default() -> None:
+    assert [name for name, of in VALUES.items() if len(of) < 2] == []
+    assert {name for name, of in VALUES.items() if ODD in of} >= {"model", "prompt", "of_model"}
+
+
+@given(st.fixed_dictionaries(CHOSEN))
+def test_a_link_carries_the_states_of_all_pages(chosen) -> None:
     assert LINKS.read(LINKS.write(chosen, CLASSROOM)) == (chosen, ())
     assert "draft" not in LINKS.write(chosen, "Depth")
 
@@ -152,9 +73,8 @@ def test_a_link_names_only_what_is_not_the_default() -> None:
 
 
 def test_a_link_of_before_means_what_it_meant() -> None:
-    key = f"{'a' * 32}-k50-v24"
-    chosen, problems = LINKS.read({"left": key, "right": key, "mode": "fixed-input"})
-    assert chosen == LINKS.defaults | {"a": key, "b": key, "kind": "fixed-input"}
+    chosen, problems = LINKS.read({"left": KEY, "right": KEY, "mode": "fixed-input"})
+    assert chosen == LINKS.defaults | {"a": KEY, "b": KEY, "kind": "fixed-input"}
     assert not problems
 
 
@@ -182,25 +102,91 @@ def test_a_mosaic_has_at_most_24_blocks() -> None:
 
 
 def test_another_measurement_is_looked_at_the_same_way() -> None:
-    asked = Request("Another text", model="folder", token=2, untrained=7, final_norm="exclude")
+    of_both = {"model": "folder", "token": 2, "final_norm": "exclude"}
+    of_both |= {"dtype": "bfloat16", "quantize": "nf4", "stack": "encoder"}
+    asked = Request("Another text", **of_both)
     state = State(k=40, definition="page", block=5).of_request(asked, k_max=16)
-    assert state == State(
-        model="folder",
-        prompt="Another text",
-        token=2,
-        untrained=7,
-        final_norm="exclude",
-        k=16,
-        definition="page",
-        block=5,
-    )
-    assert state.request() == Request(
-        "Another text", model="folder", token=2, k=16, untrained=7, final_norm="exclude"
-    )
+    assert state == State(**of_both, prompt="Another text", k=16, definition="page", block=5)
+    assert state.request() == Request("Another text", **of_both, k=16)
+    twin = State().of_request(Request("Another text", untrained=7), k_max=50)
+    assert twin.request().untrained == 7
 
 
-def test_what_determines_the_weights_is_asked_for_and_read_back() -> None:
-    state = State(model="folder", dtype="bfloat16", quantize="nf4", stack="encoder")
-    asked = state.request()
-    assert (asked.dtype, asked.quantize, asked.stack) == ("bfloat16", "nf4", "encoder")
-    assert State().of_request(asked, k_max=50) == State().of_request(state.request(), 50) == state
+ASKING = {
+    "depth": "request",
+    "trajectory": "path_request",
+    "what-if": "what_if_request",
+    "spectrum": "spectrum_request",
+    "perturbation": "perturbation_request",
+    "directions": "directions_request",
+}
+"""What a page's state calls the request of a kind; the other kinds compare tokens."""
+
+
+def test_a_result_opens_on_the_one_page_that_asks_for_it() -> None:
+    assert set(PAGE_OF_KIND) == set(kinds())
+    assert sum(len(page.kinds) for page in PAGES.values()) == len(PAGE_OF_KIND)
+    for asked in (
+        Request("Hi", model="folder", token=2, k=60),
+        Request("Hi", kind="trajectory", final_norm="exclude"),
+        Request("Hi", kind="what-if", untrained=2),
+        *(Request("Hi", kind=kind, token=1) for kind in ("spectrum", "perturbation", "directions")),
+    ):
+        state = PAGE_OF_KIND[asked.kind].state(k=60).of_request(asked, asked.k_max)
+        assert getattr(state, ASKING[asked.kind])() == asked
+    for asked in (
+        Request("Hi", kind="self", block=3, other_block=2),
+        Request("Hi", kind="fixed-input", token=2),
+        Request("Hi", kind="fixed-output", untrained=1, block=4),
+    ):
+        state = PAGE_OF_KIND[asked.kind].state(k=60).of_request(asked, asked.k_max)
+        found = state.token_request(state.block, state.basis)
+        assert (found.kind, found.token, found.block) == (asked.kind, asked.token, asked.block)
+        assert found.other_block == asked.other_block
+
+
+@pytest.mark.parametrize(("step", "shown"), [(70, 64), (96, 64), (97, 128), (9999, 128)])
+def test_a_training_run_is_shown_at_the_nearest_step_and_of_two_at_the_earlier(step, shown) -> None:
+    assert TrainingState(step=step).nearest_step((0, 64, 128)) == shown
+
+
+def test_the_token_that_is_fixed_is_the_one_that_all_others_are_compared_with() -> None:
+    assert TokensState(kind="fixed-input").fixed_token == 1
+    assert TokensState(kind="fixed-output").fixed_token == -1
+    assert TokensState(kind="fixed-output", fixed=3).fixed_token == 3
+
+
+def _two_models_and_two_prompts() -> None:
+    import streamlit as st
+
+    from explorer.frame.contents import LINKS, PAGES
+    from explorer.session.session import change, current, open_session
+
+    tokens = PAGES["Tokens"].state
+
+    def show(state: type = tokens) -> None:
+        st.json(vars(current(state)))
+
+    open_session("Tokens", tokens, LINKS)
+    change(model="owner/one", k=7)
+    change(revision="step4", stack="encoder")
+    change(other_token=3, row_window=2, step=64)
+    change(prompt=current().prompt)
+    show()
+    change(model="owner/other")
+    show()
+    change(other_token=3, row_window=2)
+    change(prompt="Another text")
+    show()
+    show(PAGES["Training"].state)
+
+
+def test_a_revision_goes_with_its_model_and_selected_tokens_with_their_prompt() -> None:
+    app = AppTest.from_function(_two_models_and_two_prompts, default_timeout=60).run()
+    before, other_model, other_prompt, training = (json.loads(found.value) for found in app.json)
+    of_model, of_prompt = ("model", "revision", "stack", "k"), ("other_token", "row_window", "k")
+    assert [before[name] for name in of_model] == ["owner/one", "step4", "encoder", 7]
+    assert [before[name] for name in of_prompt] == [3, 2, 7]
+    assert [other_model[name] for name in of_model] == ["owner/other", "", None, 7]
+    assert [other_prompt[name] for name in of_prompt] == [-2, 0, 7]
+    assert (training["step"], training["k"], training["prompt"]) == (64, 7, "Another text")

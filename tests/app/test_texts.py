@@ -3,30 +3,20 @@
 import io
 import shlex
 from contextlib import redirect_stdout
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
-from cases import random_result
 from typer.testing import CliRunner
 
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import OWN, Request, View
-from coupling_core.base.results import Progress
 from coupling_core.cli.commands import app
 from coupling_core.experiments.gallery import EXAMPLES
-from coupling_core.measuring.forecast import Probe
-from coupling_core.serving.jobs import JobStatus
-from coupling_core.store.disk import Entry, Store
-from explorer.asking.watch import where
+from coupling_core.store.disk import Entry
 from explorer.pages import depth
-from explorer.pages.runs.page import table
-from explorer.server import needs
 from explorer.server.estimate import Estimate, earlier, estimate
-from explorer.session.chips import MOST, _positions
 from explorer.session.plain_text import plain, sentence, with_minus
 from explorer.session.state import State
 
@@ -35,29 +25,22 @@ STATE = State(
 )
 
 
-def test_the_python_recipe_gives_the_scores_on_the_screen(gallery) -> None:
-    program = depth.recipes(STATE.request(), STATE.view(gallery[2, False]), STATE).python
+def test_recipes_give_the_scores_on_the_screen(gallery, tmp_path) -> None:
+    recipes = depth.recipes(STATE.request(), STATE.view(gallery[2, False]), STATE)
+    expected = score_pairs(gallery[2, False], View(20, "page", role="B", blocks=(2, 3, 4, 5)))
     names: dict[str, Any] = {}
     with redirect_stdout(io.StringIO()) as printed:
-        exec(program, names)
-    expected = score_pairs(gallery[2, False], View(20, "page", role="B", blocks=(2, 3, 4, 5)))
+        exec(recipes.python, names)
     np.testing.assert_array_equal(names["found"].corrected, expected.corrected)
     assert f"{expected.corrected}" in printed.getvalue()
 
-
-def test_the_command_gives_the_scores_on_the_screen(gallery, tmp_path: Path) -> None:
-    out = tmp_path / "out.csv"
-    command = shlex.split(
-        depth.recipes(STATE.request(), STATE.view(gallery[2, False]), STATE).shell.replace(
-            "\\\n", ""
-        )
-    )
+    command = shlex.split(recipes.shell.replace("\\\n", ""))
     assert command[:4] == ["python", "-m", "coupling_core", "depth"]
+    out = tmp_path / "out.csv"
     ran = CliRunner().invoke(app, [*command[3:], f"--out={out}"])
     assert ran.exit_code == 0, ran.output
     rows = pd.read_csv(out)
     assert set(rows["role"]) == {"B"}
-    expected = score_pairs(gallery[2, False], View(20, "page", role="B", blocks=(2, 3, 4, 5)))
     np.testing.assert_allclose(rows["coupling"], expected.coupling.ravel(), rtol=1e-6)
 
 
@@ -69,39 +52,11 @@ def test_a_module_of_ones_own_is_brought_by_whoever_runs_the_recipe() -> None:
     assert depth.recipes(asked, View(8), STATE).shell.startswith("#")
 
 
-def test_runs_says_of_a_result_that_its_key_tells_too_little(tmp_path: Path) -> None:
-    store = Store(tmp_path, gallery=tmp_path / "none")
-    for identity in ({"kind": "folder"}, {"kind": "hub"}):
-        result = random_result(identity={"name": "m", "digest": "0" * 64} | identity)
-        made = {"seconds": 1.0, "load_seconds": 1.0, "peak_memory_bytes": 1}
-        made |= {"date": "2026-11-23T00:00"}
-        store.put(replace(result, provenance=made, key=store.key(result.request, result.identity)))
-    rows = table(store.entries()).set_index("Key")
-    notes = {entry.identity["kind"]: rows["Note"][entry.key] for entry in store.entries()}
-    assert "measure it again" in notes["folder"]
-    assert notes["hub"] != notes["hub"]  # none: it has no such cell
-
-
 def test_a_command_keeps_any_prompt_whole() -> None:
     prompt = "--k '9'; rm -rf \"$HOME\"\n`x`"
     state = State(prompt=prompt)
     words = shlex.split(depth.recipes(state.request(), state.view(), state).shell)
     assert f"--prompt={prompt}" in words
-
-
-def test_a_long_prompt_keeps_its_ends_and_the_measured_token() -> None:
-    for measured in (1, 100, 200):
-        shown = _positions(200, measured)
-        assert {0, measured - 1, 199} <= set(shown)
-        assert len(shown) <= MOST
-
-
-def test_every_stage_of_a_measurement_has_its_words() -> None:
-    for stage in get_args(get_type_hints(Progress)["stage"]):
-        progress = Progress(stage, 1, 2)
-        share, told = where(JobStatus("key", Request("Hi"), "running", progress=progress))
-        assert 0 <= share <= 1
-        assert told
 
 
 def entry(seconds: float, *, gallery: bool = False, digest: str = "this", **more: Any) -> Entry:
@@ -139,35 +94,6 @@ def test_a_cost_is_that_of_the_shape_or_of_what_was_measured_if_that_is_more() -
     assert estimate([slow], 3.0, [4.0], on_cpu=True) == Estimate(3.0, 1.0, 1, here=True)
     assert estimate([slow], 3.0, [4.0], on_cpu=False) == Estimate(1.5, 1.0, 1, here=True)
     assert estimate([entry(2.0, gallery=True)], 3.0, [4.0], on_cpu=True).here is False
-
-
-@pytest.mark.parametrize(
-    ("changes", "longer", "factor"),
-    [
-        ({}, 1, 1),
-        ({"k": 400}, 1, 4),
-        ({"kind": "self", "block": 3}, 2, 2),
-        ({"kind": "self"}, 2, 4),
-        ({"kind": "fixed-output", "token": 1}, 8, 1),
-        ({"kind": "trajectory"}, 2, 2),
-    ],
-)
-def test_a_cost_grows_with_prompt_and_k_as_the_shape_says(
-    changes: dict[str, Any], longer: int, factor: float
-) -> None:
-    """Of a model that takes three times as long as its shape says."""
-    found = Probe(
-        "small", "Small", 3 * 10**8, "float32", None, 8, blocks=12, width=512,
-        block_parameters=2 * 10**6, widest=2048, causal=True,
-    )  # fmt: skip
-    kind = {name: value for name, value in changes.items() if name != "k"}
-    before, asked = (Request("text", **each) for each in (kind, changes))
-    prompts = [(asked, 40 * longer), (before, 40)]
-    (of_asked, shape), _ = needs._seconds(prompts, found, "cpu")
-    run = entry(3 * shape, request=before)
-    told = estimate([run], of_asked, [shape], on_cpu=True)
-    assert told.seconds == pytest.approx(3 * of_asked)
-    assert 0.5 * factor < told.seconds / run.provenance["seconds"] < 2 * factor
 
 
 def test_a_text_of_others_is_no_markdown() -> None:

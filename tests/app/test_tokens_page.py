@@ -1,11 +1,9 @@
 """The Tokens page: what is stored shows at once, and one selection leads through it."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from handling import labels
-from screen import PAGES, Open, charts, heat, words
+from screen import charts, heat, words
+from streamlit.testing.v1 import AppTest
 
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.records import View
@@ -27,55 +25,45 @@ def stored():
     return found
 
 
-def grid(app) -> np.ndarray:
-    return heat(charts(app)["tokens"])
+def expect_corrected(app: AppTest, result) -> None:
+    expected = score_positions(result, View()).corrected
+    np.testing.assert_allclose(heat(charts(app)["tokens"]), expected, rtol=1e-5)
 
 
-def test_modes_and_the_mean_are_stored_too(open_page: Open, stored) -> None:
+def outline(app: AppTest) -> tuple[float, float]:
+    (square,) = charts(app)["tokens"]["layout"]["shapes"]
+    return square["x0"], square["y0"]
+
+
+def test_modes_and_the_mean_are_stored_too(open_page, stored) -> None:
     app = open_page("Tokens")
-    np.testing.assert_allclose(grid(app), score_positions(stored[0], View()).corrected, rtol=1e-5)
+    expect_corrected(app, stored[0])
     assert "token" not in brief(stored[0], View())  # each is taken with itself: none is chosen
     app.segmented_control(key="kind@tokens").set_value("fixed-output").run()
-    np.testing.assert_allclose(grid(app), score_positions(stored[1], View()).corrected, rtol=1e-5)
+    expect_corrected(app, stored[1])
     assert app.query_params["kind"] == "fixed-output"
     app.segmented_control(key="kind@tokens").set_value("self").run()
     app.segmented_control(key="all_pairs@tokens").set_value(True).run()
-    np.testing.assert_allclose(grid(app), score_positions(stored[2], View()).corrected, rtol=1e-5)
+    expect_corrected(app, stored[2])
     assert "over 900 pairs of blocks" in words(app)
-    app = open_page("Tokens", kind="fixed-input", fixed="3")
-    assert app.number_input(key="fixed@tokens-fixed-input").value == 3
-    assert "Compute" in labels(app)
 
 
-def test_the_selection_opens_its_matrix(open_page: Open, stored) -> None:
+def test_a_selection_opens_its_matrix_and_views_start_no_job(open_page, stored, tmp_path) -> None:
     app = open_page("Tokens", token="6", other="3")
     matrix = heat(charts(app)["matrix"])
     np.testing.assert_allclose(matrix, np.abs(stored[0].matrices[0, 5, 2]), rtol=1e-3)
-    (outline,) = charts(app)["tokens"]["layout"]["shapes"]
-    assert (outline["x0"], outline["y0"]) == (1.5, 4.5)
-
-
-def test_number_inputs_and_chips_select_the_same_as_a_click(open_page: Open) -> None:
-    app = open_page("Tokens")
+    assert outline(app) == (1.5, 4.5)
     app.number_input(key="other_token@pair-10").set_value(4).run()
     app.pills[0].set_value(7).run()
     assert (app.query_params["token"], app.query_params["other"]) == ("7", "4")
-    (outline,) = charts(app)["tokens"]["layout"]["shapes"]
-    assert (outline["x0"], outline["y0"]) == (2.5, 5.5)
+    assert outline(app) == (2.5, 5.5)
     app.number_input(key="token@pair-10").set_value(10).run()
     assert "token" not in app.query_params  # the last token has one name: Depth has it stored
-    app.number_input(key="block@pair").set_value(3).run()
-    app.switch_page(PAGES["Depth"]).run()
-    assert "Block 3 in the basis of block 11" in words(app)
-
-
-def test_views_start_no_job(open_page: Open, stored, tmp_path: Path) -> None:
-    app = open_page("Tokens")
     app.number_input(key="k@sidebar").set_value(10).run()
     app.segmented_control(key="role@tokens").set_value("B").run()
     app.segmented_control(key="raw@tokens").set_value(True).run()
     expected = score_positions(stored[0], View(10, role="B")).coupling
-    np.testing.assert_allclose(grid(app), expected, rtol=1e-5)
+    np.testing.assert_allclose(heat(charts(app)["tokens"]), expected, rtol=1e-5)
     assert not queue().active()
     assert not (tmp_path / "store").exists()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from handling import labels, press
-from screen import Open, charts, words
+from screen import charts, words
 from streamlit.testing.v1 import AppTest
 from waiting import until
 
@@ -20,20 +20,18 @@ SMALL = {"own_blocks": "2", "own_width": "32"}
 
 @pytest.fixture(autouse=True)
 def _lane(
-    in_this_process: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, shared_text: Path
+    in_this_process: None,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / "own-text").symlink_to(shared_text)
-    monkeypatch.setenv("COUPLING_HOME", str(home))
-    monkeypatch.setenv("COUPLING_STORE", str(tmp_path / "store"))
+    text = tmp_path_factory.getbasetemp() / "own-text"
+    text.mkdir(exist_ok=True)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "own-text").symlink_to(text)
+    monkeypatch.setenv("COUPLING_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(plans, "STEPS", (0, 2, 5))
     trainer.lane.forget()
-
-
-@pytest.fixture(scope="module")
-def shared_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("own-text")
 
 
 def ended(app: AppTest, name: str) -> AppTest:
@@ -49,7 +47,7 @@ def line(app: AppTest, figure: str) -> list[float]:
     return trace["y"]
 
 
-def test_a_model_is_trained_stays_and_goes_on_to_the_other_pages(open_page: Open) -> None:
+def test_a_model_is_trained_stays_and_goes_on_to_the_other_pages(open_page) -> None:
     app = open_page("Train one", **SMALL)
     assert not charts(app)
     app = ended(press(app, "Train"), "my-run-1")
@@ -66,7 +64,8 @@ def test_a_model_is_trained_stays_and_goes_on_to_the_other_pages(open_page: Open
     assert "map-my-run-1" in charts(app)
 
 
-def test_two_stand_side_by_side_and_differ_in_what_was_changed(open_page: Open) -> None:
+@pytest.mark.slow
+def test_two_stand_side_by_side_and_differ_in_what_was_changed(open_page) -> None:
     app = ended(press(open_page("Train one", **SMALL), "Train"), "my-run-1")
     (push,) = [one for one in app.get("button_group") if one.label == "Coupling"]
     push.set_value("lower").run()
@@ -77,9 +76,7 @@ def test_two_stand_side_by_side_and_differ_in_what_was_changed(open_page: Open) 
     assert first[5] != second[5]
 
 
-def test_one_that_is_cancelled_leaves_nothing(
-    open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_is_cancelled_leaves_nothing(open_page, monkeypatch) -> None:
     monkeypatch.setattr(plans, "STEPS", (0, 2, 100_000))
     monkeypatch.setattr(plans, "LONGEST", 1e9)
     app = press(open_page("Train one", **SMALL), "Train")
@@ -89,32 +86,22 @@ def test_one_that_is_cancelled_leaves_nothing(
     assert "my-run-1" not in suites()
 
 
-@pytest.mark.parametrize("name", ["mini-64", "My Run"])
-def test_a_name_that_cannot_be_had_is_told(open_page: Open, name: str) -> None:
+def test_a_name_that_cannot_be_had_is_told(open_page) -> None:
     app = open_page("Train one", **SMALL)
-    app.text_input(key="own_name@own").set_value(name).run()
-    app = press(app, "Train")
-    assert name in app.error[0].value
+    for name in ("mini-64", "My Run"):
+        app.text_input(key="own_name@own").set_value(name).run()
+        app = press(app, "Train")
+        assert name in app.error[0].value
     assert trainer.lane().names() == ()
 
 
 @pytest.mark.parametrize(
     ("setting", "value"), [("READ_ONLY", "true"), ("MODE", "demo"), ("TRAINING", "false")]
 )
-def test_an_app_that_trains_none_says_so(
-    open_page: Open, monkeypatch: pytest.MonkeyPatch, setting: str, value: str
-) -> None:
+def test_an_app_that_trains_none_says_so(open_page, monkeypatch, setting, value) -> None:
     monkeypatch.setenv(f"COUPLING_{setting}", value)
     app = open_page("Train one")
     assert app.info
     assert "Train" not in labels(app)
     with pytest.raises(Exception, match="no models are trained here"):
         trainer.train(OwnPlan("mine"), "x", None, "me")
-
-
-def test_every_choice_comes_back_from_a_link(open_page: Open) -> None:
-    chosen = {
-        "own_blocks": "3", "own_width": "96", "own_rate": "0.002", "own_drop": "0.25",
-        "own_push": "raise", "own_seed": "7", "own_name": "mine",
-    }  # fmt: skip
-    assert dict(open_page("Train one", **chosen).query_params) == chosen

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from handling import labels, numbers, trace
-from screen import Open, charts
+from screen import charts
 
 from coupling_core import PathView, project_paths
 from coupling_core.analysis.path_curves import CURVES
@@ -25,30 +25,24 @@ def stored() -> tuple[TrajectoryResult, TrajectoryResult]:
     return found[0], found[1]
 
 
-def test_the_stored_paths_show_at_once_beside_those_of_the_twin(open_page: Open, stored) -> None:
-    app = open_page("Trajectories")
-    assert not app.error
-    for name, result in zip(("paths", "paths-twin"), stored, strict=True):
-        found = project_paths(result, PathView(first=False))
-        own = [one.name for one in result.plot().figure.data]  # as Python draws it
-        assert [one["name"] for one in charts(app)[name]["data"]] == own
-        assert "1" not in own
-        path = trace(charts(app)[name], "10")
-        np.testing.assert_allclose(numbers(path["x"]), found.coordinates[:-1, -1, 0], rtol=1e-4)
-        assert (
-            f"{percent(found.explained[0], 1)}"
-            in charts(app)[name]["layout"]["xaxis"]["title"]["text"]
-        )
-    scores = charts(app)["line-shape"]
-    np.testing.assert_allclose(numbers(trace(scores, "trained")["y"]), stored[0].line_shape)
-    np.testing.assert_allclose(numbers(trace(scores, "untrained")["y"]), stored[1].line_shape)
-    app = open_page("Trajectories", untrained="0")  # the other way round
-    own = trace(charts(app)["line-shape"], "untrained")
-    np.testing.assert_allclose(numbers(own["y"]), stored[1].line_shape)
-    assert own["marker"]["symbol"] == "circle"
+def test_the_stored_paths_show_at_once_beside_those_of_the_twin(open_page, stored) -> None:
+    for query, shown in (({}, stored), ({"untrained": "0"}, stored[::-1])):
+        app = open_page("Trajectories", **query)
+        assert not app.error
+        for name, result in zip(("paths", "paths-twin"), shown, strict=True):
+            found, figure = project_paths(result, PathView(first=False)), charts(app)[name]
+            own = [one.name for one in result.plot().figure.data]  # as Python draws it
+            assert [one["name"] for one in figure["data"]] == own
+            drawn = numbers(trace(figure, "10")["x"])
+            np.testing.assert_allclose(drawn, found.coordinates[:-1, -1, 0], rtol=1e-4)
+            told = figure["layout"]["xaxis"]["title"]["text"]
+            assert percent(found.explained[0], 1) in told
+        lines = charts(app)["line-shape"]
+        for name, result in zip(("trained", "untrained"), stored, strict=True):
+            np.testing.assert_allclose(numbers(trace(lines, name)["y"]), result.line_shape)
 
 
-def test_switches_change_the_projection_and_the_link(open_page: Open, stored) -> None:
+def test_switches_change_the_projection_and_the_link(open_page, stored) -> None:
     app = open_page("Trajectories")
     app.segmented_control(key="fit@trajectories").set_value("all").run()
     app.segmented_control(key="part@trajectories").set_value("deeper").run()
@@ -58,16 +52,13 @@ def test_switches_change_the_projection_and_the_link(open_page: Open, stored) ->
     np.testing.assert_allclose(numbers(path["x"]), found.coordinates[:-1, 1, 0], rtol=1e-4)
     assert "1" in [one["name"] for one in charts(app)["paths"]["data"]]
     assert (app.query_params["fit"], app.query_params["part"]) == ("all", "deeper")
-    again = open_page("Trajectories", fit="all", part="deeper", first="1")
-    shown = trace(charts(again)["paths"], "2")
-    np.testing.assert_allclose(numbers(shown["x"]), numbers(path["x"]))
     path = trace(charts(open_page("Trajectories", dims="3"))["paths"], "10")
     assert path["type"] == "scatter3d"
     found = project_paths(stored[0], PathView(first=False))
     np.testing.assert_allclose(numbers(path["z"]), found.coordinates[:-1, -1, 2], rtol=1e-4)
 
 
-def test_a_token_is_selected_on_every_figure(open_page: Open, stored) -> None:
+def test_a_token_is_selected_on_every_figure(open_page, stored) -> None:
     app = open_page("Trajectories", token="4", along="entropy")
     selected = trace(charts(app)["entropy"], "token 4")
     np.testing.assert_allclose(numbers(selected["y"]), stored[0].entropy[:, 3], rtol=1e-5)
@@ -86,17 +77,16 @@ GROUPS = {
 }
 
 
-def test_each_group_draws_its_figures(open_page: Open) -> None:
+def test_each_group_draws_its_figures(open_page) -> None:
     app = open_page("Trajectories")
     for along, names in GROUPS.items():
         app.segmented_control(key="along@trajectories").set_value(along).run()
-        assert not app.exception
         assert set(names) <= set(charts(app))
         of_both = [charts(app)[name]["data"] for name in set(names) & set(CURVES)]
         assert all(len(lines) == 4 for lines in of_both)
 
 
-def test_a_model_of_too_few_blocks_has_no_empty_figure(open_page: Open) -> None:
+def test_a_model_of_too_few_blocks_has_no_empty_figure(open_page) -> None:
     app = open_page("Trajectories", model="coupling-explorer/mini-64", revision="step4000")
     assert not app.exception
     assert "line-shape" in charts(app)
@@ -104,30 +94,18 @@ def test_a_model_of_too_few_blocks_has_no_empty_figure(open_page: Open) -> None:
     assert app.info
 
 
-@pytest.mark.real
-def test_a_result_without_its_twin_offers_to_measure_that(
-    open_page: Open, monkeypatch, tmp_path, stored
-) -> None:
-    folder = tmp_path / "gallery"
-    folder.mkdir()
-    source = Store().gallery / f"{stored[0].key}.safetensors"
-    (folder / source.name).write_bytes(source.read_bytes())
-    monkeypatch.setattr("coupling_core.store.disk.SHIPPED", tmp_path)
-    app = open_page("Trajectories")
+def test_a_result_without_its_twin_offers_to_measure_that(open_page, link, measured) -> None:
+    measured("trajectory")
+    app = open_page("Trajectories", **link)
     assert "paths-twin" not in charts(app)
     assert "Measure the untrained twin too" in labels(app)
 
 
 def test_recipes_reproduce_what_is_shown() -> None:
     state = PathsState(prompt=EXAMPLES[1], token=3, fit="all")
-    request, view = state.path_request(), state.path_view()
-    shell = recipes(request, view, state).shell
-    assert "coupling_core trajectory" in shell
-    assert "--fit=all" in shell
-    assert "--token=3" in shell
-    assert "first" not in shell  # the command leaves it out as the page does
-    assert "--k" not in shell
-    program = recipes(request, view, state).python
+    program, shell = recipes(state.path_request(), state.path_view(), state)
     compile(program, "recipe", "exec")
     assert "PathView(fit='all')" in program
     assert "kind='trajectory'" in program
+    assert [one for one in ("trajectory", "--fit=all", "--token=3") if one not in shell] == []
+    assert [one for one in ("first", "--k") if one in shell] == []  # as the page leaves it out

@@ -1,12 +1,10 @@
 """The Vision page: the runs as the table has them, and one picture over the rates."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from handling import button, labels, plain_words, press, settled
-from screen import Open, charts, chips
+from screen import charts, chips
 from sweep_table import model_row, plant, sweep_of
 
 from coupling_core import Store, score_pairs
@@ -23,9 +21,8 @@ pytestmark = pytest.mark.full
 
 
 @pytest.fixture
-def planted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pd.DataFrame:
+def planted(nothing_shipped: None) -> pd.DataFrame:
     """Only this table, with a coupling that falls with the rate."""
-    monkeypatch.setattr("coupling_core.experiments.sweeps.journal.SWEEPS", tmp_path / "nowhere")
     runs = [
         model_row(
             run.repo, f"rate {run.rate}", 0.3 - run.rate / 4 + run.seed / 200, revision="main"
@@ -37,9 +34,7 @@ def planted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pd.DataFrame:
     return table
 
 
-def test_figures_and_sentences_are_of_the_table_and_maps_of_the_stored_results(
-    open_page: Open, planted: pd.DataFrame
-) -> None:
+def test_figures_are_of_the_table_and_maps_of_the_stored_results(open_page, planted) -> None:
     app = open_page("Vision", vk="8")
     assert not app.error
     drawn = charts(app)
@@ -63,16 +58,14 @@ def test_figures_and_sentences_are_of_the_table_and_maps_of_the_stored_results(
     assert list(charts(app)) == ["picture", "maps"]
 
 
-def test_without_a_table_it_says_how_to_make_one(
-    open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("coupling_core.experiments.sweeps.journal.SWEEPS", tmp_path / "nowhere")
+def test_without_a_table_it_says_how_to_make_one(open_page, nothing_shipped) -> None:
+    assert len(pictures()) == 40
     app = open_page("Vision")
     assert "sweeps/vision.toml" in app.info[0].value
     assert list(charts(app)) == ["picture", "maps"]
 
 
-def test_a_chosen_patch_is_measured_for_every_rate(open_page: Open, planted: pd.DataFrame) -> None:
+def test_a_chosen_patch_is_measured_for_every_rate(open_page, planted) -> None:
     app = open_page("Vision", vk="8")
     app.number_input(key="patch@vision").set_value(5).run()
     assert "the maps are those of the class token" in plain_words(app)
@@ -85,16 +78,7 @@ def test_a_chosen_patch_is_measured_for_every_rate(open_page: Open, planted: pd.
     assert (app.query_params["rate"], app.query_params["patch"]) == ("0.2", "5")
 
 
-def test_every_picture_that_ships_can_be_chosen(open_page: Open, planted: pd.DataFrame) -> None:
-    assert len(pictures()) == 40
-    app = open_page("Vision", picture="bag/0018", seed="9")
-    assert app.selectbox(key="picture@vision").value == "bag/0018"
-    app = open_page("Vision", picture="bag/none")
-    assert app.warning
-    assert app.selectbox(key="picture@vision").value == "sneaker/0009"
-
-
-def test_other_pages_measure_images_too(open_page: Open) -> None:
+def test_other_pages_measure_images_too(open_page) -> None:
     request = vision_requests()[0]
     query = {"model": request.model, "prompt": read_image(PICTURE), "token": "1", "k": "10"}
     app = open_page("Depth", **query)

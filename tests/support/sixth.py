@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from coupling_core.base.definitions import DEFINITIONS, Definition, norm_by_k
+from coupling_core.base.definitions import Definition, norm_by_k
 
 COSINE = Definition(
     name="cosine",
@@ -16,8 +16,3 @@ COSINE = Definition(
     floor=lambda s, size, d, p: np.where(np.isnan(s), np.nan, 0.0),
     floor_words="naught",
 )
-
-
-def add() -> None:
-    """Add it for as long as this process lasts."""
-    DEFINITIONS[COSINE.name] = COSINE

@@ -1,21 +1,24 @@
-"""What somebody sees who comes for the first time: an answer, figures, and only then the rest."""
+"""What somebody sees who comes for the first time: an answer, figures, ten findings, Method."""
 
-from typing import Any
+import re
 
 import numpy as np
 import pytest
 from handling import labels, plain_words, press
-from screen import Open, charts, coloured, heat, words
+from screen import charts, chips, coloured, heat, words
 
-from coupling_core.analysis.scores import score_pairs
+from coupling_core import Request
+from coupling_core.analysis.scores import mean_off_diagonal, score_pairs
 from coupling_core.analysis.verdict import verdict
 from coupling_core.base.records import View
 from coupling_core.experiments.gallery import EXAMPLES, KINDS
+from explorer.asking.queue import queue
+from explorer.frame.contents import LINKS
+from explorer.pages.ten_findings import ALL
+from explorer.server import backend
 
-CHINESE = "你好 is a greeting"
 
-
-def test_start_says_in_numbers_whether_blocks_are_coupled(open_page: Open, gallery: Any) -> None:
+def test_start_says_in_numbers_whether_blocks_are_coupled(open_page, gallery) -> None:
     trained, twin = gallery[0, True], gallery[0, False]
     examples = [gallery[number, True] for number in range(len(EXAMPLES))]
     for query, corrected in (({}, True), ({"raw": "1"}, False), ({"untrained": "0"}, True)):
@@ -23,9 +26,7 @@ def test_start_says_in_numbers_whether_blocks_are_coupled(open_page: Open, galle
         assert told in plain_words(open_page("Start", **query))
 
 
-def test_start_shows_a_pair_trained_and_untrained_in_one_range_above_its_origin(
-    open_page: Open, gallery: Any
-) -> None:
+def test_start_shows_a_pair_trained_and_untrained_in_one_range(open_page, gallery) -> None:
     app = open_page("Start", block="12", basis="11")
     figures = charts(app)
     scores = coloured(score_pairs(gallery[0, True], View()).corrected)
@@ -37,38 +38,25 @@ def test_start_shows_a_pair_trained_and_untrained_in_one_range_above_its_origin(
     assert len(ranges) == 1
     assert "<p>Blocks 9-16 are coupled" in app.session_state["_whole"].file().decode()
 
-    shown = list(app._tree)
-    at = [place for place, one in enumerate(shown) if getattr(one, "type", "") == "plotly_chart"]
-    folds = [str(getattr(getattr(one, "proto", None), "popover", "")) for one in shown]
-    (origin,) = [place for place, label in enumerate(folds) if "token 10 of 10" in label]
-    assert origin > max(at)
 
-
-def test_start_switches_prompt_and_twin_at_once(open_page: Open, gallery: Any) -> None:
+@pytest.mark.real
+def test_start_switches_prompt_and_twin_and_offers_what_lacks(open_page, gallery) -> None:
     app = open_page("Start")
     app.pills(key="prompt@start-Examples").set_value(EXAMPLES[1]).run()
     app.segmented_control(key="untrained@start").set_value(True).run()
-    expected = score_pairs(gallery[1, False], View()).corrected
-    np.testing.assert_allclose(
-        heat(charts(app)["scores"]), coloured(expected), rtol=1e-5, atol=1e-8
-    )
-
-
-@pytest.mark.real
-def test_what_is_lacking_is_measured_in_one_click(open_page: Open) -> None:
-    app = open_page("Start", untrained="7")
-    assert "Measure the untrained twin too" in labels(app)
-    assert "matrix-trained" in charts(app)
-    app = open_page("Start")
+    expected = coloured(score_pairs(gallery[1, False], View()).corrected)
+    np.testing.assert_allclose(heat(charts(app)["scores"]), expected, rtol=1e-5, atol=1e-8)
+    app.segmented_control(key="untrained@start").set_value(False).run()
     app.selectbox(key="kind@start").set_value("Facts").run()
     app.pills(key="prompt@start-Facts").set_value(KINDS["Facts"][1]).run()
     assert app.info
     assert "Compute all 2" in labels(app)
+    app = open_page("Start", untrained="7")
+    assert "Measure the untrained twin too" in labels(app)
+    assert "matrix-trained" in charts(app)
 
 
-def test_method_has_contents_numbers_of_what_ships_and_no_controls(
-    open_page: Open, gallery: Any
-) -> None:
+def test_method_has_contents_numbers_of_what_ships_and_no_controls(open_page, gallery) -> None:
     app = open_page("Method")
     assert not app.sidebar.selectbox
     assert not app.sidebar.number_input
@@ -83,11 +71,8 @@ def test_method_has_contents_numbers_of_what_ships_and_no_controls(
         assert f"{abs(found.corrected):.3f}" in words(app)
 
 
-# ---- the prompt's tokens
-
-
 @pytest.mark.real
-def test_a_click_on_a_token_chooses_it(open_page: Open) -> None:
+def test_tokens_are_chosen_cut_and_shown_once(open_page) -> None:
     app = open_page("Depth")
     (line,) = [each for each in app.pills if each.key.startswith("token@chips")]
     assert line.value == 10
@@ -95,22 +80,43 @@ def test_a_click_on_a_token_chooses_it(open_page: Open) -> None:
     assert app.query_params["token"] == "3"
     assert "token 3 is measured" in words(app)
 
-
-@pytest.mark.real
-def test_a_space_at_the_end_is_told_and_can_be_cut(open_page: Open) -> None:
     app = open_page("Depth", prompt="The cat sat  ")
     assert "space" in app.warning[0].value
     press(app, "Cut the space")
     assert app.query_params["prompt"] == "The cat sat"
     assert not app.warning
 
-
-@pytest.mark.real
-def test_characters_of_several_tokens_are_shown_once(open_page: Open) -> None:
-    app = open_page("Depth", prompt=CHINESE)
-    (shown,) = [part.proto.body for part in app.get("html") if 'class="tokens"' in part.proto.body]
-    assert "\\x" not in shown
-    assert shown.count("好") == 1
-    assert 'class="shared"' in shown
+    app = open_page("Depth", prompt="你好 is a greeting")  # some characters are several tokens
+    assert "\\x" not in chips(app)
+    assert chips(app).count("好") == 1
+    assert 'class="shared"' in chips(app)
     options = app.selectbox[[box.label for box in app.selectbox].index("Token")].options
     assert not [option for option in options if "\\x" in option]
+
+
+def test_there_are_ten_with_numbers_and_none_says_nan() -> None:
+    assert [one for one in ALL if LINKS.check(one.chosen)[1]] == []  # of their links
+    told = [one.told() for one in ALL]
+    assert len(set(told)) == 10
+    for sentence in told:
+        assert re.search(r"\d", sentence)
+        assert "nan" not in sentence
+        assert sentence.endswith(".")
+
+
+def test_the_first_two_have_the_means_of_the_stored_results() -> None:
+    results = [backend.find(Request(EXAMPLES[0], untrained=seed)) for seed in (None, 0)]
+    for sentence, name in ((ALL[0].told(), "corrected"), (ALL[1].told(), "coupling")):
+        for result in results:
+            mean = mean_off_diagonal(getattr(score_pairs(result, View()), name))
+            assert f"{np.round(mean, 3) + 0.0:.3f}" in sentence
+
+
+@pytest.mark.slow
+def test_a_finding_leads_to_a_figure_that_is_stored(open_page) -> None:
+    for one in ALL:
+        chosen, _ = LINKS.check(one.chosen)
+        app = open_page(one.page.title, **LINKS.write(LINKS.defaults | chosen))
+        assert not app.error
+        assert charts(app) or one.page.title == "Train one"
+        assert not queue().active()
