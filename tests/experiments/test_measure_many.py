@@ -115,14 +115,6 @@ def test_what_stands_beside_a_prompt_is_kept(asked, own, tmp_path):
         np.testing.assert_array_equal(table["difficulty"], [1, np.nan])
 
 
-def test_a_cell_that_a_prompt_lacks_is_nan_and_no_column_is_lost(asked, own):
-    rows = [{"prompt": TEXTS[0], "tokens": 7, "prompt_tokens": 8}, {"prompt": TEXTS[1]}]
-    table = asked(rows, own, k=4)
-    assert list(table.columns) == [*OF_DEPTH, "prompt_prompt_tokens", "prompt_tokens"]
-    assert table["tokens"][0] == 3
-    np.testing.assert_array_equal(table.iloc[:, -2:], [[7, 8], [np.nan, np.nan]])
-
-
 def test_texts_may_be_a_column_and_cells_of_a_csv_file_have_their_types(asked, own, tmp_path):
     pd.testing.assert_frame_equal(asked(pd.Series(TEXTS), own), asked(TEXTS, own))
     file = tmp_path / "p.csv"
