@@ -23,6 +23,23 @@ def narrow():
 
 
 @pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Two models of one family, in folders."""
+    path = tmp_path_factory.mktemp("models")
+    return [tiny.folder(path / f"model-{seed}", seed=seed) for seed in (1, 2)]
+
+
+@pytest.fixture(scope="module")
+def client():
+    """A worker of dask in a thread of this process; two would share one model in memory."""
+    from dask.distributed import Client
+
+    alone = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    with Client(processes=False, **alone) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
 def asked(tmp_path_factory):
     """`measure_many`, on a store of the file: what one test has measured is read in the next."""
     store = Store(tmp_path_factory.mktemp("kept"), gallery=Path("none"))

@@ -1,30 +1,15 @@
 """measure_many on a dask client that is handed over, and what it tells on its way."""
 
+from types import SimpleNamespace
+
 import pandas as pd
 import pytest
-import tiny
 
 from coupling_core import ComputeError, Store, measure_many
 from coupling_core.base import pace
 from coupling_core.experiments import many_on_dask, many_progress
 
 TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
-
-
-@pytest.fixture(scope="module")
-def client():
-    """Workers in threads of this process."""
-    from dask.distributed import Client
-
-    one = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": None}
-    with Client(processes=False, **one) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    path = tmp_path_factory.mktemp("models")
-    return [tiny.folder(path / f"model-{seed}", seed=seed) for seed in (1, 2)]
 
 
 def test_the_table_is_the_same_on_a_client(client, folders, tmp_path, monkeypatch):
@@ -55,55 +40,39 @@ def test_what_a_worker_refuses_is_left_out(client, folders, tmp_path):
 
 
 def test_a_store_that_the_workers_do_not_share_is_told(client, folders, tmp_path, monkeypatch):
-    elsewhere = Store(tmp_path / "elsewhere")
-    measured = many_on_dask.measure
+    elsewhere, measured = Store(tmp_path / "elsewhere"), many_on_dask.measure
     monkeypatch.setattr(many_on_dask, "measure", lambda asked, _, **how: measured(asked, elsewhere))
+    how = {"k": 4, "store": tmp_path / "kept", "client": client, "progress": False}
     with pytest.raises(ComputeError, match="disk"):
-        measure_many(
-            TEXTS[:1], folders[:1], k=4, store=tmp_path / "kept", client=client, progress=False
-        )
+        measure_many(TEXTS[:1], folders[:1], **how)
 
 
 def test_a_worker_that_dies_is_told(folders, tmp_path):
-    class Dead:
-        """A client whose workers are gone."""
+    def fail():
+        raise RuntimeError("KilledWorker")
 
-        scheduler_info = None
-
-        def submit(self, *_, **__):
-            return self
-
-        def result(self):
-            raise RuntimeError("KilledWorker")
-
+    dead = SimpleNamespace(
+        scheduler_info=None, submit=lambda *_, **__: SimpleNamespace(result=fail)
+    )
     with pytest.raises(ComputeError, match="KilledWorker"):
-        measure_many(TEXTS[:1], folders[:1], store=tmp_path, client=Dead(), progress=False)
+        measure_many(TEXTS[:1], folders[:1], store=tmp_path, client=dead, progress=False)
 
 
-def test_lines_come_where_no_bar_is_drawn(capsys, monkeypatch):
+def test_lines_come_where_no_bar_is_drawn_and_who_stops_it_is_told(capsys, monkeypatch):
     monkeypatch.setattr(pace, "APART", 0.0)
     monkeypatch.setattr(pace, "READ", -1.0)
     with many_progress.telling(3, shown=True) as advance:
         advance("a", done=0)
         for _ in range(3):
             advance("a")
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert [line[:13] for line in told.err.splitlines() if line] == [
-        "prompt 2 of 3",
-        "prompt 3 of 3",
-    ]
-    with many_progress.telling(1, shown=False) as advance:
-        advance("a")
-    assert not "".join(capsys.readouterr()).strip()
+    told = [line[:13] for line in capsys.readouterr().err.splitlines() if line]
+    assert told == ["prompt 2 of 3", "prompt 3 of 3"]
 
-
-def test_who_stops_it_is_told_how_far_it_came():
     def stopped():
         with many_progress.telling(9, shown=False) as advance:
             advance("a")
-            advance("a")
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt, match="2 of 9"):
+    with pytest.raises(KeyboardInterrupt, match="1 of 9"):
         stopped()
+    assert not "".join(capsys.readouterr()).strip()

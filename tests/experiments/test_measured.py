@@ -14,6 +14,7 @@ from coupling_core.experiments.vision.findings import VisionFindings
 from coupling_core.store.request_key import make_key, parse_key
 
 FOLDERS = sorted((SWEEPS / "measured").iterdir())
+assert FOLDERS
 
 
 @pytest.fixture(scope="module", params=FOLDERS, ids=lambda folder: folder.name)
@@ -22,10 +23,6 @@ def shipped(request: pytest.FixtureRequest):
     folder: Path = request.param
     name = json.loads((folder / "plan.json").read_text())["name"]
     return folder, make(read(SWEEPS / f"{name}.toml")), read_table(folder / "table.csv")
-
-
-def test_there_is_one() -> None:
-    assert FOLDERS
 
 
 def test_it_is_of_the_sweep_as_its_file_is_now(shipped) -> None:

@@ -74,11 +74,8 @@ def test_a_block_that_does_nothing_goes_first_and_costs_nothing(plan):
         assert point.blocks == (IDLE,)
         assert point.left_out.loss == pytest.approx(plan.whole.loss, abs=1e-7)
         assert plan.by_block[by][IDLE - 1] == pytest.approx(0, abs=1e-7)
-        assert point.beats == sum(
-            sum(cut.loss) > sum(plan.own_loss) + 1e-5
-            for cut in plan.cuts
-            if cut.by == "random" and len(cut.blocks) == 1
-        )
+        drawn = [cut for cut in plan.cuts if cut.by == "random" and len(cut.blocks) == 1]
+        assert point.beats == sum(sum(cut.loss) > sum(plan.own_loss) + 1e-5 for cut in drawn)
     assert plan.point("angle", 1).blocks == (IDLE,)  # its state does not turn
     first, second = plan.point("angle", 2).blocks
     assert second == first + 1
@@ -136,24 +133,17 @@ def test_texts_that_rank_do_not_judge_and_random_sets_are_nested(plan):
     assert all(set(fewer) < set(more) for fewer, more in zip(one, two, strict=True))
     block = sum(p.numel() for p in planted().model.layers[0].parameters())
     assert plan.megabytes((1, 3)) == pytest.approx(8 * block / 1e6)
+    (line,) = (trace for trace in plan.plot().figure.data if trace.uid == "kl")
+    assert list(line.y) == [plan.point("kl", n).left_out.loss for n in (1, 2)]
 
 
 def test_progress_ends_where_it_said_and_texts_may_stand_in_a_file(tmp_path):
-    told = []
-    file = tmp_path / "texts.txt"
+    told, file = [], tmp_path / "texts.txt"
     file.write_text("\n".join(TEXTS))
-    said = {"by": ("kl", "influence"), "remove": 2}
-    made = pruned(planted(), file, **said, progress=lambda *so_far: told.append(so_far))
+    made = pruned(planted(), file, by="influence", remove=1, progress=lambda *at: told.append(at))
     assert made.ranked_on == tuple(TEXTS[::3])
     assert [done for done, _, _ in told] == list(range(1, len(told) + 1))
     assert {total for _, total, _ in told} == {len(told)}
-
-
-def test_a_plan_is_drawn_with_every_ranking(plan):
-    drawn = plan.plot()
-    assert {trace.uid for trace in drawn.figure.data if trace.uid} == {*NAMED, "random"}
-    (line,) = (trace for trace in drawn.figure.data if trace.uid == "kl")
-    assert list(line.y) == [plan.point("kl", n).left_out.loss for n in (1, 2)]
 
 
 FRESH = """
@@ -200,6 +190,7 @@ def test_saved_models_have_the_promised_loss_in_a_fresh_process(plan, tmp_path):
 
 
 def test_a_saved_folder_says_how_it_was_made(plan, tmp_path):
+    (tmp_path / "short").mkdir()  # an empty one may be there
     folder, point = plan.save(tmp_path / "short", "influence", 1), plan.point("influence", 1)
     card = (folder / "README.md").read_text()
     for told in (f"Blocks {IDLE} ", f"{plan.whole.loss:.3f}", f"{point.left_out.loss:.3f}"):
@@ -207,19 +198,7 @@ def test_a_saved_folder_says_how_it_was_made(plan, tmp_path):
     recipe = (folder / "mergekit.yml").read_text()
     ranges = re.findall(r"layer_range: (.*)", recipe)
     assert [json.loads(found) for found in ranges] == [[0, 1], [2, 4]]
-    assert "merge_method: passthrough" in recipe
     assert [path.name for path in tmp_path.iterdir()] == ["short"]
-
-
-def test_a_folder_that_is_not_empty_is_left_alone(plan, tmp_path):
-    (tmp_path / "mine.txt").write_text("mine")
-    for folder in (tmp_path, tmp_path / "mine.txt", tmp_path / "no" / "where"):
-        with pytest.raises(InputError):
-            plan.save(folder, "kl", 1)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-    (tmp_path / "empty").mkdir()
-    plan.save(tmp_path / "empty", "kl", 1)
-    assert (tmp_path / "empty" / "model.safetensors").is_file()
 
 
 def test_nothing_is_saved_that_has_another_loss(plan, tmp_path, monkeypatch):
@@ -241,17 +220,16 @@ def test_pruning_leaves_the_model_as_it_was_and_keeps_its_precision(tmp_path):
     assert [name for name, weight in before.items() if not torch.equal(weight, after[name])] == []
 
 
-FEW = ("gemma2", "gpt_neo")
-"""Families whose configs list what each block is."""
+LISTED = "gemma2"
+"""A family whose config lists what each block is."""
 
 
 @pytest.mark.parametrize(
     "family",
-    [*FEW, *(pytest.param(f, marks=pytest.mark.slow) for f in tiny.CAUSAL if f not in FEW)],
+    [LISTED, *(pytest.param(f, marks=pytest.mark.slow) for f in tiny.CAUSAL if f != LISTED)],
 )
 def test_families_are_saved_without_a_block(family, tmp_path):
-    folder = pruned(tiny.model(family), by="kl", remove=1).save(tmp_path / "short", "kl", 1)
-    assert (folder / "README.md").is_file()
+    folder = pruned(tiny.model(family), by="last", remove=1).save(tmp_path / "short", "last", 1)
     config = json.loads((folder / "config.json").read_text())
     assert not any(isinstance(value, list) and len(value) == 4 for value in config.values())
 

@@ -22,11 +22,11 @@ from coupling_core.experiments.pushing.findings import (
 )
 from coupling_core.experiments.pushing.outcomes import calibration, measure_outcomes
 from coupling_core.experiments.pushing.plans import LANGUAGE, SEEDS, VISION
-from coupling_core.experiments.pushing.runs import Outcomes, OutcomesOfPictures
-from coupling_core.experiments.pushing.tasks import Task
+from coupling_core.experiments.pushing.runs import OutcomesOfPictures
 from coupling_core.experiments.pushing.training import train
 from coupling_core.experiments.vision.pictures import Pictures
-from coupling_core.measuring.front import measure
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 PLANTED = OutcomesOfPictures(
     step=600, loss=4.0, calibration=0.02, skipping=0.5, corrected=0.15, alignment=0.1, chance=0.6,
@@ -42,13 +42,11 @@ ANSWERS = HELPS, MISSED, NO_USE, COSTS, NEITHER = (
     "without making them good",
 )
 
-World = dict[str, dict[int, list[Outcomes]]]
 
-
-def world(noise: float = 0.001, **of: dict[str, float]) -> World:
+def world(noise=0.001, **of):
     """Runs whose arms differ from the control by what is told, and by noise of the seed."""
     rng = np.random.default_rng(0)
-    made: World = {arm.name: {} for arm in LANGUAGE.arms}
+    made = {arm.name: {} for arm in LANGUAGE.arms}
     for seed in SEEDS:
         shared = rng.normal()
         for arm in LANGUAGE.arms:
@@ -61,17 +59,18 @@ def world(noise: float = 0.001, **of: dict[str, float]) -> World:
     return made
 
 
-def pushed(raised: float, lowered: float, noise: float = 0.001) -> World:
+def pushed(raised, lowered, noise=0.001):
     """Runs of which coupling moved, and the loss by so much."""
     losses = {"raise": {"loss": raised}, "lower": {"loss": lowered}}
     return world(noise, **{arm: PUSHED[arm] | losses[arm] for arm in PUSHED})
 
 
-def answers(told: str) -> list[str]:
-    return [answer for answer in ANSWERS if answer in told]
+def answers(runs, study=LANGUAGE):
+    """Those that stand on the page of these runs."""
+    return [answer for answer in ANSWERS if answer in page(runs, study)]
 
 
-def test_a_model_that_is_right_as_often_as_it_says_has_no_calibration_error() -> None:
+def test_a_model_that_is_right_as_often_as_it_says_has_no_calibration_error():
     sure = np.repeat([0.2, 0.6, 0.9], 1000)
     right = np.concatenate([np.arange(1000) < 1000 * p for p in (0.2, 0.6, 0.9)])
     assert calibration(sure, right, bins=3) == pytest.approx(0)
@@ -79,51 +78,49 @@ def test_a_model_that_is_right_as_often_as_it_says_has_no_calibration_error() ->
     assert calibration(np.full(1000, 1.0), np.zeros(1000, bool)) == pytest.approx(1)
 
 
-def test_holm_is_that_of_the_textbook() -> None:
+def test_holm_is_that_of_the_textbook():
     nothing = Interval(0, 0, 0, 0, 5)
     found = holm([Difference("raise", "loss", nothing, p) for p in (0.01, 0.04, 0.03, 0.005)])
     assert [one.adjusted for one in found] == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert [one.is_shown for one in found] == [True, False, False, True]
 
 
-def test_differences_are_taken_seed_by_seed() -> None:
+def test_differences_are_taken_seed_by_seed():
     found = difference(world(**{"raise": {"loss": 0.05}}), "raise", "loss")
     assert found.interval.mean == pytest.approx(0.05, abs=0.003)
     assert found.interval.low > 0.04  # the seeds themselves lie a whole unit apart
     assert difference(world(), "lower", "loss").interval.low < 0
 
 
-def test_the_answer_is_that_of_the_world() -> None:
-    for study in (LANGUAGE, VISION):
-        for raised, lowered, answer in (
-            (-0.1, 0.1, HELPS), (-0.1, 0.0, MISSED), (0.0, 0.1, NO_USE), (0.1, 0.1, COSTS),
-            (0.0, 0.0, NEITHER), (0.1, -0.1, NEITHER),
-        ):  # fmt: skip
-            assert answers(page(pushed(raised, lowered), study)) == [answer]
+def test_the_answer_is_that_of_the_world():
+    for raised, lowered, answer in (
+        (-0.1, 0.1, HELPS), (-0.1, 0.0, MISSED), (0.0, 0.1, NO_USE), (0.1, 0.1, COSTS),
+        (0.0, 0.0, NEITHER), (0.1, -0.1, NEITHER),
+    ):  # fmt: skip
+        assert answers(pushed(raised, lowered)) == [answer]
+    assert answers(pushed(-0.1, 0.1), VISION) == [HELPS]
 
 
-def test_no_answer_is_given_where_there_is_none() -> None:
+def test_no_answer_is_given_where_there_is_none():
     """Where a difference that matters may be there, or coupling did not move, or runs lack."""
     for raised in (0.0, -0.3, 0.3):
-        assert answers(page(pushed(raised, 0.0, noise=0.02), VISION)) == []
-    unmoved = world(**{"raise": {"loss": -1.0}, "lower": {"corrected": -0.1}})
-    assert answers(page(unmoved, LANGUAGE)) == []
+        assert answers(pushed(raised, 0.0, noise=0.02), VISION) == []
+    assert answers(world(**{"raise": {"loss": -1.0}, "lower": {"corrected": -0.1}})) == []
     lacking = world(**PUSHED)
-    assert "25 runs" in page(lacking, LANGUAGE)
     for arm in ("lower", "longer"):
         del lacking[arm][5]
     assert "23 runs" in page(lacking, LANGUAGE)
-    assert answers(page(lacking, LANGUAGE)) == []
+    assert answers(lacking) == []
 
 
-def test_no_difference_is_called_one_where_there_is_none() -> None:
+def test_no_difference_is_called_one_where_there_is_none():
     assert not any(one.is_shown for one in planned(world(noise=0.3, **PUSHED), LANGUAGE))
     quiet = planned(world(noise=0.003, **PUSHED), LANGUAGE)
     losses = {one.arm: one for one in quiet if one.outcome == "loss"}
     assert verdict(losses["raise"]) == "too small to matter"
 
 
-def test_accuracy_is_tested_and_told_of_pictures_alone() -> None:
+def test_accuracy_is_tested_and_told_of_pictures_alone():
     runs = world(**PUSHED | {"raise": {"corrected": 0.2, "accuracy": 0.05}})
     of_text, of_pictures = (planned(runs, study) for study in (LANGUAGE, VISION))
     assert (len(of_text), len(of_pictures)) == (8, 10)
@@ -133,42 +130,46 @@ def test_accuracy_is_tested_and_told_of_pictures_alone() -> None:
     assert ["accuracy" in page(runs, study) for study in (LANGUAGE, VISION)] == [False, True]
 
 
-@pytest.fixture(params=("language", "vision"))
-def task(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Task:
+@pytest.fixture
+def tasks(monkeypatch):
     """What each study learns, in little."""
     rng = np.random.default_rng(1)
-    if request.param == "language":
-        monkeypatch.setattr(of_language, "COUNT", 2)
-        monkeypatch.setattr(of_language, "WINDOWS", 32)
-        text = [rng.integers(0, 1024, n).astype(np.uint16) for n in (40_000, 20_000)]
-        return of_language.language(Corpus(*text, Path("unread")))
-    monkeypatch.setattr(of_pictures, "COUNT", 2)
+    for module, name, value in (
+        (of_language, "COUNT", 2), (of_language, "WINDOWS", 16), (of_language, "CONTEXT", 64),
+        (of_pictures, "COUNT", 2),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, value)
+    text = [rng.integers(0, 1024, n).astype(np.uint16) for n in (20_000, 10_000)]
     images = [rng.integers(0, 256, (n, 28, 28, 1)).astype(np.uint8) for n in (200, 60)]
     labels = [rng.integers(0, 10, n) for n in (200, 60)]
     told = (images[0], labels[0], images[1], labels[1], tuple("0123456789"))
-    return of_pictures.vision(Pictures("noise", *told))
+    return {
+        "language": lambda: of_language.language(Corpus(*text, Path("unread"))),
+        "vision": lambda: of_pictures.vision(Pictures("noise", *told)),
+    }
 
 
-def flat(model: torch.nn.Module) -> torch.Tensor:
+def flat(model):
     return torch.nn.utils.parameters_to_vector(model.parameters()).detach().clone()
 
 
-def test_runs_of_a_seed_differ_in_the_penalty_alone(task: Task) -> None:
-    seen: dict[str, list[torch.Tensor]] = {}
-    control, raised, lowered = (replace(arm, steps=4) for arm in task.study.arms[:3])
-    arms = {"control": control, "raise": raised, "lower": lowered, "again": raised}
-    for name, arm in (arms | {"weightless": replace(raised, weight=0.0)}).items():
-        kept = seen.setdefault(name, [])
-        train(task, arm, 1, lambda _, model, kept=kept: kept.append(flat(model)))
-    assert len(seen["control"]) == len(task.study.looks)
-    ends = {name: looks[-1] for name, looks in seen.items()}
-    assert torch.equal(ends["raise"], ends["again"])
+@pytest.mark.full
+def test_runs_of_a_seed_differ_in_the_penalty_alone(tasks):
+    task, ends = tasks["language"](), {}
+    control, raised, lowered = (replace(arm, steps=2) for arm in task.study.arms[:3])
+    for name, arm in {
+        "control": control, "weightless": replace(raised, weight=0.0),
+        "raise": raised, "lower": lowered,
+    }.items():  # fmt: skip
+        train(task, arm, 1, lambda _, model, name=name: ends.update({name: flat(model)}))
     assert torch.equal(ends["weightless"], ends["control"])
     assert not torch.equal(ends["raise"], ends["control"])
     assert not torch.equal(ends["raise"], ends["lower"])
 
 
-def test_what_is_measured_is_what_it_is_called_and_leaves_the_model_alone(task: Task) -> None:
+@pytest.mark.full
+def test_what_is_measured_is_what_it_is_called_and_leaves_the_model_alone(tasks):
+    task = tasks["language"]()
     model = task.begin(task.study.arms[0], 1).model
     before, held_out = flat(model), task.held_out
     found = measure_outcomes(model, 0, held_out)
@@ -178,35 +179,28 @@ def test_what_is_measured_is_what_it_is_called_and_leaves_the_model_alone(task: 
         logits = held_out.logits(model.eval(), held_out.given)
     own = torch.nn.functional.cross_entropy(logits.flatten(0, -2), held_out.wanted.flatten())
     assert found.loss == pytest.approx(float(own), abs=1e-4)
-    if isinstance(found, OutcomesOfPictures):
-        right = logits.argmax(-1) == held_out.wanted
-        assert found.accuracy == pytest.approx(float(right.double().mean()))
-        given = {"model": model, "tokenizer": held_out.processor, "token": 1}
-        alone = [measure(one, None, **given).scores(k=8) for one in held_out.probes.prompts]
-        assert found.corrected == pytest.approx(np.mean([one.mean().corrected for one in alone]))
-    outputs = ("attention.dense", "mlp.dense_4h_to_h", "attention.o_proj", "mlp.fc2")
     for name, part in model.named_modules():
-        if name.endswith(outputs):  # blocks that add nothing: leaving one out costs nothing
+        if name.endswith(("attention.dense", "mlp.dense_4h_to_h")):
             torch.nn.init.zeros_(part.weight)
             torch.nn.init.zeros_(part.bias)
-    with torch.no_grad():
+    with torch.no_grad():  # leaving out a block that adds nothing costs nothing
         loss = held_out.predictions(model, held_out.few_every)[0]
         assert held_out.without(model, 3) == pytest.approx(loss, abs=1e-6)
 
 
-def test_a_run_is_written_once_it_has_ended(task: Task, tmp_path, monkeypatch) -> None:
-    task = replace(task, study=replace(task.study, folder=tmp_path))
-    arm = replace(task.study.arms[1], steps=4)
-    steps = task.study.steps(arm)
-    planted = {one.name: getattr(PLANTED, one.name) for one in fields(task.held_out.record)}
-    made = iter([task.held_out.record(**planted | {"step": step}) for step in steps])
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["language", "vision"])
+def test_a_run_is_written_once_it_has_ended(name, tasks, tmp_path, monkeypatch):
+    task = tasks[name]()
+    task = replace(task, study=replace(task.study, folder=tmp_path, looks=(0.5, 1.0)))
+    arm, of = replace(task.study.arms[1], steps=2), task.held_out.record
+    planted = {one.name: getattr(PLANTED, one.name) for one in fields(of)}
+    expected = [of(**planted | {"step": step}) for step in (1, 2)]
+    made = iter(expected)
     monkeypatch.setattr(running, "measure_outcomes", lambda *_: next(made))
     assert runs.read_run(task.study, arm, 1) is None
     running.run(task, arm, 1)
-    read = runs.read_run(task.study, arm, 1)
-    assert read is not None
-    assert [one.step for one in read] == list(steps)
-    assert read[-1] == task.held_out.record(**planted | {"step": 4})
+    assert runs.read_run(task.study, arm, 1) == expected
     with pytest.raises(StopIteration):
         running.run(task, arm, 2)
     assert runs.read_run(task.study, arm, 2) is None

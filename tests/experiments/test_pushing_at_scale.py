@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,13 +10,16 @@ import torch
 from safetensors.torch import load_file
 from transformers import GPTNeoXConfig, TrainingArguments
 
+from coupling_core import InputError
 from coupling_core.experiments.pushing.at_scale import Pushed, main, train
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 STEPS = 6
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("COUPLING_HOME", str(tmp_path / "home"))
     GPTNeoXConfig(
         vocab_size=64, hidden_size=32, num_hidden_layers=3, num_attention_heads=4,
@@ -29,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def options(folder: Path, *, batch: int, sequences: int, goal: str) -> list[str]:
+def options(folder, *, batch, sequences, goal):
     """Of a command whose checkpoint lies in a folder of its own."""
     given = {
         "model": folder / "model", "tokens": folder / "learned.npy", "name": f"of-{batch}",
@@ -42,13 +44,13 @@ def options(folder: Path, *, batch: int, sequences: int, goal: str) -> list[str]
     return [*told, "--use_cpu"]
 
 
-def weights(folder: Path, batch: int, goal: str) -> torch.Tensor:
+def weights(folder, batch, goal):
     saved = load_file(folder / f"{batch}-{goal}" / f"checkpoint-{STEPS}" / "model.safetensors")
     return torch.cat([saved[name].flatten() for name in sorted(saved)])
 
 
 @pytest.mark.slow
-def test_two_processes_give_the_result_of_one_with_the_same_batch(folder: Path) -> None:
+def test_two_processes_give_the_result_of_one_with_the_same_batch(folder):
     for goal in ("raise", ""):
         main(options(folder, batch=8, sequences=2, goal=goal))
     # What `accelerate launch` runs where there are GPUs; without, it begins one process.
@@ -64,7 +66,8 @@ def test_two_processes_give_the_result_of_one_with_the_same_batch(folder: Path) 
     assert (one - control).abs().max() > 100 * (one - two).abs().max()
 
 
-def test_accumulated_steps_give_the_result_of_one(folder: Path) -> None:
+@pytest.mark.full
+def test_accumulated_steps_give_the_result_of_one(folder):
     found = []
     for batch, accumulated, sequences in ((8, 1, 2), (4, 2, 1)):
         arguments = TrainingArguments(
@@ -75,8 +78,21 @@ def test_accumulated_steps_give_the_result_of_one(folder: Path) -> None:
         pushed = Pushed(
             model=str(folder / "model"), tokens=str(folder / "learned.npy"), name="",
             held_out=str(folder / "held_out.npy"), context=16, weight=0.0, goal="raise",
-            sequences=sequences,
+            sequences=sequences, probes=1,
         )  # fmt: skip
         model = train(pushed, arguments).model
         found.append(torch.nn.utils.parameters_to_vector(model.parameters()).detach())
     torch.testing.assert_close(*found, rtol=1e-5, atol=1e-6)
+
+
+def test_what_holds_no_token_ids_is_refused(folder):
+    np.save(folder / "learned.npy", np.zeros(100))
+    for name in ("learned", "none"):
+        with pytest.raises(InputError, match=name):
+            main(
+                [
+                    *options(folder, batch=1, sequences=1, goal=""),
+                    "--tokens",
+                    str(folder / f"{name}.npy"),
+                ]
+            )

@@ -1,7 +1,6 @@
 """A prompt over the steps of a training run from Python: measured, collected, tabulated, drawn."""
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -57,17 +56,16 @@ def quietly(function, *args, **said):
 
 
 def test_every_step_is_measured_with_the_numbers_of_its_weights(here, folders):
-    course = quietly(measure_steps, PROMPT, "pythia-70m", (1000, 0, 16), k=4)
-    assert course.steps == STEPS
-    assert course.missing == ()
-    for step, folder in zip(STEPS, folders.values(), strict=True):
+    course = quietly(measure_steps, PROMPT, "pythia-70m", (1000, 0), k=4)
+    assert (course.steps, course.missing) == ((0, 1000), ())
+    for step in course.steps:
+        folder = folders[f"step{step}"]
         alone = measure(PROMPT, None, model=folder, k=4)
         np.testing.assert_array_equal(course.depth[step].diagonal, alone.diagonal)
         paths = measure(PROMPT, None, model=folder, kind="trajectory")
         np.testing.assert_array_equal(course.paths[step].line_shape, paths.line_shape)
-    assert numbers(course, View(k=4)) == numbers(
-        quietly(collect, find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), STEPS), View(k=4)
-    )
+    again = quietly(collect, find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), (0, 1000))
+    assert numbers(course, View(k=4)) == numbers(again, View(k=4))
 
 
 def test_what_is_stored_is_only_read(here, monkeypatch):
@@ -105,55 +103,37 @@ def store(monkeypatch, tmp_path):
 def test_steps_that_are_not_stored_are_told(store):
     with pytest.warns(UserWarning, match=r"\(steps 1, 2\)"):
         collect(SUITE, REQUEST, store)
-    assert quietly(collect, SUITE, REQUEST, store, (0, 4)).missing == ()
+    of_text = quietly(collect, SUITE, str(REQUEST.prompt), store.root, (0, 4))
+    assert (set(of_text.depth), of_text.missing) == ({0, 4}, ())
 
 
-def test_a_course_is_a_table(store):
+def test_a_course_is_a_table_and_drawn(store):
     course = quietly(collect, SUITE, REQUEST, store, (0, 4))
     table, found = course.to_pandas(), numbers(course, View(k=course.default_k))
     assert course.default_k == REQUEST.k == 4
-    unsaid = quietly(collect, SUITE, replace(REQUEST, k=None), store, (0, 4))
-    assert unsaid.default_k == min(8, course.depth[0].k_max)
     for name in ("step", "loss", "coupling", "chance", "corrected", "locality", "line_shape"):
         assert table[name].tolist() == [getattr(one, name) for one in found]
     assert "departure" not in table  # nobody asked for spectra
-    for at in (View(k=2, definition="alignment", blocks=(1, 2, 3)), View(k=2)):
-        assert course.to_pandas(at)["coupling"].tolist() == [
-            n.coupling for n in numbers(course, at)
-        ]
+    at = View(k=2, definition="alignment", blocks=(1, 2, 3))
+    of_view = [one.coupling for one in numbers(course, at)]
+    assert course.to_pandas(at)["coupling"].tolist() == of_view
     pd.testing.assert_frame_equal(course.to_pandas(k=2), course.to_pandas(View(k=2)))
     said = {"suite": course.suite.name, "K": 4, "definition": "paper", "role": "A", "p": 1.0}
     one = course.depth[0].attributes()
     said |= {name: one[name] for name in ("measured", "final_norm", "precision")}
     assert table.attrs.items() >= said.items()
-
-
-def test_a_course_is_drawn(store, tmp_path):
-    course = quietly(collect, SUITE, REQUEST, store, (0, 4))
     drawn = course.plot("corrected", k=3)
     line = next(trace for trace in drawn.figure.data if trace.name == SUITE.title)
     np.testing.assert_allclose(line.y, [one.corrected for one in numbers(course, View(k=3))])
-    assert drawn.save(tmp_path / "run.html").stat().st_size > 10_000
-    losses = course.plot("loss").figure
-    assert list(next(t for t in losses.data if t.name == SUITE.title).y) == [6.0, 4.5]
-
-
-def test_a_course_is_collected_of_a_prompt_s_text(store):
-    course = quietly(collect, SUITE, str(REQUEST.prompt), store.root, (0, 4))
-    assert set(course.depth) == {0, 4}
 
 
 def test_a_table_of_many_prompts_tells_step_and_loss(here, folders):
+    mini = {"model": "coupling-explorer/mini-64", "revision": "step16"}
     models = {
-        "own": {"model": "coupling-explorer/mini-64", "revision": "step16"},
-        "twin": {"model": "coupling-explorer/mini-64", "revision": "step16", "untrained": 0},
-        "pythia": {"model": REPO, "revision": "step1000"},
-        "folder": folders["step0"],
-    }
-    table = measure_many([PROMPT], models, k=4, progress=False).set_index("model")
-    assert table["step"].to_dict() == pytest.approx(
-        {"own": 16, "twin": np.nan, "pythia": 1000, "folder": np.nan}, nan_ok=True
-    )
-    assert table["loss"].to_dict() == pytest.approx(
-        {"own": 3.75, "twin": np.nan, "pythia": np.nan, "folder": np.nan}, nan_ok=True
-    )
+        "own": mini, "twin": mini | {"untrained": 0},
+        "pythia": {"model": REPO, "revision": "step1000"}, "folder": folders["step0"],
+    }  # fmt: skip
+    table = measure_many([PROMPT], models, k=4, progress=False)
+    assert table["model"].tolist() == list(models)
+    np.testing.assert_array_equal(table["step"], [16, np.nan, 1000, np.nan])
+    np.testing.assert_array_equal(table["loss"], [3.75, np.nan, np.nan, np.nan])

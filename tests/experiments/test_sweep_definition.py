@@ -7,6 +7,7 @@ import pytest
 import tiny
 
 from coupling_core import Request, Store
+from coupling_core.base.folders import SWEEPS
 from coupling_core.experiments.sweeps import make, read
 from coupling_core.experiments.sweeps.plan import published
 from coupling_core.experiments.sweeps.table import of_weights
@@ -101,51 +102,33 @@ def test_two_folders_of_one_name_beside_the_file_are_two_models(tmp_path):
     path.write_text(f'name = "two"\n{models}[[prompts]]\ntext = "One"\n')
     one, two = make(read(path)).weights
     assert one.identity["digest"] != two.identity["digest"]
-    assert one.title == f"model, {tmp_path / '1' / 'model'}"
-    assert two.title == f"model, {tmp_path / '2' / 'model'}"
+    assert [one.title, two.title] == [f"model, {tmp_path / n / 'model'}" for n in "12"]
 
 
-def test_a_share_of_the_width_is_a_k_for_each_model(lay_out):
-    plan = make(read(lay_out(SWEEP.replace("[4, 8]", "[8, 0.25]"))))
-    widths = [weights.width for weights in plan.weights]
-    assert widths[3:] == [64, 64]
-    assert [plan.sweep.every_k(width) for width in widths] == [
-        tuple(sorted({8, round(width / 4)})) for width in widths
-    ]
-    assert plan.request(3, 0, "depth").k == 16
-
-
-def test_no_model_is_asked_for_a_k_beyond_its_width(lay_out):
+def test_each_model_has_the_k_that_its_width_allows(lay_out, caplog):
+    """A share is one of its own width; a K beyond it is left out, and told."""
+    shares = make(read(lay_out(SWEEP.replace("[4, 8]", "[8, 0.25]"))))
+    assert [weights.width for weights in shares.weights] == [32, 32, 32, 64, 64]
+    assert [shares.sweep.every_k(width) for width in (32, 64)] == [(8,), (8, 16)]
+    assert shares.request(3, 0, "depth").k == 16
     plan = make(read(lay_out(SWEEP.replace("[4, 8]", "[8, 60]"))))
-    assert {weights.width for weights in plan.weights} == {32, 64}
-    assert all(
-        plan.request(number, 0, "depth").k == (8 if weights.width == 32 else 60)
-        for number, weights in enumerate(plan.weights)
-    )
+    assert [plan.request(number, 0, "depth").k for number in range(5)] == [8, 8, 8, 60, 60]
     assert not any(weights.problem for weights in plan.weights)
+    assert "K = 60 is left out of model" in caplog.text
+    assert "The cat sat on the mat" in caplog.text  # a text that comes twice
     narrow = make(read(lay_out(SWEEP.replace("[4, 8]", "60")))).weights[0]
-    assert narrow.problem == "its width is 32, and the smallest K of the sweep is 60"
+    assert "32" in narrow.problem
 
 
 def test_a_model_that_is_out_of_reach_leaves_the_others(lay_out):
-    more = SWEEP + '[[models]]\nmodel = "nobody/nothing"\n'
-    plan = make(read(lay_out(more)))
+    plan = make(read(lay_out(SWEEP + '[[models]]\nmodel = "nobody/nothing"\n')))
     assert "nobody/nothing" in plan.weights[-1].problem
     assert not any(weights.problem for weights in plan.weights[:-1])
     assert plan.stored(Store())[-2:] == ["", ""]
 
 
-def test_texts_that_come_twice_and_a_k_beyond_a_width_are_told(lay_out, caplog):
-    path = lay_out(SWEEP.replace("[4, 8]", "[4, 50]"))
-    plan = make(read(path))
-    assert "The cat sat on the mat" in caplog.text
-    assert "K = 50 is left out of model" in caplog.text
-    assert {item.request.k for item in plan.items()} == {4, 50}
-    assert make(path).id == make(str(path)).id == plan.id
-
-
 def test_the_shipped_sweeps_can_be_read():
-    paths = sorted(Path(__file__).parents[2].glob("sweeps/*.toml"))
+    paths = sorted(SWEEPS.glob("*.toml"))
     assert paths
     assert [path for path in paths if read(path).name != path.stem or not read(path).title] == []
 
@@ -155,25 +138,17 @@ def test_numbers_of_numpy_are_numbers():
     assert read(said | {"k": [np.int64(8), np.float64(0.5)], "token": np.int64(2)}).k == (8, 0.5)
 
 
-def test_a_score_of_ones_own_model_is_in_the_table(tmp_path):
-    folder = tiny.folder(tmp_path / "model")
-    said = {"name": "n", "k": 4, "prompts": [{"text": "The cat"}]}
-    plain = make(said | {"models": [{"model": str(folder)}]})
-    scored = make(said | {"models": [{"model": str(folder), "score": 41, "untrained": [0]}]})
-    assert [weights.score for weights in scored.weights] == [41, None]
-    facts = [of_weights(weights, None) for weights in scored.weights]
-    assert facts[0]["score"] == 41
-    assert np.isnan(facts[1]["score"])
-    alone = make(said | {"models": [{"model": str(folder), "score": 41}]})
-    assert plain.id == alone.id  # nothing is measured otherwise
-
-
-def test_the_catalogue_names_a_folder_by_its_own_name(tmp_path, monkeypatch):
+def test_what_is_known_of_a_folder_is_in_the_table(tmp_path, monkeypatch):
+    """Its score where the sweep says it, and what the catalogue says of its name."""
     folder = tiny.folder(tmp_path / "mine")
+    own, said = {"model": str(folder)}, {"name": "n", "k": 4, "prompts": [{"text": "The cat"}]}
+    scored = make(said | {"models": [own | {"score": 41, "untrained": [0]}]})
+    scores = [of_weights(weights, None)["score"] for weights in scored.weights]
+    np.testing.assert_array_equal(scores, [41, np.nan])
+    alone, plain = (make(said | {"models": [of]}) for of in (own | {"score": 41}, own))
+    assert plain.id == alone.id  # nothing is measured otherwise
     monkeypatch.setenv("COUPLING_HOME", str(tmp_path))
     known = CatalogueModel("mine", "Family", 100, 2, 32, score=30.0)
     write_catalogue(tmp_path / "models.csv", [known])
-    said = {"name": "n", "k": 4, "prompts": [{"text": "The cat"}]}
-    (weights,) = make(said | {"models": [{"model": str(folder)}]}).weights
-    assert weights.family == "Family"
+    assert make(said | {"models": [own]}).weights[0].family == "Family"
     assert published([str(folder)]) == {str(folder): known}

@@ -3,9 +3,9 @@
 import os
 import threading
 import time
-from pathlib import Path
 
 import pytest
+from waiting import until
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import Request
@@ -20,7 +20,7 @@ RUNNING = JobStatus(
 WAITING = JobStatus("abd-2", Request("Another"), "queued", place=1)
 
 
-def test_jobs_are_written_for_their_owner_alone_and_without_prompts(tmp_path: Path) -> None:
+def test_jobs_are_written_for_their_owner_alone_and_without_prompts(tmp_path):
     store = tmp_path / "store"
     assert desk.jobs(store) == []
     app = Desk(store)
@@ -37,27 +37,26 @@ def test_jobs_are_written_for_their_owner_alone_and_without_prompts(tmp_path: Pa
     assert list((store / FOLDER).iterdir()) == []
 
 
-def test_an_app_that_has_it_ends_a_job(tmp_path: Path) -> None:
+def test_an_app_that_has_it_ends_a_job(tmp_path):
     apps = Desk(tmp_path), Desk(tmp_path)
     apps[0].show([RUNNING])
     apps[1].show([WAITING])
 
-    def serve() -> None:
-        while "abc-1" not in apps[0].asked():
-            time.sleep(0.01)
+    def serve():
+        until(lambda: "abc-1" in apps[0].asked())
         apps[0].show([])
 
     thread = threading.Thread(target=serve)
     thread.start()
     desk.end(tmp_path, "abc-1")
-    thread.join(10)
+    thread.join()
     assert apps[1].asked() == []
     assert [job["key"] for job in desk.jobs(tmp_path)] == ["abd-2"]
-    with pytest.raises(InputError, match="no job 'abc-1' is under way"):
+    with pytest.raises(InputError, match="abc-1"):
         desk.end(tmp_path, "abc-1")
 
 
-def test_an_app_that_does_not_answer_is_told(tmp_path: Path, monkeypatch) -> None:
+def test_an_app_that_does_not_answer_is_told(tmp_path, monkeypatch):
     Desk(tmp_path).show([RUNNING])
     monkeypatch.setattr(desk.time, "sleep", lambda _: None)
     clock = iter(range(100))
@@ -67,7 +66,7 @@ def test_an_app_that_does_not_answer_is_told(tmp_path: Path, monkeypatch) -> Non
 
 
 @pytest.mark.parametrize("what", ["old", "broken", "no file"])
-def test_what_an_app_left_behind_is_no_job(what: str, tmp_path: Path) -> None:
+def test_what_an_app_left_behind_is_no_job(what, tmp_path):
     Desk(tmp_path).show([RUNNING])
     (path,) = (tmp_path / FOLDER).iterdir()
     if what == "old":
@@ -83,22 +82,16 @@ def test_what_an_app_left_behind_is_no_job(what: str, tmp_path: Path) -> None:
     assert path.is_file() == (what == "broken"), "it goes with the next app, once it is old"
 
 
-def test_a_store_that_cannot_be_written_keeps_no_app_from_measuring(tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_written_keeps_no_app_from_measuring(tmp_path):
     (tmp_path / "store").write_text("a file")
     app = Desk(tmp_path / "store")
     app.show([RUNNING])
     assert app.asked() == []
-
-
-def test_what_is_no_folder_has_no_jobs(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    for store in (tmp_path / "file", tmp_path / ("x" * 300), tmp_path / "none"):
+    for store in (tmp_path / "store", tmp_path / ("x" * 300), tmp_path / "none"):
         assert desk.jobs(store) == []
 
 
-def test_jobs_of_another_user_are_not_taken_for_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jobs_of_another_user_are_not_taken_for_none(tmp_path, monkeypatch):
     Desk(tmp_path).show([RUNNING])
     monkeypatch.setattr(desk.os, "access", lambda path, mode: mode == os.F_OK)
     with pytest.raises(InputError, match="belongs to the user that runs the app"):

@@ -36,6 +36,7 @@ def only(monkeypatch, about):
     monkeypatch.setattr(doctor, "entry_points", lambda group: ())
 
 
+@pytest.mark.full
 def test_the_command_prints_what_it_found_and_leaves_with_its_status(run):
     status, out, err = run("doctor", "--json")
     listed = json.loads(out)
@@ -46,31 +47,17 @@ def test_the_command_prints_what_it_found_and_leaves_with_its_status(run):
     assert err.count("looked at") == len({item["about"] for item in listed})
 
 
-def test_what_is_wrong_is_an_exit_status(run, monkeypatch):
-    only(monkeypatch, "settings")
-    monkeypatch.setenv("COUPLING_MODE", "public")
-    status, out, _ = run("doctor")
-    assert status == 1
-    assert "wrong" in out
-
-
 def test_a_missing_and_an_old_package_are_told(monkeypatch):
     only(monkeypatch, "packages")
     monkeypatch.setattr(doctor, "requires", lambda _: ["nonesuch>=1", "numpy>=99"])
     problems = [text for state, text in found("packages") if state == "wrong"]
-    assert problems[0] == "nonesuch is missing: pip install 'nonesuch>=1'"
-    assert "pip install 'numpy>=99'" in problems[1]
-
-
-def test_what_lacks_of_an_extra_is_a_note_with_its_remedy(monkeypatch):
-    only(monkeypatch, "packages")
+    for problem, install in zip(problems, ("nonesuch>=1", "numpy>=99"), strict=True):
+        assert f"pip install '{install}'" in problem
     wanted = ["nonesuch>=1; extra == 'sweeps'", "numpy>=99; extra == 'sweeps'", "rich>=1"]
     monkeypatch.setattr(doctor, "requires", lambda _: wanted)
     (note, ok) = found("packages")
-    assert note[0] == "note"
-    assert note[1].startswith("nonesuch is missing, numpy is ")
+    assert (note[0], ok[0]) == ("note", "ok")
     assert note[1].endswith(": pip install 'coupling-explorer[sweeps]'")
-    assert ok[0] == "ok"
 
 
 def test_a_damaged_result_is_told_with_its_remedy(monkeypatch):
@@ -79,9 +66,7 @@ def test_a_damaged_result_is_told_with_its_remedy(monkeypatch):
     path = store.put(result)
     assert {state for state, _ in found("store")} <= {"ok", "note"}
     path.write_bytes(path.read_bytes()[:-1])
-    assert ("wrong", f"1 results cannot be read: coupling runs rm {result.key} ...") in found(
-        "store"
-    )
+    assert [state for state, text in found("store") if result.key in text] == ["wrong"]
 
 
 def test_a_store_that_cannot_be_written_is_told(monkeypatch, tmp_path):
@@ -116,9 +101,7 @@ def test_a_model_that_ended_a_process_is_told_with_the_note_to_delete(monkeypatc
 def test_a_device_that_is_not_here_is_told(monkeypatch):
     only(monkeypatch, "devices")
     monkeypatch.setenv("COUPLING_DEVICE", "cuda:77")
-    assert ("wrong", "device 'cuda:77' is not on this machine: leave it out to take the best") in (
-        found("devices")
-    )
+    assert [state for state, text in found("devices") if "cuda:77" in text] == ["wrong"]
 
 
 def test_a_hub_out_of_reach_is_no_fault(monkeypatch):
@@ -132,11 +115,12 @@ def test_a_hub_out_of_reach_is_no_fault(monkeypatch):
     assert (state, "http://127.0.0.1:9 is out of reach" in text) == ("note", True)
 
 
-def test_settings_that_cannot_be_used_are_told(monkeypatch):
+def test_settings_that_cannot_be_used_are_told_and_are_an_exit_status(run, monkeypatch):
     only(monkeypatch, "settings")
     monkeypatch.setenv("COUPLING_MODE", "public")
     ((state, text),) = found("settings")
     assert (state, "mode = 'public'" in text) == ("wrong", True)
+    assert run("doctor")[0] == 1
 
 
 def seen_elsewhere():

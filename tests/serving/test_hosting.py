@@ -7,6 +7,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 EXPECTED = {
     "browser": {"gatherUsageStats": False},
@@ -23,7 +25,8 @@ EXPECTED = {
 }
 
 
-def test_the_server_is_set_for_strangers() -> None:
+@pytest.mark.full
+def test_the_server_is_set_for_strangers():
     image = dict(re.findall(r"\b([A-Z_]+)=(\S+)", (ROOT / "Dockerfile").read_text()))
     ours = {name: value for name, value in image.items() if name.startswith("STREAMLIT_")}
     # Streamlit reads the environment only where it is started as a program.
