@@ -226,7 +226,6 @@ PLAIN: dict[tuple[str, ...], dict[str, str]] = {
     ("sweep", "report"): {"file": "few.toml", "--out": "x.html"},
 }
 """What works, or ends at once, of each command: options, and arguments by their names."""
-TOO_LONG = ("doctor",)
 """It looks at the whole machine; a test of its own runs it once."""
 PATHS = {"--out", "--store", "--prompts", "--folder", "out", "file", "source", "store"}
 WRITTEN = {"--out", "--store", "out"}

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pytest
 from cases import content, random_result
 
@@ -82,41 +81,6 @@ def put_large_forever(root: Path) -> None:
     result = large_result()
     while True:
         own_store(root).put(result)
-
-
-def killed_time_and_again(root: Path, kills: int) -> None:
-    """Have processes that put one large result after another, and kill each at a random moment."""
-    rng = np.random.default_rng(20261122)
-    for turn in range(kills):
-        child = os.fork()
-        if child == 0:
-            for seed in range(100):
-                own_store(root).put(large_result(100 * turn + seed))
-            os._exit(0)
-        while not any(root.glob(f".*{TEMPORARY}")):
-            psutil.Process(child).status()
-        time.sleep(rng.uniform(0, 0.05))
-        os.kill(child, signal.SIGKILL)
-        assert os.waitpid(child, 0)[1] == signal.SIGKILL
-
-
-def write_one_key(root: Path, barrier: Any) -> None:
-    """Put the same result over and over."""
-    store, result = own_store(root), random_result()
-    barrier.wait()
-    for _ in range(4 * ROUNDS):
-        store.put(result)
-
-
-def measure_and_die(root: Path, request: Request) -> None:
-    """Measure, and be killed when the result is written but has no name yet."""
-
-    def kill(name: str, args: tuple[Any, ...]) -> None:
-        if name == "os.rename" and Path(str(args[1])).parent == root:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(kill)
-    measure(request, own_store(root), device="cpu")
 
 
 def share(root: Path, barrier: Any, seeds: tuple[int, ...], max_bytes: int) -> None:
