@@ -10,7 +10,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from command_line import printed, refusal
-from waiting import PATIENCE
 
 from coupling_core import Store
 from coupling_core.analysis.findings import Question, find
@@ -27,10 +26,8 @@ from coupling_core.experiments.sweeps import (
     read,
     read_table,
 )
-from coupling_core.experiments.sweeps.worker import work
 
 STEPS = (0, 256, 1000, 4000)
-OWN = "Water boils when it is hot"
 SWEEP = f"""
 name = "few"
 title = "A few [bold]checkpoints[/bold]"
@@ -43,7 +40,7 @@ text = "{EXAMPLES[0]}"
 [[prompts]]
 text = "{EXAMPLES[1]}"
 """
-MORE = f'{SWEEP}[[prompts]]\ntext = "{OWN}"\n'
+MORE = f'{SWEEP}[[prompts]]\ntext = "Water boils when it is hot"\n'
 LOST = SWEEP + '[[models]]\nmodel = "nobody/nothing"\n'
 MODELS = [f"coupling-explorer/mini-64@step{step}" for step in STEPS]
 
@@ -77,11 +74,10 @@ def one_line(text):
 # ---- what would be measured
 
 
+@pytest.mark.real
 def test_a_new_sweep_can_be_run_and_says_of_each_key_that_it_knows_what_it_is(run, tmp_path):
     path = tmp_path / "my first.toml"
-    status, out, _ = run("sweep", "new", path)
-    assert status == 0
-    assert f"'{path}'" in out.replace("\n", "")
+    assert run("sweep", "new", path)[0] == 0
     plan = make(read(path))
     assert (len(plan), len(plan.weights)) == (4, 2)
     assert [weights.request.untrained for weights in plan.weights] == [None, 0]
@@ -112,8 +108,10 @@ def test_a_dry_run_as_json_warns_of_what_would_fail(run, lay, tmp_path):
     assert (said["total"], said["stored"], said["missing"]) == (10, 8, 2)
     assert said["id"] == plan_of(tmp_path / "few.toml").id
     assert said["models"][0] == {"model": MODELS[0], "total": 2, "stored": 2, "problem": ""}
-    assert said["models"][4]["model"] == "nobody/nothing"
-    assert said["models"][4]["problem"]
+    assert (said["models"][4]["model"], bool(said["models"][4]["problem"])) == (
+        "nobody/nothing",
+        True,
+    )
 
 
 # ---- running it
@@ -135,32 +133,13 @@ def test_a_sweep_that_is_stored_needs_no_cluster_and_gets_its_table(run, lay, tm
     assert journal.state().ended == "done"
 
 
-@pytest.mark.full
-def test_what_was_measured_elsewhere_into_the_store_is_in_the_table(run, lay, tmp_path):
-    path = lay(MORE)
-    plan, store = plan_of(path), Store()
-    missing = plan.missing(store)
-    assert [item.request.prompt for item in missing] == [OWN] * 4
-    for item in missing:
-        outcome = work(item.request, str(store.root), str(path), timeout=PATIENCE)
-        assert not outcome.error
-    said = printed(run("sweep", "run", path, "--json"))
-    assert (said["total"], said["stored"], said["done"], said["rows"]) == (12, 12, 0, 24)
-    assert said["failed"] == []
-    rows = read_table(Journal.of(store, said["id"]).table)
-    own = rows[rows["prompt"] == OWN]
-    assert list(own["model"]) == [model for model in MODELS for _ in range(2)]
-    assert list(own["k"]) == [4, 8] * 4
-
-
 def test_what_is_out_of_reach_is_a_failure_and_the_others_have_their_rows(run, lay):
     path = lay(LOST)
     status, out, err = run("sweep", "run", path)
     assert status == 1
     assert "8 stored before, 0 measured" in out
     assert "2 failed, 0 left" in out
-    assert err.startswith("error: 2 of 10 ")
-    assert err.count("\n") == 1
+    assert (err.startswith("error: 2 of 10 "), err.count("\n")) == (True, 1)
     said = printed(run("sweep", "run", path, "--json"), status=1)
     assert [failure["model"] for failure in said["failed"]] == ["nobody/nothing"] * 2
     assert (said["rows"], said["stored"], said["total"]) == (16, 8, 10)
@@ -251,27 +230,19 @@ def test_a_report_says_what_the_findings_do(run, lay, tmp_path):
 
 def test_a_report_as_json_and_csv(run, lay, tmp_path):
     path = lay(MORE)
-    options = ("--subset", "last", "--measure", "alignment", "--method", "spearman", "--json")
-    code, out, err = run("sweep", "report", path, "--out", "r.csv", *options)
-    assert code == 0
-    assert "4 of 12 " in err
+    question = {"measure": "alignment", "subset": "last", "method": "spearman"}
+    options = [word for name, value in question.items() for word in (f"--{name}", value)]
+    status, out, err = run("sweep", "report", path, "--out", "r.csv", *options, "--json")
+    assert (status, "4 of 12 " in err) == (0, True)
     said = json.loads(out)
-    assert said["missing"] == 4
-    assert said["question"] == {
-        "k": 4,
-        "measure": "alignment",
-        "against": "loss",
-        "subset": "last",
-        "method": "spearman",
-    }
+    assert said["question"] == question | {"k": 4, "against": "loss"}
     assert [model["model"] for model in said["models"]] == [MODELS[-1]]
-    assert said["n"] == 1
+    assert (said["missing"], said["n"]) == (4, 1)
     assert said["correlations"]["pearson"]["estimate"] is None
     assert "Nothing" in said["shows"][0]  # is claimed of one model
     assert len(read_table(tmp_path / "r.csv")) == 16
-    for name in ("one.csv", "one.parquet"):
-        run("sweep", "report", path, "--out", name, "--k", 8)
-        assert set(read_table(tmp_path / name)["k"]) == {8}
+    run("sweep", "report", path, "--out", "one.parquet", "--k", 8)
+    assert set(read_table(tmp_path / "one.parquet")["k"]) == {8}
 
 
 def test_a_report_of_nothing_is_refused(run, lay):

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cases import spectrum_result
-from command_line import printed
 
 from coupling_core import (
     InputError,
@@ -70,14 +69,13 @@ def test_products_go_through_the_blocks_in_their_order(result, maps):
 
 
 def test_token_final_norm_and_weights_are_those_that_were_asked_for(folder, result):
-    other = measure(Request(PROMPT, model=str(folder), kind="spectrum", token=2), None)
-    without = measure(
-        Request(PROMPT, model=str(folder), kind="spectrum", final_norm="exclude"), None
+    other, without, twin = (
+        measure(Request(PROMPT, model=str(folder), kind="spectrum", **changes), None)
+        for changes in ({"token": 2}, {"final_norm": "exclude"}, {"untrained": 0})
     )
-    twin = measure(Request(PROMPT, model=str(folder), kind="spectrum", untrained=0), None)
     assert (other.token, result.token) == (2, 6)
-    assert not np.allclose(twin.departure, result.departure)
     assert not np.allclose(other.values, result.values)
+    assert not np.allclose(twin.departure, result.departure)
     np.testing.assert_array_equal(without.values[:-1], result.values[:-1])
     assert not np.allclose(without.values[-1], result.values[-1])
 
@@ -103,17 +101,6 @@ def test_it_is_stored_and_read_again_with_infinite_conditions(result):
     condition[0, 0] = np.inf
     kept = decode(encode(replace(result, condition=condition)))
     np.testing.assert_array_equal(kept.condition, condition)
-    np.testing.assert_array_equal(kept.eigenvalues, result.eigenvalues)
-    assert kept.certificates == result.certificates
-
-
-def test_every_figure_is_drawn_by_the_command(run, folder, tmp_path):
-    asked = ("spectrum", "--model", folder, "--prompt", PROMPT, "--token", 2)
-    for figure in ("eigenvalues", "maps", "products"):
-        status, _, err = run(*asked, "--out", f"{figure}.html", "--figure", figure)
-        assert status == 0, err
-        assert "Plotly.newPlot" in (tmp_path / f"{figure}.html").read_text()
-    assert printed(run(*asked, "--json"))["token"] == 2
 
 
 def test_one_block_is_drawn_alone(result):
