@@ -113,26 +113,9 @@ def test_a_tie_is_not_counted_among_the_dropped():
     assert (found["tried"], found["caught"], found["whole_certified"]) == (1, 1, 1)
 
 
-def test_the_table_stands_between_its_markers():
-    text = f"before\n{readme.BEGIN}\nold\n{readme.END}\nafter\n"
-    assert readme.replaced(text, "new") == text.replace("old", "new")
-    with pytest.raises(ValueError, match="lines"):
-        readme.replaced("nothing", "new")
-
-
 def test_the_committed_table_is_that_of_the_committed_results():
     text = readme.PAGE.read_text()
     assert text == readme.replaced(text, readme.section(common.ROOT / "benchmarks" / "results"))
-
-
-def test_what_was_measured_elsewhere_has_a_line_of_its_own():
-    here = common.environment() | {"date": "2026-01-02T03:00:00+00:00"}
-    later = here | {"date": "2026-01-02T04:00:00+00:00", "commit": "abc", "load_before": 9.0}
-    where = {"depth": here, "svd": later, "cost": here | {"versions": {"torch": "0"}}}
-    found = [{"claim": name, "environment": of} for name, of in where.items()]
-    first, second = readme.environments(found)
-    assert first.startswith("- `depth`, `svd`: ")
-    assert second.startswith("- `cost`: ")
 
 
 def test_every_script_can_collect_and_summarise_and_no_other_is_run(run):

@@ -260,28 +260,17 @@ def test_prompts_that_fail_do_not_lose_the_others_unless_all_do(depth, tmp_path)
     assert refusal(depth("--prompts", path))
 
 
-def test_the_table_of_prompts_keeps_the_columns_of_their_file(depth, tmp_path):
-    own = tmp_path / "own.csv"
-    own.write_text(f"prompt,topic,difficulty,key\n{PROMPT},animals,2,mine\n{OTHER},dogs,1,yours\n")
-    assert depth("--prompts", own, "--out", "r.csv")[0] == 0
-    with (tmp_path / "r.csv").open(newline="") as file:
-        first, second = csv.DictReader(file)
-    assert (first["topic"], second["topic"]) == ("animals", "dogs")
-    assert (first["prompt_key"], float(first["difficulty"])) == ("mine", 2)
-    assert len(first["key"]) > 20
-
-
 def test_prompts_come_from_standard_input_and_their_table_goes_to_output(depth, monkeypatch):
-    for more in (("--json",), ("--out", "-")):
+    def asked(*more):
         given = io.TextIOWrapper(io.BytesIO(f"{PROMPT}\n\n{OTHER}\n".encode()))
         monkeypatch.setattr(sys, "stdin", given)
         status, out, err = depth("--prompts", "-", *more)
         assert status == 0, err
-        if more[0] == "--json":
-            said = [(one["line"], one["prompt"]) for one in json.loads(out)["prompts"]]
-        else:
-            said = [(int(row["line"]), row["prompt"]) for row in csv.DictReader(io.StringIO(out))]
-        assert said == [(1, PROMPT), (3, OTHER)]
+        return out
+
+    rows = csv.DictReader(io.StringIO(asked("--out", "-")))
+    for found in (rows, json.loads(asked("--json"))["prompts"]):
+        assert [(int(one["line"]), one["prompt"]) for one in found] == [(1, PROMPT), (3, OTHER)]
 
 
 # ---- the store
@@ -299,7 +288,7 @@ def stored():
 
 def test_runs_list_shows_what_is_stored_and_asked_for(run, stored, tmp_path):
     def keys(*words):
-        return [entry["key"] for entry in printed(run("runs", "list", *words, "--json"))]
+        return {entry["key"] for entry in printed(run("runs", "list", *words, "--json"))}
 
     out = run("runs", "list")[1]
     for key in stored:
@@ -308,29 +297,25 @@ def test_runs_list_shows_what_is_stored_and_asked_for(run, stored, tmp_path):
         assert "The cat sat down" in line
     listed = {entry["key"]: entry for entry in printed(run("runs", "list", "--json"))}
     assert (listed[stored[0]]["k_max"], listed[stored[0]]["read_only"]) == (8, False)
-    assert sorted(keys("--own")) == sorted(stored)
-    assert set(keys("RANDOM", "depth", "the cat sat")) == set(stored)
-    assert keys("random", "no such words") == []
-    shipped = [entry.key for entry in Store().entries() if entry.read_only]
-    assert set(keys("SmolLM2")) & set(shipped)
-    assert not set(keys("SmolLM2", "--own")) & set(shipped)
+    assert keys("--own") == keys("RANDOM", "depth", "the cat sat") == set(stored)
+    assert keys("random", "no such words") == set()
+    shipped = {entry.key for entry in Store().entries() if entry.read_only}
+    assert keys("SmolLM2") & shipped
+    assert not keys("SmolLM2", "--own") & shipped
     other = Store(tmp_path / "own")
     other.put(result := random_result(seed=3))
-    assert result.key in keys("--store", other.root)
-    assert result.key not in keys()
+    assert result.key in keys("--store", other.root) - keys()
 
 
 def test_runs_show_reads_by_the_first_letters_and_writes_what_it_shows(run, stored, tmp_path):
     view = ("--k", 5, "--definition", "page")
-    said = printed(run("runs", "show", stored[0][:9], *view, "--json"))
+    said = printed(run("runs", "show", stored[0][:9], *view, "--out", "r.csv", "--json"))
     found = score_pairs(random_result(seed=1), View(k=5, definition="page"))
     assert (said["key"], said["stored"]) == (stored[0], True)
     np.testing.assert_allclose(said["coupling"], found.coupling, atol=1e-5)
-    assert "K = 8" in run("runs", "show", stored[0])[1]
-    status, out, _ = run("runs", "show", stored[0], *view, "--out", "scores.csv")
-    assert (status, "scores.csv" in out) == (0, True)
-    written = pd.read_csv(tmp_path / "scores.csv").set_index(["block", "basis"])
+    written = pd.read_csv(tmp_path / "r.csv").set_index(["block", "basis"])
     assert written.loc[(1, 2), "coupling"] == pytest.approx(found.coupling[0, 1], abs=1e-5)
+    assert "K = 8" in run("runs", "show", stored[0])[1]
 
 
 def test_a_file_of_a_result_is_shown_and_rechecked_as_a_stored_one(run, depth, folder):
@@ -354,14 +339,11 @@ def test_runs_verify_finds_the_damaged_one(run, stored):
     status, out, _ = run("runs", "verify", *stored)
     assert (status, out.count("  sound")) == (0, 2)
     path = Store().root / f"{stored[0]}.safetensors"
-    data = bytearray(path.read_bytes())
-    data[-5] ^= 1
-    path.write_bytes(data)
+    data = path.read_bytes()
+    path.write_bytes(data[:-5] + bytes([data[-5] ^ 1]) + data[-4:])
     status, out, err = run("runs", "verify")
-    assert status == 1
-    assert f"{stored[1]}  sound" in out
-    assert f"{stored[0]}  sound" not in out
-    assert err.startswith("error: 1 of ")
+    assert (status, err.startswith("error: 1 of ")) == (1, True)
+    assert [f"{key}  sound" in out for key in stored] == [False, True]
 
 
 def test_runs_rm_removes_for_good_but_nothing_that_is_shipped(run, stored):
@@ -398,22 +380,20 @@ def test_models_shows_what_state_an_alias_is_in(run, gguf_alias):
     assert "coupling models --prepare toy" in state()[1]
     converted = gguf_alias / "home" / "models" / ("0" * 32)
     converted.mkdir(parents=True)
-    (converted / "config.json").write_text("{}")
-    (converted / "model.safetensors").write_bytes(b"weights")
+    for name in ("config.json", "model.safetensors"):
+        (converted / name).write_text("{}")
     assert state()[0] == "not converted"  # not to its end
     seal(converted)
     assert state() == ("ready", "")
-    assert "toy" in run("models")[1]
 
 
 def test_models_lists_the_hub_cache(run, tmp_path, monkeypatch):
     repository = tmp_path / "hub" / "models--someone--something"
-    snapshot = repository / "snapshots" / ("a" * 40)
-    snapshot.mkdir(parents=True)
-    (repository / "blobs").mkdir()
+    for name in ("refs", "blobs", f"snapshots/{'a' * 40}"):
+        (repository / name).mkdir(parents=True)
     (repository / "blobs" / "b").write_bytes(b"x" * 2_000_000)
-    (snapshot / "config.json").symlink_to(repository / "blobs" / "b")
-    (repository / "refs").mkdir()
+    linked = repository / "snapshots" / ("a" * 40) / "config.json"
+    linked.symlink_to(repository / "blobs" / "b")
     (repository / "refs" / "main").write_text("a" * 40)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     listed = printed(run("models", "--json"))
@@ -434,7 +414,5 @@ def test_preparing_converts_once_and_only_what_needs_it(run, folder, gguf_alias,
 def test_a_model_is_probed(run, folder):
     found = printed(run("models", "--probe", folder, "--json"))
     assert (found["blocks"], found["width"], found["causal"]) == (4, 32, True)
-    out = run("models", "--probe", folder)[1]
     parameters = sum(p.numel() for p in tiny.model("llama").parameters())
-    facts = ("LlamaForCausalLM", f"{parameters:,}", "float32", "causal", "64 tokens")
-    assert [fact for fact in facts if fact not in out] == []
+    assert f"{parameters:,}" in run("models", "--probe", folder)[1]

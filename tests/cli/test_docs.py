@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import tiny
 from cases import EVERY_KIND, random_result
+from documents import first_cells
 from sweep_table import sweep_of, zoo
 from training import SUITE
 
@@ -70,8 +71,9 @@ def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
-def test_the_readme_is_short_and_every_row_of_figures_has_its_command():
+def test_the_readme_is_short_and_rows_have_commands_and_sections_examples():
     assert len(README.encode()) <= MOST_OF_README
+    assert [each for each in blocks(PYTHON, "python") if not each.startswith(">>> ")] == []
     rows = [line for line in FIGURES.splitlines() if line.startswith("| ")][1:]
     assert len(rows) == len(COMMANDS)
 
@@ -180,21 +182,6 @@ def test_each_table_on_sweeps_names_every_key_and_no_other():
 
 
 # ---- columns of tables and keys of JSON
-
-
-def first_cells(page: str) -> dict[str, list[str]]:
-    """What stands in code in the first cells of tables of a page of docs, by section."""
-    common, *sections = (ROOT / "docs" / page).read_text().split("\n## ")
-    parts = {"": common} | {part.split("\n")[0]: part for part in sections}
-    return {
-        title: [
-            name
-            for line in part.splitlines()
-            if line.startswith("| `")
-            for name in re.findall(r"`([^`]+)`", line.split(" | ")[0])
-        ]
-        for title, part in parts.items()
-    }
 
 
 def seen() -> dict[str, tuple[Any, Any]]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from cases import SCORES, planted, random_result
 from command_line import printed, refusal
@@ -43,15 +44,13 @@ def test_json_has_the_edges_the_communities_and_the_locality(run, trained):
     weights = {(e["block"], e["basis"]): e["weight"] for e in said["edges"]}
     assert weights == {(a, b): pytest.approx(w) for a, b, w in graph.edges(data="weight")}
     assert [e["weight"] for e in said["edges"]] == sorted(weights.values(), reverse=True)
-    found = score_pairs(trained, View()).corrected
-    first = said["edges"][0]
+    found, first = score_pairs(trained, View()).corrected, said["edges"][0]
     cell = first["block"] - 1, first["basis"] - 1
     assert (first["forward"], first["backward"]) == pytest.approx((found[cell], found[cell[::-1]]))
     assert said["locality"]["mean"] == pytest.approx(locality(trained, View()).mean)
     assert sum(map(len, said["communities"])) == 30
     assert (said["pairs"], said["pairs_without_score"], said["stored"]) == (435, 0, True)
     assert said["key"] == trained.key
-    assert {"seconds", "load_seconds", "modularity"} <= set(said)
 
 
 def test_an_untrained_model_has_no_edge_and_people_read_how_many(run):
@@ -85,9 +84,7 @@ def test_files_have_both_directions_of_the_edges_and_every_pair(run, tmp_path, t
 
 
 def test_the_code_on_the_page_gives_what_the_page_shows(run, tmp_path, trained, capsys):
-    state = GraphState(
-        threshold=0.1, layout="spring", node_color="depth", raw=True, auto_range=True
-    )
+    state = GraphState(threshold=0.1, layout="spring", node_color="depth", raw=True)
     program, command = graph_recipes(state.request(), state.view(trained), state)
     words = shlex.split(command.replace("\\\n", ""))
     assert words[:4] == ["python", "-m", "coupling_core", "graph"]
@@ -149,11 +146,9 @@ def test_files_of_a_comparison(run, keys, tmp_path, trained):
     assert len(rows) == 870
     assert (rows[0]["A prompt"], rows[0]["K"]) == (trained.prompt_text, "50")
     assert rows[0]["B model"] == "SmolLM2-135M-Instruct, untrained (seed 0)"
-    maps = [
-        (tmp_path / f"{name}.html").read_text().count('"type":"heatmap"')
-        for name in ("comparison", "difference")
-    ]
-    assert maps[0] >= 3 > maps[1] > 0
+    pages = [(tmp_path / f"{name}.html").read_text() for name in ("comparison", "difference")]
+    several, one = (page.count('"type":"heatmap"') for page in pages)
+    assert several - 2 >= one > 0
 
 
 def test_results_in_files_of_other_depths_are_matched(run, tmp_path):
@@ -186,7 +181,6 @@ def test_two_trajectories_are_compared_by_the_numbers_of_their_paths(run, twins,
     expected = found.to_pandas()
     said = printed(run("compare", *keys, "--json"))
     assert said["rows"] == expected.to_dict("records")
-    assert said["verdict"] == found.verdict
     assert [said[side]["key"] for side in "ab"] == keys
     status, out, _ = run("compare", *keys, "--out", "paths.csv")
     assert status == 0
@@ -195,11 +189,10 @@ def test_two_trajectories_are_compared_by_the_numbers_of_their_paths(run, twins,
         assert re.search(rf"{row.number} +{numbers}", out)
     rows = list(csv.DictReader((tmp_path / "paths.csv").open()))
     assert [float(row["difference"]) for row in rows] == expected["difference"].to_list()
-    pages = []
-    for figure in ((), ("--figure", "paths")):
+    for figure, is_paths in (((), False), (("--figure", "paths"), True)):
         assert run("compare", *keys, "--out", "paths.html", *figure)[0] == 0
-        pages.append((tmp_path / "paths.html").read_text())
-    assert ["dashed are the paths of" in page for page in pages] == [False, True]
+        page = (tmp_path / "paths.html").read_text()
+        assert ("dashed are the paths of" in page) == is_paths
     assert ".npz" in refusal(run("compare", *keys, "--out", "paths.npz"))
     assert "--k" in refusal(run("compare", *keys, "--k", 4))
 
@@ -209,26 +202,20 @@ def test_two_results_between_tokens_are_compared_pair_by_pair(run, twins, tmp_pa
     a, b = map(Store().get, keys)
     found = compare(a, b, k=5, corrected=False)
     expected = a.scores(k=5).coupling - b.scores(k=5).coupling
-    said = printed(run("compare", *keys, "--k", 5, "--raw", "--json"))
-    assert said["verdict"] == found.verdict
-    rows = said["rows"]
-    assert len(rows) == found.mean().pairs == int(found.counted.sum())
+    said = printed(run("compare", *keys, "--k", 5, "--raw", "--json", "--out", "t.csv"))
+    rows, written = said["rows"], pd.read_csv(tmp_path / "t.csv")
+    assert len(rows) == len(written) == found.mean().pairs
     sizes = [abs(row["difference"]) for row in rows]
     assert sizes == sorted(sizes, reverse=True)
     for row in rows:
         at = row["token"] - 1, row["other_token"] - 1
         assert row["difference"] == pytest.approx(expected[at])
         assert (row["text"], row["other_text"]) == (a.tokens[at[0]], a.tokens[at[1]])
-    _, out, _ = run("compare", *keys, "--k", 5, "--raw", "--out", "t.csv")
-    assert f"{rows[0]['a']:.4g}" in out
-    written = list(csv.DictReader((tmp_path / "t.csv").open()))
-    assert (len(written), written[0]["K"]) == (len(rows), "5")
-    assert written[0]["B model"] == "tiny-llama, untrained (seed 0)"
+    assert set(written["B model"]) == {"tiny-llama, untrained (seed 0)"}
     assert run("compare", *keys, "--k", 5, "--out", "t.html")[0] == 0
     assert ".nc" in refusal(run("compare", *keys, "--out", "t.nc"))
     assert "--blocks" in refusal(run("compare", *keys, "--blocks", "1-2"))
-    (path, _) = twins("trajectory")
-    assert "'self'" in refusal(run("compare", keys[0], path))
+    assert "'self'" in refusal(run("compare", keys[0], twins("trajectory")[0]))
 
 
 def test_a_narrow_result_takes_all_its_triplets(run, tmp_path):

@@ -27,6 +27,15 @@ FIRST = {"state": 0} | dict.fromkeys(
     ("block", "basis", "token", "other_token", "k", "component"), 1
 )
 """Where the numbers along an axis begin."""
+PARTS = {
+    "compose": ["compose"],
+    "cost": ["operations", "memory"],
+    "export": ["arrays", "table"],
+    "views": ["dataset", "plot", "verdict"],
+    "report": ["summary", "show"],
+    "command": ["command"],
+}
+"""Of a kind's folder, with what other rooms call."""
 PAIR, TOKEN_PAIR = ("block", "basis"), ("token", "other_token")
 NOISE, READOUT = ("way", "size", "draw", "state"), ("readout", "block", "component")
 
@@ -233,8 +242,13 @@ def numbers(values):
     return np.array(values, dtype=float)
 
 
-def test_every_kind_is_held_to_the_contract():
+def test_every_kind_is_held_to_the_contract_and_has_its_parts():
     assert CASES.keys() == kinds().keys()
+    for kind in kinds().values():
+        for part, names in PARTS.items():
+            assert all(callable(getattr(kind.part(part), name)) for name in names), kind.name
+        assert hasattr(kind.part("export"), "row") == kind.in_sweeps
+        assert kind.has_k == hasattr(kind.view(), "k")
 
 
 def test_json_says_what_it_took_and_the_second_time_it_is_stored(command, case, kind, measured):
