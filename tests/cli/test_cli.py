@@ -37,11 +37,6 @@ def expected(folder, prompt=PROMPT, **changes):
     return measure(Request(prompt, model=str(folder), k=8, **changes))
 
 
-def means(folder, prompt):
-    found = score_pairs(expected(folder, prompt), View(k=8))
-    return mean_off_diagonal(found.coupling), mean_off_diagonal(found.corrected)
-
-
 # ---- one prompt
 
 

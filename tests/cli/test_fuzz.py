@@ -25,21 +25,11 @@ from sweep_table import sweep_of, zoo
 
 from coupling_core import Request, Store, measure
 from coupling_core.analysis.findings import Question, find, first_question
+from coupling_core.base import records
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import CouplingError, InputError
-from coupling_core.base.records import (
-    DTYPES,
-    FINAL_NORMS,
-    LAYOUTS,
-    MEASURES,
-    METHODS,
-    MODEL_SIZES,
-    MODEL_SUBSETS,
-    PERFORMANCES,
-    PROMPT_NUMBERS,
-    ROLES,
-    TOKEN_KINDS,
-)
+from coupling_core.base.kinds import kinds
+from coupling_core.base.records import MEASURES, MODEL_SUBSETS
 from coupling_core.cli import main
 from coupling_core.cli.commands import app
 from coupling_core.experiments.gallery import EXAMPLES
@@ -73,15 +63,7 @@ def shelf(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> Path:
     store = Store(root, layers=(), gallery=root / "none")
     for result in RESULTS:
         store.put(result)
-    for kind in (
-        "depth",
-        "self",
-        "trajectory",
-        "what-if",
-        "spectrum",
-        "perturbation",
-        "directions",
-    ):
+    for kind in sorted(kinds().keys() - {"fixed-input", "fixed-output"}):
         k = {"k": 4} if kind in ("depth", "self") else {}
         measure(Request(PROMPT, model=str(folder), kind=kind, **k), store)
     return root
@@ -265,20 +247,21 @@ def test_no_command_line_ends_in_a_traceback_or_touches_what_it_does_not_name(
     line, written = drawn
     with build() as house:
         before = house.listing()
-        require_plain(run([part.replace("MODEL", str(model)) for part in line]))
+        require_plain(run([part.replace("MODEL", str(folder)) for part in line]))
         named = {Path(os.path.normpath(house.cwd / path)) for path in written if "\0" not in path}
         for path in {path for path, _ in before.items() ^ house.listing().items()}:
             assert any(one in (path, *path.parents) or path in one.parents for one in named), path
 
 
 def test_what_was_found_stays_mended(build: Any, folder: Path) -> None:
+    depth = ["depth", "--prompt", "x"]
     lines = [
         ["depth", "--prompt", "a\udcff"],
-        ["depth", "--prompt", "x", "--model", "m\udcff"],
-        ["depth", "--prompt", "x", "--model", "a/b", "--revision", "\ud800"],
-        ["depth", "--prompt", "x", "--model", "~nobody/x"],
-        ["depth", "--prompt", "x", "--model", "a" * 5000],
-        ["depth", "--prompt", "x", "--out", "x" * 300 + ".npz"],
+        [*depth, "--model", "m\udcff"],
+        [*depth, "--model", "a/b", "--revision", "\ud800"],
+        [*depth, "--model", "~nobody/x"],
+        [*depth, "--model", "a" * 5000],
+        [*depth, "--out", "x" * 300 + ".npz"],
         ["health", "--url", "http://127.0.0.1:1/\n"],
         ["runs", "import", "\udcff"],
         ["runs", "ls", "--store", "x" * 300],
@@ -297,10 +280,8 @@ def test_what_was_found_stays_mended(build: Any, folder: Path) -> None:
 
 
 TABLE = sweep_of(zoo()[:4], prompts=2)
-WORDS = (
-    *(*DEFINITIONS, *ROLES, *FINAL_NORMS, *DTYPES, *TOKEN_KINDS, *LAYOUTS, *suites(), *KEYS),
-    *(*MEASURES, *METHODS, *MODEL_SUBSETS, *MODEL_SIZES, *PERFORMANCES, *PROMPT_NUMBERS, "0.1"),
-)
+CHOICES = [group for group in vars(records).values() if isinstance(group, tuple)]
+WORDS = (*DEFINITIONS, *suites(), *KEYS, "0.1", *(str(one) for of in CHOICES for one in of))
 QUERIES = st.dictionaries(
     st.sampled_from(sorted(LINKS.fields)) | TEXTS, TEXTS | st.sampled_from(WORDS), max_size=6
 )

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import get_args
 
 import numpy as np
+import pandas as pd
 import pytest
 import tiny
 from command_line import printed, refusal
@@ -117,14 +118,14 @@ def test_json_has_the_numbers_of_every_step_and_of_spectra_where_they_are_asked_
 def test_the_table_has_a_line_a_step_and_says_where_the_peak_is(pythia, expected):
     status, out, _ = pythia()
     assert status == 0
+    assert "12 of 12 certified" in out
     found = expected()
     best = max(found, key=lambda one: one["corrected"])
     assert f"step {best['step']}, {best['corrected']:.4f}" in out
-    assert "12 of 12 certified" in out
-    rows = [line.split() for line in out.splitlines()]
+    rows = {row[0]: row for row in map(str.split, out.splitlines()) if row}
     for one in found:
-        (row,) = [row for row in rows if row[:1] == [str(one["step"])]]
-        assert {f"{one['corrected']:.4f}", f"{one['line_shape']:.3f}"} <= set(row)
+        numbers = {f"{one['corrected']:.4f}", f"{one['line_shape']:.3f}"}
+        assert numbers <= set(rows[str(one["step"])])
 
 
 def test_steps_out_of_reach_are_gaps_and_said(command, commits):
@@ -140,15 +141,12 @@ def test_two_suites_side_by_side_with_their_losses(command, own, tmp_path):
     names = ("--suite", "mini-64", "--suite", "pythia-70m", "--suite", "mini-64")
     status, _, err = command(*names, "--steps", "0,16", "--out", tmp_path / "curve.csv")
     assert (status, err) == (0, "")
-    header, *rows = [r.split(",") for r in (tmp_path / "curve.csv").read_text().splitlines()]
-    assert header[:3] == ["suite", "step", "loss"]
-    assert [row[:3] for row in rows] == [
-        ["mini-64", "0", "4.0"],
-        ["mini-64", "16", "3.75"],
-        ["pythia-70m", "0", ""],
-        ["pythia-70m", "16", ""],
-    ]
-    assert [row[3:] for row in rows[:2]] == [row[3:] for row in rows[2:]]  # the same weights
+    table = pd.read_csv(tmp_path / "curve.csv")
+    assert table["suite"].tolist() == ["mini-64", "mini-64", "pythia-70m", "pythia-70m"]
+    assert table["step"].tolist() == [0, 16, 0, 16]
+    np.testing.assert_array_equal(table["loss"], [4.0, 3.75, np.nan, np.nan])
+    same = table.drop(columns=["suite", "step", "loss"])  # since the weights are
+    pd.testing.assert_frame_equal(same[:2], same[2:].reset_index(drop=True))
 
 
 def test_a_suite_of_our_own_says_how_its_weights_are_made(command, own):
@@ -187,35 +185,35 @@ def test_what_no_step_can_answer_is_wrong_input(pythia):
     assert "99" in refusal(pythia("--token", 99))
 
 
-def failing(at):
-    """Measures, but for some steps."""
+@pytest.fixture
+def filled(commits, monkeypatch):
+    """A course over steps of which some fail, in the order in which they are measured."""
 
-    def one(request, store, **options):
-        if int(request.revision.removeprefix("step")) in at:
-            raise ComputeError("the disk is full")
-        return measure(request, store, **options)
+    def filled(steps, failing):
+        def one(request, store, **options):
+            if int(request.revision.removeprefix("step")) in failing:
+                raise ComputeError("the disk is full")
+            return measure(request, store, **options)
 
-    return one
+        monkeypatch.setattr(filling, "within_reach", lambda _: (list(steps), ""))
+        asked = (find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), tuple(sorted(steps)))
+        return checkpoints.fill(collect(*asked), Store(), one)
+
+    return filled
 
 
-def test_a_step_that_fails_does_not_lose_the_others(commits, capsys):
-    course = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), STEPS)
-    filled, computed = checkpoints.fill(course, Store(), failing({16}))
-    assert (filled.missing, len(computed)) == ((16,), 4)
+def test_a_step_that_fails_does_not_lose_the_others(filled, capsys):
+    course, computed = filled(STEPS, {16})
+    assert (course.missing, len(computed)) == ((16,), 4)
     assert "step 16 of pythia-70m is left out: the disk is full" in capsys.readouterr().err
 
 
-def test_after_three_failures_in_a_row_the_rest_is_left_out(commits, capsys, monkeypatch):
-    monkeypatch.setattr(filling, "within_reach", lambda _: ([0, 1, 2, 16], ""))
-    course = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), (0, 1, 2, 16))
+def test_after_three_failures_in_a_row_the_rest_is_left_out(filled, capsys):
     with pytest.raises(ComputeError, match="the disk is full"):
-        checkpoints.fill(course, Store(), failing({0, 1, 2}))
+        filled((0, 1, 2, 16), {0, 1, 2})
     assert "3 steps failed in a row" in capsys.readouterr().err
-    steps = (0, 1, 2, 16, 1000)
-    monkeypatch.setattr(filling, "within_reach", lambda _: ([0, 1, 16, 2, 1000], ""))
-    course = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), steps)
-    filled, _ = checkpoints.fill(course, Store(), failing({0, 1, 2}))  # not in a row
-    assert set(filled.depth) == {16, 1000}
+    course, _ = filled((0, 1, 16, 2, 1000), {0, 1, 2})  # not in a row
+    assert set(course.depth) == {16, 1000}
 
 
 @pytest.mark.full

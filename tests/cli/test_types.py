@@ -81,10 +81,6 @@ def programs() -> dict[str, str]:
     for number, section in enumerate(re.split(r"^## ", PYTHON, flags=re.MULTILINE)[1:]):
         code = program("\n".join(re.findall(r"^```python\n(.*?)^```$", section, re.S | re.M)))
         found[f"python_{number}"] = OF_ONE_S_OWN + code
-    views = (f"View(definition={name!r})" for name in coupling_core.DEFINITIONS)
-    found["definitions"] = "\n".join(["from coupling_core import View", *views])
-    names = (f"assert {name} is not None" for name in coupling_core.__all__)
-    found["names"] = "\n".join(["from coupling_core import *", "import coupling_core", *names])
     return found
 
 

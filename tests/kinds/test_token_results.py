@@ -54,11 +54,6 @@ def store(tmp_path_factory):
     return Store(tmp_path_factory.mktemp("store"), gallery=tmp_path_factory.mktemp("none"))
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return str(tiny.folder(tmp_path_factory.mktemp("models") / "tiny-llama"))
-
-
 def jacobians(model, mode):
     """All of them by (block, position), from 0, with the final norm in the last block."""
     reader, every = read(model, list(IDS)), range(1, N + 1)
@@ -165,8 +160,9 @@ def test_the_mean_of_a_bidirectional_model_allows_every_pair():
 
 
 def test_a_result_survives_its_file_and_is_found_again(folder, store):
-    request = replace(asked("self", block=1, other_block=3), prompt="The cat sat", model=folder)
-    mean = replace(asked("fixed-output"), prompt="The cat sat", model=folder, token=-1)
+    of = {"prompt": "The cat sat", "model": str(folder)}
+    request = replace(asked("self", block=1, other_block=3), **of)
+    mean = replace(asked("fixed-output"), **of, token=-1)
     for wanted, kind in ((request, TokensResult), (mean, TokenMeansResult)):
         stages = []
         result = measure(wanted, store)
@@ -180,7 +176,7 @@ def test_a_result_survives_its_file_and_is_found_again(folder, store):
 
 
 def test_a_larger_corner_is_measured_anew(folder, store):
-    request = Request("The cat", model=folder, kind="self", block=1, k=K, k_view=2)
+    request = Request("The cat", model=str(folder), kind="self", block=1, k=K, k_view=2)
     small, large = measure(request, store), measure(replace(request, k_view=4), store)
     assert (small.k_view, large.k_view) == (2, 4)
     assert measure(request, store).key == small.key
@@ -213,18 +209,13 @@ def test_it_stops_at_any_position_and_what_was_done_is_told(model, block):
     assert np.isnan(found[3:]).all()
 
 
-def test_batches_give_the_numbers_of_single_steps(model, monkeypatch):
-    whole = measure(asked("self", block=1, other_block=3), model=model)
+def test_parts_at_a_time_give_the_same_numbers(model, pairs, means, monkeypatch):
     monkeypatch.setattr("coupling_core.engine.pairs.token_coupling.BATCHES", 2)
+    monkeypatch.setattr("coupling_core.engine.pairs.token_means.AT_ONCE", 3)
     batched = measure(asked("self", block=1, other_block=3), model=model)
     for name in ("diagonal", "off_diagonal"):
-        np.testing.assert_allclose(
-            getattr(batched, name), getattr(whole, name), rtol=1e-4, atol=1e-5
-        )
-
-
-def test_few_bases_at_once_give_the_same_means(model, means, monkeypatch):
-    monkeypatch.setattr("coupling_core.engine.pairs.token_means.AT_ONCE", 3)
+        found, whole = getattr(batched, name), getattr(pairs["self"], name)
+        np.testing.assert_allclose(found, whole, rtol=1e-4, atol=1e-5)
     chunked = measure(asked("self"), model=model)
     np.testing.assert_array_equal(chunked.pairs, means["self"].pairs)
     np.testing.assert_allclose(chunked.corrected, means["self"].corrected, atol=1e-5)
@@ -252,11 +243,10 @@ def test_a_pair_has_its_score_at_every_k(pairs):
     assert len(raw) == result.k_max
     for k in (1, 5, 9):
         found = score_positions(result, View(k=k))
-        assert raw[k - 1] == pytest.approx(found.coupling[1, 2])
-        assert floor[k - 1] == pytest.approx(found.chance[1, 2])
+        cell = found.coupling[1, 2], found.chance[1, 2]
+        assert (raw[k - 1], floor[k - 1]) == pytest.approx(cell)
     rank = int(min(result.rank[0, 1], result.rank[1, 2]))
-    assert np.isnan(raw[rank:]).all()
-    assert not np.isnan(raw[:rank]).any()
+    np.testing.assert_array_equal(np.isnan(raw), np.arange(len(raw)) >= rank)
     with pytest.raises(InputError, match="8"):
         score_positions_by_k(result, 8, 1, View())
 
@@ -266,9 +256,8 @@ def test_scores_by_distance(pairs, model):
     by = by_distance(found)
     assert list(by.distance) == list(range(N))
     assert list(by.pairs) == [N, *(2 * (N - d) for d in range(1, N))]
-    two = [found.corrected[i, j] for i in range(N) for j in range(N) if abs(i - j) == 2]
-    assert by.mean[2] == pytest.approx(np.mean(two))
-    assert by.spread[2] == pytest.approx(np.std(two))
+    two = [*np.diag(found.corrected, 2), *np.diag(found.corrected, -2)]
+    assert (by.mean[2], by.spread[2]) == pytest.approx((np.mean(two), np.std(two)))
     assert (by.low[2], by.high[2]) == (min(two), max(two))
     same = by_distance(score_positions(measure(asked("self", block=2), model=model), View(k=K)))
     assert list(same.distance) == list(range(1, N))  # a Jacobian with itself enters no mean
@@ -285,7 +274,7 @@ def test_the_kept_corner_shrinks_with_the_prompt():
     [("self", {}), ("fixed-input", {"block": 1, "other_block": 3}), ("fixed-output", {})],
 )
 def test_what_may_be_rounding_is_measured_again_if_nobody_looked(folder, store, mode, blocks):
-    request = asked(mode, model=folder, **blocks)
+    request = asked(mode, model=str(folder), **blocks)
     result = measure(request, store)
     assert not result.faint
     s = result.singular_values.copy()

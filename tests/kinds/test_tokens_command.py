@@ -32,24 +32,24 @@ def expected(folder):
         (
             ("--kind", "self", "--block", 2, "--other-block", 4, "--role", "B"),
             {"kind": "self", "block": 2, "other_block": 4},
-            View(5, role="B"),
+            {"role": "B"},
         ),
         (
             ("--mode", "fixed-input", "--block", 3, "--p", 2),  # what --kind was called
             {"kind": "fixed-input", "block": 3, "token": 1},
-            View(5, p=2),
+            {"p": 2},
         ),
         (
             ("--kind", "fixed-output", "--token", 4, "--definition", "page"),
             {"kind": "fixed-output", "token": 4},
-            View(5, definition="page"),
+            {"definition": "page"},
         ),
     ],
     ids=["two blocks", "one block", "the mean over blocks"],
 )
 def test_what_is_measured_follows_the_options(tokens, expected, options, changes, view):
     said = printed(tokens(*options, "--json"))
-    found = score_positions(expected(**changes), view)
+    found = score_positions(expected(**changes), View(5, **view))
     for name in ("coupling", "corrected"):
         np.testing.assert_allclose(np.array(said[name], float), getattr(found, name), atol=1e-6)
     assert said["mean"] == pytest.approx(found.mean().corrected, abs=1e-6)

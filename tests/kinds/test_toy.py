@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny
 import toy
 
 from coupling_core import InputError, Request, Store, measure
@@ -47,14 +46,9 @@ def registered(monkeypatch):
     monkeypatch.setattr(kinds, "FOLDERS", (*kinds.FOLDERS, "toy"))
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return str(tiny.folder(tmp_path_factory.mktemp("model") / "tiny"))
-
-
 @pytest.fixture
 def asked(folder):
-    return Request(PROMPT, model=folder, token=2, kind="toy")
+    return Request(PROMPT, model=str(folder), token=2, kind="toy")
 
 
 def run(*commands):
