@@ -239,6 +239,7 @@ def command_lines(draw: Any) -> tuple[list[str], set[str]]:
     return line, {value for name, value in given.items() if name in WRITTEN}
 
 
+@pytest.mark.full
 @cases(27)
 @given(command_lines())
 def test_no_command_line_ends_in_a_traceback_or_touches_what_it_does_not_name(

@@ -212,6 +212,7 @@ DOTS = {
 """Commands and figures, by the number of each prompt that stands for it."""
 
 
+@pytest.mark.full
 def test_a_figure_of_many_prompts_has_a_dot_for_each(ask, drawn):
     for name, (command, figure) in DOTS.items():
         said = printed(ask(*command, "--json"))
@@ -250,6 +251,7 @@ CHOSEN = {
 }
 
 
+@pytest.mark.full
 def test_what_was_chosen_stands_in_json_and_in_the_table(ask, table_of):
     for asked, chosen in CHOSEN.items():
         found = printed(ask(*asked, "--json"))["measured"]

@@ -5,6 +5,7 @@ import json
 import pytest
 from command_line import printed
 
+pytestmark = pytest.mark.full
 TEXTS = """The cat sat on the mat because it was tired
 and the dog lay down beside it
 the mat was on the cat

@@ -340,10 +340,7 @@ def test_prompts_give_a_row_each(command, case, kind, measured, shelf, tmp_path)
     asked = ("--prompts", listed, "--store", shelf.root)
     said = printed(command(*asked, "--json"))
     assert (said["n"], said["stored"], said["seconds"]) == (2, True, 0)
-    assert [(one["line"], one["prompt"]) for one in said["prompts"]] == [
-        (2, PROMPTS[0]),
-        (3, PROMPTS[1]),
-    ]
+    assert [(one["line"], one["prompt"]) for one in said["prompts"]] == [*enumerate(PROMPTS, 2)]
     for one, row in zip(said["prompts"], rows, strict=True):
         assert numbers([one["mean"][name] for name in row]) == pytest.approx(
             numbers(list(row.values())), rel=1e-5, nan_ok=True
@@ -352,13 +349,8 @@ def test_prompts_give_a_row_each(command, case, kind, measured, shelf, tmp_path)
     assert said["over_prompts"][case.row]["mean"] == pytest.approx(np.mean(wanted), rel=1e-5)
     assert command(*asked, "--out", "r.csv")[0] == 0
     table = pd.read_csv(tmp_path / "r.csv")
-    assert list(zip(table["prompt"], table["topic"], strict=True)) == [
-        (PROMPTS[0], "t0"),
-        (PROMPTS[1], "t1"),
-    ]
+    assert (table["prompt"].tolist(), table["topic"].tolist()) == ([*PROMPTS], ["t0", "t1"])
     assert table[case.row].tolist() == pytest.approx(wanted, rel=1e-5)
-    assert command(*asked, "--out", "r.html")[0] == 0
-    assert "Plotly.newPlot" in (tmp_path / "r.html").read_text()
 
 
 def test_wrong_input_is_one_line_with_status_2_and_stores_nothing(command, run, case, tmp_path):
