@@ -3,11 +3,11 @@
 from collections import defaultdict
 from importlib.metadata import version
 
-import tiny
 import typer
+from cases import random_result
 from command_line import refusal
 
-from coupling_core import Request, Store, measure
+from coupling_core import Store
 from coupling_core.cli.commands import app
 
 EXCEPTIONS = {
@@ -101,7 +101,8 @@ def test_shells_are_given_completions(run, monkeypatch):
 
 
 def test_models_runs_and_keys_are_completed(run, tmp_path, monkeypatch):
-    result = measure(Request(tiny.TEXT, model=str(tiny.folder(tmp_path / "a")), k=2), Store())
+    result = random_result()
+    Store().put(result)
     key = result.key.partition("-")[0]
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     (tmp_path / "hub" / "models--owner--cached--model").mkdir(parents=True)
