@@ -301,8 +301,7 @@ def test_any_link_leads_to_a_state_that_can_be_used(query: dict[str, str]) -> No
     }
     training, sweep = states["Training"], states["Generalization"]
     for use in (
-        *(one.request for one in states.values()),
-        *(one.view for one in states.values()),
+        *(part for one in states.values() for part in (one.request, one.view)),
         states["Start"].path_view,
         states["Trajectories"].path_request,
         training.suite_request,
@@ -319,12 +318,7 @@ def test_any_link_leads_to_a_state_that_can_be_used(query: dict[str, str]) -> No
 
 
 TABLES: dict[str, Any] = {
-    "name": "few",
-    "title": "Few",
-    "k": [4, 0.5],
-    "kinds": ["depth"],
-    "timeout": 5,
-    "token": -1,
+    **{"name": "few", "title": "Few", "k": [4, 0.5], "kinds": ["depth"], "timeout": 5, "token": -1},
     "models": [
         {"model": "nobody/nothing", "untrained": [0], "family": "none", "revisions": ["main"]},
         {"suite": "mini-64", "steps": [0, 256]},

@@ -134,6 +134,8 @@ def test_steps_out_of_reach_are_gaps_and_said(command, commits):
     assert err.startswith("warning: steps 1, 2 of pythia-70m left out: ")
     suite = json.loads(out)["suites"][0]
     assert suite["missing"] == [1, 2]
+    for wrong in (("--k", 33), ("--token", 99)):
+        assert str(wrong[1]) in refusal(command("--suite", "pythia-70m", "--steps", "0", *wrong))
     assert [one["corrected"] is None for one in suite["steps"]] == [False, True, True, False]
 
 
@@ -178,11 +180,6 @@ def test_every_figure_is_drawn(pythia, tmp_path):
         status, _, err = pythia("--figure", figure, "--out", f"{figure}.html")
         assert status == 0, err
         assert "Pythia 70M (3 of 3 steps)" in (tmp_path / f"{figure}.html").read_text()
-
-
-def test_what_no_step_can_answer_is_wrong_input(pythia):
-    assert "33" in refusal(pythia("--k", 33))
-    assert "99" in refusal(pythia("--token", 99))
 
 
 @pytest.fixture
