@@ -5,6 +5,7 @@ That each prompt has its row, and that the means are theirs, is in tests/kinds/t
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -402,7 +403,8 @@ def test_ctrl_c_stops_all_processes_and_counts_what_they_have_stored(folder, tmp
     _, err = going.communicate()
     assert len(others) > 1
     stored = len(list(store.glob("*.safetensors")))
-    assert err.splitlines()[-1] == f"stopped: {stored} of 4000 stored, the same command goes on"
+    told = int(re.fullmatch(r"stopped: (\d+) of 4000 stored, .*", err.splitlines()[-1])[1])
+    assert told <= stored <= told + len(others)  # what was written as it ended is not counted
     assert going.returncode == 130
     psutil.wait_procs(others, PATIENCE)
     assert {*store.iterdir()} == {*store.glob("*.safetensors")}  # nothing is half written
