@@ -1,12 +1,10 @@
 """The benchmarks' machinery on a tiny model; no figure of theirs is judged."""
 
 import json
-import os
 from importlib import import_module
 
 import pytest
 import torch
-from command_line import refusal
 from threadpoolctl import threadpool_info
 
 import benchmarks
@@ -32,55 +30,32 @@ def test_the_command_writes_results_with_their_machine(run, tmp_path):
     assert written["claim"] == path.stem == "svd"
     assert written["command"] == "coupling bench svd --quick"
     assert written["environment"]["versions"]["torch"] == torch.__version__
-    assert written["environment"]["cores"] == os.cpu_count()
     results = well_formed("svd", written["results"])
-    for found in results["accuracy"]:
-        assert found["errors"]["ours"] < 1e-5
-        assert found["certified"] == found["svds"] == 8
-    for found in results["dropped"]:
-        assert found["caught"] == found["tried"] > 0
+    assert all(found["errors"]["ours"] < 1e-5 for found in results["accuracy"])
+    assert all(found["certified"] == found["svds"] == 8 for found in results["accuracy"])
+    assert all(found["caught"] == found["tried"] > 0 for found in results["dropped"])
 
 
 @pytest.mark.slow
 @pytest.mark.real
-@pytest.mark.parametrize("name", ["jacobian", "streaming", "many"])
-def test_a_script_gives_well_formed_results(name):
-    well_formed(name, import_module(f"benchmarks.{name}").collect(quick=True))
-
-
-@pytest.mark.slow
-def test_jacobians_between_tokens_are_those_of_the_definition():
-    results = well_formed("tokens", import_module("benchmarks.tokens").collect(quick=True))
-    row = results["rows"][0]
-    for apart in row["differences"].values():
-        assert apart["float64"] < 1e-12
-        assert apart["float32"] < 1e-5
-    assert [row["modes"][mode]["extrapolated"] for mode in ("output", "self")] == [False, True]
-    times = row["times"]
-    peer = times["states"]["cpu"] + 4 * times["self definition"]["cpu"]  # 2 of 8 tokens
-    assert row["modes"]["self"]["definition"]["cpu"] == pytest.approx(peer)
-
-
-@pytest.mark.slow
-def test_depth_compares_the_same_work(monkeypatch):
-    monkeypatch.setattr(common, "fresh_process_peak", lambda *_, **__: {"before": 1, "peak": 2})
-    results = well_formed("depth", import_module("benchmarks.depth").collect(quick=True))
-    assert [row["extrapolated"] for row in results["rows"][:3]] == [False, True, False]
-    row = results["rows"][1]
-    found, times = row["k"]["3"], row["times"]
+def test_every_script_gives_well_formed_results(monkeypatch):
+    results = {}
+    for name in ("jacobian", "streaming", "many", "tokens", "depth"):
+        with monkeypatch.context() as patched:
+            if name == "depth":
+                peak = {"before": 1, "peak": 2}
+                patched.setattr(common, "fresh_process_peak", lambda *_, _peak=peak, **__: _peak)
+            found = import_module(f"benchmarks.{name}").collect(quick=True)
+        results[name] = well_formed(name, found)
+    for apart in results["tokens"]["rows"][0]["differences"].values():
+        assert (apart["float64"] < 1e-12, apart["float32"] < 1e-5) == (True, True)
+    row = results["depth"]["rows"][1]  # the same work is compared
+    found, times = row["k"]["3"]["released"], row["times"]
     peer = times["states"]["cpu"] + 2 * times["jacobians"]["cpu"] + times["scores 3"]["cpu"]
-    assert found["released"]["cpu"] == pytest.approx(peer)
-    assert found["released"]["ratio"]["cpu"] == pytest.approx(peer / times["ours 3"]["cpu"])
-    peer += 2 * (times["fastest"]["cpu"] - times["jacobians"]["cpu"])
-    assert found["fastest"]["cpu"] == pytest.approx(peer)
-
-
-@pytest.mark.slow
-def test_the_gpu_script_runs_without_one_where_it_is_told_to():
-    results = well_formed("gpu", gpu.collect(quick=True, device="cpu"))
-    assert max(results["shapes"]["tiny"]["errors"]["float32"]) < 1e-5
-    assert results["streamed"]["blocks"] == 4
-    assert results["streamed"]["certified"]
+    assert found["cpu"] == pytest.approx(peer)
+    assert found["ratio"]["cpu"] == pytest.approx(peer / times["ours 3"]["cpu"])
+    streamed = well_formed("gpu", gpu.collect(quick=True, device="cpu"))["streamed"]
+    assert (streamed["blocks"], streamed["certified"]) == (4, True)
 
 
 def allocate(megabytes):
@@ -102,9 +77,6 @@ def test_runs_are_interleaved_and_medians_are_of_their_rounds():
     found = common.interleaved(runs, 3)
     assert seen == ["a", "b"] * 4  # the first are the warm-up
     assert all(len(found[name]["walls"]) == 3 for name in "ab")
-    assert found["gemm"]["gflops"] > 0
-    assert found["gemm"]["library"] in found["gemm"]["libraries"]
-    assert found["gemm"]["instructions"] == torch.backends.cpu.get_cpu_capability()
     assert common.medians([(1.0, 5.0), (9.0, 4.0), (2.0, 9.0)])["wall"] == 2.0
 
 
@@ -129,31 +101,13 @@ def test_a_tie_is_not_counted_among_the_dropped():
     assert (found["tried"], found["caught"], found["whole_certified"]) == (1, 1, 1)
 
 
-def test_the_table_stands_between_its_markers():
-    text = f"before\n{readme.BEGIN}\nold\n{readme.END}\nafter\n"
-    assert readme.replaced(text, "new") == text.replace("old", "new")
-    assert readme.replaced(readme.PAGE.read_text(), "x")
-    with pytest.raises(ValueError, match="lacks the lines"):
-        readme.replaced("nothing", "new")
-
-
 def test_the_committed_table_is_that_of_the_committed_results():
     text = readme.PAGE.read_text()
     assert text == readme.replaced(text, readme.section(common.ROOT / "benchmarks" / "results"))
 
 
-def test_what_was_measured_elsewhere_has_a_line_of_its_own():
-    here = common.environment() | {"date": "2026-01-02T03:00:00+00:00"}
-    later = here | {"date": "2026-01-02T04:00:00+00:00", "commit": "abc", "load_before": 9.0}
-    for other in ({"date": "2026-01-03T00:00:00+00:00"}, {"versions": {"torch": "0"}}):
-        where = {"depth": here, "svd": later, "cost": here | other}
-        found = [{"claim": name, "environment": of} for name, of in where.items()]
-        first, second = readme.environments(found)
-        assert first.startswith("- `depth`, `svd`: ")
-        assert second.startswith("- `cost`: ")
-
-
 def test_every_script_can_collect_and_summarise_and_no_other_is_run(run):
     scripts = [import_module(f"benchmarks.{name}") for name in benchmarks.SCRIPTS]
     assert all(callable(one.collect) and callable(one.summary) for one in scripts)
-    assert "'speed'" in refusal(run("bench", "speed"))
+    status, _, err = run("bench", "speed")
+    assert (status, "'speed'" in err) == (2, True)

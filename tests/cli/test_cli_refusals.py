@@ -49,10 +49,7 @@ WRONG = {
     ],
     "prompts": [
         ("depth", "--model", "MODEL", "--prompt", "x " * 65),
-        ("depth", "--model", "MODEL", "--prompts", "no json.jsonl"),
         ("depth", "--model", "MODEL", "--prompts", "no prompt.jsonl"),
-        ("depth", "--model", "MODEL", "--prompts", "a list.jsonl"),
-        ("depth", "--model", "MODEL", "--prompts", "a number.jsonl"),
         ("depth", "--model", "MODEL", "--prompts", "empty.txt"),
         ("depth", "--model", "MODEL", "--prompts", "bytes.txt"),
         ("depth", "--model", "MODEL", "--prompts", "none.txt"),
@@ -70,8 +67,6 @@ WRONG = {
         ("depth", *MANY, "--out", "many.safetensors"),
         ("depth", *MANY, "--out", "own.csv"),
         ("depth", *MANY, "--k", 33),
-        ("graph", *MANY, "--k", 33),
-        ("tokens", *MANY, "--k", 33),
     ],
     "results": [
         ("runs", "show", "zzz"),
@@ -108,7 +103,6 @@ WRONG = {
     "jobs": [("jobs", "--end", key, "--store", "apps") for key in ("zz", "ab", "../x")],
     "sweeps": [
         ("sweep", "new", "few.toml"),
-        ("sweep", "new", "x.yaml"),
         ("sweep", "new", "no/x.toml"),
         *(
             ("sweep", command, name)
@@ -121,19 +115,16 @@ WRONG = {
         ("sweep", "run", "few.toml", "--jobs", 2),
         ("sweep", "run", "few.toml", "--workers", 0),
         ("sweep", "run", "few.toml", "--out", "x.html"),
-        ("sweep", "run", "few.toml", "--out", "none/x.csv"),
         ("sweep", "run", "few.toml", "--fast"),
         ("sweep", "run", "few.toml", "--store", "/proc/none"),
-        *(("sweep", "report", "few.toml", f"--k={k}") for k in (7, 7.5, "inf", "nan", 0, -3, "x")),
+        *(("sweep", "report", "few.toml", f"--k={k}") for k in (7, "inf", "nan", -3)),
         ("sweep", "report", "few.toml", "--out", "r.pdf"),
-        ("sweep", "report", "few.toml", "--out", "/none/r.html"),
         ("sweep", "report", "few.toml", "--subset", "above-45"),
         ("sweep", "report", "few.toml", "--subset", "best"),
         ("sweep", "report", "few.toml", "--against", "money"),
     ],
     "training runs": [
         (*TRAINING, "--steps", "3"),
-        (*TRAINING, "--steps", "5000"),
         (*TRAINING, "--steps", "early"),
         (*TRAINING, "--steps", "16,"),
         (*TRAINING, "--suite", "mini-65"),
@@ -152,10 +143,7 @@ def place(tmp_path, monkeypatch):
         "own.csv": "prompt,topic\nThe cat sat on the mat,a\nthe dog lay down,b\n",
         "few.toml": SWEEP,
         "empty.txt": "\n \n",
-        "no json.jsonl": '{"prompt": "x"}\nno json\n',
         "no prompt.jsonl": '{"prompt": "x"}\n{"text": "x"}\n',
-        "a list.jsonl": '{"prompt": "x"}\n["x"]\n',
-        "a number.jsonl": '{"prompt": "x"}\n{"prompt": 3}\n',
         "fake.gguf": "not this",
         "texts.txt": "".join(f"The cat sat on mat {n}\n" for n in range(6)),
     }

@@ -22,13 +22,15 @@ def pair(tmp_path_factory):
 def test_blocks_are_listed_with_their_angles(run, pair):
     store, a, b = pair
     expected = cross(a, b, 8)
-    status, out, _ = run("cross", a.key, b.key[:12], "--k", 8, "--store", store.root)
+    asked = ("--k", 8, "--store", store.root)
+    status, out, _ = run("cross", a.key, b.key[:12], *asked)
     assert (status, expected.verdict in out) == (0, True)
-    said = printed(run("cross", a.key, b.key, "--k", 8, "--json", "--store", store.root))
+    said = printed(run("cross", a.key, b.key, "--json", *asked))
     angles = [row["writes_median_angle"] for row in said["blocks"]]
     np.testing.assert_allclose(angles, np.median(expected.angles[0], 1), rtol=1e-4)
     assert len(said["new"]) == expected.new.sum()
-    assert any("untrained" in line for line in said["differ_in"])
+    depth = measure(Request(PROMPT, model=a.request.model, k=4), store)
+    assert "`coupling directions`" in refusal(run("cross", a.key, depth.key, *asked))
 
 
 def test_both_models_are_loaded_for_the_maps(run, pair, tmp_path):
@@ -43,9 +45,3 @@ def test_both_models_are_loaded_for_the_maps(run, pair, tmp_path):
         status, _, err = run("cross", a.key, b.key, *asked, name)
         assert status == 0, err
         assert (tmp_path / name).stat().st_size > 200
-
-
-def test_what_are_no_directions_is_refused(run, pair):
-    store, a, _ = pair
-    depth = measure(Request(PROMPT, model=a.request.model, k=4), store)
-    assert "`coupling directions`" in refusal(run("cross", a.key, depth.key, "--store", store.root))

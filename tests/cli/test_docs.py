@@ -9,14 +9,15 @@ import sys
 from dataclasses import fields
 from doctest import NORMALIZE_WHITESPACE, SKIP, DocTestParser, DocTestRunner
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny
 from cases import EVERY_KIND, random_result
+from documents import first_cells
 from sweep_table import sweep_of, zoo
 from training import SUITE
 
-import coupling_core
 from coupling_core import Course, PromptSource, Question, Request, Store, compare, find, measure
 from coupling_core.analysis.by_step import StepNumbers
 from coupling_core.analysis.compare import DIFFERENCE_COLUMNS
@@ -55,11 +56,6 @@ def arguments(command: str, folder: Path) -> list[str]:
     return [*words, str(folder / name.replace(".svg", ".html"))]
 
 
-def test_every_row_has_its_command():
-    rows = [line for line in FIGURES.splitlines() if line.startswith("| ")][1:]
-    assert len(rows) == len(COMMANDS)
-
-
 @pytest.mark.slow
 @pytest.mark.real
 @pytest.mark.parametrize("command", COMMANDS)
@@ -75,8 +71,11 @@ def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
-def test_the_readme_is_short():
+def test_the_readme_is_short_and_rows_have_commands_and_sections_examples():
     assert len(README.encode()) <= MOST_OF_README
+    assert [each for each in blocks(PYTHON, "python") if not each.startswith(">>> ")] == []
+    rows = [line for line in FIGURES.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) == len(COMMANDS)
 
 
 @pytest.mark.full
@@ -107,12 +106,6 @@ def sections() -> dict[str, str]:
 def is_run(section: str) -> bool:
     """Whether it has an example that measures nothing anew."""
     return any(SKIP not in each.options for each in DocTestParser().get_examples(section))
-
-
-def test_every_block_of_python_is_an_example():
-    found = blocks(PYTHON, "python")
-    assert found
-    assert all(block.startswith(">>> ") for block in found)
 
 
 @pytest.mark.slow
@@ -155,12 +148,6 @@ def test_every_link_leads_to_something_and_the_readme_names_every_document():
     assert [page.name for page in PAGES[1:] if page.name not in README] == []
 
 
-def test_every_public_name_is_there_and_can_be_completed():
-    names = set(coupling_core.__all__)
-    assert names <= set(dir(coupling_core))
-    assert [name for name in names if getattr(coupling_core, name) is None] == []
-
-
 @pytest.mark.full
 def test_what_is_slow_is_imported_when_it_is_asked_for():
     slow = ("torch", "scipy", "pandas", "distributed")
@@ -194,68 +181,43 @@ def test_each_table_on_sweeps_names_every_key_and_no_other():
         assert named(text[: text.index(end)]) == set(keys), begin
 
 
-# ---- columns of tables
+# ---- columns of tables and keys of JSON
 
 
-def columns_told() -> dict[str, list[str]]:
-    """The columns that docs/tables.md has, by command."""
-    sections = (ROOT / "docs" / "tables.md").read_text().split("\n## ")[1:]
-    return {
-        section.split("\n")[0]: [
-            name
-            for line in section.splitlines()
-            if line.startswith("| `")
-            for name in re.findall(r"`([^`]+)`", line.split(" | ")[0])
-        ]
-        for section in sections
-    }
-
-
-def columns_written() -> dict[str, list[str]]:
-    """Those that tables have."""
-    found = {}
+def seen() -> dict[str, tuple[Any, Any]]:
+    """A result of each command, and how it is looked at."""
     tokens = measure((3, 1, 4), kind="self", block=1, k=4, model=tiny.model("llama"))
+    found = {}
     for result in (*(make() for make in EVERY_KIND), tokens):
         kind = kind_of(result.request.kind)
         view = kind.view(k=result.default_k) if kind.has_k else kind.view()
-        found[kind.folder.rpartition(".")[2]] = list(frame(result, view))
-    found["graph"], found["compare"] = list(EDGE_COLUMNS), list(DIFFERENCE_COLUMNS)
-    found["training"] = ["suite", *(item.name for item in fields(StepNumbers))]
+        found[kind.folder.rpartition(".")[2]] = result, view
     return found
 
 
 def test_every_column_of_every_table_is_told_and_no_other():
-    told = columns_told()
-    for command, names in columns_written().items():
-        assert sorted(told.pop(command)) == sorted(names), command
-    assert not told
-
-
-# ---- keys of JSON
-
-
-def keys_told(section: str) -> set[str]:
-    """The keys that a part of docs/json.md has."""
-    lines = [line for line in section.splitlines() if line.startswith("| `")]
-    return {name for line in lines for name in re.findall(r"`([^`]+)`", line.split(" | ")[0])}
+    written = {command: list(frame(*looked)) for command, looked in seen().items()}
+    written |= {"graph": list(EDGE_COLUMNS), "compare": list(DIFFERENCE_COLUMNS)}
+    written["training"] = ["suite", *(item.name for item in fields(StepNumbers))]
+    told = first_cells("tables.md")
+    assert {name: sorted(told[name]) for name in told if name} == {
+        command: sorted(names) for command, names in written.items()
+    }
 
 
 def test_every_key_that_json_has_is_told_and_no_other():
-    common, *sections = (ROOT / "docs" / "json.md").read_text().split("\n## ")
-    told = {section.split("\n")[0]: keys_told(section) for section in sections}
+    told = {title: set(names) for title, names in first_cells("json.md").items()}
+    common = told.pop("")
     of_scores = told["depth"] - {"next_tokens"}
     told["tokens"] |= of_scores
     told["graph"] |= of_scores - {"mean", "coupling", "chance", "corrected", "certified"}
-    tokens = measure((3, 1, 4), kind="self", block=1, k=4, model=tiny.model("llama"))
-    for result in (*(make() for make in EVERY_KIND), tokens):
-        kind = kind_of(result.request.kind)
-        view = kind.view(k=result.default_k) if kind.has_k else kind.view()
-        found = set(kind.part("report").summary(result, view, stored=True))
-        assert found == told.pop(kind.folder.rpartition(".")[2]) | keys_told(common)
+    for command, (result, view) in seen().items():
+        report = kind_of(result.request.kind).part("report")
+        assert set(report.summary(result, view, stored=True)) == told.pop(command) | common
     result = random_result()
     view = View(result.default_k)
     shown = _summary(layer_graph(result, view), result, view, corrected=True, stored=True)
-    assert set(shown) == told.pop("graph") | keys_told(common)
+    assert set(shown) == told.pop("graph") | common
     pair = compare(result, random_result(seed=2), view)
     assert set(compare_command._summary(pair)) == told.pop("compare")
     steps = {0: result, 4: random_result(seed=2)}

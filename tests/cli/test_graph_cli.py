@@ -1,14 +1,14 @@
 """`coupling graph` and `coupling compare` on the committed gallery, and on planted results."""
 
-import csv
 import re
 import shlex
 from dataclasses import replace
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
-from cases import SCORES, planted, random_result, trajectory_result
+from cases import SCORES, planted, random_result
 from command_line import printed, refusal
 
 from coupling_core import Store, View, score_pairs
@@ -43,15 +43,13 @@ def test_json_has_the_edges_the_communities_and_the_locality(run, trained):
     weights = {(e["block"], e["basis"]): e["weight"] for e in said["edges"]}
     assert weights == {(a, b): pytest.approx(w) for a, b, w in graph.edges(data="weight")}
     assert [e["weight"] for e in said["edges"]] == sorted(weights.values(), reverse=True)
-    found = score_pairs(trained, View()).corrected
-    first = said["edges"][0]
+    found, first = score_pairs(trained, View()).corrected, said["edges"][0]
     cell = first["block"] - 1, first["basis"] - 1
     assert (first["forward"], first["backward"]) == pytest.approx((found[cell], found[cell[::-1]]))
     assert said["locality"]["mean"] == pytest.approx(locality(trained, View()).mean)
     assert sum(map(len, said["communities"])) == 30
     assert (said["pairs"], said["pairs_without_score"], said["stored"]) == (435, 0, True)
     assert said["key"] == trained.key
-    assert {"seconds", "load_seconds", "modularity"} <= set(said)
 
 
 def test_an_untrained_model_has_no_edge_and_people_read_how_many(run):
@@ -63,35 +61,21 @@ def test_an_untrained_model_has_no_edge_and_people_read_how_many(run):
     assert "30 of 30 certified" in out
 
 
-def test_graphml_has_both_directions(run, tmp_path, trained):
-    run("graph", *FRANCE, "--out", "g.graphml")
-    graph = nx.read_graphml(tmp_path / "g.graphml", node_type=int)
-    found = score_pairs(trained, View())
-    assert graph.number_of_edges() == 2 * layer_graph(trained, View()).number_of_edges()
-    assert graph.edges[30, 11]["corrected"] == pytest.approx(found.corrected[29, 10])
-    assert graph.edges[11, 30]["corrected"] == pytest.approx(found.corrected[10, 29])
-    assert graph.graph["model"] == "SmolLM2-135M-Instruct"
-
-
-def test_csv_has_a_row_an_edge(run, tmp_path, trained):
-    run("graph", *FRANCE, "--threshold", 0.15, "--out", "g.csv")
-    rows = list(csv.DictReader((tmp_path / "g.csv").open()))
-    graph = layer_graph(trained, View(), threshold=0.15)
-    assert {(int(r["block"]), int(r["basis"])) for r in rows} == set(graph.edges)
-    for row in rows:
-        assert (float(row["forward"]) + float(row["backward"])) / 2 == pytest.approx(
-            float(row["weight"])
-        )
-
-
-def test_npz_has_every_pair_whatever_the_threshold(run, tmp_path, trained):
-    run("graph", *FRANCE, "--threshold", 0.3, "--blocks", "9-16", "--k", 10, "--out", "g.npz")
-    arrays = np.load(tmp_path / "g.npz")
+def test_files_have_both_directions_of_the_edges_and_every_pair(run, tmp_path, trained):
+    asked = ("graph", *FRANCE, "--blocks", "9-16", "--k", 10, "--out")
+    for name in ("g.graphml", "g.csv", "g.npz"):
+        assert run(*asked, name)[0] == 0
     view = View(k=10, blocks=tuple(range(9, 17)))
-    found = score_pairs(trained, view)
-    expected = (found.corrected + found.corrected.T) / 2
+    found = score_pairs(trained, view).corrected
+    edges = layer_graph(trained, view).number_of_edges()
+    assert len(pd.read_csv(tmp_path / "g.csv")) == edges > 0
+    graph = nx.read_graphml(tmp_path / "g.graphml", node_type=int)
+    assert (graph.number_of_edges(), graph.graph["model"]) == (2 * edges, "SmolLM2-135M-Instruct")
+    assert graph.edges[12, 11]["corrected"] == pytest.approx(found[3, 2])
+    assert graph.edges[11, 12]["corrected"] == pytest.approx(found[2, 3])
+    arrays = np.load(tmp_path / "g.npz")
     off = ~np.eye(8, dtype=bool)
-    assert arrays["weight"][off] == pytest.approx(expected[off])
+    assert arrays["weight"][off] == pytest.approx(((found + found.T) / 2)[off])
     assert np.isnan(np.diag(arrays["weight"])).all()
     assert arrays["blocks"].tolist() == list(range(9, 17))
     assert arrays["community"].shape == (8,)
@@ -99,23 +83,18 @@ def test_npz_has_every_pair_whatever_the_threshold(run, tmp_path, trained):
 
 
 def test_the_code_on_the_page_gives_what_the_page_shows(run, tmp_path, trained, capsys):
-    state = GraphState(
-        threshold=0.1, layout="spring", node_color="depth", raw=True, auto_range=True
-    )
+    state = GraphState(threshold=0.1, layout="spring", node_color="depth", raw=True)
     program, command = graph_recipes(state.request(), state.view(trained), state)
     words = shlex.split(command.replace("\\\n", ""))
     assert words[:4] == ["python", "-m", "coupling_core", "graph"]
-    status, _, err = run(*words[3:], "--out", "g.html")
-    assert status == 0, err
-    page = (tmp_path / "g.html").read_text()
-    assert "the threshold 0.1 of the score c" in page
-    assert "auto range" in page
-    assert "Plotly.newPlot" in page
+    pages = []
+    for figure in ((), ("--figure", "locality")):
+        assert run(*words[3:], "--out", "g.html", *figure)[0] == 0
+        pages.append((tmp_path / "g.html").read_text())
+    assert ["the threshold 0.1 of the score c" in page for page in pages] == [True, False]
     exec(program, {})
     edges = layer_graph(trained, View(), threshold=0.1, corrected=False).number_of_edges()
     assert capsys.readouterr().out.count("'weight'") == edges > 0
-    assert run("graph", *FRANCE, "--figure", "locality", "--out", "l.html")[0] == 0
-    assert (tmp_path / "l.html").read_text() != page
 
 
 # ---- compare
@@ -136,9 +115,7 @@ def test_json_has_both_their_difference_and_what_it_comes_to(run, keys, trained)
         score_pairs(untrained, View(10)).corrected
     )
     assert said["summary"]["difference"] == pytest.approx(found.difference[found.counted].mean())
-    assert said["differ_in"] == [
-        "model: SmolLM2-135M-Instruct against SmolLM2-135M-Instruct, untrained (seed 0)"
-    ]
+    assert len(said["differ_in"]) == 1
     assert (said["matched_by"], said["score"], said["k"]) == ("number", "corrected", 10)
     assert said["a"]["key"] == keys[0]
     assert len(said["differences"]) == 870
@@ -149,8 +126,7 @@ def test_json_has_both_their_difference_and_what_it_comes_to(run, keys, trained)
 def test_what_the_page_says_makes_the_same_comparison(run, keys, capsys, trained):
     state = State(k=20, definition="page", raw=True)
     program, command = compare_recipes(*keys, state.view(trained), state)
-    words = shlex.split(command.replace("\\\n", ""))
-    said = printed(run(*words[3:], "--json"))
+    said = printed(run(*shlex.split(command.replace("\\\n", ""))[3:], "--json"))
     found = compare(trained, Store().get(keys[1]), state.view(trained), corrected=False)
     assert np.array(said["difference"]) == pytest.approx(found.difference)
     exec(program, {})
@@ -159,41 +135,19 @@ def test_what_the_page_says_makes_the_same_comparison(run, keys, capsys, trained
 
 def test_files_of_a_comparison(run, keys, tmp_path, trained):
     found = compare(trained, Store().get(keys[1]), View())
-    for name in ("c.npz", "c.csv", "c.html"):
-        status, _, err = run("compare", *keys, "--out", name)
+    pages = []
+    for name in ("comparison", "difference"):
+        status, _, err = run("compare", *keys, "--figure", name, "--out", "c.html")
         assert status == 0, err
-    arrays = np.load(tmp_path / "c.npz")
-    assert arrays["difference"] == pytest.approx(found.difference)
-    assert arrays["coupling"].shape == (2, 30, 30)
-    assert arrays["blocks"].tolist() == [list(range(1, 31))] * 2
-    rows = list(csv.DictReader((tmp_path / "c.csv").open()))
-    assert len(rows) == 870
-    assert rows[0]["B model"] == "SmolLM2-135M-Instruct, untrained (seed 0)"
-    assert (rows[0]["A prompt"], rows[0]["K"]) == (trained.prompt_text, "50")
-    assert float(rows[0]["a"]) - float(rows[0]["b"]) == pytest.approx(float(rows[0]["difference"]))
-    page = (tmp_path / "c.html").read_text()
-    assert "against SmolLM2-135M-Instruct, untrained (seed 0)" in page
-
-
-def test_a_figure_of_a_comparison_is_named(run, keys, tmp_path):
-    for name, wanted in (("comparison", 3), ("difference", 1)):
-        status, _, err = run("compare", *keys, "--out", "c.html", "--figure", name)
-        assert status == 0, err
-        assert (tmp_path / "c.html").read_text().count('"type":"heatmap"') >= wanted
-    status, _, err = run("compare", *keys, "--out", "c.html", "--figure", "paths")
-    assert status == 2
-    assert "'paths'" in err
-
-
-def test_the_paths_of_two_trajectories_are_drawn(run, tmp_path):
-    for seed in (0, 1):
-        one = trajectory_result(seed=seed)
-        key = str(make_key(one.request, one.identity))
-        save(replace(one, key=key), tmp_path / f"{seed}.safetensors")
-    files = ("0.safetensors", "1.safetensors")
-    status, _, err = run("compare", *files, "--out", "p.html", "--figure", "paths")
-    assert status == 0, err
-    assert "dashed are the paths of" in (tmp_path / "p.html").read_text()
+        pages.append((tmp_path / "c.html").read_text().count('"type":"heatmap"'))
+    assert pages[0] - 2 >= pages[1] > 0
+    for name in ("c.npz", "c.csv"):
+        assert run("compare", *keys, "--out", name)[0] == 0
+    assert np.load(tmp_path / "c.npz")["difference"] == pytest.approx(found.difference)
+    table = pd.read_csv(tmp_path / "c.csv")
+    assert (len(table), set(table["K"])) == (870, {50})
+    assert set(table["A prompt"]) == {trained.prompt_text}
+    assert set(table["B model"]) == {"SmolLM2-135M-Instruct, untrained (seed 0)"}
 
 
 def test_results_in_files_of_other_depths_are_matched(run, tmp_path):
@@ -209,71 +163,61 @@ def test_results_in_files_of_other_depths_are_matched(run, tmp_path):
     assert "matched by nearest relative depth" in out
 
 
-def test_two_trajectories_are_compared_by_the_numbers_of_their_paths(run, folder, tmp_path):
-    asked = ("trajectory", "--model", folder, "--prompt", "The cat sat", "--json")
-    keys = [printed(run(*asked, *twin))["key"] for twin in ((), ("--untrained", 0))]
+@pytest.fixture
+def twins(run, folder):
+    """Keys of the same measurement of the tiny model and of its untrained twin."""
+
+    def twins(*words):
+        asked = (*words, "--model", folder, "--prompt", "The cat sat", "--json")
+        return [printed(run(*asked, *twin))["key"] for twin in ((), ("--untrained", 0))]
+
+    return twins
+
+
+def test_two_trajectories_are_compared_by_the_numbers_of_their_paths(run, twins, tmp_path):
+    keys = twins("trajectory")
     found = compare(*map(Store().get, keys))
     expected = found.to_pandas()
     said = printed(run("compare", *keys, "--json"))
     assert said["rows"] == expected.to_dict("records")
-    assert said["verdict"] == found.verdict
     assert [said[side]["key"] for side in "ab"] == keys
     status, out, _ = run("compare", *keys, "--out", "paths.csv")
     assert status == 0
     for row in expected.itertuples():
         numbers = f"{row.a:.4g} +{row.b:.4g} +{row.difference:z.4g} +{row.a_above} +{row.tokens}"
         assert re.search(rf"{row.number} +{numbers}", out)
-    rows = list(csv.DictReader((tmp_path / "paths.csv").open()))
-    assert [float(row["difference"]) for row in rows] == expected["difference"].to_list()
-    assert run("compare", *keys, "--out", "paths.html")[0] == 0
-    assert "untrained twin, mean" in (tmp_path / "paths.html").read_text()
+    table = pd.read_csv(tmp_path / "paths.csv")
+    assert table["difference"].tolist() == pytest.approx(expected["difference"].tolist())
+    for figure, is_paths in (((), False), (("--figure", "paths"), True)):
+        assert run("compare", *keys, "--out", "paths.html", *figure)[0] == 0
+        page = (tmp_path / "paths.html").read_text()
+        assert ("dashed are the paths of" in page) == is_paths
     assert ".npz" in refusal(run("compare", *keys, "--out", "paths.npz"))
     assert "--k" in refusal(run("compare", *keys, "--k", 4))
 
 
-@pytest.mark.parametrize("blocks", [("--block", 2), ()])
-def test_two_results_between_tokens_are_compared_pair_by_pair(run, folder, tmp_path, blocks):
-    asked = ("tokens", "--model", folder, "--prompt", "The cat sat on", *blocks, "--json")
-    keys = [printed(run(*asked, *twin))["key"] for twin in ((), ("--untrained", 0))]
+def test_two_results_between_tokens_are_compared_pair_by_pair(run, twins, tmp_path):
+    keys = twins("tokens", "--block", 2)
     a, b = map(Store().get, keys)
     found = compare(a, b, k=5, corrected=False)
     expected = a.scores(k=5).coupling - b.scores(k=5).coupling
-    np.testing.assert_array_equal(found.difference, expected)
-    said = printed(run("compare", *keys, "--k", 5, "--raw", "--json"))
-    assert said["verdict"] == found.verdict
-    rows = said["rows"]
-    assert len(rows) == found.mean().pairs == int(found.counted.sum())
+    said = printed(run("compare", *keys, "--k", 5, "--raw", "--json", "--out", "t.csv"))
+    rows, written = said["rows"], pd.read_csv(tmp_path / "t.csv")
+    assert len(rows) == len(written) == found.mean().pairs
     sizes = [abs(row["difference"]) for row in rows]
     assert sizes == sorted(sizes, reverse=True)
     for row in rows:
         at = row["token"] - 1, row["other_token"] - 1
         assert row["difference"] == pytest.approx(expected[at])
         assert (row["text"], row["other_text"]) == (a.tokens[at[0]], a.tokens[at[1]])
-    assert (found.mean().a, found.mean().b) == pytest.approx(
-        [of.scores(k=5).mean().coupling for of in (a, b)]
-    )
-    _, out, _ = run("compare", *keys, "--k", 5, "--raw", "--out", "t.csv")
-    assert f"{rows[0]['a']:.4g}" in out
-    written = list(csv.DictReader((tmp_path / "t.csv").open()))
-    assert len(written) == len(rows)
-    assert (written[0]["B model"], written[0]["K"]) == ("tiny-llama, untrained (seed 0)", "5")
-    for of in (a, b):
-        assert f"{of.scores(k=5).mean().chance:.3f}" in found.verdict
+    assert set(written["B model"]) == {"tiny-llama, untrained (seed 0)"}
     assert run("compare", *keys, "--k", 5, "--out", "t.html")[0] == 0
-    assert "tiny-llama, untrained (seed 0)" in (tmp_path / "t.html").read_text()
-    drawn = compare(a, b, k=5).plot().figure
-    shown = np.where(found.counted, compare(a, b, k=5).difference, np.nan)
-    np.testing.assert_allclose(drawn.data[0].z, shown.astype(np.float32))
     assert ".nc" in refusal(run("compare", *keys, "--out", "t.nc"))
     assert "--blocks" in refusal(run("compare", *keys, "--blocks", "1-2"))
-    other = printed(run("tokens", "--model", folder, "--prompt", "The dog", *blocks, "--json"))
-    assert refusal(run("compare", keys[0], other["key"]))
-    path = printed(run("trajectory", "--model", folder, "--prompt", "The cat sat", "--json"))
-    assert "'self'" in refusal(run("compare", keys[0], path["key"]))
+    assert "'self'" in refusal(run("compare", keys[0], twins("trajectory")[0]))
 
 
 def test_a_narrow_result_takes_all_its_triplets(run, tmp_path):
     save(random_result(), tmp_path / "a.safetensors")
     said = printed(run("compare", "a.safetensors", "a.safetensors", "--json"))
-    assert said["k"] == 8
-    assert said["differ_in"] == ["A and B are the same result"]
+    assert (said["k"], said["differ_in"]) == (8, ["A and B are the same result"])

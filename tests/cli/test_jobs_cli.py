@@ -1,9 +1,9 @@
 """`coupling jobs`: what running apps measure, and an end to it."""
 
-import json
 import threading
 
 import pytest
+from command_line import printed
 from waiting import until
 
 from coupling_core.base.records import Request
@@ -21,25 +21,21 @@ WAITING = JobStatus("abd-2", Request("-", model="m", revision="main"), "queued",
 @pytest.fixture
 def app(tmp_path):
     """A running app with two jobs."""
-    found = Desk(tmp_path / "store")
+    found = Desk(tmp_path / "apps")
     found.show([RUNNING, WAITING])
     return found
 
 
 def test_jobs_are_listed(run, tmp_path, app):
-    status, out, _ = run("jobs", "--store", tmp_path / "store")
+    assert printed(run("jobs", "--json")) == []
+    there = ("jobs", "--store", tmp_path / "apps")
+    status, out, _ = run(*there)
     assert status == 0
     first, second = (line.split("  ") for line in out.splitlines()[-2:])
     assert {"abc-1", "running", "75 s", "blocks 3/30", "f00d"} <= {*map(str.strip, first)}
     assert {"abd-2", "queued, 1", "m@main"} <= {*map(str.strip, second)}
     assert "secret" not in out
-    _, out, _ = run("jobs", "--json", "--store", tmp_path / "store")
-    assert [job["key"] for job in json.loads(out)] == ["abc-1", "abd-2"]
-
-
-def test_where_nothing_runs_nothing_is_listed(run):
-    assert json.loads(run("jobs", "--json")[1]) == []
-    assert run("jobs")[0] == 0
+    assert [job["key"] for job in printed(run(*there, "--json"))] == ["abc-1", "abd-2"]
 
 
 def test_a_job_is_ended(run, tmp_path, app):
@@ -49,5 +45,5 @@ def test_a_job_is_ended(run, tmp_path, app):
 
     thread = threading.Thread(target=serve)
     thread.start()
-    assert run("jobs", "--end", "abc", "--store", tmp_path / "store")[:2] == (0, "abc-1  ended\n")
+    assert run("jobs", "--end", "abc", "--store", tmp_path / "apps")[:2] == (0, "abc-1  ended\n")
     thread.join(10)

@@ -3,9 +3,9 @@
 That each prompt has its row, and that the means are theirs, is in tests/kinds/test_contract.py.
 """
 
-import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,7 +23,6 @@ from coupling_core import Request, Store, compare_models, figures, means_by, mea
 from coupling_core.analysis.path_curves import CURVES
 from coupling_core.analysis.scores import mean_interval
 from coupling_core.base import pace
-from coupling_core.base.cores import cores
 from coupling_core.base.records import AnyView
 from coupling_core.cli import forewarning
 from coupling_core.cli.many_drawn import Drawn, strip
@@ -33,6 +32,7 @@ from coupling_core.measuring import many
 from coupling_core.sources.prompts import Prompt
 
 PROMPTS = ("The cat sat on the mat", "the dog lay down", "a bird sang at dawn")
+TOKENS = ("tokens", "--block", 2, "--k", 4)
 
 
 @pytest.fixture(scope="module")
@@ -56,11 +56,9 @@ def write(path, column, values):
 @pytest.fixture
 def ask(run, folder, listed, shelf):
     """A command on the prompts, whose results are kept."""
-
-    def ask(*words, prompts=listed):
-        return run(*words, "--model", folder, "--prompts", prompts, "--store", shelf.root)
-
-    return ask
+    return lambda *words, prompts=listed: run(
+        *words, "--model", folder, "--prompts", prompts, "--store", shelf.root
+    )
 
 
 @pytest.fixture
@@ -76,71 +74,75 @@ def drawn(monkeypatch, ask):
     def drawn(*words, **more):
         found, render = [], figures.render
 
-        def keep(figure, ending, *others):
+        def keep(figure, *others):
             found.append(figure)
-            return render(figure, ending, *others)
+            return render(figure, *others)
 
         with monkeypatch.context() as patched:
             patched.setattr(figures, "render", keep)
             status, _, err = ask(*words, "--out", "many.html", **more)
         assert status == 0, err
-        (figure,) = found
-        return figure
+        return found[0]
 
     return drawn
 
 
-def rows(path):
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+@pytest.fixture
+def table_of(ask, tmp_path):
+    """The table that a command writes."""
+
+    def table_of(*words):
+        status, _, err = ask(*words, "--out", "table.csv")
+        assert status == 0, err
+        return pd.read_csv(tmp_path / "table.csv", dtype={"blocks": str})
+
+    return table_of
 
 
 # ---- means, over all and over categories
 
 
-@pytest.mark.parametrize("command", [("depth", "--k", 4), ("trajectory",)], ids=lambda c: c[0])
-def test_each_category_has_its_means(ask, tmp_path, command):
+def test_each_category_has_its_means(ask, tmp_path):
     listed = write(tmp_path / "own.csv", "category", ("fact", "", "fact"))
-    said = printed(ask(*command, "--json", prompts=listed))
+    said = printed(ask("trajectory", "--json", prompts=listed))
     assert list(said["by_category"]) == ["fact", "no category"]
-    assert (said["measured"]["model"], "K" in said["measured"]) == (
-        "tiny-llama",
-        command[0] == "depth",
-    )
     for name, over in said["by_category"]["fact"].items():
         wanted = mean_interval(np.array([said["prompts"][i]["mean"][name] for i in (0, 2)]))
         assert (over["n"], over["mean"]) == (2, pytest.approx(wanted.mean))
         assert (over["low"], over["high"]) == pytest.approx((wanted.low, wanted.high))
-    out = ask(*command, prompts=listed)[1]
+    out = ask("trajectory", prompts=listed)[1]
     assert out[out.index("category") :].count("fact") == len(said["by_category"]["fact"])
-    assert ask(*command, "--out", "r.nc", prompts=listed)[0] == 0
-    with xarray.open_dataset(tmp_path / "r.nc") as found:
-        assert found.attrs.items() >= said["measured"].items()
     write(listed, "category", ("fact",) * 3)
-    assert printed(ask(*command, "--json", prompts=listed))["by_category"] == {}
+    assert printed(ask("trajectory", "--json", prompts=listed))["by_category"] == {}
 
 
-def test_dots_and_curves_of_categories_are_drawn_apart(ask, drawn, each, tmp_path):
+def test_curves_of_many_prompts_are_the_mean_of_their_medians(ask, drawn, each, tmp_path):
+    results = each(kind="trajectory")
     listed = write(tmp_path / "own.csv", "Category", (" odd ", "even", "odd"))
-    figure = drawn("spectrum", prompts=listed)
-    told = printed(ask("spectrum", "--json", prompts=listed))
-    lines = {row["line"]: row["mean"]["departure"] for row in told["prompts"]}
-    assert [trace.name.split(":")[0] for trace in figure.data] == ["odd", "even"]
-    assert len({trace.marker.color for trace in figure.data}) == 2
-    for trace in figure.data:
-        assert [lines[int(line)] for (line,) in trace.customdata] == pytest.approx(trace.x)
-        mean = told["by_category"][trace.name.split(":")[0]]["departure"]["mean"]
-        assert f"{mean:.3f}" in trace.name
-    figure = drawn("trajectory", "--figure", "growth", prompts=listed)
-    curves = [np.median(CURVES["growth"].values(one), axis=1) for one in each(kind="trajectory")]
-    told = printed(ask("trajectory", "--json", prompts=listed))["by_depth"]["growth"]["by_category"]
-    shown = {trace.name.split(":")[0]: np.array(trace.y, float) for trace in figure.data}
-    for category, of in (("odd", (0, 2)), ("even", (1,))):
-        wanted = np.mean([curves[at] for at in of], axis=0)
-        np.testing.assert_allclose(shown[category], wanted, rtol=1e-5)
-        np.testing.assert_allclose(told[category]["mean"], wanted, rtol=1e-5)
-    ask("trajectory", "--out", "paths.npz", prompts=listed)
-    assert np.load(tmp_path / "paths.npz")["category"].tolist() == ["odd", "even", "odd"]
+    told = printed(ask("trajectory", "--json", prompts=listed))["by_depth"]
+    assert ask("trajectory", "--out", "paths.nc", prompts=listed)[0] == 0
+    dataset = xarray.load_dataset(tmp_path / "paths.nc")
+    assert dataset["category"].to_numpy().tolist() == ["odd", "even", "odd"]
+    for name, curve in CURVES.items():
+        called = name.replace("-", "_")
+        wanted = []
+        for values in map(curve.values, results):
+            known = np.isfinite(values).any(1)
+            wanted.append(np.full(len(values), np.nan))
+            wanted[-1][known] = np.nanmedian(values[known], axis=1)
+        np.testing.assert_allclose(dataset[called], wanted, rtol=1e-5)
+        first = dataset[called].dims[1]
+        assert (dataset[called].dims[0], int(dataset[first][0])) == ("prompt", curve.first)
+        for what, expected in (
+            (told[called]["mean"], np.mean(wanted, axis=0)),
+            (told[called]["low"], np.quantile(wanted, 0.1, axis=0)),
+            (told[called]["by_category"]["odd"]["mean"], np.mean(wanted[::2], axis=0)),
+        ):
+            np.testing.assert_allclose(np.array(what, float), expected, rtol=1e-5)
+        assert told[called]["n"] == np.isfinite(wanted).sum(0).tolist()
+    figure = drawn("trajectory", "--figure", "growth")
+    (line,) = [trace for trace in figure.data if trace.name == "mean over prompts"]
+    np.testing.assert_allclose(line.y, told["growth"]["mean"], rtol=1e-5)
 
 
 def test_floors_of_pairs_that_turn_the_mean_round_are_reported():
@@ -153,17 +155,16 @@ def test_floors_of_pairs_that_turn_the_mean_round_are_reported():
 
 
 def test_few_prompts_bear_no_claim(ask, drawn):
-    for command in ("depth", "graph", "trajectory"):
-        assert "no claim" in ask(command)[2]
-        assert "no claim" in drawn(command).layout.meta["caption"]
+    assert "no claim" in ask("trajectory")[2]
+    assert "no claim" in drawn("trajectory").layout.meta["caption"]
 
 
-def test_an_interval_beyond_what_a_number_can_be_is_reported(folder, shelf):
-    rows = []
-    for row, value in enumerate((1.0, 1.0, 0.2), 1):
-        result = measure(Request(PROMPTS[0], model=str(folder), kind="spectrum"), shelf)
-        prompt = Prompt(PROMPTS[0], "own.csv", row)
-        rows.append(Row.of(prompt, result, {"cosine": value}, AnyView(), stored=True))
+def test_an_interval_beyond_what_a_number_can_be_is_reported(each):
+    (result, *_) = each(kind="spectrum")
+    rows = [
+        Row.of(Prompt(PROMPTS[0], "own.csv", n), result, {"cosine": cosine}, AnyView(), stored=True)
+        for n, cosine in enumerate((1.0, 1.0, 0.2), 1)
+    ]
     for most, beyond in ((1.0, True), (9.0, False)):
         drawn = strip(Drawn("cosine", "Cosine", most=most), None, rows)
         assert (f"beyond {most:g}" in drawn.layout.meta["caption"]) == beyond
@@ -176,8 +177,8 @@ def test_an_interval_beyond_what_a_number_can_be_is_reported(folder, shelf):
 def test_the_map_of_many_prompts_is_their_mean(drawn, each, name):
     figure = drawn("depth", "--k", 4, *(("--raw",) if name == "coupling" else ()))
     wanted = np.mean([getattr(one.scores(k=4), name) for one in each(k=4)], axis=0)
-    shown = np.array(figure.data[0].z, dtype=float)
     apart = ~np.eye(len(wanted), dtype=bool)
+    shown = np.array(figure.data[0].z, dtype=float)
     assert shown[apart] == pytest.approx(wanted[apart], abs=1e-6)
     assert "3 prompts of own.csv" in figure.layout.meta["source"]
 
@@ -186,11 +187,8 @@ def test_the_graph_of_many_prompts_is_of_their_mean(ask, drawn, each):
     how = ("graph", "--k", 4, "--raw", "--threshold", 0.47)
     mean = np.mean([one.scores(k=4).coupling for one in each(k=4)], axis=0)
     weight = (mean + mean.T) / 2
-    expected = {
-        (i + 1, j + 1): weight[i, j]
-        for i, j in zip(*np.triu_indices(len(mean), 1), strict=True)
-        if weight[i, j] >= 0.47
-    }
+    pairs = zip(*np.triu_indices(len(mean), 1), strict=True)
+    expected = {(i + 1, j + 1): weight[i, j] for i, j in pairs if weight[i, j] >= 0.47}
     assert 0 < len(expected) < 6
     (edges,) = [t for t in drawn(*how, "--layout", "circle").data if t.name == "edges"]
     assert sorted(map(tuple, edges.customdata)) == sorted(expected)
@@ -199,71 +197,40 @@ def test_the_graph_of_many_prompts_is_of_their_mean(ask, drawn, each):
     assert found == pytest.approx(expected, rel=1e-4)
 
 
-DOTS = [
-    (("tokens", "--block", 2, "--k", 4), (), "corrected"),
-    (("trajectory",), ("--figure", "equidistance"), "equidistance"),
-    (("spectrum",), (), "departure"),
-    (("spectrum",), ("--figure", "products"), "effective_rank"),
-    (("perturbation",), (), "cosine"),
-    (("perturbation",), ("--figure", "radius"), "radius"),
-    (("whatif",), (), "interchange_kl"),
-    (("whatif",), ("--figure", "replace"), "replace_kl"),
-    (("whatif",), ("--figure", "blocks"), "skip_kl"),
-    (("directions",), (), "writes_beyond"),
-    (("directions",), ("--side", "v"), "reads_beyond"),
-]
-"""Commands, what is drawn, and the number of each prompt that stands for it."""
+DOTS = {
+    "corrected": (TOKENS, ()),
+    "equidistance": (("trajectory",), ("--figure", "equidistance")),
+    "departure": (("spectrum",), ()),
+    "effective_rank": (("spectrum",), ("--figure", "products")),
+    "cosine": (("perturbation",), ()),
+    "radius": (("perturbation",), ("--figure", "radius")),
+    "interchange_kl": (("whatif",), ()),
+    "replace_kl": (("whatif",), ("--figure", "replace")),
+    "skip_kl": (("whatif",), ("--figure", "blocks")),
+    "writes_beyond": (("directions",), ()),
+    "reads_beyond": (("directions",), ("--side", "v")),
+}
+"""Commands and figures, by the number of each prompt that stands for it."""
 
 
-@pytest.mark.parametrize(("asked", "figure", "name"), DOTS, ids=[name for *_, name in DOTS])
-def test_a_figure_of_many_prompts_has_a_dot_for_each(ask, drawn, asked, figure, name):
-    figure = drawn(*asked, *figure)
-    said = printed(ask(*asked, "--json"))
-    known = {p["line"]: p["mean"][name] for p in said["prompts"] if p["mean"][name] is not None}
-    (dots,) = [trace for trace in figure.data if trace.name == "prompts"]
-    shown = dict(zip(dots.customdata.ravel().tolist(), dots.x, strict=True))
-    assert known
-    assert shown == pytest.approx(known, rel=1e-5)
-    (line, *_) = [shape for shape in figure.layout.shapes if shape.name == "mean"]
-    assert line.x0 == pytest.approx(said["over_prompts"][name]["mean"], rel=1e-5)
+@pytest.mark.full
+def test_a_figure_of_many_prompts_has_a_dot_for_each(ask, drawn):
+    for name, (command, figure) in DOTS.items():
+        said = printed(ask(*command, "--json"))
+        shown = drawn(*command, *figure)
+        means = {prompt["line"]: prompt["mean"][name] for prompt in said["prompts"]}
+        (dots,) = [trace for trace in shown.data if trace.name == "prompts"]
+        found = dict(zip(dots.customdata.ravel().tolist(), dots.x, strict=True))
+        known = {line: mean for line, mean in means.items() if mean is not None}
+        assert found == pytest.approx(known, rel=1e-5), name
+        (line, *_) = [shape for shape in shown.layout.shapes if shape.name == "mean"]
+        assert line.x0 == pytest.approx(said["over_prompts"][name]["mean"], rel=1e-5)
 
 
 def test_raw_scores_of_tokens_stand_beside_their_floors(ask, drawn):
-    how = ("tokens", "--block", 2, "--k", 4)
-    chance = printed(ask(*how, "--json"))["over_prompts"]["chance"]["mean"]
-    assert f"{chance:.3f}" in drawn(*how, "--raw").layout.meta["caption"]
-    assert f"{chance:.3f}" not in drawn(*how).layout.meta["caption"]
-
-
-def test_curves_of_many_prompts_are_the_mean_of_their_medians(ask, drawn, each, tmp_path):
-    results = each(kind="trajectory")
-    told = printed(ask("trajectory", "--json"))["by_depth"]
-    for ending in ("npz", "nc"):
-        assert ask("trajectory", "--out", f"paths.{ending}")[0] == 0
-    archive = np.load(tmp_path / "paths.npz")
-    dataset = xarray.load_dataset(tmp_path / "paths.nc")
-    for name, curve in CURVES.items():
-        of_each, called = [], name.replace("-", "_")
-        for one in results:
-            values = curve.values(one)
-            known = np.isfinite(values).any(1)
-            middle = np.full(len(values), np.nan)
-            middle[known] = np.nanmedian(values[known], axis=1)
-            of_each.append(middle)
-        wanted = np.array(of_each)
-        np.testing.assert_allclose(archive[called], wanted, rtol=1e-5)
-        np.testing.assert_allclose(dataset[called], wanted, rtol=1e-5)
-        first = dataset[called].dims[1]
-        assert (dataset[called].dims[0], int(dataset[first][0])) == ("prompt", curve.first)
-        mean = np.array(told[called]["mean"], dtype=float)
-        np.testing.assert_allclose(mean, wanted.mean(0), rtol=1e-5)
-        low = np.array(told[called]["low"], dtype=float)
-        np.testing.assert_allclose(low, np.quantile(wanted, 0.1, axis=0), rtol=1e-5)
-        assert told[called]["n"] == np.isfinite(wanted).sum(0).tolist()
-        if np.isfinite(wanted).any():  # the model is too shallow for one of them
-            figure = drawn("trajectory", "--figure", name)
-            (line,) = [trace for trace in figure.data if trace.name == "mean over prompts"]
-            np.testing.assert_allclose(np.array(line.y, float), wanted.mean(0), rtol=1e-5)
+    chance = printed(ask(*TOKENS, "--json"))["over_prompts"]["chance"]["mean"]
+    assert f"{chance:.3f}" in drawn(*TOKENS, "--raw").layout.meta["caption"]
+    assert f"{chance:.3f}" not in drawn(*TOKENS).layout.meta["caption"]
 
 
 # ---- what was asked stands with the numbers
@@ -279,106 +246,70 @@ CHOSEN = {
         "threshold": 0.3,
     },
     ("directions", "--block", 2, "--k", 3): {"kind": "directions", "blocks": "2", "K": 3},
-    ("tokens", "--kind", "fixed-input", "--block", 2, "--other-block", 3, "--k", 4): {
-        "kind": "fixed-input",
-        "blocks": "2 and 3",
-        "K": 4,
-    },
+    (*TOKENS, "--other-block", 3): {"kind": "self", "blocks": "2 and 3", "K": 4},
+    ("whatif", "--tokens", -1): {"kind": "what-if", "over_tokens": "token -1"},
     ("spectrum", "--token", 2): {"kind": "spectrum", "token": 2},
 }
 
 
-@pytest.mark.parametrize("asked", CHOSEN, ids=lambda asked: " ".join(map(str, asked)))
-def test_what_was_chosen_stands_in_json_and_in_the_table(ask, tmp_path, asked):
-    chosen = CHOSEN[asked]
-    found = printed(ask(*asked, "--json"))["measured"]
-    assert found.items() >= chosen.items()
-    assert ("blocks" in found) == ("blocks" in chosen)
-    assert ask(*asked, "--out", "r.csv")[0] == 0
-    for row in rows(tmp_path / "r.csv"):
-        for name, value in chosen.items():
-            assert row["k" if name == "K" else name] == str(value)
+@pytest.mark.full
+def test_what_was_chosen_stands_in_json_and_in_the_table(ask, table_of):
+    for asked, chosen in CHOSEN.items():
+        found = printed(ask(*asked, "--json"))["measured"]
+        assert found.items() >= chosen.items()
+        assert ("blocks" in found) == ("blocks" in chosen)
+        table = table_of(*asked).rename(columns={"k": "K"})
+        assert {name: set(table[name]) for name in chosen} == {
+            name: {value} for name, value in chosen.items()
+        }
 
 
-def test_tables_of_prompts_go_on_in_python(ask, tmp_path):
-    for command, number, k in (
-        (("depth", "--k", 4), "corrected", 4),
-        (("trajectory",), "line_shape", None),
-        (("graph", "--k", 4), "edges", 4),
-    ):
-        assert ask(*command, "--out", "r.csv")[0] == 0
-        table = pd.read_csv(tmp_path / "r.csv")
-        found = means_by(table, "topic", measure=number)
-        assert found["topic"].tolist() == ["t0", "t1", "t2"]
-        assert found["mean"].tolist() == pytest.approx(table[number].tolist())
-        assert (found.attrs["model"], found.attrs.get("k")) == ("tiny-llama", k)
-
-
-def table_of(ask, *words):
-    status, _, err = ask(*words, "--out", "table.csv")
-    assert status == 0, err
-    return pd.read_csv("table.csv", dtype={"blocks": str})
-
-
-def test_effects_over_some_tokens_are_kept_apart(ask, each):
-    every, last = (table_of(ask, "whatif", *more) for more in ((), ("--tokens", -1)))
-    assert "over_tokens" not in every
-    assert last["over_tokens"].tolist() == ["token -1"] * 3
-    one = each(kind="what-if")[0]
-    skips = [at for at, edit in enumerate(one.edits) if edit.startswith("skip")]
-    assert last["skip_kl"][0] == pytest.approx(np.median(one.divergence[skips, -1]), rel=1e-4)
-    groups = means_by(pd.concat([every, last]), "topic", measure="skip_kl")
-    assert set(groups["n"]) == {1}
-
-
-def test_models_and_blocks_of_tables_are_compared(ask):
+def test_models_and_blocks_of_tables_are_compared(table_of):
     trained, twin, late, early = (
-        table_of(ask, "depth", *more)
+        table_of("depth", *more)
         for more in ((), ("--untrained", 0), ("--blocks", "3-4"), ("--blocks", "1-2"))
     )
     names = trained["model"][0], twin["model"][0]
     assert compare_models(pd.concat([trained, twin]), *names).untrained == names[1:]
     halves = pd.concat([late, early])
     assert compare_models(halves, "3-4", "1-2", column="blocks").last_block_of == "a"
-    assert (set(halves["layers"]), set(halves["width"])) == ({4}, {32})
-    one, two = (table_of(ask, "tokens", "--block", 2, *m) for m in ((), ("--other-block", 1)))
-    assert (set(one["blocks"]), set(two["blocks"])) == ({"2"}, {"2 and 1"})
-    assert means_by(pd.concat([one, two]), "kind")["n"].tolist() == [3, 3]
-    found = compare_models(pd.concat([one, two]), "2", "2 and 1", column="blocks")
-    assert found.a_mean == pytest.approx(one["corrected"].mean())
+    found = means_by(trained, "topic", measure="corrected")
+    assert found["topic"].tolist() == ["t0", "t1", "t2"]
+    assert found["mean"].tolist() == pytest.approx(trained["corrected"].tolist())
+    assert (found.attrs["model"], found.attrs["k"]) == ("tiny-llama", 32)
 
 
-def test_graphs_of_many_prompts_are_the_same_as_each(ask, run, folder, each, tmp_path):
+def test_graphs_of_many_prompts_are_the_same_as_each(table_of, run, folder, shelf, each):
     how = ("graph", "--k", 4, "--threshold", 0.0, "--blocks", "1-3")
-    assert ask(*how, "--out", "g.csv")[0] == 0
     alone = [one.scores(k=4, blocks="1-3").mean() for one in each(k=4)]
-    for row, prompt, mean in zip(rows(tmp_path / "g.csv"), PROMPTS, alone, strict=True):
-        found = printed(run(*how, "--model", folder, "--prompt", prompt, "--json"))
-        assert float(row["edges"]) == len(found["edges"]) > 0
+    for row, prompt, mean in zip(table_of(*how).itertuples(), PROMPTS, alone, strict=True):
+        asked = (*how, "--model", folder, "--prompt", prompt, "--store", shelf.root, "--json")
+        found = printed(run(*asked))
         several = [group for group in found["communities"] if len(group) > 1]
-        assert float(row["communities"]) == len(several)
-        assert float(row["neighbours"]) == pytest.approx(found["locality"]["mean"][0], rel=1e-5)
-        assert float(row["corrected"]) == pytest.approx(mean.corrected, rel=1e-5)
+        assert (row.edges, row.communities) == (len(found["edges"]), len(several))
+        assert row.neighbours == pytest.approx(found["locality"]["mean"][0], rel=1e-5)
+        assert row.corrected == pytest.approx(mean.corrected, rel=1e-5)
 
 
 def test_a_narrow_model_is_looked_at_at_its_width_where_no_k_is_given(ask, each):
-    for command, kind in (("depth", "depth"), ("tokens", "self"), ("graph", "depth")):
-        mean = printed(ask(command, "--json"))["prompts"][0]["mean"]["corrected"]
-        wanted = each(kind=kind)[0].scores(k=32).mean().corrected
-        assert mean == pytest.approx(wanted, abs=1e-9)
+    asked = {("depth",): {}, ("tokens", "--block", 2): {"kind": "self", "block": 2}, ("graph",): {}}
+    for words, changes in asked.items():
+        mean = printed(ask(*words, "--json"))["prompts"][0]["mean"]["corrected"]
+        assert mean == pytest.approx(each(**changes)[0].scores(k=32).mean().corrected, abs=1e-9)
 
 
 # ---- what is wrong with some of them
 
 
-def test_an_svd_that_fails_its_checks_is_reported(run, folder, listed, tmp_path):
-    asked = ("depth", "--model", folder, "--prompts", listed, "--k", 4)
-    assert "not certified" not in run(*asked, "--out", "r.csv")[2]
+def test_an_svd_that_fails_its_checks_is_reported(run, folder, listed):
+    asked = ("depth", "--model", folder, "--prompts", listed, "--k", 4, "--json")
+    status, out, err = run(*asked)
+    assert "not certified" not in err
     store = Store()
-    result = store.get(rows(tmp_path / "r.csv")[1]["key"])
+    result = store.get(json.loads(out)["key"][1])
     bad = replace(result.certificates[0], certified=False, reason="planted")
     store.put(replace(result, certificates=(bad, *result.certificates[1:])))
-    status, out, err = run(*asked, "--json")
+    status, out, err = run(*asked)
     assert (status, "1 of 3 prompts is not certified" in err) == (0, True)
     assert [one["certified"] for one in json.loads(out)["prompts"]] == [True, False, True]
 
@@ -391,11 +322,10 @@ def test_one_block_alone_has_no_score_and_that_is_reported(ask):
 def test_a_reason_is_given_once_for_all_lines_that_have_it(ask, tmp_path):
     listed = tmp_path / "prompts.txt"
     listed.write_text("\n".join(["The cat", "The cat sat on the mat", "A dog", "Two"]))
-    for how in ((), ("--quiet",)):
-        status, _, err = ask("depth", "--token", 3, *how, prompts=listed)
-        (left_out,) = [line for line in err.splitlines() if "left out" in line]
-        assert status == 0
-        assert left_out.startswith("error: lines 1, 3 are left out: token 3 ")
+    status, _, err = ask("depth", "--token", 3, "--quiet", prompts=listed)
+    (left_out,) = [line for line in err.splitlines() if "left out" in line]
+    assert status == 0
+    assert left_out.startswith("error: lines 1, 3 are left out: token 3 ")
 
 
 def test_the_name_of_a_file_in_the_place_of_a_prompt_is_warned_about(run, folder, listed):
@@ -450,32 +380,31 @@ def test_progress_is_plain_lines_where_no_terminal_is_and_quiet_has_none(
 
 def test_what_grows_with_the_square_is_estimated_before(run, folder, monkeypatch):
     def told(prompt):
-        return "square" in run("tokens", "--model", folder, "--prompt", prompt, "--k", 10)[2]
+        return "square" in run("tokens", "--model", folder, "--prompt", prompt, "--k", 4)[2]
 
-    assert not told(PROMPTS[0])  # too short to say
+    assert not told("The cat")  # too short to say
     monkeypatch.setattr(forewarning, "SHORT", 0.0)
-    assert not told(PROMPTS[0])  # stored by now
-    assert told(PROMPTS[1])
+    assert not told("The cat")  # stored by now
+    assert told("A dog")
 
 
-@pytest.mark.full
-@pytest.mark.skipif(cores() < 2, reason="one core has one process")
+@pytest.mark.slow
+@pytest.mark.skipif((psutil.cpu_count(logical=False) or 1) < 2, reason="one core has one process")
 def test_ctrl_c_stops_all_processes_and_counts_what_they_have_stored(folder, tmp_path):
     listed, store = tmp_path / "many.txt", tmp_path / "store"
     listed.write_text("\n".join(f"the cat number {n} sat" for n in range(4000)))
     command = [sys.executable, "-m", "coupling_core", "depth", "--model", str(folder), "--k", "4"]
-    going = subprocess.Popen(
-        [*command, "--prompts", str(listed), "--store", str(store)],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command += ["--prompts", str(listed), "--store", str(store)]
+    threads = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    going = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=threads)
     until(lambda: any(store.glob("*.safetensors")))
     others = psutil.Process(going.pid).children()
     going.send_signal(signal.SIGINT)
     _, err = going.communicate()
     assert len(others) > 1
     stored = len(list(store.glob("*.safetensors")))
-    assert err.splitlines()[-1] == f"stopped: {stored} of 4000 stored, the same command goes on"
+    told = int(re.fullmatch(r"stopped: (\d+) of 4000 stored, .*", err.splitlines()[-1])[1])
+    assert told <= stored <= told + len(others)  # what was written as it ended is not counted
     assert going.returncode == 130
     psutil.wait_procs(others, PATIENCE)
     assert {*store.iterdir()} == {*store.glob("*.safetensors")}  # nothing is half written

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from command_line import printed, refusal
-from waiting import PATIENCE
+from documents import first_cells
 
 from coupling_core import Store
 from coupling_core.analysis.findings import Question, find
@@ -27,10 +27,8 @@ from coupling_core.experiments.sweeps import (
     read,
     read_table,
 )
-from coupling_core.experiments.sweeps.worker import work
 
 STEPS = (0, 256, 1000, 4000)
-OWN = "Water boils when it is hot"
 SWEEP = f"""
 name = "few"
 title = "A few [bold]checkpoints[/bold]"
@@ -43,7 +41,7 @@ text = "{EXAMPLES[0]}"
 [[prompts]]
 text = "{EXAMPLES[1]}"
 """
-MORE = f'{SWEEP}[[prompts]]\ntext = "{OWN}"\n'
+MORE = f'{SWEEP}[[prompts]]\ntext = "Water boils when it is hot"\n'
 LOST = SWEEP + '[[models]]\nmodel = "nobody/nothing"\n'
 MODELS = [f"coupling-explorer/mini-64@step{step}" for step in STEPS]
 
@@ -77,11 +75,10 @@ def one_line(text):
 # ---- what would be measured
 
 
+@pytest.mark.real
 def test_a_new_sweep_can_be_run_and_says_of_each_key_that_it_knows_what_it_is(run, tmp_path):
     path = tmp_path / "my first.toml"
-    status, out, _ = run("sweep", "new", path)
-    assert status == 0
-    assert f"'{path}'" in out.replace("\n", "")
+    assert run("sweep", "new", path)[0] == 0
     plan = make(read(path))
     assert (len(plan), len(plan.weights)) == (4, 2)
     assert [weights.request.untrained for weights in plan.weights] == [None, 0]
@@ -95,12 +92,11 @@ def test_a_new_sweep_can_be_run_and_says_of_each_key_that_it_knows_what_it_is(ru
 def test_a_dry_run_tells_what_is_stored_and_touches_nothing(run, lay, tmp_path):
     status, out, err = run("sweep", "run", lay(MORE), "--dry-run")
     assert (status, err) == (0, "")
-    plan = plan_of(tmp_path / "few.toml")
     lines = [one_line(line) for line in out.splitlines()]
-    assert f"A few [bold]checkpoints[/bold] ({plan.id})" in lines[0]
+    assert f"A few [bold]checkpoints[/bold] ({plan_of(tmp_path / 'few.toml').id})" in lines[0]
     assert "stored 8 of 12" in lines
-    assert [line for line in lines if line.startswith("coupling-explorer")] == [
-        f"{model} 2 3" for model in MODELS
+    assert [f"{model} 2 3" for model in MODELS] == [
+        line for line in lines if line.startswith("coupling-explorer")
     ]
     assert not (tmp_path / "store").exists()
 
@@ -111,9 +107,9 @@ def test_a_dry_run_as_json_warns_of_what_would_fail(run, lay, tmp_path):
     assert (status, "1 of 5 models" in one_line(err)) == (0, True)
     assert (said["total"], said["stored"], said["missing"]) == (10, 8, 2)
     assert said["id"] == plan_of(tmp_path / "few.toml").id
-    assert said["models"][0] == {"model": MODELS[0], "total": 2, "stored": 2, "problem": ""}
-    assert said["models"][4]["model"] == "nobody/nothing"
-    assert said["models"][4]["problem"]
+    first, *_, last = said["models"]
+    assert first == {"model": MODELS[0], "total": 2, "stored": 2, "problem": ""}
+    assert (last["model"], bool(last["problem"])) == ("nobody/nothing", True)
 
 
 # ---- running it
@@ -127,30 +123,10 @@ def test_a_sweep_that_is_stored_needs_no_cluster_and_gets_its_table(run, lay, tm
     assert "all 8 were stored" in one_line(out)
     assert "16 rows in scores.csv" in one_line(out)
     expected, _ = make_table(plan, store)
-    pd.testing.assert_frame_equal(
-        read_table(journal.table), expected, check_dtype=False, rtol=1e-5, check_exact=False
-    )
+    pd.testing.assert_frame_equal(read_table(journal.table), expected, check_dtype=False, rtol=1e-5)
     assert (tmp_path / "scores.csv").read_bytes() == journal.table.read_bytes()
     assert journal.folder in [each.folder for each in journals(store)]
     assert journal.state().ended == "done"
-
-
-@pytest.mark.full
-def test_what_was_measured_elsewhere_into_the_store_is_in_the_table(run, lay, tmp_path):
-    path = lay(MORE)
-    plan, store = plan_of(path), Store()
-    missing = plan.missing(store)
-    assert [item.request.prompt for item in missing] == [OWN] * 4
-    for item in missing:
-        outcome = work(item.request, str(store.root), str(path), timeout=PATIENCE)
-        assert not outcome.error
-    said = printed(run("sweep", "run", path, "--json"))
-    assert (said["total"], said["stored"], said["done"], said["rows"]) == (12, 12, 0, 24)
-    assert said["failed"] == []
-    rows = read_table(Journal.of(store, said["id"]).table)
-    own = rows[rows["prompt"] == OWN]
-    assert list(own["model"]) == [model for model in MODELS for _ in range(2)]
-    assert list(own["k"]) == [4, 8] * 4
 
 
 def test_what_is_out_of_reach_is_a_failure_and_the_others_have_their_rows(run, lay):
@@ -159,8 +135,7 @@ def test_what_is_out_of_reach_is_a_failure_and_the_others_have_their_rows(run, l
     assert status == 1
     assert "8 stored before, 0 measured" in out
     assert "2 failed, 0 left" in out
-    assert err.startswith("error: 2 of 10 ")
-    assert err.count("\n") == 1
+    assert (err.startswith("error: 2 of 10 "), err.count("\n")) == (True, 1)
     said = printed(run("sweep", "run", path, "--json"), status=1)
     assert [failure["model"] for failure in said["failed"]] == ["nobody/nothing"] * 2
     assert (said["rows"], said["stored"], said["total"]) == (16, 8, 10)
@@ -174,12 +149,10 @@ def test_a_damaged_result_is_named_with_what_to_do(run, lay):
     shutil.copy(shipped, store.root)
     os.truncate(store.root / shipped.name, 5000)
     status, out, err = run("sweep", "run", "few.toml")
-    assert status == 1
+    assert (status, "14 rows" in out) == (1, True)
     assert f"`coupling runs rm {key}`" in err
     assert err.splitlines()[-1].startswith("error: 1 of 8 ")
-    assert "14 rows" in out
-    assert run("runs", "rm", key)[0] == 0
-    assert run("sweep", "run", "few.toml")[0] == 0
+    assert run("runs", "rm", key)[0] == run("sweep", "run", "few.toml")[0] == 0
 
 
 def test_a_sweep_that_another_process_runs_is_left_to_it(run, lay):
@@ -196,9 +169,7 @@ def test_a_sweep_that_another_process_runs_is_left_to_it(run, lay):
 
 def test_the_status_of_what_was_never_run(run, lay):
     status, out, _ = run("sweep", "status", lay())
-    assert status == 0
-    assert "8 of 8" in out
-    assert "last run" not in out
+    assert (status, "8 of 8" in out, "last run" in out) == (0, True, False)
     said = printed(run("sweep", "status", "few.toml", "--json"))
     assert (said["state"], said["runs"], said["stored"], said["failed"]) == (None, False, 8, [])
 
@@ -212,27 +183,18 @@ def test_the_status_tells_of_the_last_run_and_of_its_failures(run, lay):
     journal.note_failures([*(replace(failure, prompt=f"{i}") for i in range(7)), *rare])
     state = State(plan.id, "few", 8, 1, 0, 13, started=100.0, updated=170.0, ended="stopped")
     journal.note(state, now=True)
-    status, out, _ = run("sweep", "status", "few.toml")
-    assert status == 0
+    out = run("sweep", "status", "few.toml")[1]
     assert "stopped, after 70 s; 13 failed\n" in out
     assert out.index("and 6 more: memory ran out") < out.index("reason 0")  # most frequent first
     assert "reason 4" not in out
     assert out.count("Traceback: deep") < 6
     said = printed(run("sweep", "status", "few.toml", "--json"))
-    assert len(said["failed"]) == 13
-    assert said["failed"][0]["attempts"] == 3
+    assert (len(said["failed"]), said["failed"][0]["attempts"]) == (13, 3)
     assert (said["state"]["ended"], said["runs"]) == ("stopped", False)
-    assert run("sweep", "run", "few.toml")[0] == 0
+    keys = {"status": said.keys(), "run": printed(run("sweep", "run", "few.toml", "--json")).keys()}
     assert printed(run("sweep", "status", "few.toml", "--json"))["failed"] == []
-
-
-def test_the_keys_of_json_are_those_of_the_documents(run, lay):
-    text = (Path(__file__).parents[2] / "docs" / "json.md").read_text()
-    for command in ("run", "status"):
-        found = json.loads(run("sweep", command, lay(), "--json")[1])
-        section = text.split(f"\n## sweep {command}\n")[1].split("\n## ")[0]
-        firsts = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `")]
-        assert {*re.findall(r"`(\w+)`", "".join(firsts))} == found.keys()
+    documented = first_cells("json.md")
+    assert {name: set(documented[f"sweep {name}"]) for name in keys} == keys
 
 
 # ---- what it says
@@ -251,41 +213,25 @@ def test_a_report_says_what_the_findings_do(run, lay, tmp_path):
 
 def test_a_report_as_json_and_csv(run, lay, tmp_path):
     path = lay(MORE)
-    options = ("--subset", "last", "--measure", "alignment", "--method", "spearman", "--json")
-    code, out, err = run("sweep", "report", path, "--out", "r.csv", *options)
-    assert code == 0
-    assert "4 of 12 " in err
+    question = {"measure": "alignment", "subset": "last", "method": "spearman"}
+    options = [word for name, value in question.items() for word in (f"--{name}", value)]
+    status, out, err = run("sweep", "report", path, "--out", "r.csv", *options, "--json")
+    assert (status, "4 of 12 " in err) == (0, True)
     said = json.loads(out)
-    assert said["missing"] == 4
-    assert said["question"] == {
-        "k": 4,
-        "measure": "alignment",
-        "against": "loss",
-        "subset": "last",
-        "method": "spearman",
-    }
+    assert said["question"] == question | {"k": 4, "against": "loss"}
     assert [model["model"] for model in said["models"]] == [MODELS[-1]]
-    assert said["n"] == 1
+    assert (said["missing"], said["n"]) == (4, 1)
     assert said["correlations"]["pearson"]["estimate"] is None
     assert "Nothing" in said["shows"][0]  # is claimed of one model
     assert len(read_table(tmp_path / "r.csv")) == 16
-    for name in ("one.csv", "one.parquet"):
-        run("sweep", "report", path, "--out", name, "--k", 8)
-        assert set(read_table(tmp_path / name)["k"]) == {8}
+    run("sweep", "report", path, "--out", "one.parquet", "--k", 8)
+    assert set(read_table(tmp_path / "one.parquet")["k"]) == {8}
 
 
-def test_a_report_of_nothing_is_refused(run, lay):
-    only = LOST.replace('suite = "mini-64"', 'model = "nobody/else"')
-    path = lay(only.replace(f"steps = {list(STEPS)}\n", ""))
-    code, out, err = run("sweep", "report", path)
-    assert (code, out) == (2, "")
-    assert "4 of 4 " in err
-    assert err.splitlines()[-1].startswith("error: ")
-
-
-def test_a_table_is_written_of_a_sweep_without_depth(run, lay, tmp_path):
+def test_a_sweep_without_depth_has_a_table_and_no_report(run, lay, tmp_path):
     path = lay(SWEEP.replace("k = [4, 8]", 'k = [4, 8]\nkinds = ["trajectory"]'))
     status, out, err = run("sweep", "report", path, "--out", "t.csv")
     assert (status, one_line(out)) == (0, "written t.csv"), err
     assert set(read_table(tmp_path / "t.csv")["kind"]) <= {"trajectory"}
-    assert run("sweep", "report", path)[0] == 2
+    status, out, err = run("sweep", "report", path)
+    assert (status, out, err.splitlines()[-1][:7]) == (2, "", "error: ")

@@ -1,16 +1,21 @@
-"""`coupling training`: over checkpoints in a cache of the hub, and over a suite of our own."""
+"""`coupling training`: over checkpoints in a cache of the hub, and over a suite of our own.
+
+That every step is measured at its own weights is in tests/experiments/test_steps.py.
+"""
 
 import json
 from dataclasses import asdict
+from typing import get_args
 
 import numpy as np
+import pandas as pd
 import pytest
 import tiny
 from command_line import printed, refusal
 from fake_hub import FakeHub, client, lay_out
 
 from coupling_core import ComputeError, Request, Store, View, find_suite, measure, numbers
-from coupling_core.analysis.spectra import spectrum_numbers
+from coupling_core.analysis.by_step import StepCurve
 from coupling_core.cli import checkpoints
 from coupling_core.engine.loading.keeping import Kept
 from coupling_core.experiments.own import plans
@@ -51,9 +56,15 @@ def own(commits, tmp_path, folders):
     (suites / "models--coupling-explorer--mini-64" / "losses.csv").write_text(text)
 
 
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory):
+    """A store in which what one test measured is there for the next."""
+    return Store(tmp_path_factory.mktemp("shelf"), gallery=tmp_path_factory.mktemp("none"))
+
+
 @pytest.fixture
-def command(run):
-    return lambda *args: run("training", "--prompt", PROMPT, "--k", 4, *args)
+def command(run, shelf):
+    return lambda *args: run("training", "--prompt", PROMPT, "--k", 4, "--store", shelf.root, *args)
 
 
 @pytest.fixture
@@ -61,52 +72,26 @@ def pythia(command, commits):
     return lambda *args: command("--suite", "pythia-70m", "--steps", "0,16,1000", *args)
 
 
-def expected(steps=STEPS, suite="pythia-70m"):
+@pytest.fixture
+def expected(shelf):
     """The numbers of what the store has, as records."""
-    course = collect(find_suite(suite), Request(PROMPT, k=4), Store(), steps)
-    return [asdict(found) for found in numbers(course, VIEW)]
+
+    def expected(**more):
+        course = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), shelf, STEPS, **more)
+        return [asdict(found) for found in numbers(course, VIEW)]
+
+    return expected
 
 
 def plain(numbers):
     return {name: None if value != value else value for name, value in numbers.items()}
 
 
-def test_every_step_is_measured_at_its_own_weights(pythia, folders):
-    said = printed(pythia("--json"))
-    assert (said["stored"], said["k"], len(said["key"])) == (False, 4, 6)
-    (suite,) = said["suites"]
-    assert (suite["name"], suite["model"], suite["missing"]) == ("pythia-70m", REPO, [])
-    assert [one["step"] for one in suite["steps"]] == list(STEPS)
-    assert suite["steps"] == [plain(one) for one in expected()]
-    for one, folder in zip(suite["steps"], folders.values(), strict=True):
-        blocks = measure(Request(PROMPT, model=str(folder), k=4))
-        paths = measure(Request(PROMPT, model=str(folder), kind="trajectory"))
-        assert one["line_shape"] == pytest.approx(paths.line_shape.mean(), rel=1e-5)
-        alone = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), (one["step"],))
-        np.testing.assert_allclose(
-            alone.depth[one["step"]].singular_values, blocks.singular_values, rtol=1e-4
-        )
-
-
-def test_spectra_are_measured_where_they_are_asked_for(pythia, folders, tmp_path):
-    (plain_suite,) = printed(pythia("--json"))["suites"]
-    assert {one["departure"] for one in plain_suite["steps"]} == {None}
-    (suite,) = printed(pythia("--spectra", "--json"))["suites"]
-    for one, folder in zip(suite["steps"], folders.values(), strict=True):
-        found = spectrum_numbers(measure(Request(PROMPT, model=str(folder), kind="spectrum")))
-        assert one["departure"] == pytest.approx(np.median(found.departure), rel=1e-4)
-        assert one["effective_rank"] == pytest.approx(found.effective_rank[-1], rel=1e-4)
-    drawn = tmp_path / "run.html"
-    status, out, _ = pythia("--figure", "effective-rank", "--out", drawn)
-    assert status == 0
-    assert drawn.exists()
-    assert "eff. rank" in out
-
-
-def test_only_what_is_missing_is_measured_and_the_second_time_nothing(command, pythia):
-    printed(command("--suite", "pythia-70m", "--steps", "16", "--json"))
+def test_only_what_is_missing_is_measured_and_the_second_time_nothing(run, commits):
+    asked = ("training", "--prompt", PROMPT, "--k", 4, "--suite", "pythia-70m", "--json")
+    printed(run(*asked, "--steps", "16"))
     before = {entry.key: entry.path.stat().st_ino for entry in Store().entries()}
-    first, again = printed(pythia("--json")), printed(pythia("--json"))
+    first, again = (printed(run(*asked, "--steps", "0,16,1000")) for _ in range(2))
     assert (first["stored"], again["stored"]) == (False, True)
     assert first["seconds"] > 0 == again["seconds"]
     assert first["suites"] == again["suites"]
@@ -115,26 +100,42 @@ def test_only_what_is_missing_is_measured_and_the_second_time_nothing(command, p
     assert before.items() <= after.items()
 
 
-def test_the_table_has_a_line_a_step_and_says_where_the_peak_is(pythia):
+def test_json_has_the_numbers_of_every_step_and_of_spectra_where_they_are_asked_for(
+    pythia, expected
+):
+    said = printed(pythia("--json"))
+    assert (said["k"], len(said["key"])) == (4, 6)
+    (suite,) = said["suites"]
+    assert (suite["name"], suite["model"], suite["missing"]) == ("pythia-70m", REPO, [])
+    assert [one["step"] for one in suite["steps"]] == list(STEPS)
+    assert suite["steps"] == [plain(one) for one in expected()]
+    assert {one["departure"] for one in suite["steps"]} == {None}
+    (suite,) = printed(pythia("--spectra", "--json"))["suites"]
+    assert suite["steps"] == [plain(one) for one in expected(spectra=True)]
+    assert len({one["departure"] for one in suite["steps"]}) == 3
+
+
+def test_the_table_has_a_line_a_step_and_says_where_the_peak_is(pythia, expected):
     status, out, _ = pythia()
     assert status == 0
+    assert "12 of 12 certified" in out
     found = expected()
     best = max(found, key=lambda one: one["corrected"])
     assert f"step {best['step']}, {best['corrected']:.4f}" in out
-    assert "12 of 12 certified" in out
-    rows = [line.split() for line in out.splitlines()]
+    rows = {row[0]: row for row in map(str.split, out.splitlines()) if row}
     for one in found:
-        (row,) = [row for row in rows if row[:1] == [str(one["step"])]]
-        assert f"{one['corrected']:.4f}" in row
-        assert f"{one['line_shape']:.3f}" in row
+        numbers = {f"{one['corrected']:.4f}", f"{one['line_shape']:.3f}"}
+        assert numbers <= set(rows[str(one["step"])])
 
 
 def test_steps_out_of_reach_are_gaps_and_said(command, commits):
     status, out, err = command("--suite", "pythia-70m", "--steps", "0,1,2,16", "--json")
     assert status == 0
-    assert err.startswith("warning: steps 1, 2 of pythia-70m left out: they are not on this disk")
+    assert err.startswith("warning: steps 1, 2 of pythia-70m left out: ")
     suite = json.loads(out)["suites"][0]
     assert suite["missing"] == [1, 2]
+    for wrong in (("--k", 33), ("--token", 99)):
+        assert str(wrong[1]) in refusal(command("--suite", "pythia-70m", "--steps", "0", *wrong))
     assert [one["corrected"] is None for one in suite["steps"]] == [False, True, True, False]
 
 
@@ -142,15 +143,12 @@ def test_two_suites_side_by_side_with_their_losses(command, own, tmp_path):
     names = ("--suite", "mini-64", "--suite", "pythia-70m", "--suite", "mini-64")
     status, _, err = command(*names, "--steps", "0,16", "--out", tmp_path / "curve.csv")
     assert (status, err) == (0, "")
-    header, *rows = [r.split(",") for r in (tmp_path / "curve.csv").read_text().splitlines()]
-    assert header[:3] == ["suite", "step", "loss"]
-    assert [row[:3] for row in rows] == [
-        ["mini-64", "0", "4.0"],
-        ["mini-64", "16", "3.75"],
-        ["pythia-70m", "0", ""],
-        ["pythia-70m", "16", ""],
-    ]
-    assert [row[3:] for row in rows[:2]] == [row[3:] for row in rows[2:]]  # the same weights
+    table = pd.read_csv(tmp_path / "curve.csv")
+    assert table["suite"].tolist() == ["mini-64", "mini-64", "pythia-70m", "pythia-70m"]
+    assert table["step"].tolist() == [0, 16, 0, 16]
+    np.testing.assert_array_equal(table["loss"], [4.0, 3.75, np.nan, np.nan])
+    same = table.drop(columns=["suite", "step", "loss"])  # since the weights are
+    pd.testing.assert_frame_equal(same[:2], same[2:].reset_index(drop=True))
 
 
 def test_a_suite_of_our_own_says_how_its_weights_are_made(command, own):
@@ -158,73 +156,61 @@ def test_a_suite_of_our_own_says_how_its_weights_are_made(command, own):
     assert status == 0
     missing = json.loads(out)["suites"][0]["missing"]
     assert missing == [step for step in MINI_STEPS if step not in STEPS]
-    assert "12 steps from 1 to 4000 of mini-64 left out: `coupling suite train mini" in err
+    assert "`coupling suite train mini" in err
     assert "15 steps" in refusal(command("--suite", "mini-128-seed1"), status=1)
     suite = find_suite("pythia-2.8b")
     status, _, err = command("--suite", suite.name)
     assert (status, err.startswith(f"warning: pythia-2.8b: {suite.caution}")) == (1, True)
 
 
-def test_npz_has_the_numbers_and_the_maps(pythia, tmp_path):
+def test_npz_has_the_numbers_and_the_maps(pythia, expected, tmp_path):
     assert pythia("--out", tmp_path / "curve.npz")[0] == 0
-    found = expected()
-    course = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), STEPS)
     with np.load(tmp_path / "curve.npz", allow_pickle=False) as arrays:
         assert list(arrays["suites"]) == ["pythia-70m"]
         assert list(arrays["steps"]) == list(arrays["pythia-70m_steps"]) == list(STEPS)
         for name in ("coupling", "corrected", "alignment", "locality", "line_shape", "loss"):
-            np.testing.assert_array_equal(arrays[name][0], [one[name] for one in found])
+            np.testing.assert_array_equal(arrays[name][0], [one[name] for one in expected()])
         maps = arrays["pythia-70m_corrected"]
-        assert maps.shape == (3, 4, 4)
         off = ~np.eye(4, dtype=bool)
         np.testing.assert_allclose(maps[:, off].mean(1), arrays["corrected"][0])
-    assert course.missing == ()
 
 
 def test_every_figure_is_drawn(pythia, tmp_path):
-    for figure in (
-        *("corrected", "coupling", "alignment", "locality", "loss"),
-        *("line-shape", "expodistance"),
-    ):
+    for figure in get_args(StepCurve):
         status, _, err = pythia("--figure", figure, "--out", f"{figure}.html")
         assert status == 0, err
         assert "Pythia 70M (3 of 3 steps)" in (tmp_path / f"{figure}.html").read_text()
 
 
-@pytest.mark.parametrize(("options", "number"), [(("--k", 33), "33"), (("--token", 99), "99")])
-def test_what_no_step_can_answer_is_wrong_input(pythia, options, number):
-    assert number in refusal(pythia(*options))
+@pytest.fixture
+def filled(commits, monkeypatch):
+    """A course over steps of which some fail, in the order in which they are measured."""
+
+    def filled(steps, failing):
+        def one(request, store, **options):
+            if int(request.revision.removeprefix("step")) in failing:
+                raise ComputeError("the disk is full")
+            return measure(request, store, **options)
+
+        monkeypatch.setattr(filling, "within_reach", lambda _: (list(steps), ""))
+        asked = (find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), tuple(sorted(steps)))
+        return checkpoints.fill(collect(*asked), Store(), one)
+
+    return filled
 
 
-def failing(at):
-    """Measures, but for some steps."""
-
-    def one(request, store, **options):
-        if int(request.revision.removeprefix("step")) in at:
-            raise ComputeError("the disk is full")
-        return measure(request, store, **options)
-
-    return one
-
-
-def test_a_step_that_fails_does_not_lose_the_others(commits, capsys):
-    course = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), STEPS)
-    filled, computed = checkpoints.fill(course, Store(), failing({16}))
-    assert (filled.missing, len(computed)) == ((16,), 4)
+def test_a_step_that_fails_does_not_lose_the_others(filled, capsys):
+    course, computed = filled(STEPS, {16})
+    assert (course.missing, len(computed)) == ((16,), 4)
     assert "step 16 of pythia-70m is left out: the disk is full" in capsys.readouterr().err
 
 
-def test_after_three_failures_in_a_row_the_rest_is_left_out(commits, capsys, monkeypatch):
-    monkeypatch.setattr(filling, "within_reach", lambda _: ([0, 1, 2, 16], ""))
-    course = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), (0, 1, 2, 16))
+def test_after_three_failures_in_a_row_the_rest_is_left_out(filled, capsys):
     with pytest.raises(ComputeError, match="the disk is full"):
-        checkpoints.fill(course, Store(), failing({0, 1, 2}))
+        filled((0, 1, 2, 16), {0, 1, 2})
     assert "3 steps failed in a row" in capsys.readouterr().err
-    steps = (0, 1, 2, 16, 1000)
-    monkeypatch.setattr(filling, "within_reach", lambda _: ([0, 1, 16, 2, 1000], ""))
-    course = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), steps)
-    filled, _ = checkpoints.fill(course, Store(), failing({0, 1, 2}))  # not in a row
-    assert set(filled.depth) == {16, 1000}
+    course, _ = filled((0, 1, 16, 2, 1000), {0, 1, 2})  # not in a row
+    assert set(course.depth) == {16, 1000}
 
 
 @pytest.mark.full

@@ -8,7 +8,7 @@ from coupling_core import Request, measure
 from coupling_core.analysis.directions import tied
 from coupling_core.engine import reference
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.slow]
 REQUEST = Request("The capital of France is", kind="directions")
 BLOCK = 16
 

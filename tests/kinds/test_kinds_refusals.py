@@ -1,5 +1,6 @@
 """What commands of kinds refuse for reasons of their own: status 2, one line, nothing stored."""
 
+import pytest
 from command_line import refusals
 
 from coupling_core import Store
@@ -77,6 +78,7 @@ def commands(options, folder):
     }
 
 
+@pytest.mark.full
 def test_what_is_wrong_is_refused_before_anything_is_stored(run, folder, snapshot):
     assert refusals(run, commands(BEFORE, folder), folder) == snapshot
     assert not Store(gallery=folder / "none").entries()

@@ -1,19 +1,14 @@
-"""What is special to `coupling perturbation`: a line a size, radii, and a size for a figure."""
+"""What is special to `coupling perturbation`: a line a size, and radii."""
 
 import numpy as np
-import pytest
 from command_line import printed
 
 from coupling_core import Request, measure, perturbation_radius
 from coupling_core.base.results.perturbation import WAYS
 
 
-@pytest.fixture
-def asked(folder):
-    return ("perturbation", "--model", folder, "--prompt", "The cat sat on the mat")
-
-
-def test_a_line_a_size_is_printed_and_json_has_the_radii(run, folder, asked):
+def test_a_line_a_size_is_printed_and_json_has_the_radii(run, folder):
+    asked = ("perturbation", "--model", folder, "--prompt", "The cat sat on the mat")
     result = measure(Request(asked[-1], model=str(folder), kind="perturbation"))
     _, out, _ = run(*asked)
     sizes = [line.split()[0] for line in out.splitlines() if "(" in line and ".." in line]
@@ -23,10 +18,3 @@ def test_a_line_a_size_is_printed_and_json_has_the_radii(run, folder, asked):
     for way, radii in zip(WAYS, perturbation_radius(result), strict=True):
         found = [np.inf if r is None else r for r in said["radius"][way]]  # JSON has no infinity
         np.testing.assert_allclose(found[1:], radii[1:], rtol=1e-3)
-
-
-def test_every_figure_is_drawn(run, asked, tmp_path):
-    for figure in ("cosine", "depth", "radius"):
-        status, _, err = run(*asked, "--figure", figure, "--out", f"{figure}.html")
-        assert status == 0, err
-        assert "Plotly.newPlot" in (tmp_path / f"{figure}.html").read_text()

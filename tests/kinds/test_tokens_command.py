@@ -1,12 +1,14 @@
 """What is special to `coupling tokens`: pairs of blocks, forbidden pairs, a fixed token."""
 
 import csv
+from typing import get_args
 
 import numpy as np
 import pytest
 from command_line import printed
 
 from coupling_core import Request, View, measure, score_positions
+from coupling_core.kinds.tokens.views import FigureName
 
 PROMPT = "The cat\nsat on the mat"
 FIXED_OUTPUT = ("--kind", "fixed-output", "--block", 1, "--token", 4)
@@ -30,24 +32,24 @@ def expected(folder):
         (
             ("--kind", "self", "--block", 2, "--other-block", 4, "--role", "B"),
             {"kind": "self", "block": 2, "other_block": 4},
-            View(5, role="B"),
+            {"role": "B"},
         ),
         (
             ("--mode", "fixed-input", "--block", 3, "--p", 2),  # what --kind was called
             {"kind": "fixed-input", "block": 3, "token": 1},
-            View(5, p=2),
+            {"p": 2},
         ),
         (
             ("--kind", "fixed-output", "--token", 4, "--definition", "page"),
             {"kind": "fixed-output", "token": 4},
-            View(5, definition="page"),
+            {"definition": "page"},
         ),
     ],
     ids=["two blocks", "one block", "the mean over blocks"],
 )
 def test_what_is_measured_follows_the_options(tokens, expected, options, changes, view):
     said = printed(tokens(*options, "--json"))
-    found = score_positions(expected(**changes), view)
+    found = score_positions(expected(**changes), View(5, **view))
     for name in ("coupling", "corrected"):
         np.testing.assert_allclose(np.array(said[name], float), getattr(found, name), atol=1e-6)
     assert said["mean"] == pytest.approx(found.mean().corrected, abs=1e-6)
@@ -56,12 +58,12 @@ def test_what_is_measured_follows_the_options(tokens, expected, options, changes
     assert (said["kind"], said["token"]) == (changes["kind"], changes.get("token"))
 
 
-def test_npz_of_a_pair_of_blocks_has_nan_where_causality_forbids(tokens, expected, tmp_path):
-    assert tokens(*FIXED_OUTPUT, "--other-block", 3, "--out", "r.npz")[0] == 0
+def test_files_of_a_pair_of_blocks_have_nothing_where_causality_forbids(tokens, expected, tmp_path):
+    for ending in ("npz", "csv"):
+        assert tokens(*FIXED_OUTPUT, "--other-block", 3, "--out", f"r.{ending}")[0] == 0
     result = expected(kind="fixed-output", block=1, other_block=3, token=4)
     n = len(result.tokens)
     with np.load(tmp_path / "r.npz", allow_pickle=False) as named:
-        assert named["singular_values"].shape == (2, n, 5)
         for name in ("coupling", "chance", "corrected"):
             assert np.isnan(named[name][4:]).all()
             assert np.isnan(named[name][:, 4:]).all()
@@ -69,28 +71,23 @@ def test_npz_of_a_pair_of_blocks_has_nan_where_causality_forbids(tokens, expecte
         assert list(named["blocks"]) == [1, 3]
         assert named["certified"].tolist() == [[True] * 4 + [False] * (n - 4)] * 2
         np.testing.assert_allclose(named["A"][1, 2], result.matrix(2, 3)[:5, :5], atol=1e-6)
-
-
-def test_csv_leaves_out_what_has_no_score(tokens, tmp_path):
-    tokens(*FIXED_OUTPUT, "--out", "r.csv")
-    with (tmp_path / "r.csv").open(newline="") as file:
-        named = {(int(r["token"]), int(r["other_token"])): r for r in csv.DictReader(file)}
-    assert float(named[2, 2]["coupling"]) == 1
-    assert named[2, 5]["coupling"] == named[5, 5]["corrected"] == named[2, 5]["chance"] == ""
-    assert named[2, 3]["text"] == " cat"
+        with (tmp_path / "r.csv").open(newline="") as file:
+            rows = {(int(r["token"]), int(r["other_token"])): r for r in csv.DictReader(file)}
+        assert float(rows[2, 3]["coupling"]) == pytest.approx(named["coupling"][1, 2], rel=1e-5)
+    assert rows[2, 5]["coupling"] == rows[5, 5]["corrected"] == rows[2, 5]["chance"] == ""
+    assert rows[2, 3]["text"] == " cat"
 
 
 def test_every_figure_of_a_pair_of_blocks_is_drawn(tokens, tmp_path):
-    for figure in ("grid", "mosaic", "distance", "spectrum"):
-        status, _, err = tokens("--block", 1, "--out", f"{figure}.html", "--figure", figure)
+    for figure in get_args(FigureName):
+        status, _, err = tokens(*FIXED_OUTPUT, "--out", "r.html", "--figure", figure)
         assert status == 0, err
-        assert "in block 1" in (tmp_path / f"{figure}.html").read_text()
+        assert "in block 1" in (tmp_path / "r.html").read_text()
 
 
-def test_the_report_counts_what_is_forbidden_and_what_lacks_rank(tokens, run):
+def test_the_report_counts_what_is_forbidden_and_what_lacks_rank(tokens):
     status, out, err = tokens(*FIXED_OUTPUT)
     assert status == 0, err
     assert "forbidden by causality" in out
     assert "4 of 4 certified" in out
     assert "3 Jacobians have a rank below K" in tokens(*FIXED_OUTPUT, "--k", 25)[1]
-    assert "fixed-output" in run("runs", "ls")[1]

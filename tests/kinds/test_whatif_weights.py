@@ -4,7 +4,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-import tiny
 import torch
 
 from coupling_core import Request
@@ -19,9 +18,8 @@ IDS = (5, 17, 200, 31, 8, 99, 42)
 
 
 @pytest.fixture(scope="module")
-def ask(tmp_path_factory):
-    folder = str(tiny.folder(tmp_path_factory.mktemp("models") / "tiny"))
-    return partial(Request, IDS, model=folder, kind="what-if")
+def ask(folder):
+    return partial(Request, IDS, model=str(folder), kind="what-if")
 
 
 def test_streamed_weights_give_the_same_to_the_bit(ask):

@@ -1,8 +1,9 @@
-"""Directions tried on the model that they are of, from Python and by a command; and their files."""
+"""Directions of tiny models: measured, tried on the model that they are of, and their files."""
 
 import gc
 import json
 import pickle
+import shutil
 from dataclasses import replace
 from functools import partial
 
@@ -12,14 +13,14 @@ import tiny
 import torch
 from command_line import printed
 from refused import said
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
+from transformers import AutoModelForCausalLM
 
 from coupling_core import (
     InputError,
     Request,
     Store,
     ablate,
-    cross,
     cross_scores,
     measure,
     read_out,
@@ -30,6 +31,7 @@ from coupling_core.analysis.directions import held
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results.directions import READOUTS
 from coupling_core.engine import reference
+from coupling_core.store.archive import decode, encode
 from coupling_core.store.direction_file import (
     direction_of,
     read_direction,
@@ -51,9 +53,81 @@ def command(run, folder):
     return lambda *args: run("directions", "--model", folder, "--prompt", PROMPT, *args)
 
 
-def test_a_written_direction_is_added_to_the_output_and_a_read_one_to_the_input(result, folder):
-    from transformers import AutoModelForCausalLM
+def test_everything_is_measured_of_the_width_and_kept(result):
+    assert result.complete
+    assert result.count == result.width == 32
+    assert result.rounding.max() < 0.05
+    assert not result.missing
+    again = decode(encode(result))
+    np.testing.assert_array_equal(again.u, result.u)
+    assert again.vocabulary == result.vocabulary
+    assert 0 < result.beyond_chance.mean() < 0.2
 
+
+def test_the_matrices_are_those_of_depth(result, folder):
+    depth = measure(Request(PROMPT, model=str(folder), k=32, k_view=32))
+    np.testing.assert_array_equal(result.matrices, depth.matrices[0])
+    np.testing.assert_array_equal(result.singular_values, depth.singular_values[:, :32])
+
+
+@pytest.mark.parametrize(
+    ("family", "final"), [("llama", "model.norm"), ("gpt2", "transformer.ln_f")]
+)
+def test_a_block_s_directions_and_readouts_are_the_reference_s(family, final):
+    model, ids, last = tiny.model(family), [3, 1, 4, 1, 5, 9], 6
+    last_norm = model.get_submodule(final)
+    weight = last_norm.weight.data = torch.linspace(0.2, 3, 32)  # so that it makes a difference
+    W, E = model.get_output_embeddings().weight, model.get_input_embeddings().weight
+    result = measure(ids, model=model, kind="directions", store=None)
+    for block in (2, 4):
+        norm = last_norm if block == 4 else None
+        J = reference.block_jacobian(model, ids, block, last, last, norm).double()
+        u, s, vh = torch.linalg.svd(J)
+        np.testing.assert_allclose(result.singular_values[block - 1], s, rtol=1e-3, atol=1e-3)
+        one = torch.ones_like(weight)
+        for at, (vectors, matrix, scale) in enumerate(
+            [(u.T, W, one if block == 4 else weight), (vh, W, weight), (vh, E, one)]
+        ):
+            said = [reference.readout(matrix, scale, vector) for vector in vectors[:4]]
+            found = result.peakedness[at, block - 1, :4]
+            np.testing.assert_allclose(found, [peak for peak, _ in said], rtol=1e-3)
+            for k, (_, ends) in enumerate(said):
+                assert set(result.top[at, block - 1, k, :, 0]) == set(ends)
+
+
+def test_json_and_the_table_have_the_blocks_and_directions_of_the_view(command, result, tmp_path):
+    said = printed(command("--json", "--block", "2", "--k", "3"))
+    assert len(said["directions"]) == 3 * len(READOUTS)
+    np.testing.assert_allclose(said["singular_values"], result.singular_values[1:2, :3], rtol=1e-5)
+    assert command("--out", tmp_path / "x.csv", "--block", "-1", "--k", "2")[0] == 0
+    assert len((tmp_path / "x.csv").read_text().splitlines()) == 1 + 2 * len(READOUTS)
+
+
+def test_a_readout_that_is_chance_names_no_token(command, result):
+    chance = int((~result.beyond_chance[:, 1]).sum())
+    assert command("--block", "2")[1].count("no more than chance") == chance
+    assert "readouts beyond chance, of 32" in command()[1]
+    assert "one in a hundred" in result.verdict
+    assert result.plot().figure.data[0].y.tolist() == result.beyond_chance[0].sum(-1).tolist()
+
+
+def test_a_model_whose_head_reads_more_than_the_state_has_no_readout():
+    found = measure([3, 1, 4, 1, 5], model=tiny.model("bert"), kind="directions", store=None)
+    assert found.complete
+    assert "no matrix of the normed last state" in found.missing["writes"]
+    assert "reads_embedding" not in found.missing
+    assert np.isnan(found.peakedness[0]).all()
+
+
+def test_a_forged_result_is_known(result):
+    assert all(result.consistency().values())
+    assert not all(replace(result, vocabulary={}).consistency().values())
+
+
+# ---- tried on the model
+
+
+def test_a_written_direction_is_added_to_the_output_and_a_read_one_to_the_input(result, folder):
     model = AutoModelForCausalLM.from_pretrained(folder).eval()
     ids, n = result.token_ids.tolist(), len(result.token_ids)
     with torch.no_grad():
@@ -88,8 +162,6 @@ def test_what_blocks_share_can_be_steered_along_and_taken_out(result):
 
 
 def test_what_frames_hold_of_the_states_is_told(result, folder):
-    from transformers import AutoModelForCausalLM
-
     model = AutoModelForCausalLM.from_pretrained(folder).eval()
     with torch.no_grad():
         run = model(torch.tensor(result.token_ids)[None], output_hidden_states=True)
@@ -115,24 +187,17 @@ def test_directions_of_any_origin_are_read_as_the_result_s_own(result):
         assert found.to_pandas().direction.tolist() == [1, 2, 3, 4]
 
 
-def test_directions_of_another_model_are_not_tried(result):
-    other = dict(result.identity) | {"digest": "0" * 64}
-    with pytest.raises(InputError, match="tiny-llama"):
-        steer(replace(result, identity=other), block=2)
-
-
 def test_a_module_of_one_s_own_is_known_with_its_tokenizer_as_long_as_it_lives():
     model, tokenizer = tiny.model("gpt2"), tiny.tokenizer()
     found = measure("The cat sat", None, model=model, tokenizer=tokenizer, kind="directions")
-    expected = steer(found, block=2, model=model, tokenizer=tokenizer).divergence
+    own = {"block": 2, "model": model, "tokenizer": tokenizer}
+    expected = steer(found, **own).divergence
     np.testing.assert_array_equal(steer(found, block=2).divergence, expected)
     elsewhere = pickle.loads(pickle.dumps(found))
-    np.testing.assert_array_equal(elsewhere.u, found.u)
     with pytest.raises(InputError, match="model="):
         steer(elsewhere, block=2)
-    again = steer(elsewhere, block=2, model=model, tokenizer=tokenizer)
-    np.testing.assert_array_equal(again.divergence, expected)
-    del model, again
+    np.testing.assert_array_equal(steer(elsewhere, **own).divergence, expected)
+    del model, own
     gc.collect()
     with pytest.raises(InputError, match="model="):
         steer(found, block=2)
@@ -174,12 +239,11 @@ TRIED = {
 }
 
 
-def test_a_module_that_gives_something_else_by_now_is_refused():
+@pytest.mark.full
+def test_a_module_that_gives_something_else_by_now_is_refused(result):
     trial, model, ids = TRIED["steer"], tiny.model("gpt2"), [3, 1, 4, 1, 5]
     found = measure(ids, model=model, kind="directions", store=None)
     expected = trial(found, model=model)
-    with pytest.raises(InputError, match="model="):
-        trial(replace(found, request=replace(found.request, model="smollm2-135m")), model=model)
     with pytest.raises(InputError, match="LlamaForCausalLM"):
         trial(found, model=tiny.model("llama"))
     hook = model.transformer.h[1].register_forward_hook(lambda _, x, out: 1.01 * out)
@@ -196,6 +260,9 @@ def test_a_module_that_gives_something_else_by_now_is_refused():
     for every in TRIED.values():
         with pytest.raises(InputError, match="off by"):
             every(found, model=model)
+    other = dict(result.identity) | {"digest": "0" * 64}
+    with pytest.raises(InputError, match="tiny-llama"):
+        trial(replace(result, identity=other))
 
 
 def test_a_direction_goes_to_a_file_and_back(result, tmp_path):
@@ -211,24 +278,17 @@ def test_a_direction_goes_to_a_file_and_back(result, tmp_path):
     assert held(result, found.vector, "v")[2] == pytest.approx(1, abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"width": 7}, "have 7"),
-        ({"identity": {"digest": "0"}}, "weights"),
-        ({"request": Request(PROMPT, kind="directions", untrained=3)}, "weights"),
-    ],
-    ids=["width", "weights", "twin"],
-)
-def test_a_direction_of_another_model_is_refused(result, changes, expected):
-    with pytest.raises(InputError, match=expected):
-        require_fits(direction_of(result, 2, 1, "u"), replace(result, **changes))
-
-
-def test_a_file_that_holds_no_direction_is_refused(result, tmp_path):
-    path, about = tmp_path / "d.safetensors", dict(direction_of(result, 2, 1, "u").about)
-    whole = {"format": "coupling-direction-1", "about": json.dumps(about)}
-    vector = direction_of(result, 2, 1, "u").vector
+def test_what_is_no_direction_of_the_model_is_refused(result, tmp_path):
+    own = direction_of(result, 2, 1, "u")
+    for changes in (
+        {"width": 7},
+        {"identity": {"digest": "0"}},
+        {"request": Request(PROMPT, kind="directions", untrained=3)},
+    ):
+        with pytest.raises(InputError):
+            require_fits(own, replace(result, **changes))
+    path, vector = tmp_path / "d.safetensors", own.vector
+    whole = {"format": "coupling-direction-1", "about": json.dumps(dict(own.about))}
     spoilt = [
         (vector, {}),
         (vector, whole | {"format": "other"}),
@@ -237,34 +297,31 @@ def test_a_file_that_holds_no_direction_is_refused(result, tmp_path):
         (vector[:5], whole),
         (vector.astype(np.float64), whole),
     ]
+    save_file({"direction": vector}, path, whole)
+    require_fits(read_direction(path), result)
     for tensor, metadata in spoilt:
         save_file({"direction": tensor}, path, metadata)
         with pytest.raises(InputError):
             read_direction(path)
     path.write_bytes(b"nonsense")
-    with pytest.raises(InputError):
-        read_direction(path)
-    with pytest.raises(InputError):
-        read_direction(tmp_path / "none.safetensors")
+    for name in ("d.safetensors", "none.safetensors"):
+        with pytest.raises(InputError):
+            read_direction(tmp_path / name)
 
 
+@pytest.mark.full
 def test_the_command_steers_takes_out_exports_and_imports(command, result, tmp_path):
-    path = tmp_path / "d.safetensors"
-    said = printed(
-        command("--json", "--block", "2", "--steer", "0.5,-0.5", "--k", "2", "--ablate",
-                "--export", path, "--component", "1")
-    )  # fmt: skip
-    assert said["ablated"]["divergence"] == pytest.approx(
-        ablate(result, blocks=[2], k=2).divergence, rel=1e-3
-    )
-    rows = said["steered"]["rows"]
+    path, sizes = tmp_path / "d.safetensors", ("--steer", "0.5,-0.5")
+    one = ("--block", "2", "--component", "1", "--k", "2", "--ablate", "--export", path)
+    said = printed(command("--json", *sizes, *one))
+    taken_out = ablate(result, blocks=[2], k=2).divergence
+    assert said["ablated"]["divergence"] == pytest.approx(taken_out, rel=1e-3)
     expected = steer(result, block=2, components=(1,), sizes=(0.5, -0.5)).divergence.flatten()
-    np.testing.assert_allclose([row["divergence"] for row in rows], expected, rtol=1e-3)
-    assert load_file(path)["direction"].shape == (32,)
-    again = printed(command("--json", "--import", path, "--steer", "0.5,-0.5"))
+    again = printed(command("--json", "--import", path, *sizes))
+    for found in (said, again):
+        rows = [row["divergence"] for row in found["steered"]["rows"]]
+        np.testing.assert_allclose(rows, expected, rtol=1e-3)
     assert again["imported"]["held_u"][1] == pytest.approx(1, abs=1e-5)
-    same = [row["divergence"] for row in again["steered"]["rows"]]
-    np.testing.assert_allclose(same, expected, rtol=1e-3)
     status, out, _ = command("--import", path, "--steer", "0,1", "--ablate")
     assert status == 0
     assert "u_1 of block 2" in out
@@ -280,8 +337,6 @@ def test_jacobians_in_their_own_bases_give_the_map_of_depth(result, folder):
 
 def test_jacobians_in_foreign_bases_are_those_of_the_definition(result, folder):
     """A^{ll'} = U_b^T J_a V_b, its score, and not the way back."""
-    from transformers import AutoModelForCausalLM
-
     other = measure(Request(PROMPT, model=str(folder), kind="directions", untrained=1))
     found = cross_scores(result, other, k=6)
     model = AutoModelForCausalLM.from_pretrained(folder).eval()
@@ -297,47 +352,22 @@ def test_jacobians_in_foreign_bases_are_those_of_the_definition(result, folder):
         cross_scores(result, other, k=33)
 
 
-def test_the_block_whose_weights_were_changed_is_the_one_that_is_turned(result, folder, tmp_path):
-    from transformers import AutoModelForCausalLM
-
-    model = AutoModelForCausalLM.from_pretrained(folder)
-    for parameter in model.model.layers[3].parameters():
-        parameter.data += 0.3 * parameter.data.std() * torch.randn_like(parameter)
-    model.save_pretrained(tmp_path / "tuned")
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        (tmp_path / "tuned" / name).write_bytes((folder / name).read_bytes())
-    tuned = measure(Request(PROMPT, model=str(tmp_path / "tuned"), kind="directions"))
-    angles = np.median(cross(result, tuned, 8).angles, 2)
-    assert angles[:, :3].max() < 0.1
-    assert (angles[:, 3] > 5).all()
-    assert "most in block 4" in cross(result, tuned, 8).verdict
-
-
 def test_the_command_tells_what_blocks_share_and_takes_it_out(run, folder, tmp_path):
     """In a model whose blocks are copies of one another, they share what they write."""
-    from transformers import AutoModelForCausalLM
-
+    copies = tmp_path / "copies"
+    shutil.copytree(folder, copies)
     model = AutoModelForCausalLM.from_pretrained(folder)
     for block in model.model.layers[1:]:
         block.load_state_dict(model.model.layers[0].state_dict())
-    model.save_pretrained(tmp_path / "copies")
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        (tmp_path / "copies" / name).write_bytes((folder / name).read_bytes())
-    asked = ("directions", "--model", tmp_path / "copies", "--prompt", PROMPT, "--k", "4")
-    said = printed(run(*asked, "--json", "--shared", "1-3", "--ablate"))
+    model.save_pretrained(copies)
+    asked = ("directions", "--model", copies, "--prompt", PROMPT, "--k", "4", "--shared", "1-3")
+    said = printed(run(*asked, "--json", "--ablate"))
     shared = said["shared"]
     assert shared["blocks"] == [1, 2, 3]
-    assert (
-        shared["count"]
-        == len(shared["readouts"])
-        == sum(np.array(shared["share"]) > shared["chance"])
-    )
-    assert shared["count"] >= 1
-    assert said["ablated"]["k"] == shared["count"]
+    beyond = sum(np.array(shared["share"]) > shared["chance"])
+    assert shared["count"] == len(shared["readouts"]) == said["ablated"]["k"] == beyond >= 1
     assert 0 < said["ablated"]["part"] < 1
-    status, out, _ = run(*asked, "--shared", "1-3")
-    assert status == 0
-    assert "3 blocks" in out
+    assert "3 blocks" in run(*asked)[1]
 
 
 def test_prompts_are_told_together(run, folder, tmp_path):
@@ -347,5 +377,4 @@ def test_prompts_are_told_together(run, folder, tmp_path):
     said = printed(run(*asked, "--json"))["between_prompts"]
     assert (said["n"], said["leading"]) == (3, 4)
     assert np.array(said["angles"]).shape == (4, 4)
-    status, out, _ = run(*asked, "--side", "v")
-    assert (status, "3 prompts: 4 directions" in out) == (0, True)
+    assert "3 prompts: 4 directions" in run(*asked, "--side", "v")[1]
