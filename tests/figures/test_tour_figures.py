@@ -37,7 +37,7 @@ def test_random_bases_score_the_chance_floor(result):
 
 
 def test_random_matrices_have_the_size_that_the_norm_of_the_jacobian_says(result):
-    found = random_matrices(result, 12, 50, 20)
+    found = random_matrices(result, 12, 50, 5)
     expected = (50 / result.width) ** 2 * result.jacobian_norm[11] ** 2
     assert (found**2).sum((1, 2)).mean() == pytest.approx(expected, rel=0.05)
 

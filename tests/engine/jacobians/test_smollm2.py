@@ -78,6 +78,7 @@ def test_the_first_of_all_tokens_alone_is_differentiated(loaded):
         assert check_derivative(block, block_jacobian(block)) < 0.02
 
 
+@pytest.mark.slow
 def test_one_token_agrees_with_the_full_sequence_definition(double, ids, jacobians):
     n = len(ids)
     with TrueFloat64():
