@@ -71,15 +71,9 @@ class OnGpu(Tensor):
     @staticmethod
     def __new__(cls, values: Tensor) -> "OnGpu":
         made = Tensor._make_wrapper_subclass(
-            cls,
-            values.size(),
-            strides=values.stride(),
-            storage_offset=values.storage_offset(),
-            dtype=values.dtype,
-            layout=values.layout,
-            device="meta",
-            dispatch_device=True,
-        )
+            cls, values.size(), strides=values.stride(), storage_offset=values.storage_offset(),
+            dtype=values.dtype, layout=values.layout, device="meta", dispatch_device=True,
+        )  # fmt: skip
         made.values = values
         return made
 
