@@ -317,7 +317,7 @@ def vision(folder):
         (folder / place).mkdir(parents=True)
         Image.new("L", (8, 8), 5).save(folder / place / "0.png")
     cut = folder / "cut" / "dog" / "0.png"
-    cut.write_bytes(cut.read_bytes()[:-20])
+    cut.write_bytes(cut.read_bytes()[:-24])
     plans = {"rates": {"rates": [1.0]}, "decay": {"weight_decay": -1.0}, "epochs": {"epochs": 0}}
     shapes = {"heads": {"heads": 7}, "patches": {"patch": 3}}
     files = {
