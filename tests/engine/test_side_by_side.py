@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from functools import partial
 
@@ -115,14 +116,12 @@ def test_the_libraries_have_one_thread_while_workers_are_there_and_what_they_had
             counts = list(beside.in_order(lambda _: torch.get_num_threads(), range(4)))
             assert torch.get_num_threads() == 1  # others would spin on the workers' cores
         assert torch.get_num_threads() == 2
-        later = []
-        thread = threading.Thread(target=lambda: later.append(torch.get_num_threads()))
-        thread.start()
-        thread.join()
+        with ThreadPoolExecutor(1) as new:
+            later = new.submit(torch.get_num_threads).result()
     finally:
         torch.set_num_threads(before)
     assert counts == [1, 1, 1, 1]
-    assert later == [2]
+    assert later == 2
 
 
 def test_what_is_noted_is_the_same_and_comes_once(beside):
@@ -166,14 +165,11 @@ def sharing():
 
 def test_blocks_that_share_nothing_go_side_by_side():
     plain, experts, lent = (tiny.model(family) for family in ("llama", "mixtral", "llama"))
-    for model, expected in (
-        (plain, True),
-        (experts, False),
-        (sharing(), False),
-        (lent.bfloat16(), False),
-    ):
-        found = go_side_by_side(as_loaded(model, None), find_blocks(model, None))
-        assert found == expected
+    found = [
+        go_side_by_side(as_loaded(model, None), find_blocks(model, None))
+        for model in (plain, experts, sharing(), lent.bfloat16())
+    ]
+    assert found == [True, False, False, False]
 
 
 def test_blocks_of_a_model_in_which_somebodys_own_code_runs_do_not(monkeypatch):

@@ -40,11 +40,10 @@ def own_states(model):
 @pytest.mark.parametrize(
     "family",
     [
-        "llama",
-        pytest.param("bert", marks=pytest.mark.full),
+        "llama", pytest.param("bert", marks=pytest.mark.full),
         *(pytest.param(family, marks=pytest.mark.slow) for family in ("gemma2", "gpt2", "bloom")),
     ],
-)
+)  # fmt: skip
 def test_states_entropies_and_errors_are_the_models_own_and_only_the_last_is_normed(family):
     model = tiny.model(family)
     included, excluded = (
@@ -83,12 +82,9 @@ def test_weights_held_in_lower_precision_give_the_same_to_the_bit():
 
 def test_of_a_long_prompt_the_first_and_the_last_states_are_kept():
     for n, most, kept in (
-        (4, 4, [1, 2, 3, 4]),
-        (4, 9, [1, 2, 3, 4]),
-        (6, 4, [1, 4, 5, 6]),
-        (6, 1, [1, 6]),
+        (4, 4, [1, 2, 3, 4]), (4, 9, [1, 2, 3, 4]), (6, 4, [1, 4, 5, 6]), (6, 1, [1, 6]),
         (1, 0, [1]),
-    ):
+    ):  # fmt: skip
         assert kept_tokens(n, most).tolist() == kept
 
 

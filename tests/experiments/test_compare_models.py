@@ -8,12 +8,7 @@ import pytest
 import tiny
 from scipy import stats
 
-from coupling_core import (
-    InputError,
-    compare_models,
-    means_by,
-    measure,
-)
+from coupling_core import InputError, compare_models, means_by, measure
 from coupling_core.analysis.scores import mean_interval
 from coupling_core.base.records import HOW
 
@@ -25,20 +20,14 @@ def planted(n=60, shift=0.05, seed=0, ks=(8,), **columns):
     """Two models whose numbers differ by a shift, prompt by prompt, in a noise that they share."""
     rng = np.random.default_rng(seed)
     hard, noise = rng.normal(0, 0.2, n), rng.normal(0, 0.02, (2, n))
-    return pd.DataFrame(
-        [
-            {
-                "model": name,
-                "prompt": f"prompt {number}",
-                "kind": "depth",
-                "k": k,
-                "corrected": hard[number] + noise[of, number] + shift * (name == "a"),
-            }
-            for of, name in enumerate("ab")
-            for number in range(n)
-            for k in ks
-        ]
-    ).assign(**columns)
+    rows = [
+        (name, f"prompt {number}", "depth", k, hard[number] + noise[of, number] + shift * (not of))
+        for of, name in enumerate("ab")
+        for number in range(n)
+        for k in ks
+    ]
+    names = ["model", "prompt", "kind", "k", "corrected"]
+    return pd.DataFrame(rows, columns=names).assign(**columns)
 
 
 @pytest.mark.parametrize("n", [60, 5])
@@ -181,9 +170,8 @@ def test_blocks_of_one_side_alone_are_noted():
         table = table.assign(model="m", blocks=np.where(table["model"] == "a", a, b))
         return compare_models(table, a, b, column="blocks")
 
-    assert [of(*ab).last_block_of for ab in (("3-4", "1-2"), ("1-2", "all"), ("1-3", "1-2"))] == [
-        "a", "b", ""
-    ]  # fmt: skip
+    for a, b, last in (("3-4", "1-2", "a"), ("1-2", "all", "b"), ("1-3", "1-2", "")):
+        assert of(a, b).last_block_of == last
     assert of("3-4", "1-2", "exclude").last_block_of == ""
     assert (of("1-3", "1-2").spans, of("1-3", "1-2").shared_blocks) == ((3, 2), 2)
     assert of("1-2", "3-4").spans is None
@@ -228,11 +216,9 @@ def worlds():
     blocks = planted(6, model="m", width=64, layers=6, blocks=["1-4"] * 6 + ["2-3"] * 6)
     paths = planted(6, kind="trajectory", k=np.nan, layers=[30] * 6 + [8] * 6)
     paths = paths.rename(columns={"corrected": "line_shape"})
-    of_paths = {"measure": "line_shape"}
+    one_floor = of_two.assign(floor_error=[np.nan] * 6 + [1e-3] * 6)
     return {
-        "nothing": (planted(), {}),
-        "few prompts": (planted(3), {}),
-        "one prompt": (planted(1), {}),
+        "nothing": (planted(), {}), "few prompts": (planted(3), {}), "one prompt": (planted(1), {}),
         "most of the width": (planted(width=10), {"k": 0.8}),
         "two widths": (planted(6, width=[64] * 6 + [16] * 6), {}),
         "raw scores": (raw, {"measure": "coupling"}),
@@ -241,13 +227,12 @@ def worlds():
         "small floors": (sampled.assign(floor_error=0.001), {}),
         "floors without an error": (sampled.drop(columns="floor_error"), {}),
         "one sampled floor": (
-            of_two.assign(floor_error=[np.nan] * 6 + [1e-3] * 6),
-            {"a": "paper", "b": "released", "column": "definition"},
+            one_floor, {"a": "paper", "b": "released", "column": "definition"}
         ),
         "one draw": (planted(6, trained=[True] * 6 + [False] * 6), {}),
         "blocks in both": (blocks, {"a": "1-4", "b": "2-3", "column": "blocks"}),
-        "paths of two depths": (paths, of_paths),
-    }
+        "paths of two depths": (paths, {"measure": "line_shape"}),
+    }  # fmt: skip
 
 
 def test_verdicts_say_what_bears_on_a_difference(snapshot):

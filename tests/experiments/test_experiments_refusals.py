@@ -4,32 +4,25 @@ import gzip
 import inspect
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 import tiny
 import training
+from PIL import Image
 from refused import refusals
 from sweep_table import sweep_of, zoo
 from test_sweep_definition import SWEEP
 from torch import nn
 
-from coupling_core import (
-    ComputeError,
-    InputError,
-    Store,
-    View,
-    collect,
-    compare_models,
-    measure_many,
-    measure_steps,
-    prune,
-)
+import coupling_core as cc
 from coupling_core.analysis.findings import Question
 from coupling_core.analysis.statistics import at_k
 from coupling_core.experiments.own.plans import BLOCKS, RATES, OwnPlan, goal_of
 from coupling_core.experiments.pretraining import find_plan, packages
+from coupling_core.experiments.pushing.at_scale import Pushed, train
 from coupling_core.experiments.sweeps import make, read, read_table, run, write_report, write_table
 from coupling_core.experiments.sweeps.report import report
 from coupling_core.experiments.sweeps.table import COLUMNS
@@ -55,38 +48,36 @@ def many(folder):
 
     def asked(prompts=("The cat sat", "on the mat"), models=None, **how):
         how = {"k": 4, "tokenizer": tiny.tokenizer(), "progress": False, "store": None} | how
-        return bare(measure_many)(prompts, {"a": own} if models is None else models, **how)
+        return bare(cc.measure_many)(prompts, {"a": own} if models is None else models, **how)
+
+    def killed():
+        raise RuntimeError("KilledWorker")
 
     prompts = {
-        "none": [],
-        "no csv": "no/such/file.csv",
-        "other column": [{"text": "a"}],
-        "empty": ["a", "  "],
-        "empty cell": pd.DataFrame({"prompt": ["a", None]}),
+        "none": [], "no csv": "no/such/file.csv", "other column": [{"text": "a"}],
+        "empty": ["a", "  "], "empty cell": pd.DataFrame({"prompt": ["a", None]}),
         "columns of two lengths": {"prompt": ["a", "b"], "category": ["x"]},
         "out of the vocabulary": [[10_000]],
-    }
+    }  # fmt: skip
     models = {
-        "none": [],
-        "unknown": ["no-such-model"],
-        "a prompt": ["The cat sat"],
+        "none": [], "unknown": ["no-such-model"], "a prompt": ["The cat sat"],
         "with a k": [{"model": "minilm-l6", "k": 4}],
         "a module with a dtype": [{"model": nn.Linear(2, 2), "dtype": "float16"}],
         "misspelled": {"model": "minilm-l6", "untraind": 1},
-    }
+    }  # fmt: skip
+    future = SimpleNamespace(result=killed)
+    dead = SimpleNamespace(scheduler_info=None, submit=lambda *_, **__: future)
+    there = {"models": str(tiny.folder(folder / "there")), "store": folder / "kept"}
     options = {
-        "K 1.5": {"k": 1.5},
-        "one K of several": {"k": [4, 8.5]},
-        "K 1.0 as a share": {"k": (0.5, 1.0)},
-        "each K beyond the width": {"k": (1000, 2000)},
-        "definition": {"definition": "papr"},
-        "a block twice": {"blocks": [2, 3, 3]},
-        "blocks beyond": {"blocks": "2-9"},
-        "one block": {"blocks": -1},
+        "K 1.5": {"k": 1.5}, "one K of several": {"k": [4, 8.5]},
+        "K 1.0 as a share": {"k": (0.5, 1.0)}, "each K beyond the width": {"k": (1000, 2000)},
+        "definition": {"definition": "papr"}, "a block twice": {"blocks": [2, 3, 3]},
+        "blocks beyond": {"blocks": "2-9"}, "one block": {"blocks": -1},
         "blocks of another kind": {"blocks": "2-4", "kind": "self"},
         "a client's module": {"client": object()},
         "a client without a store": {"client": object(), "models": "minilm-l6"},
-    }
+        "a worker that died": there | {"client": dead},
+    }  # fmt: skip
     return (
         each(asked, prompts, "prompts: ")
         | each(lambda of: asked(models=of), models, "models: ")
@@ -101,7 +92,7 @@ def comparisons(folder):
         return pd.DataFrame(rows, columns=names).assign(**columns)
 
     def compare(table, a="a", b="b", **how):
-        return lambda: bare(compare_models)(table, a, b, **how)
+        return lambda: bare(cc.compare_models)(table, a, b, **how)
 
     two = planted(width=[80] * 6 + [160] * 6)
     late, early = (planted(model="a", blocks=b).drop_duplicates("prompt") for b in ("3-4", "1-2"))
@@ -109,7 +100,7 @@ def comparisons(folder):
     of_blocks = {"a": "3-4", "b": "1-2", "column": "blocks"}
     wide, narrower = planted(ks=(50,), width=64), planted(ks=(48,), width=48)
     two_widths = pd.concat([wide[wide.model == "a"], narrower[narrower.model == "b"]])
-    found = compare_models(planted(topic=list("xyzxyz") * 2), "a", "b")
+    found = cc.compare_models(planted(topic=list("xyzxyz") * 2), "a", "b")
     return {
         "several K": compare(planted(ks=(4, 8))),
         "another K": compare(planted(), k=5),
@@ -177,17 +168,15 @@ def sweep_files(folder):
     usual = {"name": "n", "models": [{"model": "a/b"}], "prompts": [{"text": "The cat"}]}
     own = {"model": str(folder / "model")}
     in_python = {
-        "models of texts": {"models": ["smollm2-135m"]},
-        "a module": {"models": [{"model": tiny.model("llama")}]},
-        "no prompts": {"prompts": []},
+        "models of texts": {"models": ["smollm2-135m"]}, "token 0": {"token": 0},
+        "a module": {"models": [{"model": tiny.model("llama")}]}, "no prompts": {"prompts": []},
         "a prompt misspelled": {"prompts": [{"text": "The cat"}, {"txt": "x"}]},
         "k of a prompt": {"prompts": [{"text": "a", "k": 8}]},
         "k of a model": {"models": [{"model": "a/b", "k": 8}]},
         "a share of tokens": {"k": [5, 0.9], "kinds": ["self"]},
-        "token 0": {"token": 0},
         "a score as a share": {"models": [own | {"score": 0.41}]},
         "a score of a suite": {"models": [{"suite": "mini-64", "score": 41}]},
-    }
+    }  # fmt: skip
     changes = {f"{change[0]!r} -> {change[1]!r}": change for change in CHANGES}
     files = {"no file": folder / "nowhere.toml", "a megabyte": folder / "large.toml", "nothing": {}}
     return (
@@ -261,17 +250,24 @@ def runs(folder):
         watch = CouplingCallback(**{"prompts": [(3, 5)]} | how, every=1, share=1.0)
         watch.after(0, tiny.model("gpt_neox"))
 
-    course = collect(training.SUITE, training.REQUEST, training.stored(folder), (0, 4))
+    course = cc.collect(training.SUITE, training.REQUEST, training.stored(folder), (0, 4))
     unread = {"prompt": "The cat", "suite": "mini-64", "steps": 0}
+
+    def pushed(tokens):
+        asked = {"model": "", "held_out": "", "name": "", "tokens": str(folder / tokens)}
+        bare(train)(Pushed(**asked), None)
+
+    np.save(folder / "floats.npy", np.zeros(100))
     return (
         each(lambda of: OwnPlan(**{"name": "mine"} | of), own, "own: ")
         | each(goal_of, {"up": "up", "0.5x": "0.5x"}, "goal ")
+        | each(pushed, {"floats": "floats.npy", "no file": "none.npy"}, "token ids: ")
         | each(lambda of: CouplingCallback(**{"prompts": ["x"]} | of), watched, "watching: ")
         | each(looked, looks, "watching ")
-        | each(lambda of: measure_steps(**unread | of), steps, "steps: ")
+        | each(lambda of: cc.measure_steps(**unread | of), steps, "steps: ")
         | {
             "nothing watched": CouplingCallback([(1, 2, 3)]).plot,
-            "K beside a view": lambda: course.to_pandas(View(k=2), k=2),
+            "K beside a view": lambda: course.to_pandas(cc.View(k=2), k=2),
             "no such figure": lambda: bare(type(course).plot)(course, "map"),
             "nothing measured": lambda: replace(course, depth={}, paths={}).plot(),
             "no recipe": lambda: find_plan("pythia-70m"),
@@ -290,17 +286,15 @@ def pruning(folder):
 
     def pruned(how):
         given = {"model": tiny.model("llama"), "texts": texts, "tokenizer": tiny.tokenizer()}
-        return prune(**given | {"by": "last", "remove": 1} | how)
+        return cc.prune(**given | {"by": "last", "remove": 1} | how)
 
     said = {
-        "five texts": {"texts": texts[:5]},
-        "one text nine times": {"texts": [texts[0]] * 9},
+        "five texts": {"texts": texts[:5]}, "one text nine times": {"texts": [texts[0]] * 9},
         "a text of one token": {"texts": [texts[0], "t", *texts[1:]]},
-        "every block": {"remove": 4},
-        "no ranking": {"by": ()},
+        "every block": {"remove": 4}, "no ranking": {"by": ()},
         "infinite weights": {"model": broken},
         **{name: {"model": tiny.model(name)} for name in ("t5", "bert", "albert")},
-    }
+    }  # fmt: skip
     plan = pruned({"by": ("last", "random")})
     places = {"full": "full", "a file": "full/mine.txt", "no folder above": "no/where"}
     return (
@@ -319,6 +313,11 @@ def vision(folder):
         return fashion.read_idx(folder / "array.gz")
 
     (folder / "nothing").mkdir()
+    for place in ("split/train/cat", "split/train/dog", "split/test/cow", "cut/cat", "cut/dog"):
+        (folder / place).mkdir(parents=True)
+        Image.new("L", (8, 8), 5).save(folder / place / "0.png")
+    cut = folder / "cut" / "dog" / "0.png"
+    cut.write_bytes(cut.read_bytes()[:-24])
     plans = {"rates": {"rates": [1.0]}, "decay": {"weight_decay": -1.0}, "epochs": {"epochs": 0}}
     shapes = {"heads": {"heads": 7}, "patches": {"patch": 3}}
     files = {
@@ -336,6 +335,8 @@ def vision(folder):
             "digits too small": lambda: load_pictures("digits", 32, print),
             "no data": lambda: load_pictures("/no/such", 32, print),
             "an empty folder": lambda: read_folder(folder / "nothing", 8),
+            "a class that is tested alone": lambda: read_folder(folder / "split", 8),
+            "an image that is cut": lambda: read_folder(folder / "cut", 8),
             "not measured": lambda: VisionFindings(sweep_of(zoo()[:2], 2), 4, kind="self").runs,
         }
     )
@@ -350,8 +351,8 @@ def test_what_cannot_be_taken_is_refused_in_words(calls, snapshot, tmp_path, mon
     training.lay_out(monkeypatch, tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))  # neither apt-get nor Slurm is here
     asked = calls(tmp_path)
-    before = {one.key for one in Store().entries()}
-    found = refusals(asked, tmp_path, sorts=(InputError, ComputeError))
+    before = {one.key for one in cc.Store().entries()}
+    found = refusals(asked, tmp_path, sorts=(cc.InputError, cc.ComputeError))
     found = {name: re.sub(f"({OF_LIBRARIES}).*", "...", words) for name, words in found.items()}
-    assert {one.key for one in Store().entries()} == before
+    assert {one.key for one in cc.Store().entries()} == before
     assert found == snapshot

@@ -1,7 +1,5 @@
 """measure_many on a dask client that is handed over, and what it tells on its way."""
 
-from types import SimpleNamespace
-
 import pandas as pd
 import pytest
 
@@ -45,17 +43,6 @@ def test_a_store_that_the_workers_do_not_share_is_told(client, folders, tmp_path
     how = {"k": 4, "store": tmp_path / "kept", "client": client, "progress": False}
     with pytest.raises(ComputeError, match="disk"):
         measure_many(TEXTS[:1], folders[:1], **how)
-
-
-def test_a_worker_that_dies_is_told(folders, tmp_path):
-    def fail():
-        raise RuntimeError("KilledWorker")
-
-    dead = SimpleNamespace(
-        scheduler_info=None, submit=lambda *_, **__: SimpleNamespace(result=fail)
-    )
-    with pytest.raises(ComputeError, match="KilledWorker"):
-        measure_many(TEXTS[:1], folders[:1], store=tmp_path, client=dead, progress=False)
 
 
 def test_lines_come_where_no_bar_is_drawn_and_who_stops_it_is_told(capsys, monkeypatch):

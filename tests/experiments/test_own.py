@@ -31,7 +31,6 @@ def home(monkeypatch, tmp_path, encoded):
     folder = tmp_path / "home"
     folder.mkdir()
     (folder / "own-text").symlink_to(encoded)
-    monkeypatch.setenv("COUPLING_HOME", str(folder))
     monkeypatch.setattr(plans, "STEPS", (0, 2, 5))
     return folder
 

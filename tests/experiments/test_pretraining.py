@@ -48,12 +48,6 @@ def text(tmp_path_factory):
     )
 
 
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("COUPLING_HOME", str(tmp_path))
-    return tmp_path
-
-
 def train(text, plan=PLAN, stop_after=None, repo=REPO):
     """Train into the user's cache; gives the losses that were told."""
     losses = []
@@ -67,7 +61,7 @@ def train(text, plan=PLAN, stop_after=None, repo=REPO):
     return losses
 
 
-def test_twenty_steps_learn_and_every_checkpoint_is_a_revision_that_is_measured(text, home):
+def test_twenty_steps_learn_and_every_checkpoint_is_a_revision_that_is_measured(text):
     losses = train(text)
     assert losses[0][2] == pytest.approx(math.log(corpus.VOCABULARY), rel=0.1)
     assert losses[-1][2] < losses[0][2] - 1
@@ -89,7 +83,7 @@ def test_twenty_steps_learn_and_every_checkpoint_is_a_revision_that_is_measured(
         train(text, replace(PLAN, learning_rate=1e-3))
 
 
-def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(text, home):
+def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(text):
     """To the bit: the same numbers drawn, the same losses, the same file of weights."""
     plan = replace(PLAN, drop_path=0.5)
     whole = train(text, plan, repo=f"{REPO}-whole")
@@ -173,7 +167,7 @@ def test_every_plan_has_its_suite_whose_weights_are_small():
 
 
 @pytest.mark.full
-def test_a_window_is_measured_as_the_prompt_of_its_tokens_is(text, home):
+def test_a_window_is_measured_as_the_prompt_of_its_tokens_is(text):
     train(text)
     rows = windows.measure_windows(SUITE, text.held_out, PLAN.steps, 2, 12, View(k=4))
     assert [(window, one.step) for window, one in rows] == list(product((1, 2), PLAN.steps))
@@ -206,17 +200,12 @@ def test_what_a_score_does_is_told_where_it_can_be():
     rise = np.linspace(0, 0.2, 9)
     fall = np.array([0.0, 0.1, 0.2, 0.17, 0.14, 0.11, 0.08, 0.05, 0.02])
     for claim, course, scatter, expected in (
-        ("keeps growing", fall, 0.005, NO),
-        ("keeps growing", rise, 0.005, YES),
-        ("keeps growing", 0.1, 1e-6, OPEN),
-        ("keeps growing", rise, 0.5, OPEN),
-        ("near chance", 0.001, 0.01, YES),
-        ("near chance", 0.1, 0.01, NO),
-        ("near chance", 0.015, 0.03, OPEN),
-        ("emerges", 0.1, 0.01, YES),
-        ("emerges", 0.005, 0.005, NO),
-        ("emerges", 0.02, 0.01, OPEN),
-    ):
+        ("keeps growing", fall, 0.005, NO), ("keeps growing", rise, 0.005, YES),
+        ("keeps growing", 0.1, 1e-6, OPEN), ("keeps growing", rise, 0.5, OPEN),
+        ("near chance", 0.001, 0.01, YES), ("near chance", 0.1, 0.01, NO),
+        ("near chance", 0.015, 0.03, OPEN), ("emerges", 0.1, 0.01, YES),
+        ("emerges", 0.005, 0.005, NO), ("emerges", 0.02, 0.01, OPEN),
+    ):  # fmt: skip
         assert told(course + scatter * noise, claim) == expected, (claim, scatter)
     for slope, expected in ((-0.1, YES), (0.1, NO), (0.0, OPEN)):
         rng = np.random.default_rng(0)  # windows differ by more than the change
@@ -224,7 +213,7 @@ def test_what_a_score_does_is_told_where_it_can_be():
         assert told(fall + 0.01 * paths, "paths become", line_shape=paths) == expected
 
 
-def test_the_command_trains_and_stops_in_order(text, home, monkeypatch, run):
+def test_the_command_trains_and_stops_in_order(text, monkeypatch, run):
     plan, suite = replace(PLAN, name="mini-64", steps=(0, 2)), ("suite", "train", "mini-64")
     monkeypatch.setattr("coupling_core.cli.train.find_plan", {"mini-64": plan}.__getitem__)
     monkeypatch.setattr(corpus, "corpus", lambda say: text)

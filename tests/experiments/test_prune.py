@@ -14,19 +14,15 @@ import torch
 from torch import nn
 from transformers import AutoModelForCausalLM
 
-from coupling_core import ComputeError, InputError, measure, prune
+from coupling_core import ComputeError, measure, prune
 from coupling_core.engine.edits.shorter import text_loss
 from coupling_core.experiments.pruning import saving
 
 TEXTS = [
-    "The cat sat on the mat because it was tired",
-    "and the dog lay down beside it",
-    "the mat was on the cat",
-    "it was the dog",
-    "beside the mat it sat down",
-    "the tired dog sat on the cat",
-    "because the cat lay on it",
-]
+    "The cat sat on the mat because it was tired", "and the dog lay down beside it",
+    "the mat was on the cat", "it was the dog", "beside the mat it sat down",
+    "the tired dog sat on the cat", "because the cat lay on it",
+]  # fmt: skip
 NAMED = ("influence", "angle", "kl", "last")
 """Rankings of the planted model: a block that does nothing has no Jacobian to be coupled by."""
 IDLE = 2
@@ -220,22 +216,11 @@ def test_pruning_leaves_the_model_as_it_was_and_keeps_its_precision(tmp_path):
     assert [name for name, weight in before.items() if not torch.equal(weight, after[name])] == []
 
 
-LISTED = "gemma2"
-"""A family whose config lists what each block is."""
-
-
 @pytest.mark.parametrize(
     "family",
-    [LISTED, *(pytest.param(f, marks=pytest.mark.slow) for f in tiny.CAUSAL if f != LISTED)],
+    [pytest.param(f, marks=() if f == "gemma2" else pytest.mark.slow) for f in tiny.CAUSAL],
 )
 def test_families_are_saved_without_a_block(family, tmp_path):
     folder = pruned(tiny.model(family), by="last", remove=1).save(tmp_path / "short", "last", 1)
     config = json.loads((folder / "config.json").read_text())
     assert not any(isinstance(value, list) and len(value) == 4 for value in config.values())
-
-
-@pytest.mark.slow
-def test_families_that_cannot_be_cut_are_refused():
-    for family in (*tiny.TWO_STACKS, *tiny.BIDIRECTIONAL, *tiny.REFUSED):
-        with pytest.raises(InputError):
-            pruned(tiny.model(family), by="last", remove=1)

@@ -10,17 +10,15 @@ import torch
 from safetensors.torch import load_file
 from transformers import GPTNeoXConfig, TrainingArguments
 
-from coupling_core import InputError
 from coupling_core.experiments.pushing.at_scale import Pushed, main, train
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.full, pytest.mark.usefixtures("one_thread")]
 
 STEPS = 6
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("COUPLING_HOME", str(tmp_path / "home"))
+def folder(tmp_path):
     GPTNeoXConfig(
         vocab_size=64, hidden_size=32, num_hidden_layers=3, num_attention_heads=4,
         intermediate_size=64, max_position_embeddings=32, bos_token_id=0, eos_token_id=0,
@@ -66,7 +64,6 @@ def test_two_processes_give_the_result_of_one_with_the_same_batch(folder):
     assert (one - control).abs().max() > 100 * (one - two).abs().max()
 
 
-@pytest.mark.full
 def test_accumulated_steps_give_the_result_of_one(folder):
     found = []
     for batch, accumulated, sequences in ((8, 1, 2), (4, 2, 1)):
@@ -83,16 +80,3 @@ def test_accumulated_steps_give_the_result_of_one(folder):
         model = train(pushed, arguments).model
         found.append(torch.nn.utils.parameters_to_vector(model.parameters()).detach())
     torch.testing.assert_close(*found, rtol=1e-5, atol=1e-6)
-
-
-def test_what_holds_no_token_ids_is_refused(folder):
-    np.save(folder / "learned.npy", np.zeros(100))
-    for name in ("learned", "none"):
-        with pytest.raises(InputError, match=name):
-            main(
-                [
-                    *options(folder, batch=1, sequences=1, goal=""),
-                    "--tokens",
-                    str(folder / f"{name}.npy"),
-                ]
-            )

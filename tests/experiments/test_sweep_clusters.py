@@ -1,20 +1,17 @@
 """Sweeps on clusters: workers of this machine, a scheduler over TCP whose workers die, Slurm."""
 
 import os
-import re
-import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from listening import watching
 from one_node import NoSlurm, slurm
+from schedulers import scheduler
 from sweep_places import PROMPTS, STEPS, ended, lay_out, python, start, stored, table, wait
 
 from coupling_core import Store
-from coupling_core.experiments.sweeps import clusters, journals, make, make_table, read, write_table
+from coupling_core.experiments.sweeps import clusters, make, make_table, read, write_table
 from coupling_core.experiments.sweeps import worker as working
 from coupling_core.measuring.worker import Worker
 
@@ -55,30 +52,6 @@ def test_there_is_a_worker_for_each_gpu(monkeypatch):
     assert sorted(found.values()) == ["0", "1"]
 
 
-@contextmanager
-def cluster() -> Iterator[tuple[str, subprocess.Popen, list[subprocess.Popen]]]:
-    """A scheduler's address, its process, and two workers."""
-    quiet = ("--no-dashboard", "--host", "127.0.0.1")
-    scheduler = python("-m", "distributed.cli.dask_scheduler", "--port", "0", *quiet)
-    workers = []
-    try:
-        address = ""
-        while not address:
-            line = scheduler.stderr.readline()
-            assert line, "the scheduler ended"
-            if found := re.search(r"Scheduler at:\s+(tcp://\S+)", line):
-                address = found[1]
-        one = ("--nthreads", "1", "--nworkers", "1", "--no-nanny")
-        workers = [
-            python("-m", "distributed.cli.dask_worker", address, *one, *quiet) for _ in range(2)
-        ]
-        yield address, scheduler, workers
-    finally:
-        for process in (*workers, scheduler):
-            process.kill()
-            process.communicate()
-
-
 @pytest.fixture
 def sweep(tmp_path, monkeypatch):
     """The sweep's file, the store, and the table that one measurement after another gives."""
@@ -100,13 +73,16 @@ def sweep(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_workers_and_the_scheduler_die_and_nothing_is_lost(sweep):
     file, store, expected = sweep
-    with cluster() as (address, scheduler, workers):
+    with scheduler() as (address, its_process):
+        worker = ("-m", "distributed.cli.dask_worker", "--no-nanny", "--nthreads", "1")
+        second = python(*worker, address)
         process = start(file, store, "--scheduler", address)
         wait(lambda: stored(store) >= 5, process)
-        workers[0].send_signal(signal.SIGKILL)
+        second.kill()
+        second.communicate()
         before = stored(store)
         wait(lambda: stored(store) >= before + 5, process)
-        scheduler.send_signal(signal.SIGKILL)
+        its_process.kill()
         status, printed, told = ended(process)
     assert status == 1
     assert not printed
@@ -114,23 +90,13 @@ def test_workers_and_the_scheduler_die_and_nothing_is_lost(sweep):
     assert "Traceback" not in told
     kept = stored(store)
     assert 10 <= kept < TOTAL
-    with cluster() as (address, *_):
+    with scheduler() as (address, _):
         status, printed, told = ended(start(file, store, "--scheduler", address))
     assert (status, told.count("error")) == (0, 0)
     assert printed["stored"] == kept
     assert printed["done"] == TOTAL - kept
     assert stored(store) == TOTAL
     assert table(store) == expected
-
-
-def test_what_others_have_measured_makes_a_table_without_workers(tmp_path, run):
-    file, store = lay_out(tmp_path), tmp_path / "store"
-    file.write_text(file.read_text().replace(str(list(STEPS)), "[0]"))
-    for item in make(read(file)).items():
-        working.work(item.request, str(store), str(file), 60)
-    assert run("sweep", "run", file, "--store", store)[0] == 0
-    assert len(table(store).splitlines()) == 1 + 2 * PROMPTS
-    assert [journal.plan()["total"] for journal in journals(Store(store))][:1] == [PROMPTS]
 
 
 def test_a_cluster_that_is_not_there_is_told(tmp_path, monkeypatch, run):

@@ -70,6 +70,8 @@ def test_a_sweep_is_written_in_python_as_in_its_file(lay_out, tmp_path, monkeypa
     found = make(read(asked))
     assert (found.weights, found.prompts) == (expected.weights, expected.prompts)
     assert found.sweep.k == expected.sweep.k
+    of_numpy = {"k": [np.int64(8), np.float64(0.5)], "token": np.int64(2)}
+    assert read(asked | of_numpy).k == (8, 0.5)
 
 
 def test_what_is_stored_is_found_whoever_measured_it(lay_out, tmp_path):
@@ -131,11 +133,6 @@ def test_the_shipped_sweeps_can_be_read():
     paths = sorted(SWEEPS.glob("*.toml"))
     assert paths
     assert [path for path in paths if read(path).name != path.stem or not read(path).title] == []
-
-
-def test_numbers_of_numpy_are_numbers():
-    said = {"name": "n", "models": [{"model": "a/b"}], "prompts": [{"text": "The cat"}]}
-    assert read(said | {"k": [np.int64(8), np.float64(0.5)], "token": np.int64(2)}).k == (8, 0.5)
 
 
 def test_what_is_known_of_a_folder_is_in_the_table(tmp_path, monkeypatch):

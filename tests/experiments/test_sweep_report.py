@@ -18,14 +18,10 @@ TABLE = sweep_of(zoo())
 FEW = sweep_of(zoo()[:6], prompts=4)
 FEW = FEW[FEW["k"] < 16]
 PLAN = {
-    "name": "planted",
-    "title": "A planted sweep",
-    "kinds": ["depth"],
-    "definition": "paper",
-    "role": "A",
-    "total": 12,
+    "name": "planted", "title": "A planted sweep", "kinds": ["depth"], "definition": "paper",
+    "role": "A", "total": 12,
     "origins": [{"source": "own.txt", "n": 12, "sha256": "0123456789abcdef"}],
-}
+}  # fmt: skip
 HOSTILE = "<script>alert('x')</script>\"&{b}</title></style>"
 IMAGE = '"><img src=https://example.org/x onerror=alert(1)>'
 
@@ -33,11 +29,9 @@ IMAGE = '"><img src=https://example.org/x onerror=alert(1)>'
 class Read(HTMLParser):
     """The text of each element by its tag, and every tag with its attributes."""
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page):
         super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[tuple[str, str]] = []
-        self._open: list[str] = []
+        self.tags, self.texts, self._open = [], [], []
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
@@ -75,9 +69,8 @@ def planted():
 
 def figures_of(page):
     """The traces of each figure, as plotly is given them."""
-    decoder = json.JSONDecoder()
     starts = re.finditer(r"Plotly\.newPlot\(\s*\"[^\"]*\",\s*", page)
-    return [decoder.raw_decode(page, start.end())[0] for start in starts]
+    return [json.JSONDecoder().raw_decode(page, start.end())[0] for start in starts]
 
 
 def test_the_file_stands_alone(planted):
@@ -89,13 +82,22 @@ def test_the_file_stands_alone(planted):
     assert not re.search(r"@import|url\(|\bimport\(", page)
 
 
-def test_it_says_what_the_findings_say(planted):
-    found = planted[1]
+def test_it_says_what_the_findings_say_and_has_their_numbers(planted):
+    page, found = planted
     answer = find(TABLE, Question(4))
     assert found.of("title") == found.of("h1") == ["A planted sweep"]
     told = [line for line in (*answer.shows, *answer.does_not_show) if line]
     assert found.of("li")[: len(told)] == told
     assert "Prompts: 12 of own.txt (SHA-256 0123456789ab)." in found.of("li")
+    drawn = figures_of(page)
+    assert len(found.alts) == len(drawn) == 10
+    assert all(found.alts)
+    models = [name for trace in drawn[0] for name in trace.get("customdata", ())]
+    assert sorted(models) == sorted(TABLE["model"].unique())
+    one = answer.fits[0]
+    numbers = {f"{one.slope:.4g}", f"{one.p:.4g}", f"{TABLE['loss'].iloc[0]:.4g}"}
+    assert numbers <= set(found.of("td"))
+    assert {"Alpha-0", "coupling-explorer/mini-64@step4000"} <= set(found.of("th"))
 
 
 def test_what_is_not_known_is_not_reported_on(snapshot):
@@ -122,27 +124,12 @@ def test_missing_certificates_scores_and_measurements_are_told():
     assert [count for count in counts if count not in told] == []
 
 
-def test_figures_and_tables_have_the_numbers(planted):
-    page, found = planted
-    drawn = figures_of(page)
-    assert len(found.alts) == len(drawn) == 10
-    assert all(found.alts)
-    models = [name for trace in drawn[0] for name in trace.get("customdata", ())]
-    assert sorted(models) == sorted(TABLE["model"].unique())
-    one = find(TABLE, Question(4)).fits[0]
-    numbers = {f"{one.slope:.4g}", f"{one.p:.4g}", f"{TABLE['loss'].iloc[0]:.4g}"}
-    assert numbers <= set(found.of("td"))
-    assert {"Alpha-0", "coupling-explorer/mini-64@step4000"} <= set(found.of("th"))
-
-
 def test_no_name_prompt_or_title_becomes_a_part_of_the_page():
-    hostile = FEW.replace(
-        {
-            "model": {"Alpha-0": HOSTILE, "Beta-0": IMAGE},
-            "family": {"Alpha": HOSTILE, "Beta": IMAGE},
-            "prompt": {"prompt 1": HOSTILE, "prompt 2": IMAGE},
-        }
-    )
+    names = {
+        "model": ("Alpha-0", "Beta-0"), "family": ("Alpha", "Beta"),
+        "prompt": ("prompt 1", "prompt 2"),
+    }  # fmt: skip
+    hostile = FEW.replace({of: {a: HOSTILE, b: IMAGE} for of, (a, b) in names.items()})
     origins = [{"source": HOSTILE, "n": IMAGE, "sha256": HOSTILE}, "no record"]
     page, found = read(hostile, PLAN | {"title": HOSTILE, "origins": origins})
     tags = [tag for tag, _ in found.tags]

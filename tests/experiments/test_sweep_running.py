@@ -13,15 +13,7 @@ import pytest
 from coupling_core import ComputeError, InputError, Request, Store, measure, measure_many
 from coupling_core.base.errors import Cancelled, PromptError
 from coupling_core.base.results import Progress
-from coupling_core.experiments.sweeps import (
-    Journal,
-    State,
-    journals,
-    make,
-    make_table,
-    run,
-    status,
-)
+from coupling_core.experiments import sweeps
 from coupling_core.experiments.sweeps import worker as working
 from coupling_core.experiments.sweeps.definition import parse
 from coupling_core.measuring.worker import Worker
@@ -40,7 +32,7 @@ def plan(folders, tmp_path):
         models = [{"model": str(folder), "family": "tiny"} for folder in folders]
         prompts = [{"text": text} for text in texts or PROMPTS]
         tables = {"name": "few", "k": [4, 8], "models": models, "prompts": prompts}
-        return make(parse(tables | changes, tmp_path / "few.toml"))
+        return sweeps.make(parse(tables | changes, tmp_path / "few.toml"))
 
     return plan
 
@@ -75,17 +67,27 @@ def planted(monkeypatch):
     return planted
 
 
+def refusing(error, begins="", ends=""):
+    """Measures no prompt that begins so with a model whose name ends so."""
+
+    def refuse(request, times):
+        if request.prompt.startswith(begins) and request.model.endswith(ends):
+            raise error
+
+    return refuse
+
+
 def failures_of(store, asked):
-    return Journal.of(store, asked.id).failures()
+    return sweeps.Journal.of(store, asked.id).failures()
 
 
 def test_a_table_has_what_measuring_one_by_one_gives(client, plan, store, folders):
     asked = plan(*PROMPTS[:2])
-    told: list[State] = []
-    state = run(asked, store, client, told.append)
+    told: list[sweeps.State] = []
+    state = sweeps.run(asked, store, client, told.append)
     assert (state.total, state.stored, state.done, state.failed) == (4, 0, 4, 0)
     assert (state.ended, told[-1]) == ("done", state)
-    table, left_out = make_table(asked, store)
+    table, left_out = sweeps.make_table(asked, store)
     assert not left_out
     alone = measure_many(PROMPTS[:2], folders, k=(4, 8), store=None, progress=False)
     numbers = ["coupling", "chance", "corrected", "alignment", "tokens", "layers", "width"]
@@ -100,8 +102,8 @@ def test_a_table_has_what_measuring_one_by_one_gives(client, plan, store, folder
 
 def test_kinds_between_tokens_and_paths_have_their_rows(client, one, store):
     asked = one(k=[5, 8], kinds=["fixed-output", "self", "trajectory"])
-    run(asked, store, client)
-    table, _ = make_table(asked, store)
+    sweeps.run(asked, store, client)
+    table, _ = sweeps.make_table(asked, store)
     assert list(table.kind) == ["fixed-output"] * 2 + ["self"] * 2 + ["trajectory"]
     between, paths = table[table.kind != "trajectory"], table[table.kind == "trajectory"]
     assert between.corrected.notna().all()
@@ -111,52 +113,43 @@ def test_kinds_between_tokens_and_paths_have_their_rows(client, one, store):
 
 
 def test_only_what_is_missing_is_measured(client, plan, store, planted):
-    run(plan(), store, client)
+    sweeps.run(plan(), store, client)
     gone = store.entries()[:3]
     for entry in gone:
         store.remove(entry.key)
     tried = planted(lambda request, times: None)
-    state = run(plan(), store, client)
+    state = sweeps.run(plan(), store, client)
     assert sorted(r.prompt for r in tried) == sorted(e.request.prompt for e in gone)
     assert (state.stored, state.done) == (5, 3)
 
 
-def test_what_memory_or_network_refuse_is_tried_again(client, one, store, planted):
-    def refuse_twice(request, times):
-        if times < 3:
-            raise ComputeError("memory ran out")
-
-    tried = planted(refuse_twice)
-    state = run(one(retries=2), store, client)
-    assert (state.done, state.failed, len(tried)) == (1, 0, 3)
-
-
-def test_a_failure_is_told_with_its_traceback_and_is_no_number(client, one, store, planted):
+def test_a_failure_is_tried_again_told_with_its_traceback_and_is_no_number(
+    client, one, store, planted
+):
+    """Memory or network may refuse twice, and what comes at the third time is a result."""
     fates = {
-        PROMPTS[1]: ComputeError("the disk is gone"),
-        PROMPTS[2]: InputError("too long"),
-        PROMPTS[3]: ZeroDivisionError(),
-        "Stop": Cancelled(),
-    }
+        PROMPTS[1]: ComputeError("the disk is gone"), PROMPTS[2]: InputError("too long"),
+        PROMPTS[3]: ZeroDivisionError(), "Stop": Cancelled(),
+    }  # fmt: skip
 
     def refuse(request, times):
-        if request.prompt in fates:
-            raise fates[request.prompt]
+        if request.prompt in fates or times < 3:
+            raise fates.get(request.prompt, ComputeError("memory ran out"))
 
     tried = planted(refuse)
-    asked = one(*PROMPTS, "Stop", retries=1)
-    state = run(asked, store, client)
+    asked = one(*PROMPTS, "Stop", retries=2)
+    state = sweeps.run(asked, store, client)
     assert (state.done, state.failed, state.left) == (1, 4, 0)
     failures = {failure.prompt: failure for failure in failures_of(store, asked)}
     assert set(failures) == set(fates)
     again, refused, unforeseen = (failures[PROMPTS[n]] for n in (1, 2, 3))
-    assert ("disk is gone" in again.trace, again.attempts) == (True, 2)
-    assert sum(request.prompt == PROMPTS[1] for request in tried) == 2
+    assert ("disk is gone" in again.trace, again.attempts) == (True, 3)
+    assert [sum(r.prompt == prompt for r in tried) for prompt in PROMPTS] == [3, 3, 1, 1]
     assert (refused.error, refused.trace) == ("too long", "")
     assert "ZeroDivisionError" in unforeseen.error
     assert "in refuse" in unforeseen.trace
-    assert set(make_table(asked, store)[0].prompt) == {PROMPTS[0]}
-    found = status(asked, store)
+    assert set(sweeps.make_table(asked, store)[0].prompt) == {PROMPTS[0]}
+    found = sweeps.status(asked, store)
     assert [(model.stored, model.total) for model in found.models] == [(1, 5)]
     assert {failure.prompt for failure in found.failures} == set(fates)
 
@@ -164,7 +157,7 @@ def test_a_failure_is_told_with_its_traceback_and_is_no_number(client, one, stor
 def test_what_takes_too_long_is_given_up(client, one, store, monkeypatch):
     monkeypatch.setattr("coupling_core.experiments.sweeps.running.STUCK", 600)  # on any machine
     asked = one(timeout=1e-6)
-    state = run(asked, store, client)
+    state = sweeps.run(asked, store, client)
     assert (state.done, state.failed) == (0, 1)
     assert "1e-06 s" in failures_of(store, asked)[0].error
     assert not store.entries()
@@ -172,12 +165,12 @@ def test_what_takes_too_long_is_given_up(client, one, store, monkeypatch):
 
 def test_the_status_counts_what_is_stored_of_each_model(plan, store):
     asked = plan()
-    found = status(asked, store.root)
+    found = sweeps.status(asked, store.root)
     assert (found.total, found.stored, found.missing, found.runs) == (8, 0, 8, False)
     assert (found.state, found.last_run, found.failures) == (None, "", ())
     for item in [item for item in asked.items() if item.weights == 1][:3]:
         measure(item.request, store, device="cpu")
-    table = status(asked, store).to_pandas()
+    table = sweeps.status(asked, store).to_pandas()
     assert table.model.tolist() == [weights.title for weights in asked.weights]
     assert (table.stored.tolist(), table.total.tolist()) == ([0, 3], [4, 4])
     assert table.problem.tolist() == ["", ""]
@@ -186,47 +179,35 @@ def test_the_status_counts_what_is_stored_of_each_model(plan, store):
 
 def test_the_status_tells_a_run_that_goes_on_and_a_model_out_of_reach(plan, store, folders):
     asked = plan(models=[{"model": str(folders[0])}, {"model": "somebody/nowhere"}])
-    journal, now = Journal.of(store, asked.id), time.time()
+    journal, now = sweeps.Journal.of(store, asked.id), time.time()
     journal.begin(asked.described)
-    journal.note(State(asked.id, "few", 8, 2, 1, started=now, updated=now), now=True)
-    found = status(asked, store)
+    journal.note(sweeps.State(asked.id, "few", 8, 2, 1, started=now, updated=now), now=True)
+    found = sweeps.status(asked, store)
     assert found.runs
     assert ["somebody/nowhere" in model.problem for model in found.models] == [False, True]
 
 
 def test_a_model_that_always_fails_alike_is_given_up(client, plan, store, planted):
-    def refuse(request, times):
-        if request.model.endswith("1"):
-            raise InputError("no such architecture")
-
-    tried = planted(refuse)
+    tried = planted(refusing(InputError("no such architecture"), ends="1"))
     asked = plan(*(f"Number {i}" for i in range(12)))
-    state = run(asked, store, client)
+    state = sweeps.run(asked, store, client)
     assert (state.done, state.failed, state.left) == (12, 12, 0)
     assert sum(request.model.endswith("1") for request in tried) < 8
     assert len(failures_of(store, asked)) == 12
 
 
 def test_a_model_that_can_measure_others_is_not_given_up(client, plan, store, planted):
-    def refuse(request, times):
-        if request.prompt.startswith("a"):
-            raise InputError("token 4 is out of range")
-
-    run(plan("The cat sat"), store, client)
-    tried = planted(refuse)
+    sweeps.run(plan("The cat sat"), store, client)
+    tried = planted(refusing(InputError("token 4 is out of range"), "a"))
     asked = plan("The cat sat", *(f"a{i}" for i in range(9)))
-    state = run(asked, store, client)
+    state = sweeps.run(asked, store, client)
     assert (state.stored, state.done, state.failed) == (2, 0, 18)
     assert len(set(tried)) == 18
 
 
 def test_faults_of_prompts_are_none_of_their_model(client, one, store, planted):
-    def refuse(request, times):
-        if request.prompt.startswith("a"):
-            raise PromptError("token 4 is out of range")
-
-    planted(refuse)
-    state = run(one(*(f"a{i}" for i in range(9)), "The dog"), store, client)
+    planted(refusing(PromptError("token 4 is out of range"), "a"))
+    state = sweeps.run(one(*(f"a{i}" for i in range(9)), "The dog"), store, client)
     assert (state.done, state.failed) == (1, 9)
 
 
@@ -238,7 +219,7 @@ def test_a_model_that_ends_its_process_is_named_and_the_worker_goes_on(
     fates = ("die of SIGSEGV", "by the fast way: exit with 1", PROMPTS[0])
     asked = one(*fates, retries=0)
     try:
-        state = run(asked, store, client)
+        state = sweeps.run(asked, store, client)
     finally:
         apart.close()
     assert (state.done, state.failed) == (2, 1)
@@ -250,24 +231,25 @@ def test_a_model_that_ends_its_process_is_named_and_the_worker_goes_on(
 
 
 def test_a_worker_that_does_not_see_the_store_ends_the_sweep(client, one, store, monkeypatch):
-    monkeypatch.setattr(Journal, "witness", property(lambda self: self.folder / "elsewhere.json"))
-    monkeypatch.setattr(Journal, "begin", lambda *_: None)
+    elsewhere = property(lambda self: self.folder / "elsewhere.json")
+    monkeypatch.setattr(sweeps.Journal, "witness", elsewhere)
+    monkeypatch.setattr(sweeps.Journal, "begin", lambda *_: None)
     with pytest.raises(ComputeError, match=r"elsewhere\.json"):
-        run(one(), store, client)
+        sweeps.run(one(), store, client)
 
 
 def test_a_sweep_that_runs_is_not_run_twice(client, one, store):
     asked = one()
-    journal = Journal.of(store, asked.id)
+    journal = sweeps.Journal.of(store, asked.id)
     journal.begin(asked.described)
     parent = os.getppid()
-    state = State(asked.id, "few", 8, 0, started=time.time() + 5, pid=parent)
+    state = sweeps.State(asked.id, "few", 8, 0, started=time.time() + 5, pid=parent)
     journal.note(state, now=True)
     with pytest.raises(InputError, match=f"process {parent}"):
-        run(asked, store, client)
+        sweeps.run(asked, store, client)
     journal.note(replace(state, pid=2**22 + 1), now=True)  # killed: it has noted no end
     assert not journal.state().runs
-    assert run(asked, store, client).done == 1
+    assert sweeps.run(asked, store, client).done == 1
 
 
 def test_the_stopping_of_a_sweep_is_noted(client, plan, store):
@@ -277,8 +259,8 @@ def test_the_stopping_of_a_sweep_is_noted(client, plan, store):
 
     asked = plan()
     with pytest.raises(KeyboardInterrupt):
-        run(asked, store, client, stop)
-    noted = Journal.of(store, asked.id).state()
+        sweeps.run(asked, store, client, stop)
+    noted = sweeps.Journal.of(store, asked.id).state()
     assert noted.ended == "stopped"
     assert 0 < noted.done < 8
     assert not noted.runs
@@ -289,7 +271,7 @@ def test_results_without_a_score_are_named_and_leave_the_others_their_rows(
 ):
     """Damaged, doubtful, without the floor that is asked for, gone while the table is made."""
     asked = one(*PROMPTS, "The dog lay down", definition="preprint", k=[5])
-    run(asked, store, client)
+    sweeps.run(asked, store, client)
     damaged, without, doubtful, gone, sound = asked.stored(store)
     (path,) = [entry.path for entry in store.entries() if entry.key == damaged]
     content = bytearray(path.read_bytes())
@@ -309,7 +291,7 @@ def test_results_without_a_score_are_named_and_leave_the_others_their_rows(
         return get(store, key)
 
     monkeypatch.setattr(Store, "get", too_late)
-    table, left_out = make_table(asked, store)
+    table, left_out = sweeps.make_table(asked, store)
     assert set(left_out) == {damaged, without, doubtful}
     assert "float32" in left_out[doubtful]
     assert list(table.key) == [sound]
@@ -318,8 +300,8 @@ def test_results_without_a_score_are_named_and_leave_the_others_their_rows(
 
 def test_journals_are_found_and_damaged_notes_pass_for_none(client, one, store):
     asked = one()
-    run(asked, store, client)
-    (journal,) = [found for found in journals(store) if found.folder.name == asked.id]
+    sweeps.run(asked, store, client)
+    (journal,) = [found for found in sweeps.journals(store) if found.folder.name == asked.id]
     assert journal.plan()["origins"][0]["source"] == "text"
     for name in ("state.json", "failures.json", "plan.json"):
         for text in ("", "{", "[]", "null", '{"pid": 1}', "[1]"):
@@ -338,18 +320,18 @@ def test_workers_that_hang_and_cannot_be_started_anew_end_the_sweep(
     asked = plan(timeout=0.2)  # with some left that no worker can take
     try:
         with pytest.raises(ComputeError):
-            run(asked, store, client)
+            sweeps.run(asked, store, client)
     finally:
         awake.set()
     (failure,) = failures_of(store, asked)
     assert "hung" in failure.error
-    assert "hangs" in Journal.of(store, asked.id).state().ended
+    assert "hangs" in sweeps.Journal.of(store, asked.id).state().ended
 
 
 def test_a_result_of_other_weights_is_a_failure(client, one, store):
     asked = one()
     other = replace(asked.weights[0], identity={**asked.weights[0].identity, "digest": "0" * 64})
-    state = run(replace(asked, weights=(other,)), store, client)
+    state = sweeps.run(replace(asked, weights=(other,)), store, client)
     assert (state.done, state.failed) == (0, 1)
     assert "other weights" in failures_of(store, asked)[0].error
 
@@ -367,7 +349,7 @@ def test_workers_that_are_all_gone_are_not_waited_for_without_end(plan, store, m
                 retired.append(own.retire_workers(list(own.scheduler_info()["workers"])))
 
         with pytest.raises(ComputeError, match="workers are gone"):
-            run(plan(), store, own, retire)
+            sweeps.run(plan(), store, own, retire)
 
 
 def test_a_connection_that_breaks_at_any_moment_is_told_in_words(client, one, store, monkeypatch):
@@ -377,5 +359,5 @@ def test_a_connection_that_breaks_at_any_moment_is_told_in_words(client, one, st
     monkeypatch.setattr(type(client), "submit", broken)
     asked = one()
     with pytest.raises(ComputeError, match="scheduler is gone"):
-        run(asked, store, client)
-    assert "scheduler is gone" in Journal.of(store, asked.id).state().ended
+        sweeps.run(asked, store, client)
+    assert "scheduler is gone" in sweeps.Journal.of(store, asked.id).state().ended

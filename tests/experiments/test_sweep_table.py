@@ -1,7 +1,7 @@
 """The file of a sweep's scores: what is written is read back, and what is none is refused."""
 
 import numpy as np
-import tiny
+import pytest
 from sweep_table import sweep_of, zoo
 
 from coupling_core import Store, measure
@@ -17,77 +17,70 @@ ODD = (
 )
 
 
-def test_a_text_comes_back_as_it_was(tmp_path):
+@pytest.fixture
+def back(tmp_path):
+    """A table with other columns, written to a file and read again."""
+
+    def back(name="t.csv", table=TABLE, **columns):
+        write_table(tmp_path / name, table.assign(**columns))
+        return read_table(tmp_path / name)
+
+    return back
+
+
+def test_a_text_comes_back_as_it_was(back):
     """Also where all texts of a column look like numbers."""
     of_texts = ["prompt", "model", "family"]
     for text in ODD:
-        write_table(tmp_path / "t.csv", TABLE.assign(**dict.fromkeys(of_texts, text)))
-        again = read_table(tmp_path / "t.csv")
+        again = back(**dict.fromkeys(of_texts, text))
         assert (again[of_texts] == text).all(axis=None), repr(text)
     np.testing.assert_allclose(again["corrected"], TABLE["corrected"], rtol=1e-5)
 
 
-def test_what_is_unknown_stays_so_and_what_is_infinite_becomes_so(tmp_path):
-    write_table(tmp_path / "t.csv", TABLE.assign(loss=np.nan, parameters=np.inf, score=-np.inf))
-    again = read_table(tmp_path / "t.csv")
+def test_what_is_unknown_stays_so_and_what_is_infinite_becomes_so(back):
+    again = back(loss=np.nan, parameters=np.inf, score=-np.inf)
     assert again[["loss", "parameters", "score"]].isna().all(axis=None)
     assert not find(again, Question(4)).correlations["pearson"].n
     assert list(again["trained"]) == [True] * len(TABLE)
 
 
-def test_only_what_was_written_is_read(tmp_path):
+def test_only_what_was_written_is_read(back):
     table = TABLE.drop(columns=["line_shape", "loss", "score", "definition"])
     for name in ("t.csv", "t.parquet"):
-        write_table(tmp_path / name, table)
-        assert list(read_table(tmp_path / name)) == list(table)
+        assert list(back(name, table)) == list(table)
 
 
-def test_whole_numbers_keep_all_their_digits(tmp_path):
-    write_table(tmp_path / "t.csv", TABLE.assign(parameters=134515008.0, loss=2.123456789))
-    text = (tmp_path / "t.csv").read_text()
-    assert ",134515008," in text
-    again = read_table(tmp_path / "t.csv")
+def test_whole_numbers_keep_all_their_digits_and_counts_are_whole_again(back, tmp_path):
+    again = back(parameters=134515008.0, loss=2.123456789)
+    assert ",134515008," in (tmp_path / "t.csv").read_text()
     assert set(again["parameters"]) == {134515008.0}
     assert set(again["loss"]) == {2.12346}
-
-
-def test_a_parquet_file_has_every_digit(tmp_path):
-    table = TABLE.assign(certified=[True] * (len(TABLE) - 1) + [None], topic="=sum")
-    path = tmp_path / "t.parquet"
-    write_table(path, table)
-    again = read_table(path)
-    assert again["corrected"].tolist() == table["corrected"].tolist()
-    assert again["topic"].tolist() == table["topic"].tolist()
-    write_table(tmp_path / "t.csv", table)
-    of_text = read_table(tmp_path / "t.csv")
-    assert again["certified"].tolist()[0] is of_text["certified"].tolist()[0] is True
-    assert again["certified"].isna().tolist() == of_text["certified"].isna().tolist()
-
-
-def test_counts_come_back_as_whole_numbers(tmp_path):
     for name in ("t.csv", "t.parquet"):
-        write_table(tmp_path / name, TABLE.assign(token=-1.0))
-        again = read_table(tmp_path / name)
+        again = back(name, token=-1.0)
         for column in ("layers", "width", "tokens", "k", "token"):
             assert all(type(one) is int for one in again[column].tolist())
 
 
-def test_columns_of_the_prompts_own_come_back_as_they_were(tmp_path):
+def test_a_parquet_file_has_every_digit(back):
+    table = TABLE.assign(certified=[True] * (len(TABLE) - 1) + [None], topic="=sum")
+    again, of_text = (back(name, table) for name in ("t.parquet", "t.csv"))
+    assert again["corrected"].tolist() == table["corrected"].tolist()
+    assert again["topic"].tolist() == table["topic"].tolist()
+    assert again["certified"].tolist()[0] is of_text["certified"].tolist()[0] is True
+    assert again["certified"].isna().tolist() == of_text["certified"].isna().tolist()
+
+
+def test_columns_of_the_prompts_own_come_back_as_they_were(back):
     n = len(TABLE)
     own = {"topic": ["=sum", *[""] * (n - 1)], "year": [1999] * n, "code": ["007"] * n}
     own |= {"ok": [True, *[False] * (n - 1)]}
-    write_table(tmp_path / "t.csv", TABLE.assign(**own, share=[0.5] + [np.nan] * (n - 1)))
-    again = read_table(tmp_path / "t.csv")
-    assert again["year"].tolist() == own["year"]
-    assert again["code"].tolist() == own["code"]
-    assert again["ok"].tolist() == own["ok"]
-    assert again["topic"].fillna("").tolist() == own["topic"]
+    again = back(**own, share=[0.5] + [np.nan] * (n - 1)).fillna({"topic": ""})
+    assert {name: again[name].tolist() for name in own} == own
     assert again["share"].tolist()[0] == 0.5
     assert again["share"].isna().sum() == n - 1
 
 
-def test_a_k_says_which_share_of_the_width_it_came_of(tmp_path):
-    folder = tiny.folder(tmp_path / "model")  # 32 wide
+def test_a_k_says_which_share_of_the_width_it_came_of(tmp_path, folder):
     said = {"name": "n", "k": [0.25, 0.26, 4, 8], "prompts": [{"text": "The cat"}]}
     plan = make(said | {"models": [{"model": str(folder)}]})
     store = Store(tmp_path / "store")

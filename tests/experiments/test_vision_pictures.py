@@ -7,15 +7,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from coupling_core import ComputeError, InputError
+from coupling_core import ComputeError
 from coupling_core.experiments.pretraining import packages
 from coupling_core.experiments.vision import fashion
 from coupling_core.experiments.vision.data import load_pictures
 from coupling_core.experiments.vision.folders import read_folder
-
-
-def silent(_):
-    return
 
 
 def idx(array):
@@ -38,7 +34,7 @@ def folder_of(root, count=10):
 
 
 def test_digits_are_whole_and_split_and_drawn_always_alike():
-    digits = load_pictures("digits", 8, silent)
+    digits = load_pictures("digits", 8, print)
     assert (digits.learned.shape, digits.held_out.shape) == ((1617, 8, 8, 1), (180, 8, 8, 1))
     assert digits.learned.max() == 255
     assert set(digits.held_out_labels) == set(range(10))
@@ -84,12 +80,11 @@ def test_fashion_mnist_is_fetched_once(package, monkeypatch):
     assert len(told) == 1
 
 
-def test_another_version_of_the_package_is_refused_and_not_kept(package, tmp_path, monkeypatch):
-    monkeypatch.setenv("COUPLING_HOME", str(tmp_path / "home"))
+def test_another_version_of_the_package_is_refused_and_not_kept(package, tmp_path):
     name = "t10k-labels-idx1-ubyte.gz"
     package[name] += b"\0"
     with pytest.raises(ComputeError, match=name):
-        load_pictures("fashion-mnist", 28, silent)
+        load_pictures("fashion-mnist", 28, print)
     assert not list((tmp_path / "home").iterdir())
 
 
@@ -97,14 +92,14 @@ def test_another_version_of_the_package_is_refused_and_not_kept(package, tmp_pat
 @pytest.mark.real
 def test_debians_package_has_the_images_of_the_suite(tmp_path, monkeypatch):
     monkeypatch.setenv("COUPLING_HOME", str(tmp_path))
-    found = load_pictures("fashion-mnist", 28, silent)
+    found = load_pictures("fashion-mnist", 28, print)
     assert found.learned.shape == (60_000, 28, 28, 1)
     assert np.bincount(found.held_out_labels).tolist() == [1000] * 10
     assert found.mean == pytest.approx([0.2860], abs=1e-4)
 
 
 def test_a_folder_without_a_split_has_a_tenth_held_out(tmp_path):
-    found = load_pictures(str(folder_of(tmp_path / "pets")), 4, silent)
+    found = load_pictures(str(folder_of(tmp_path / "pets")), 4, print)
     assert (found.name, found.classes) == ("pets", ("cat", "dog"))
     assert (found.learned.shape, found.held_out.shape) == ((18, 4, 4, 1), (2, 4, 4, 1))
     bright = np.concatenate([found.learned, found.held_out])[:, 0, 0, 0]
@@ -127,15 +122,6 @@ def test_a_folder_with_a_split_keeps_it_and_colour_where_any_image_has_it(tmp_pa
     assert found.held_out[1, 4, 4].tolist() == pytest.approx([255, 0, 0], abs=3)
 
 
-def test_what_is_wrong_with_a_folder_is_told_by_its_place(tmp_path):
-    image(folder_of(tmp_path / "strange" / "train", 2).parent / "test" / "cow" / "0.png", 5)
-    cut = folder_of(tmp_path / "cut", 2) / "dog" / "1.png"
-    cut.write_bytes(cut.read_bytes()[:-20])
-    for name, place in (("strange", "test/cow"), ("cut", "dog/1.png")):
-        with pytest.raises(InputError, match=place):
-            read_folder(tmp_path / name, 8)
-
-
 def test_cifar_comes_through_datasets(monkeypatch):
     import datasets
 
@@ -148,8 +134,8 @@ def test_cifar_comes_through_datasets(monkeypatch):
         return datasets.DatasetDict({"train": rows, "test": rows})
 
     monkeypatch.setattr(datasets, "load_dataset", load)
-    found = load_pictures("cifar100", 32, silent)
+    found = load_pictures("cifar100", 32, print)
     assert found.learned[:, 0, 0, 0].tolist() == [0, 20, 40, 60]
     assert (found.labels.tolist(), found.classes) == ([0, 1, 0, 1], ("cat", "dog"))
     with pytest.raises(ComputeError, match="label"):
-        load_pictures("cifar10", 32, silent)
+        load_pictures("cifar10", 32, print)

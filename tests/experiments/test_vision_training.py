@@ -37,12 +37,6 @@ def digits():
     return load_pictures("digits", 8, lambda _: None)
 
 
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("COUPLING_HOME", str(tmp_path))
-    return tmp_path
-
-
 def train(digits, plan=PLAN, folder=None, stop_after=None):
     """Train into a folder, or the user's cache; gives the rows that were told."""
     rows = []
@@ -75,7 +69,7 @@ def test_the_model_is_a_plain_vit():
     assert not torch.equal(build().classifier.weight, build(seed=1).classifier.weight)
 
 
-def test_a_run_learns_and_its_checkpoints_load_by_themselves(digits, home):
+def test_a_run_learns_and_its_checkpoints_load_by_themselves(digits):
     plan = replace(PLAN, epochs=8, evaluated_every=3)
     rows = train(digits, plan)
     assert [row.epoch for row in rows] == list(range(9))
@@ -146,7 +140,7 @@ def test_presets_make_grids_and_their_changes_other_repositories(tmp_path):
 
 
 @pytest.mark.full
-def test_the_command_trains_on_a_folder_and_stops_in_order(run, home, tmp_path, monkeypatch):
+def test_the_command_trains_on_a_folder_and_stops_in_order(run, tmp_path, monkeypatch):
     draw = np.random.default_rng(0)
     for part, number in [("train", i) for i in range(6)] + [("test", 0)]:
         for name, low in (("cat", 0), ("dog", 128)):

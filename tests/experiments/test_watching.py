@@ -31,11 +31,6 @@ def texts():
     return [{"input_ids": ids, "labels": ids} for ids in of_each]
 
 
-@pytest.fixture(autouse=True)
-def home(monkeypatch, tmp_path):
-    monkeypatch.setenv("COUPLING_HOME", str(tmp_path / "home"))
-
-
 def fresh():
     torch.manual_seed(0)
     model = tiny.model("gpt_neox", 0).requires_grad_(True)

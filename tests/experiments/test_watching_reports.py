@@ -5,7 +5,6 @@ import test_watching as watched
 
 from coupling_core.experiments.watching.callback import CouplingCallback
 
-home = watched.home
 pytestmark = pytest.mark.slow
 
 

@@ -1,8 +1,8 @@
 """An operator sees the jobs of an app that runs with a store, and ends any; nothing listens."""
 
 import os
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from waiting import until
@@ -46,10 +46,9 @@ def test_an_app_that_has_it_ends_a_job(tmp_path):
         until(lambda: "abc-1" in apps[0].asked())
         apps[0].show([])
 
-    thread = threading.Thread(target=serve)
-    thread.start()
-    desk.end(tmp_path, "abc-1")
-    thread.join()
+    with ThreadPoolExecutor(1) as beside:
+        beside.submit(serve)
+        desk.end(tmp_path, "abc-1")
     assert apps[1].asked() == []
     assert [job["key"] for job in desk.jobs(tmp_path)] == ["abd-2"]
     with pytest.raises(InputError, match="abc-1"):

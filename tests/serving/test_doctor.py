@@ -9,7 +9,6 @@ import tiny
 from cases import random_result
 
 from coupling_core.base.records import Request
-from coupling_core.base.settings import settings
 from coupling_core.measuring import deaths
 from coupling_core.serving import doctor
 from coupling_core.serving.doctor import examine
@@ -18,12 +17,8 @@ from coupling_core.store.disk import Store
 
 
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COUPLING_STORE", str(tmp_path / "store"))
-    settings.cache_clear()
-    yield
-    settings.cache_clear()
+def elsewhere(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # where no file has settings
 
 
 def found(about):
@@ -75,18 +70,13 @@ def test_a_store_that_cannot_be_written_is_told(monkeypatch, tmp_path):
     assert any(state == "wrong" and "cannot be written" in text for state, text in found("store"))
 
 
-def test_too_little_disk_and_memory_are_told(monkeypatch):
+def test_too_little_disk_is_told(monkeypatch):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(
         "coupling_core.base.folders.shutil.disk_usage", lambda _: usage(10**10, 10**10, 10**6)
     )
     only(monkeypatch, "store")
     assert any(state == "wrong" and "1.0 MB free" in text for state, text in found("store"))
-    monkeypatch.undo()
-    monkeypatch.setenv("COUPLING_MEMORY_RESERVE", str(10**15))
-    settings.cache_clear()
-    only(monkeypatch, "memory")
-    assert [state for state, _ in found("memory")] == ["wrong"]
 
 
 def test_a_model_that_ended_a_process_is_told_with_the_note_to_delete(monkeypatch, tmp_path):
@@ -96,12 +86,6 @@ def test_a_model_that_ended_a_process_is_told_with_the_note_to_delete(monkeypatc
     (path,) = (tmp_path / "home" / "deaths").iterdir()
     (text,) = [text for state, text in found("models") if state == "note" and str(path) in text]
     assert text.startswith("LlamaForCausalLM (SIGSEGV) ended the process")
-
-
-def test_a_device_that_is_not_here_is_told(monkeypatch):
-    only(monkeypatch, "devices")
-    monkeypatch.setenv("COUPLING_DEVICE", "cuda:77")
-    assert [state for state, text in found("devices") if "cuda:77" in text] == ["wrong"]
 
 
 def test_a_hub_out_of_reach_is_no_fault(monkeypatch):
@@ -115,11 +99,20 @@ def test_a_hub_out_of_reach_is_no_fault(monkeypatch):
     assert (state, "http://127.0.0.1:9 is out of reach" in text) == ("note", True)
 
 
-def test_settings_that_cannot_be_used_are_told_and_are_an_exit_status(run, monkeypatch):
-    only(monkeypatch, "settings")
-    monkeypatch.setenv("COUPLING_MODE", "public")
-    ((state, text),) = found("settings")
-    assert (state, "mode = 'public'" in text) == ("wrong", True)
+@pytest.mark.parametrize(
+    ("about", "name", "value", "told"),
+    [
+        ("devices", "DEVICE", "cuda:77", "cuda:77"),
+        ("memory", "MEMORY_RESERVE", f"{10**15}", ""),
+        ("settings", "MODE", "public", "mode = 'public'"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_told_and_are_an_exit_status(
+    about, name, value, told, run, monkeypatch
+):
+    only(monkeypatch, about)
+    monkeypatch.setenv(f"COUPLING_{name}", value)
+    assert [state for state, text in found(about) if told in text] == ["wrong"]
     assert run("doctor")[0] == 1
 
 

@@ -14,15 +14,11 @@ EXPECTED = {
     "browser": {"gatherUsageStats": False},
     "client": {"showErrorDetails": "none", "toolbarMode": "viewer"},
     "server": {
-        "enableAgentApi": False,
-        "enableCORS": True,
-        "enableStaticServing": False,
-        "enableXsrfProtection": True,
-        "fileWatcherType": "none",
-        "headless": True,
+        "enableAgentApi": False, "enableCORS": True, "enableStaticServing": False,
+        "enableXsrfProtection": True, "fileWatcherType": "none", "headless": True,
         "maxUploadSize": 1,
     },
-}
+}  # fmt: skip
 
 
 @pytest.mark.full
@@ -32,12 +28,8 @@ def test_the_server_is_set_for_strangers():
     # Streamlit reads the environment only where it is started as a program.
     done = subprocess.run(
         [sys.executable, "-m", "streamlit", "config", "show"],
-        cwd=ROOT,
-        env={**os.environ, **ours},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+        cwd=ROOT, env=os.environ | ours, capture_output=True, text=True, check=True,
+    )  # fmt: skip
     # What is as it comes is written as a comment.
     assert {
         section: {name: shown(done.stdout, section, name) for name in options}

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -52,7 +53,7 @@ class Bench:
         """Let it go on to its next stop."""
         for _ in range(times):
             self.release()
-            assert self._stands.acquire(timeout=PATIENCE)
+            self.start()
 
     def start(self):
         """Wait until it stands at its first stop."""
@@ -116,9 +117,17 @@ def test_a_job_runs_from_queue_to_store(queue, bench, store, asked):
     bench.start()
     running = queue.status(key)
     assert (running.state, running.place, running.owners) == ("running", 0, 1)
+    assert running.progress is None
+    # Leaving the program does not wait for it.
+    assert [t.daemon for t in threading.enumerate() if t.name == "measuring"] == [True]
+    bench.step(2)
+    progress = queue.status(key).progress
+    assert (progress.stage, progress.done, progress.total) == ("blocks", 2, BLOCKS)
+    assert isinstance(progress.partial, DepthResult)
     bench.finish()
     done = queue.status(key)
     assert (done.state, done.stored, done.error) == ("done", key, "")
+    assert (done.progress.done, done.progress.partial) == (BLOCKS, None)
     assert 0 < done.seconds == queue.status(key).seconds
     assert store.get(key).request == asked[0]
     assert bench.calls == [(asked[0], "cpu")]
@@ -160,11 +169,8 @@ def test_many_threads_asking_at_once_are_one_job(queue, bench, asked):
         barrier.wait(PATIENCE)
         submit(queue, asked[0], owner)
 
-    threads = [threading.Thread(target=ask, args=(str(i),)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE)
+    with ThreadPoolExecutor(8) as eight:
+        list(eight.map(ask, "abcdefgh"))
     assert [status.owners for status in queue.active()] == [8]
     bench.finish()
     assert len(bench.calls) == 1
@@ -296,25 +302,6 @@ def test_turns_are_forgotten_in_the_end(queue, bench, asked, monkeypatch):
     assert list(queue._turns) == ["owner 3", "owner 4"]
 
 
-def test_leaving_the_program_does_not_wait_for_a_job(queue, bench, asked):
-    submit(queue, asked[0])
-    bench.start()
-    assert [t.daemon for t in threading.enumerate() if t.name == "measuring"] == [True]
-
-
-def test_progress_is_told_a_block_at_a_time(queue, bench, asked):
-    key = submit(queue, asked[0]).key
-    bench.start()
-    assert queue.status(key).progress is None
-    bench.step(2)
-    progress = queue.status(key).progress
-    assert (progress.stage, progress.done, progress.total) == ("blocks", 2, BLOCKS)
-    assert isinstance(progress.partial, DepthResult)
-    bench.finish()
-    progress = queue.status(key).progress
-    assert (progress.stage, progress.done, progress.partial) == ("saving", BLOCKS, None)
-
-
 # --- leaving
 
 
@@ -393,17 +380,16 @@ class OutOfMemoryError(RuntimeError):
     """Named as torch names its own."""
 
 
-@pytest.mark.parametrize(
-    ("error", "told", "logged"),
-    [
-        (ComputeError("the disk is full"), "the disk is full", False),
-        (MemoryError(), "memory ran out", False),
-        (OutOfMemoryError("CUDA"), "memory ran out", False),
-        (ValueError("a shape"), "(ValueError: a shape)", True),
-        (SystemExit(3), "(SystemExit: 3)", True),
-    ],
-    ids=["plain", "memory", "torch's memory", "unforeseen", "exit"],
-)
+FAILURES = {
+    "plain": (ComputeError("the disk is full"), "the disk is full", False),
+    "memory": (MemoryError(), "memory ran out", False),
+    "torch's memory": (OutOfMemoryError("CUDA"), "memory ran out", False),
+    "unforeseen": (ValueError("a shape"), "(ValueError: a shape)", True),
+    "exit": (SystemExit(3), "(SystemExit: 3)", True),
+}
+
+
+@pytest.mark.parametrize(("error", "told", "logged"), FAILURES.values(), ids=FAILURES)
 def test_a_failure_is_told_in_plain_words(queue, bench, asked, caplog, error, told, logged):
     bench.error = error
     key = submit(queue, asked[0]).key

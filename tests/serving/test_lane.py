@@ -58,6 +58,9 @@ def test_one_at_a_time_in_the_order_of_asking(lane):
 
 
 def test_whoever_asked_ends_it_and_nobody_else(lane):
+    lane.cancel("a", "me")  # what is not there
+    assert lane.standing("a") is None
+    assert not lane.is_of("a", "me")
     first, second = Held(), Held()
     lane.submit("a", first, "me")
     lane.submit("b", second, "you")
@@ -103,9 +106,3 @@ def test_what_is_too_much_is_refused(lane):
     for work in held:
         work.may.set()
     reaches(lane, "m1", "done")
-
-
-def test_what_nobody_asked_for_is_not_there(lane):
-    assert lane.standing("a") is None
-    assert not lane.is_of("a", "me")
-    lane.cancel("a", "me")

@@ -27,21 +27,14 @@ _COPIES = ("aten._to_copy", "aten.copy_", "aten.copy.")
 _INDEXING = ("aten.index", "aten._index_put", "aten._unsafe_index")
 """CUDA takes indices that are on the CPU."""
 _CUDA: dict[str, Any] = {
-    "is_available": lambda: True,
-    "device_count": lambda: 1,
-    "current_device": lambda: 0,
-    "mem_get_info": lambda *_: (FREE, 2 * FREE),
-    "memory_reserved": lambda *_: 0,
-    "memory_allocated": lambda *_: 0,
-    "max_memory_allocated": lambda *_: 1 << 20,
-    "reset_peak_memory_stats": lambda *_: None,
-    "empty_cache": lambda: None,
-    "synchronize": lambda *_: None,
-    "get_device_name": lambda *_: "pretended",
-    "get_device_capability": lambda *_: (9, 0),
-    "is_bf16_supported": lambda *_, **__: True,
+    "is_available": lambda: True, "device_count": lambda: 1, "current_device": lambda: 0,
+    "mem_get_info": lambda *_: (FREE, 2 * FREE), "memory_reserved": lambda *_: 0,
+    "memory_allocated": lambda *_: 0, "max_memory_allocated": lambda *_: 1 << 20,
+    "reset_peak_memory_stats": lambda *_: None, "empty_cache": lambda: None,
+    "synchronize": lambda *_: None, "get_device_name": lambda *_: "pretended",
+    "get_device_capability": lambda *_: (9, 0), "is_bf16_supported": lambda *_, **__: True,
     "_lazy_init": lambda: None,
-}
+}  # fmt: skip
 """What `torch.cuda` says meanwhile."""
 
 
@@ -71,15 +64,9 @@ class OnGpu(Tensor):
     @staticmethod
     def __new__(cls, values: Tensor) -> "OnGpu":
         made = Tensor._make_wrapper_subclass(
-            cls,
-            values.size(),
-            strides=values.stride(),
-            storage_offset=values.storage_offset(),
-            dtype=values.dtype,
-            layout=values.layout,
-            device="meta",
-            dispatch_device=True,
-        )
+            cls, values.size(), strides=values.stride(), storage_offset=values.storage_offset(),
+            dtype=values.dtype, layout=values.layout, device="meta", dispatch_device=True,
+        )  # fmt: skip
         made.values = values
         return made
 

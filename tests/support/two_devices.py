@@ -14,14 +14,10 @@ from coupling_core.measuring.measure import measure
 
 IDS = (5, 17, 42, 8, 99, 17)
 KINDS: dict[str, dict[str, Any]] = {
-    "depth": {},
-    "fixed-input": {"token": 3, "block": 1, "other_block": 2},
-    "fixed-output": {"block": 1, "other_block": 2},
-    "self": {"block": 2, "other_block": 3},
-    "self, all pairs": {},
-    "trajectory": {},
-    "what-if": {},
-}
+    "depth": {}, "fixed-input": {"token": 3, "block": 1, "other_block": 2},
+    "fixed-output": {"block": 1, "other_block": 2}, "self": {"block": 2, "other_block": 3},
+    "self, all pairs": {}, "trajectory": {}, "what-if": {},
+}  # fmt: skip
 ALONE: dict[str, dict[str, Any]] = {"spectrum": {}, "perturbation": {}, "directions": {}}
 """Kinds that need more of a device than a pretended one has."""
 WITHOUT_K = ("trajectory", "what-if", *ALONE)
@@ -62,11 +58,7 @@ def built(family: str) -> tuple[Any, Any]:
 
 
 def measure_both(
-    family: str,
-    kind: str,
-    device: str,
-    dtype: torch.dtype = torch.float32,
-    within: Any = nullcontext,
+    family: str, kind: str, device: str, dtype: torch.dtype = torch.float32, within=nullcontext
 ) -> tuple[Result, Result]:
     """Measure on a device, within what gives it, and here; the results, whose numbers are alike."""
     model, words = built(family)

@@ -11,14 +11,9 @@ from coupling_core.base.images import from_pixels
 
 SIDE = 32
 _SHAPE: dict[str, Any] = {
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 4,
-    "image_size": SIDE,
-    "patch_size": 8,
-    "num_labels": 6,
-}
+    "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4,
+    "image_size": SIDE, "patch_size": 8, "num_labels": 6,
+}  # fmt: skip
 _BIASED = {"use_relative_position_bias": True, "use_absolute_position_embeddings": True}
 _FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "vit": ("ViTConfig", "ViTForImageClassification", {}),

@@ -56,23 +56,15 @@ def test_the_one_token_path_would_be_wrong_where_attention_looks_ahead():
 
 ONES, ZEROS = torch.ones(4), torch.zeros(4)
 NOT_DIFFERENTIATED = {
-    "does nothing": (ComputeError, Block(3, ONES, ONES, nn.Identity(), lambda z: z[0, 0] * 1)),
-    "is not finite": (
-        ComputeError,
-        Block(2, ZEROS, ZEROS + 1, nn.Identity(), lambda z: 1 + z[0, 0].abs().sqrt()),
-    ),
-    "changes the width": (
-        InputError,
-        Block(1, ONES, ONES[:2], nn.Identity(), lambda z: z[0, 0, :2]),
-    ),
-    "is not what the model ran": (
-        InputError,
-        Block(1, ONES, 3 * ONES, nn.Identity(), lambda z: 2 * z[0, 0]),
-    ),
+    "does nothing": (ComputeError, 3, ONES, ONES, lambda z: z[0, 0] * 1),
+    "is not finite": (ComputeError, 2, ZEROS, ZEROS + 1, lambda z: 1 + z[0, 0].abs().sqrt()),
+    "changes the width": (InputError, 1, ONES, ONES[:2], lambda z: z[0, 0, :2]),
+    "is not what the model ran": (InputError, 1, ONES, 3 * ONES, lambda z: 2 * z[0, 0]),
 }
 
 
-@pytest.mark.parametrize(("error", "block"), NOT_DIFFERENTIATED.values(), ids=NOT_DIFFERENTIATED)
-def test_a_block_without_a_jacobian_is_refused_by_its_number(error, block):
-    with pytest.raises(error, match=rf"block {block.number}\b"):
-        block_jacobian(block)
+@pytest.mark.parametrize("why", NOT_DIFFERENTIATED)
+def test_a_block_without_a_jacobian_is_refused_by_its_number(why):
+    error, number, state, output, replay = NOT_DIFFERENTIATED[why]
+    with pytest.raises(error, match=rf"block {number}\b"):
+        block_jacobian(Block(number, state, output, nn.Identity(), replay))

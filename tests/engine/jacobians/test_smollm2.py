@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ pytestmark = [pytest.mark.real, pytest.mark.full, pytest.mark.usefixtures("one_t
 PROMPT = "What is the capital of France? The capital is"
 REQUEST = Request(PROMPT)
 TOKEN, GIVEN = 6, 3
+SHIPPED = Store(Path("none"))
 SOME = (1, 2, 15, 22, 29, 30)
 """Blocks that are held against float64."""
 
@@ -38,14 +40,8 @@ FLOAT32_ERROR = {
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    """It has the results that ship: what is asked of it is measured only where they lack it."""
-    return Store(tmp_path_factory.mktemp("store"))
-
-
-@pytest.fixture(scope="module")
-def untrained(store):
-    return measure(replace(REQUEST, untrained=0), store, device="cpu")
+def untrained():
+    return measure(replace(REQUEST, untrained=0), SHIPPED)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +74,7 @@ def test_the_first_of_all_tokens_alone_is_differentiated(loaded):
         assert check_derivative(block, block_jacobian(block)) < 0.02
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # a minute, of what test_families.py shows of tiny models
 def test_one_token_agrees_with_the_full_sequence_definition(double, ids, jacobians):
     n = len(ids)
     with TrueFloat64():
@@ -158,10 +154,10 @@ def test_states_and_entropies_are_those_of_transformers(loaded, ids):
     np.testing.assert_allclose(found.entropy, -(p * (p + 1e-300).log()).sum(-1), atol=2e-4)
 
 
-def test_training_straightens_the_paths_and_makes_the_steps_less_even(store):
+def test_training_straightens_the_paths_and_makes_the_steps_less_even():
     """The papers report 4.25 against 6.54 over their models; this is one prompt of one model."""
     asked = replace(REQUEST, kind="trajectory")
-    trained, untrained = (measure(replace(asked, untrained=seed), store) for seed in (None, 0))
+    trained, untrained = (measure(replace(asked, untrained=seed), SHIPPED) for seed in (None, 0))
     assert trained.line_shape.mean() == pytest.approx(4.478, abs=2e-3)
     assert untrained.line_shape.mean() == pytest.approx(6.645, abs=2e-3)
     assert (trained.line_shape < untrained.line_shape).all()

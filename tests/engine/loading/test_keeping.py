@@ -2,6 +2,7 @@
 
 import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -69,26 +70,22 @@ def test_a_model_is_loaded_once_for_all_who_ask_and_in_another_form_again(folder
 
 
 def test_a_model_is_loaded_while_others_are_built_without_weights(folders):
-    asked, stop, errors = resolve(request(folders[0])), threading.Event(), []
+    asked, stop = resolve(request(folders[0])), threading.Event()
 
     def build():
         while not stop.is_set():
-            try:
-                skeleton(asked.files)
-            except Exception as error:
-                errors.append(error)
+            skeleton(asked.files)
 
-    thread = threading.Thread(target=build)
-    thread.start()
-    try:
-        for _ in range(3):
-            forget()
-            model = load(asked, "cpu").model
-            assert not any(weight.is_meta for weight in model.parameters())
-    finally:
-        stop.set()
-        thread.join()
-    assert not errors
+    with ThreadPoolExecutor(1) as beside:
+        built = beside.submit(build)
+        try:
+            for _ in range(3):
+                forget()
+                model = load(asked, "cpu").model
+                assert not any(weight.is_meta for weight in model.parameters())
+        finally:
+            stop.set()
+    assert built.exception() is None
 
 
 def test_what_a_stack_is_is_found_once_and_of_ones_own_each_time(folders, monkeypatch):

@@ -86,22 +86,15 @@ def test_a_tokenizer_of_bytes_is_known_by_its_parts():
 # --- configs are bounded before anything is built from them
 
 TOO_LARGE = [
-    {"num_hidden_layers": 1001},
-    {"n_layer": 10**12},
-    {"text_config": {"num_layers": 10**6}},
-    {"depths": [2, 2, 10**6, 2]},
-    {"num_local_experts": 10**6},
-    {"num_labels": 10**9},
-    {"num_hidden_layers": 1e300},
-    {"num_hidden_layers": float("inf")},
-]
+    {"num_hidden_layers": 1001}, {"n_layer": 10**12}, {"text_config": {"num_layers": 10**6}},
+    {"depths": [2, 2, 10**6, 2]}, {"num_local_experts": 10**6}, {"num_labels": 10**9},
+    {"num_hidden_layers": 1e300}, {"num_hidden_layers": float("inf")},
+]  # fmt: skip
 REAL = [
     {"num_hidden_layers": 1000, "vocab_size": 10**6, "block_size": 2**20, "depths": [2, 27, 2]},
     {"max_position_embeddings": 10**7, "num_local_experts": 2048, "vision_feature_layer": -2},
-    {"num_hidden_layers": True, "layer_types": ["full_attention"] * 5000},
-    [],
-    None,
-]
+    {"num_hidden_layers": True, "layer_types": ["full_attention"] * 5000}, [], None,
+]  # fmt: skip
 
 
 def test_no_config_builds_more_than_any_model_has(tmp_path):

@@ -22,9 +22,9 @@ def plain():
     return cc.measure(REQUEST, model=tiny.model("llama"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def alone():
-    """A group of one process."""
+    """A group of one process, which distributed training needs."""
     store = torch.distributed.HashStore()
     torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
     yield
@@ -44,6 +44,7 @@ def compiled_forward(model):
 
 WRAPPERS = {
     "DataParallel": nn.DataParallel,
+    "DistributedDataParallel": nn.parallel.DistributedDataParallel,
     "forward compiled": compiled_forward,
     "both": lambda model: nn.DataParallel(compiled(model)),
 }
@@ -53,8 +54,10 @@ WRAPPERS = {
     "wrapper",
     [pytest.param(w, marks=() if w == "DataParallel" else pytest.mark.full) for w in WRAPPERS],
 )
-def test_numbers_are_those_of_the_model_inside(wrapper, plain):
-    found = cc.measure(REQUEST, model=WRAPPERS[wrapper](tiny.model("llama")))
+def test_numbers_are_those_of_the_model_inside(wrapper, alone, plain):
+    model = WRAPPERS[wrapper](tiny.model("llama").requires_grad_(True))
+    found = cc.measure(REQUEST, model=model)
+    assert all(parameter.requires_grad for parameter in model.parameters())
     assert found.request.model == plain.request.model
     assert np.array_equal(found.singular_values, plain.singular_values)
     assert np.array_equal(found.diagonal[..., :4], plain.diagonal[..., :4])
@@ -82,14 +85,6 @@ def test_a_compiled_model_is_compiled_still_once_it_was_measured():
     assert not compilations
     model(torch.tensor([IDS]))
     assert compilations
-
-
-@pytest.mark.full
-def test_distributed_data_parallel_is_unwrapped(alone, plain):
-    model = nn.parallel.DistributedDataParallel(tiny.model("llama").requires_grad_(True))
-    found = cc.measure(REQUEST, model=model)
-    assert np.array_equal(found.singular_values, plain.singular_values)
-    assert all(parameter.requires_grad for parameter in model.parameters())
 
 
 def test_a_wrapped_one_has_the_key_of_the_model_inside(tmp_path):

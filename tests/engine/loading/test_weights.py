@@ -15,8 +15,6 @@ from coupling_core.sources.resolved import resolve
 
 IDS = [5, 17, 42, 8, 99, 17, 3]
 CPU = torch.device("cpu")
-
-
 IN_MEMORY = Request(tuple(IDS), k=8, k_view=8)
 
 
@@ -39,19 +37,15 @@ def same(a, b):
     return all(np.array_equal(x, y) for x, y in zip(scores(a), scores(b), strict=True))
 
 
+FULL = (("llama", "float32"), ("t5", "float32"), ("gpt_neox", "float16"))
+SLOW = [
+    *((family, "float16") for family in ("llama", "mixtral", "mamba")),
+    *((family, "bfloat16") for family in (*tiny.CAUSAL, *tiny.BIDIRECTIONAL, *tiny.TWO_STACKS)),
+]
 CASES = [
     ("gemma3", "bfloat16"),
-    *(
-        pytest.param(family, dtype, marks=marks)
-        for dtype, families, marks in (
-            ("float32", ("llama", "t5"), pytest.mark.full),
-            ("float16", ("gpt_neox",), pytest.mark.full),
-            ("float16", ("llama", "mixtral", "mamba"), pytest.mark.slow),
-            ("bfloat16", (*tiny.CAUSAL, *tiny.BIDIRECTIONAL, *tiny.TWO_STACKS), pytest.mark.slow),
-        )
-        for family in families
-        if (family, dtype) != ("gemma3", "bfloat16")
-    ),
+    *(pytest.param(*case, marks=pytest.mark.full) for case in FULL),
+    *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW if case[0] != "gemma3"),
 ]
 
 
