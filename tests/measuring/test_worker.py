@@ -215,7 +215,7 @@ def test_a_job_that_holds_everything_up_fails_and_others_are_answered(
 def test_what_takes_long_is_not_taken_to_hang(worker, monkeypatch):
     monkeypatch.setattr(process, "SILENT", 4)
     pid = worker.call(os.getpid)
-    assert worker.call(partial(mortal.slowly, 3.0)) == "answered"
+    worker.call(partial(time.sleep, 3.0))
     assert worker.pid == pid
 
 
@@ -223,17 +223,13 @@ def test_what_takes_long_is_not_taken_to_hang(worker, monkeypatch):
 
 
 def test_what_nobody_waits_for_ends_at_its_next_step(store, worker, ask):
-    waiting = Jobs(store, partial(_wait, worker))
+    waiting = Jobs(store, partial(worker.measure, by=mortal.waits))
     key = submit(waiting, ask("x"))
     until(lambda: (p := waiting.status(key).progress) and p.done > 3)
     pid = worker.pid
     waiting.leave(key, "ann")
     assert end_of(waiting, key).state == "cancelled"
     assert worker.call(os.getpid) == worker.pid == pid
-
-
-def _wait(worker, request, store, *, device, progress):
-    return worker.call(mortal.waits, progress=progress)
 
 
 def test_what_is_stuck_in_one_step_is_ended_after_a_while(jobs, worker, ask):
@@ -258,13 +254,13 @@ def test_a_job_that_is_stuck_gives_no_sign_of_life_and_its_end_loses_no_question
     assert file_of(store.root, os.getpid()).read_text() == noted
     answers = []
     question = threading.Thread(
-        target=lambda: answers.append(worker.call(partial(mortal.slowly, 1.5)))
+        target=lambda: answers.append(worker.call(partial(time.sleep, 1.5)))
     )
     question.start()
     time.sleep(0.1)
     jobs.leave(key, "ann")
     question.join(PATIENCE)
-    assert answers == ["answered"]
+    assert answers == [None]
     assert end_of(jobs, key).state == "cancelled"
 
 

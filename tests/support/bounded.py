@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+import psutil
+
 MB = 2**20
 _PATIENCE = 20
-LOOK = 0.01  # seconds between two looks at how much memory it has
 
 
 @dataclass(frozen=True)
@@ -25,13 +26,11 @@ class Ran:
     Args:
         status: its exit status; negative for a signal.
         said: what it printed, with its complaints.
-        seconds: of the clock.
         peak: bytes of memory that it took at most, beside what it began with.
     """
 
     status: int
     said: str
-    seconds: float
     peak: int
 
     @property
@@ -55,15 +54,19 @@ def bounded(work: Callable[[], object], *, seconds: float = 200, memory: int = 1
             four times as many addresses nothing is given to it.
     """
     with tempfile.TemporaryFile() as said:
-        start, before = time.monotonic(), _memory(os.getpid())
+        end, before = time.monotonic() + seconds, psutil.Process().memory_info()
         child = os.fork()
         if not child:
-            _be_child(work, said.fileno(), before["VmSize"] + 4 * memory)
-        status, peak = _wait(child, start + seconds, before["VmRSS"] + memory)
-        seconds = time.monotonic() - start
+            _be_child(work, said.fileno(), before.vms + 4 * memory)
+        running = psutil.Process(child)
+        while not (ended := os.wait4(child, os.WNOHANG))[0]:
+            if time.monotonic() > end or running.memory_info().rss > before.rss + memory:
+                os.kill(child, signal.SIGKILL)
+            time.sleep(0.01)
         said.seek(0)
         text = said.read(10**6).decode(errors="replace")
-    return Ran(status, text, seconds, max(0, peak - before["VmRSS"]))
+    peak = 1024 * ended[2].ru_maxrss - before.rss
+    return Ran(os.waitstatus_to_exitcode(ended[1]), text, max(0, peak))
 
 
 def spoilt(
@@ -150,25 +153,3 @@ def _be_child(work: Callable[[], object], said: int, memory: int) -> None:
         with suppress(BaseException):
             sys.stderr.flush()
         os._exit(status)
-
-
-def _wait(child: int, end: float, most: int) -> tuple[int, int]:
-    peak = 0
-    while True:
-        found, status = os.waitpid(child, os.WNOHANG)
-        if found:
-            return os.waitstatus_to_exitcode(status), peak
-        peak = max(peak, _memory(child).get("VmHWM", 0))
-        if time.monotonic() > end or peak > most:
-            os.kill(child, 9)
-        time.sleep(LOOK)
-
-
-def _memory(pid: int) -> dict[str, int]:
-    """Of a process, in bytes."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return {}
-    parts = (line.split() for line in lines if line.startswith("Vm"))
-    return {name.rstrip(":"): int(amount) * 1024 for name, amount, *_ in parts}

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -61,12 +60,7 @@ def do(words: list[str], request: Request | None = None) -> str:
     return " ".join(words)
 
 
-def imported(names: tuple[str, ...]) -> list[str]:
-    """Which of these modules are imported there."""
-    return [name for name in names if name in sys.modules]
-
-
-def waits(progress: Callable[[Progress], None], **_: Any) -> None:
+def waits(*_: Any, progress: Callable[[Progress], None], **__: Any) -> None:
     """Steps without end, that can be stopped at any."""
     for step in range(10**6):
         progress(Progress("blocks", step, 10**6))
@@ -77,17 +71,6 @@ def measure_or_die(request: Request, store: Store, **options: Any) -> Result:
     """Measure, or die where the prompt says so."""
     do(str(request.prompt).split(), request)
     return really(request, store, **options)
-
-
-def recheck(*_: object) -> None:
-    """Die of it, whatever it is of."""
-    signal.raise_signal(signal.SIGSEGV)
-
-
-def slowly(seconds: float) -> str:
-    """An answer that takes a while."""
-    time.sleep(seconds)
-    return "answered"
 
 
 def move(environment: dict[str, str]) -> None:
