@@ -17,6 +17,7 @@ import pytest
 import store_processes as processes
 import tiny
 from cases import content, random_result
+from rotting import flip
 from waiting import PATIENCE, end_of
 
 from coupling_core import ComputeError, InputError, Request, measure
@@ -233,21 +234,10 @@ def test_the_jobs_of_an_hour_are_counted_by_no_clock_on_the_wall(
 # --- model files that go away or change
 
 
-def other_weights(folder):
-    other = tiny.folder(folder.parent / "other", seed=1)
-    return (other / "model.safetensors").read_bytes()
-
-
-def flip(folder):
-    data = bytearray((folder / "model.safetensors").read_bytes())
-    data[-7] ^= 1
-    (folder / "model.safetensors").write_bytes(data)
-
-
 @pytest.mark.parametrize(
     ("harm", "in_memory"),
     [
-        (flip, False),
+        (lambda folder: flip(folder / "model.safetensors", 99_999), False),
         (lambda folder: os.truncate(folder / "model.safetensors", 5000), True),
         (lambda folder: (folder / "config.json").write_text("{"), False),
         pytest.param(shutil.rmtree, True, marks=pytest.mark.slow),

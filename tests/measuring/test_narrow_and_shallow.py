@@ -4,8 +4,9 @@ from typing import get_args
 
 import numpy as np
 import pytest
+import tiny
 import torch
-from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM
 
 import coupling_core as cc
 from coupling_core.base.errors import InputError
@@ -16,15 +17,9 @@ IDS = [1, 2, 3, 4]
 def llama(layers: int, seed: int = 0) -> LlamaForCausalLM:
     """Two heads of keys and values for four of queries: between tokens the ranks are 36 of 64."""
     torch.manual_seed(seed)
-    config = LlamaConfig(
-        vocab_size=64,
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=layers,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-    )
-    return LlamaForCausalLM(config).eval()
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2}
+    sizes = {"vocab_size": 64, "hidden_size": 64, "intermediate_size": 128}
+    return LlamaForCausalLM(LlamaConfig(num_hidden_layers=layers, **heads, **sizes)).eval()
 
 
 @pytest.fixture(scope="module")
@@ -57,15 +52,7 @@ def test_why_no_pair_of_blocks_has_a_score(alone):
     lone = cc.measure(IDS, model=alone, store=None).scores()
     assert not np.isfinite(lone.mean().corrected)
     assert "there is one block alone" in lone.verdict
-    config = GPTNeoXConfig(
-        vocab_size=64,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=3,
-        num_attention_heads=2,
-        use_parallel_residual=True,
-    )
-    normed = cc.measure(IDS, model=GPTNeoXForCausalLM(config).eval(), k=32, store=None)
+    normed = cc.measure(IDS, model=tiny.model("gpt_neox"), k=32, store=None)
     assert normed.rank.min() == 31  # a layer norm takes one
     assert "the smallest 31." in normed.scores(k=32).verdict
 

@@ -43,13 +43,6 @@ def measured(several, store, requests, report=lambda *_: None):
     return {one.number: one for one in every}
 
 
-def gone(pid):
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
 def asked(where, *texts, **said):
     return {n: Request(text, model=where, k=4, **said) for n, text in enumerate(texts)}
 
@@ -116,7 +109,7 @@ def test_a_stop_ends_every_process_whatever_it_is_at(store, ask):
         for _ in several.measure(dict(enumerate(stuck)), partial(by_mortal, store), print):
             break
     assert len(list(store.root.glob("*.safetensors"))) == several.measured
-    until(lambda: all(map(gone, pids)))
+    until(lambda: all(map(mortal.gone, pids)))
 
 
 # --- answers

@@ -25,12 +25,7 @@ _usable, _least = ceiling.usable_memory, ceiling.LEAST
 
 
 def allow(size: int | None, *, forget: bool = False) -> None:
-    """Have so many bytes be all that is free; None gives back what is.
-
-    Args:
-        size: bytes.
-        forget: let go of the models that are in memory.
-    """
+    """Have so many bytes be all that is free; None gives back what is."""
     if forget:
         from coupling_core.engine import loading
 

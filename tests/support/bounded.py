@@ -21,17 +21,11 @@ _PATIENCE = 20
 
 @dataclass(frozen=True)
 class Ran:
-    """What became of it.
+    """What became of it."""
 
-    Args:
-        status: its exit status; negative for a signal.
-        said: what it printed, with its complaints.
-        peak: bytes of memory that it took at most, beside what it began with.
-    """
-
-    status: int
-    said: str
-    peak: int
+    status: int  # its exit status; negative for a signal
+    said: str  # what it printed, with its complaints
+    peak: int  # bytes of memory that it took at most, beside what it began with
 
     @property
     def last(self) -> str:
@@ -45,13 +39,10 @@ class Ran:
 
 
 def bounded(work: Callable[[], object], *, seconds: float = 200, memory: int = 1024 * MB) -> Ran:
-    """Do something in a fork of this process, which has all that is imported here.
+    """Do something in a fork of this process: the exit status is 0, 70 where it raises, or its own.
 
-    Args:
-        work: what to do; the exit status is 0, 70 where it raises, or its own.
-        seconds: after which it is ended; enough for a slow machine, since nothing is timed.
-        memory: bytes that it may take beside what it begins with; with more it is ended, and with
-            four times as many addresses nothing is given to it.
+    With more memory beside what it begins with it is ended, and with four times as many addresses
+    nothing is given to it.
     """
     with tempfile.TemporaryFile() as said:
         end, before = time.monotonic() + seconds, psutil.Process().memory_info()
@@ -70,25 +61,14 @@ def bounded(work: Callable[[], object], *, seconds: float = 200, memory: int = 1
 
 
 def spoilt(
-    case: Callable[[int], object],
-    numbers: Iterable[int],
-    *,
-    seconds: int = 10,
-    memory: int = 1024 * MB,
+    case: Callable[[int], object], numbers: Iterable[int], *, seconds: int = 10
 ) -> dict[int, str]:
-    """Try a case with many numbers, and tell of which it did more than to refuse them in words.
-
-    Args:
-        case: what is done with one of them.
-        numbers: all of them.
-        seconds: of computing that one may take.
-        memory: bytes that all may take beside what this process has.
-    """
+    """Try a case with many numbers, and tell of which it did more than to refuse them in words."""
     found: dict[int, str] = {}
     with tempfile.NamedTemporaryFile("r+", buffering=1) as journal:
         todo = list(numbers)
         while todo:
-            ran = bounded(lambda: _each(case, todo, journal, seconds), seconds=10**6, memory=memory)  # noqa: B023
+            ran = bounded(lambda: _each(case, todo, journal, seconds), seconds=10**6)  # noqa: B023
             journal.seek(0)
             begun = 0
             for line in journal:

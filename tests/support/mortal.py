@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import psutil
 from cases import random_result
 
 from coupling_core.base.errors import ComputeError
@@ -35,15 +36,12 @@ def measure(
     return result
 
 
-def is_fast(request: Request) -> bool:
-    """Whether its model has not ended a process before."""
-    return not deaths.reason(resolve(request))
-
-
 def do(words: list[str], request: Request | None = None) -> str:
     """Whatever it is, in the thread that is asked."""
     match words:
-        case ["by", "the", "fast", "way:", *rest] if request and is_fast(request):
+        case ["by", "the", "fast", "way:", *rest] if request and not deaths.reason(
+            resolve(request)
+        ):
             do(rest)
         case ["die", "of", name]:
             signal.raise_signal(signal.Signals[name])
@@ -58,6 +56,11 @@ def do(words: list[str], request: Request | None = None) -> str:
         case ["refuse"]:
             raise ComputeError("no room: make some")
     return " ".join(words)
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended."""
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
 def waits(*_: Any, progress: Callable[[Progress], None], **__: Any) -> None:

@@ -58,17 +58,22 @@ def large_result(seed: int = 99) -> DepthResult:
     return random_result(seed, matrices=np.ones((2, 5, 5, 600, 600), np.float16))
 
 
-def put_and_die(root: Path, seed: int, event: str, occurrence: int) -> None:
-    """Put a result, and be killed at the n-th event that touches one of its files."""
-    result, left = random_result(seed), [occurrence]
+def die_at(occurrence: int, folder: Path, *events: str) -> None:
+    """Have this process be killed at the n-th of these events that touches the folder's files."""
+    left = [occurrence]
 
     def kill(name: str, args: tuple[Any, ...]) -> None:
-        if name == event and root in (Path(str(args[0])), Path(str(args[0])).parent):
+        if name in events and str(folder) in str(args):
             left[0] -= 1
             if left[0] == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(kill)
+
+
+def put_and_die(root: Path, seed: int, event: str, occurrence: int) -> None:
+    result = random_result(seed)
+    die_at(occurrence, root, event)
     own_store(root).put(result)
 
 
