@@ -103,15 +103,6 @@ def test_a_view_may_be_said_by_its_fields(four):
     whole = cc.project_paths(paths, cc.PathView(part="deeper", first=True))
     np.testing.assert_array_equal(named.coordinates, whole.coordinates)
     found = [cc.measure(ids, kind="directions", model=four, store=None) for ids in (IDS, [4, 3])]
-    view = cc.DirectionsView(blocks=(2, 3), leading=4)
-    by_view, by_name = (
-        cc.between_prompts(found, view),
-        cc.between_prompts(found, blocks="2-3", leading=4),
-    )
+    by_view = cc.between_prompts(found, cc.DirectionsView(blocks=(2, 3), leading=4))
+    by_name = cc.between_prompts(found, blocks="2-3", leading=4)
     np.testing.assert_array_equal(by_view.angles, by_name.angles)
-    np.testing.assert_array_equal(
-        cc.shared_of(found[0], view, "v").directions,
-        cc.shared_of(found[0], side="v", blocks="2-3", leading=4).directions,
-    )
-    with pytest.raises(InputError, match="beside a view"):
-        cc.shared_of(found[0], view, leading=4)

@@ -1,10 +1,7 @@
 """The token that is measured where nobody says one is the same in Python, files and commands."""
 
-import base64
-from io import BytesIO
-
 import pytest
-from PIL import Image
+from vision_models import picture
 
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.records import usual_token
@@ -16,12 +13,6 @@ from coupling_core.measuring.front import measure
 from coupling_core.sources.prompts import PromptSource
 
 IDS = (3, 1, 4, 1)
-
-
-def picture():
-    file = BytesIO()
-    Image.new("RGB", (8, 8)).save(file, "PNG")
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 
 def test_of_a_text_it_is_the_last_and_of_a_fixed_input_the_first():

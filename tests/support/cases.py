@@ -89,14 +89,9 @@ def _about(kind: str, digest: str, tokens: tuple[str, ...], **more: Any) -> dict
         "request": Request(PROMPT, model="random", kind=kind, **more),
         "identity": {"kind": "folder", "name": "random", "digest": digest},
         "tokens": tokens,
-        "provenance": {
-            "seconds": 1.0,
-            "load_seconds": 0.5,
-            "peak_memory_bytes": 10**8,
-            "date": "2026-01-01T00:00:00+00:00",
-            "dtype": "float32",
-            "versions": {"numpy": np.__version__},
-        },
+        "provenance": {"seconds": 1.0, "load_seconds": 0.5, "peak_memory_bytes": 10**8}
+        | {"date": "2026-01-01T00:00:00+00:00", "dtype": "float32"}
+        | {"versions": {"numpy": np.__version__}},
     }
 
 
@@ -118,13 +113,8 @@ def depth_result(
     about = _about(
         "depth", hashlib.sha256(jacobians.tobytes()).hexdigest(), TOKENS, k=k_max, k_view=k_view
     )
-    about["provenance"] |= {
-        "seconds": 1.5,
-        "device": "cpu",
-        "threads": 1,
-        "peak_memory_bytes": 10**6,
-        "date": "2026-01-02T03:04:05+00:00",
-    }
+    about["provenance"] |= {"seconds": 1.5, "device": "cpu", "threads": 1}
+    about["provenance"] |= {"peak_memory_bytes": 10**6, "date": "2026-01-02T03:04:05+00:00"}
     result = results.DepthResult(
         **about,
         token_ids=np.arange(10, 10 + len(TOKENS)),
