@@ -28,6 +28,7 @@ from driving import App, serving
 from forged_widgets import REFUSED, TEXTS, exceptions, forged
 from listening import Watch, look
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from waiting import until
 from wire import Visitor, visiting
 
@@ -283,15 +284,9 @@ def test_a_file_that_was_asked_for_comes_in(visit: Visit, demo: App) -> None:
     path = reader.address_of_upload()
     assert put(demo, path, encode(result), OTHER) == 204
     (control,) = reader.elements("file_uploader")
-    message = BackMsg()
-    message.rerun_script.page_name = "Runs"
-    state = message.rerun_script.widget_states.widgets.add()
-    state.id = control.id
-    state.file_uploader_state_value.uploaded_file_info.add().file_id = path.rpartition("/")[2]
-    told = []
+    file, told = {"uploaded_file_info": [{"file_id": path.rpartition("/")[2]}]}, []
     for _ in range(2):  # as a browser says it again at every run
-        reader.say(message)
-        reader._read_to_the_end()
+        reader.send(WidgetState(id=control.id, file_uploader_state_value=file))
         assert not reader.errors()
         told.append(f"Added `{result.key}`." in reader.texts())
     assert told == [True, False]

@@ -4,9 +4,8 @@ from typing import get_args
 
 import numpy as np
 import pytest
-import tiny
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaForCausalLM
 
 import coupling_core as cc
 from coupling_core.base.errors import InputError
@@ -52,7 +51,9 @@ def test_why_no_pair_of_blocks_has_a_score(alone):
     lone = cc.measure(IDS, model=alone, store=None).scores()
     assert not np.isfinite(lone.mean().corrected)
     assert "there is one block alone" in lone.verdict
-    normed = cc.measure(IDS, model=tiny.model("gpt_neox"), k=32, store=None)
+    sizes = {"vocab_size": 64, "hidden_size": 32, "intermediate_size": 64}
+    config = GPTNeoXConfig(num_hidden_layers=3, num_attention_heads=2, **sizes)
+    normed = cc.measure(IDS, model=GPTNeoXForCausalLM(config).eval(), k=32, store=None)
     assert normed.rank.min() == 31  # a layer norm takes one
     assert "the smallest 31." in normed.scores(k=32).verdict
 
