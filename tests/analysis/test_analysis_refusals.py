@@ -3,24 +3,17 @@
 import inspect
 import sys
 from dataclasses import replace
+from functools import partial
 
+import cases
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 import tiny
-from cases import (
-    VIEW,
-    directions_result,
-    perturbation_result,
-    planted,
-    random_result,
-    spectrum_result,
-    trajectory_result,
-    what_if_result,
-)
+from cases import VIEW, directions_result, planted, random_result, trajectory_result
 from refused import refusals
-from sweep_table import sweep_of, zoo
+from sweep_table import prompts_table, sweep_of, zoo
 
 import coupling_core as cc
 from coupling_core.analysis import directions, statistics, trajectory
@@ -32,6 +25,7 @@ from coupling_core.analysis.graph import directed, graph_edges
 from coupling_core.analysis.perturbation import nearest_size
 from coupling_core.analysis.pruning.study import Study
 
+table = partial(prompts_table, model=list("aabb"))
 unchecked = inspect.unwrap  # a function without the types that tests check at run time
 
 
@@ -53,7 +47,9 @@ def of_scores_and_comparisons():
         "blocks and a view": lambda: cc.compare(planted(), other, VIEW, blocks="2-4"),
         "p of a score without": lambda: cc.compare(one, other, k=3, definition="alignment", p=2),
         "another kind": lambda: cc.compare(one, trajectory_result()),
-        "score_pairs of a spectrum": lambda: unchecked(cc.score_pairs)(spectrum_result(), None),
+        "score_pairs of a spectrum": lambda: unchecked(cc.score_pairs)(
+            cases.spectrum_result(), None
+        ),
     }
 
 
@@ -119,12 +115,6 @@ def of_directions():
     }
 
 
-def table(**columns):
-    """Scores of four prompts."""
-    rows = {"model": list("aabb"), "kind": "depth", "k": 8, "corrected": [0.1, 0.3, 0.5, np.nan]}
-    return pd.DataFrame(rows | {"topic": ["b", "a", "b", "a"]} | columns)
-
-
 def of_tables_and_what_is_found_in_them():
     sweep, of_run = sweep_of(zoo()), sweep_of(zoo()[:3]).assign(score=1.0)
     paths = table(kind="trajectory", k=np.nan, line_shape=[1.0, 2, 3, 4]).drop(columns="corrected")
@@ -144,8 +134,8 @@ def of_tables_and_what_is_found_in_them():
 
 
 def of_effects_and_noise():
-    depth, noise = random_result(n_blocks=6), perturbation_result()
-    effects = what_if_result(len(depth.tokens), 6)
+    depth, noise = random_result(n_blocks=6), cases.perturbation_result()
+    effects = cases.what_if_result(len(depth.tokens), 6)
     effects = replace(effects, identity=depth.identity, tokens=("other",) * 6)
     return {
         "other prompts": lambda: coupling_effect(np.ones((2, 6, 6)), np.ones((3, 6, 6))),

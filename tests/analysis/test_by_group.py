@@ -5,13 +5,9 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sweep_table import prompts_table as table
 
 from coupling_core import compare_models, mean_interval, means_by
-
-
-def table(**columns):
-    rows = {"model": "m", "kind": "depth", "k": 8, "corrected": [0.1, 0.3, 0.5, np.nan]}
-    return pd.DataFrame(rows | {"topic": ["b", "a", "b", "a"]} | columns)
 
 
 def test_each_group_has_its_mean_and_interval(tmp_path):

@@ -51,12 +51,10 @@ def test_a_direction_that_a_block_lacks_is_shared_by_nobody():
     found = of.shared_of(replace(RESULT, u=u), DirectionsView((2, 3), 4))
     kept = [np.linalg.qr(RESULT.u[at, :, :2].astype(float))[0] for at in (1, 2)]
     np.testing.assert_allclose(found.share, of.shared_subspace(kept).share[:4], atol=1e-9)
-    by_name, by_view = (
-        of.shared_of(RESULT, blocks="2-3"),
-        of.shared_of(RESULT, DirectionsView((2, 3))),
-    )
+    by_name = of.shared_of(RESULT, side="v", blocks="2-3", leading=4)
+    by_view = of.shared_of(RESULT, DirectionsView((2, 3), 4), "v")
     assert (by_name.blocks, of.shared_of(RESULT).blocks) == ((2, 3), (1, 2, 3, 4))
-    np.testing.assert_array_equal(by_name.share, by_view.share)
+    np.testing.assert_array_equal(by_name.directions, by_view.directions)
     assert (of.held(replace(RESULT, u=np.zeros_like(u)), np.eye(RESULT.width)[0], "u") == 0).all()
 
 
@@ -64,14 +62,9 @@ def test_what_prompts_share_is_counted_beside_chance():
     like, n = directions_result(width=D, k=K), 6
     for planted in (0, 2):
         by_block = [bases(planted, planted, n) for _ in range(like.n_blocks)]
-        prompts = [
-            replace(
-                like,
-                u=np.stack([block[at] for block in by_block]).astype(np.float16),
-                token_ids=np.arange(4) + at,
-            )
-            for at in range(n)
-        ]
+        frames = np.stack(by_block, axis=1).astype(np.float16)  # (prompt block d k)
+        ids = np.arange(4)
+        prompts = [replace(like, u=u, token_ids=ids + at) for at, u in enumerate(frames)]
         found = of.between_prompts(prompts, DirectionsView((2, 3), K))
         assert found.blocks == (2, 3)
         assert found.shared.tolist() == found.to_pandas().shared.tolist() == [planted] * 2

@@ -175,12 +175,9 @@ def test_the_course_is_that_of_the_steps_and_not_of_the_rows():
 
 
 def test_a_highest_checkpoint_before_the_last_is_no_fall():
-    for course in (
-        [0.0, 0.3, 0.5, 0.2],  # too few
-        [0.0, 0.1, 0.2, 0.301, 0.299, 0.3, 0.302, 0.298, 0.3],  # a plateau
-        [0.0, 0.3, 0.5, 0.5, 0.5, 0.2, 0.2, 0.2, 0.2],
-        [*RISES[:-1], np.nan],
-    ):
+    plateau = [0.0, 0.1, 0.2, 0.301, 0.299, 0.3, 0.302, 0.298, 0.3]
+    at_once = [0.0, 0.3, 0.5, 0.5, 0.5, 0.2, 0.2, 0.2, 0.2]
+    for course in ([0.0, 0.3, 0.5, 0.2], plateau, at_once, [*RISES[:-1], np.nan]):
         assert "falls" not in " ".join(ask(run_of("run", course, LOSSES)).shows)
     assert ask(alone(RISING[::-1], RISING + WOBBLE)).shows[2] == ""
 

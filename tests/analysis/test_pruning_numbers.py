@@ -21,19 +21,10 @@ def study(**changes) -> Study:
         Cut("coupling", 0, (1,), (4.0, 6.0, 10.0), AS_IT_WAS),
         Cut("last", 0, (2,), (40.0, 60.0, 100.0), (4.0, 6.0, 10.0)),
     ]
-    said = {
-        "model": "toy",
-        "asked": {"model": "toy"},
-        "digest": "d",
-        "parameters": 10_000_000,
-        "block_parameters": (1_000_000, 2_000_000, 500_000),
-        "source": "some texts",
-        "ranked_on": ("a", "b"),
-        "judged_on": ("c", "d", "e"),
-        "predicted": tuple(PREDICTED.tolist()),
-        "own_loss": (2.0, 3.0, 5.0),
-        "cuts": (*named, *draws),
-    }
+    said = {"model": "toy", "asked": {"model": "toy"}, "digest": "d", "source": "some texts"}
+    said |= {"parameters": 10_000_000, "block_parameters": (1_000_000, 2_000_000, 500_000)}
+    said |= {"ranked_on": ("a", "b"), "judged_on": ("c", "d", "e"), "cuts": (*named, *draws)}
+    said |= {"predicted": tuple(PREDICTED.tolist()), "own_loss": (2.0, 3.0, 5.0)}
     return Study(**said | changes)
 
 

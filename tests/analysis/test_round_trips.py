@@ -10,17 +10,9 @@ import xarray
 from cases import random_result
 
 from coupling_core import Request, Store, View, compare, measure
+from coupling_core.analysis import exports
 from coupling_core.analysis.compare import match_blocks
-from coupling_core.analysis.exports import (
-    arrays,
-    attributes,
-    axes,
-    frame,
-    to_csv,
-    to_netcdf,
-    to_npz,
-    to_parquet,
-)
+from coupling_core.analysis.exports import arrays, attributes, axes, frame, to_netcdf
 from coupling_core.analysis.exports.compare import COMPARISON_AXES, comparison_arrays
 from coupling_core.analysis.exports.graph import graph_file
 from coupling_core.base.kinds import kind_of
@@ -53,8 +45,8 @@ def test_a_table_comes_back_with_its_numbers_to_the_bit(seen):
     }
     netcdf = opened(to_netcdf(columns, {}))
     for found in (
-        pd.read_csv(io.BytesIO(to_csv(table))),
-        pd.read_parquet(io.BytesIO(to_parquet(table))),
+        pd.read_csv(io.BytesIO(exports.to_csv(table))),
+        pd.read_parquet(io.BytesIO(exports.to_parquet(table))),
         pickle.loads(pickle.dumps(table)),
         pd.DataFrame({name: netcdf[name].to_numpy() for name in table.columns}),
     ):
@@ -72,7 +64,7 @@ def test_arrays_come_back_to_the_bit_under_named_axes_with_their_numbers(seen):
     named, names = arrays(result, view), axes(result)
     netcdf = opened(to_netcdf(named, names, attributes(result, view)))
     for found in (
-        dict(np.load(io.BytesIO(to_npz(named)))),
+        dict(np.load(io.BytesIO(exports.to_npz(named)))),
         {name: one.to_numpy() for name, one in netcdf.items()},
     ):
         assert found.keys() == named.keys() <= names.keys()

@@ -17,7 +17,7 @@ import psutil
 import pytest
 import tiny
 from driving import serving
-from waiting import PATIENCE, until
+from waiting import PATIENCE, end_of, until
 
 from coupling_core import ComputeError, Request
 from coupling_core.base.settings import settings
@@ -115,16 +115,16 @@ def test_a_ladder_of_memory_is_told_in_words_on_every_rung(tmp_path, store, aske
     folder = str(tiny.folder(tmp_path / "tiny"))
     said = Counter()
     worker = Worker(grace=5.0)
-    jobs = Jobs(store, partial(worker.measure, by=bombs.measure))
+    jobs = Jobs(store, worker.measure)
     try:
         requests = [Request(tuple(range(1 + i, 15 + i)), folder, **asked) for i in range(14)]
-        worker.measure(requests[0], store, device="cpu", by=bombs.measure)
+        worker.measure(requests[0], store, device="cpu")
         most = worker.call(partial(bombs.takes, requests[1]))
         for rung, request in zip(SIZES, requests[2:], strict=True):
             size = int(most * (rung + 0.5) / len(SIZES))
             worker.call(partial(bombs.allow, size, forget=stage != "loaded"))
             key = jobs.submit(resolve(request), "ann", "cpu").key
-            ended = until(lambda key=key: (s := jobs.status(key)).state in ("done", "failed") and s)
+            ended = end_of(jobs, key)
             said["done" if not ended.error else "memory" in ended.error or ended.error] += 1
             worker.call(partial(bombs.allow, None))
     finally:
@@ -140,7 +140,7 @@ def test_a_ladder_of_memory_is_told_in_words_on_every_rung(tmp_path, store, aske
 @pytest.mark.parametrize(
     ("fate", "by", "lives"),
     [
-        ("steps", bombs.steps, True),  # it comes to its next step
+        ("steps", mortal.waits, True),  # it comes to its next step
         ("sleep", mortal.measure, False),
         ("hold everything up", mortal.measure, False),
     ],
@@ -166,7 +166,7 @@ def test_a_hung_worker_is_replaced_at_cancel_though_a_hundred_questions_wait(
     until(lambda: (p := jobs.status(key).progress) and p.done == mortal.BLOCKS)
     time.sleep(0.5)  # until it is where it gets stuck
     stuck, answers = worker.pid, []
-    ask = partial(bombs.echo, "x" * 20_000)
+    ask = partial(len, "x" * 20_000)
     threads = [threading.Thread(target=lambda: answers.append(worker.call(ask))) for _ in range(60)]
     for thread in threads:
         thread.start()

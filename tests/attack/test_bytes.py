@@ -9,7 +9,6 @@ import os
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import mutations
@@ -111,27 +110,17 @@ def test_the_largest_picture_that_is_taken_takes_little(tmp_path: Path) -> None:
 # ---- models
 
 
-NUMBERS = {
-    "num_hidden_layers": (10**12, 10**6),
-    "vocab_size": (10**9,),
-    "num_labels": (10**9,),
-    "head_dim": (10**9,),
-    "num_attention_heads": (10**9,),
-    "hidden_size": (10**9,),
-    "intermediate_size": (10**12,),
-    "max_position_embeddings": (10**15,),
-}
+LARGE = ("vocab_size", "num_labels", "head_dim", "num_attention_heads", "hidden_size")
+NUMBERS = {"num_hidden_layers": (10**12, 10**6)} | dict.fromkeys(LARGE, (10**9,))
+NUMBERS |= {"intermediate_size": (10**12,), "max_position_embeddings": (10**15,)}
 
 
 @pytest.mark.parametrize(
     "fields",
-    [
-        pytest.param(("num_hidden_layers", "vocab_size"), id="two"),
-        pytest.param(tuple(NUMBERS), marks=pytest.mark.slow, id="all"),
-    ],
+    [["num_hidden_layers", "vocab_size"], pytest.param([*NUMBERS], marks=pytest.mark.slow)],
 )
 def test_no_number_of_a_config_builds_without_end(
-    model: Path, tmp_path: Path, fields: tuple[str, ...]
+    model: Path, tmp_path: Path, fields: list[str]
 ) -> None:
     place = shutil.copytree(model, tmp_path / "m")
     said = json.loads((place / "config.json").read_text())
@@ -143,16 +132,14 @@ def test_no_number_of_a_config_builds_without_end(
             assert ran.peak < 500 * MB, (field, number)
 
 
-@pytest.fixture
-def apart() -> Iterator[None]:
-    yield
-    small._process.close()
-
-
 @pytest.mark.slow
 def test_a_tokenizer_that_ends_its_process_ends_no_other(
-    model: Path, tmp_path: Path, apart: None, monkeypatch: pytest.MonkeyPatch
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
+    request.addfinalizer(small._process.close)
     monkeypatch.setattr("coupling_core.sources.tokens._run", small.run)
     place = shutil.copytree(model, tmp_path / "m")
     said = json.loads((place / "tokenizer.json").read_text())

@@ -8,52 +8,59 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import contained
 import pytest
 
 from coupling_core import Store
 
-pytestmark = [pytest.mark.slow, pytest.mark.real]
-
 GROUPS = Path("/sys/fs/cgroup/memory")
 SIZES = (1.25, 1.5, 2.0, 3.0)
 """Gigabytes."""
+ASKING = """
+import json, os, sys
+from pathlib import Path
+(Path(sys.argv[1]) / "cgroup.procs").write_text(str(os.getpid()))
+from coupling_core import CouplingError, Request, Store, measure
+from coupling_core.measuring.worker import Worker
+from explorer.server.admission import measure_what_fits
+
+worker, store, told = Worker(), Store(Path(sys.argv[2])), []
+for kind in ({}, {"kind": "self", "block": 15}, {"kind": "fixed-output", "block": 15}):
+    for k in (8, 64, 256):
+        asked = Request(tuple(range(100, 140)), "smollm2-135m", k=k, **kind)
+        try:
+            by = measure if sys.argv[3] == "bounded" else measure_what_fits
+            told.append({"key": worker.measure(asked, store, by=by).key})
+        except CouplingError as error:
+            told.append({"why": str(error)})
+worker.close()
+print(json.dumps(told))
+"""
+"""Ever more, of one worker; "admitted" is where what does not fit is refused, as the app does."""
 
 
-@pytest.fixture
-def group() -> Iterator[Callable[[float], Path]]:
-    """Makes a control group of a size."""
-    folder = GROUPS / f"coupling-{os.getpid()}"
-
-    def make(gigabytes: float) -> Path:
-        (folder / "memory.limit_in_bytes").write_text(str(int(gigabytes * 2**30)))
-        return folder
-
+@pytest.mark.slow
+@pytest.mark.real
+@pytest.mark.parametrize("way", ["bounded", "admitted"])
+def test_whatever_the_size_of_a_container_what_asks_lives_on(way: str, tmp_path: Path) -> None:
+    counted, stored, group = {}, {}, GROUPS / f"coupling-{os.getpid()}"
     try:
-        folder.mkdir()
+        group.mkdir()
     except OSError as error:
         pytest.skip(f"no control group can be made here: {error}")
-    yield make
-    folder.rmdir()
-
-
-@pytest.mark.parametrize("way", ["bounded", "admitted"])
-def test_whatever_the_size_of_a_container_what_asks_lives_on(
-    way: str, group: Callable[[float], Path], tmp_path: Path
-) -> None:
-    counted: dict[float, Counter[str]] = {}
-    stored: dict[str, Store] = {}
-    for size in SIZES:
-        folder, store = group(size), Store(tmp_path / str(size))
-        script = [sys.executable, contained.__file__, str(folder), str(store.root), way]
-        done = subprocess.run(script, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, (size, done.returncode, done.stderr[-2000:])
-        told = json.loads(done.stdout)
-        stored |= {one["key"]: store for one in told if "key" in one}
-        counted[size] = Counter("done" if "key" in one else _word(one["why"]) for one in told)
+    try:
+        for size in SIZES:
+            (group / "memory.limit_in_bytes").write_text(str(int(size * 2**30)))
+            store = Store(tmp_path / str(size))
+            script = [sys.executable, "-c", ASKING, str(group), str(store.root), way]
+            done = subprocess.run(script, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, (size, done.returncode, done.stderr[-2000:])
+            told = json.loads(done.stdout)
+            stored |= {one["key"]: store for one in told if "key" in one}
+            counted[size] = Counter("done" if "key" in one else _word(one["why"]) for one in told)
+    finally:
+        group.rmdir()
     assert set().union(*counted.values()) <= {"done", "memory ran out", "refused"}
     assert counted[SIZES[-1]]["done"] > counted[SIZES[0]]["done"]
     assert all(store.get(key).certified for key, store in stored.items())

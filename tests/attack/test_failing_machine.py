@@ -1,10 +1,8 @@
 """Kills and damage, of a sweep's notes and in the middle of an export: nothing is wrong."""
 
 import json
-import os
 import random
 import signal
-import sys
 import zipfile
 from collections import Counter
 from dataclasses import asdict
@@ -14,17 +12,12 @@ from pathlib import Path
 import pytest
 from bounded import bounded
 from cases import random_result
+from store_processes import die_at
 from sweep_table import model_row, sweep_of
 
 from coupling_core import InputError, Store, View
 from coupling_core.cli.files import write_result
-from coupling_core.experiments.sweeps import (
-    Failure,
-    Journal,
-    State,
-    read_table,
-    write_sealed,
-)
+from coupling_core.experiments.sweeps import Failure, Journal, State, read_table, write_sealed
 from coupling_core.experiments.sweeps.table import COLUMNS
 from coupling_core.store.archive import decode
 from coupling_core.store.packs import pack
@@ -99,15 +92,7 @@ def test_notes_without_a_hash_of_any_kind_break_nothing(journal: Journal) -> Non
 
 def write_and_die(store: Store, key: str, out: Path, occurrence: int) -> None:
     """Write a file, and be killed at the n-th call that opens, renames or removes one there."""
-    left = [occurrence]
-
-    def kill(event: str, arguments: tuple[object, ...]) -> None:
-        if event in ("open", "os.rename", "os.remove") and str(out.parent) in str(arguments):
-            left[0] -= 1
-            if left[0] == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(kill)
+    die_at(occurrence, out.parent, "open", "os.rename", "os.remove")
     if out.suffix == ".zip":
         pack(store, [key], out)
     else:

@@ -4,22 +4,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from listening import Watch, watching
+from listening import watching
 from one_node import NoSlurm, slurm
-from schedulers import scheduler
-from sweep_places import STEPS, lay_out, python, start
-
-MINUTES = 10
-
-
-def shown(watch: Watch) -> str:
-    return "; ".join(f"{one.address}:{one.port} {one.answers}" for one in watch.sockets.values())
+from sweep_places import lay_out, python, start
 
 
 def finished(process: subprocess.Popen[str]) -> None:
     """Wait for a command's end, which shall be a good one."""
     try:
-        out, err = process.communicate(timeout=MINUTES * 60)
+        out, err = process.communicate(timeout=600)
         assert process.returncode == 0, (out, err)
     finally:
         process.kill()
@@ -31,22 +24,19 @@ def test_a_command_listens_nowhere(tmp_path: Path) -> None:
     command = ("depth", *model, "--prompt", "The")
     with watching(0.1) as watch:
         finished(python("-m", "coupling_core", *command, "--store", str(tmp_path)))
-    assert not watch.sockets, shown(watch)
-
-
-def one_step(folder: Path, more: str = "") -> Path:
-    """A small sweep."""
-    file = lay_out(folder)
-    file.write_text(file.read_text().replace(str(list(STEPS)), "[0]") + more)
-    return file
+    assert not watch.sockets, watch
 
 
 @pytest.mark.slow
 def test_a_sweep_on_a_scheduler_over_tcp_opens_nothing_more(tmp_path: Path) -> None:
-    with scheduler() as (address, _), watching() as watch:
-        finished(start(one_step(tmp_path), tmp_path / "store", "--scheduler", address))
+    from distributed import LocalCluster  # as somebody starts one elsewhere
+
+    file, own = lay_out(tmp_path, steps=[0]), {"host": "127.0.0.1", "dashboard_address": None}
+    with LocalCluster(n_workers=1, threads_per_worker=1, **own) as cluster, watching() as watch:
+        where = ("--scheduler", cluster.scheduler_address)
+        finished(start(file, tmp_path / "store", *where))
     ours = [one for one in watch.sockets.values() if "coupling_core" in one.program]
-    assert not ours, shown(watch)
+    assert not ours, watch
 
 
 @pytest.mark.slow
@@ -58,10 +48,10 @@ def test_a_sweep_in_jobs_of_slurm_says_nothing_by_http(
         with slurm(tmp_path) as conf:
             monkeypatch.setenv("SLURM_CONF", str(conf))
             with watching() as watch:
-                finished(start(one_step(tmp_path, jobs), tmp_path / "store", "--slurm"))
+                finished(start(lay_out(tmp_path, jobs, [0]), tmp_path / "store", "--slurm"))
     except NoSlurm as why:
         pytest.skip(f"Slurm was not started: {why}")
-    assert not watch.answering, shown(watch)
+    assert not watch.answering, watch
     # Jobs on other machines reach the scheduler and one another: two encrypted ports, and no more.
-    assert len(watch.open_to_others) <= 3, shown(watch)
+    assert len(watch.open_to_others) <= 3, watch
     assert 8787 not in {one.port for one in watch.sockets.values()}

@@ -28,6 +28,7 @@ from driving import App, serving
 from forged_widgets import REFUSED, TEXTS, exceptions, forged
 from listening import Watch, look
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from waiting import until
 from wire import Visitor, visiting
 
@@ -64,12 +65,8 @@ Visit = Callable[..., Visitor]
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """Nothing is set but a proxy, and that what takes long is taken on."""
     folder = tmp_path_factory.mktemp("demo")
-    settings = {
-        "COUPLING_MODE": "demo",
-        "COUPLING_TRUSTED_PROXIES": PROXY,
-        "FORWARDED_ALLOW_IPS": "",
-        "COUPLING_LONGEST_SECONDS": "3600",
-    }
+    settings = {"COUPLING_MODE": "demo", "COUPLING_LONGEST_SECONDS": "3600"}
+    settings |= {"COUPLING_TRUSTED_PROXIES": PROXY, "FORWARDED_ALLOW_IPS": ""}
     with serving(folder / "store", folder / "log.txt", **settings) as served:
         yield served
 
@@ -168,16 +165,10 @@ def come(app: App, address: str, **more: object):
     return visiting(app.url, source_address=(address, 0), **more)
 
 
-def look_at(app: App, visitor: Visitor, prompt: str) -> None:
-    """Open a page that offers to measure a prompt, which takes so long that none is done here."""
+def ask(app: App, visitor: Visitor, prompt: str) -> str:
+    """Have what takes long measured; gives where it stands in the queue, or why it is refused."""
     with answering(app):
         visitor.open(f"Tokens?{urlencode({'all': 1, 'prompt': prompt})}")
-
-
-def ask(app: App, visitor: Visitor, prompt: str) -> str:
-    """Have it measured; gives where it stands in the queue, or why it is refused."""
-    look_at(app, visitor, prompt)
-    with answering(app):
         visitor.press("Compute")
     return "".join([one.text for one in visitor.elements("progress")] + visitor.errors())
 
@@ -241,13 +232,8 @@ def test_a_tab_has_a_limit_that_nobody_clears_and_an_operator_ends_any_job(
     assert "clearing" not in str(listed), "prompts are nobody else's"
     assert (demo.store / desk.FOLDER).stat().st_mode & 0o077 == 0
     key, command = listed[1]["key"], (sys.executable, "-m", "coupling_core", "jobs")
-    done = subprocess.run(
-        [*command, "--store", str(demo.store), "--end", key[:12]],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert key in done.stdout
+    line = [*command, "--store", str(demo.store), "--end", key[:12]]
+    assert key in subprocess.run(line, capture_output=True, text=True, check=True).stdout
     assert key not in [job["key"] for job in desk.jobs(demo.store)]
 
 
@@ -260,13 +246,12 @@ def put(
     """Upload so many bytes, or these; gives the status."""
     frame = b'--x\r\nContent-Disposition: form-data; name="f"; filename="f.safetensors"\r\n\r\n'
     body = frame + bytes(data) + b"\r\n--x--\r\n"
-    token = xsrf_token(app)
-    headers = {
-        "Content-Type": "multipart/form-data; boundary=x",
-        "X-Xsrftoken": token,
-        "Cookie": f"_streamlit_xsrf={token}",
-        "Content-Length": str(len(body) if told is None else told),
-    }
+    with urlopen(f"{app.url}/_stcore/health", timeout=PATIENCE) as answer:
+        found = re.search(r"_streamlit_xsrf=\"?([^;\"]+)", answer.headers["Set-Cookie"] or "")
+    token = found[1] if found else "-"
+    headers = {"X-Xsrftoken": token, "Cookie": f"_streamlit_xsrf={token}"}
+    headers["Content-Type"] = "multipart/form-data; boundary=x"
+    headers["Content-Length"] = str(len(body) if told is None else told)
     host = urlsplit(app.url).netloc
     connection = http.client.HTTPConnection(host, timeout=PATIENCE, source_address=(address, 0))
     try:
@@ -276,12 +261,6 @@ def put(
         return 413
     finally:
         connection.close()
-
-
-def xsrf_token(app: App) -> str:
-    with urlopen(f"{app.url}/_stcore/health", timeout=PATIENCE) as answer:
-        found = re.search(r"_streamlit_xsrf=\"?([^;\"]+)", answer.headers["Set-Cookie"] or "")
-    return found[1] if found else "-"
 
 
 def test_files_are_taken_from_pages_that_ask_for_one(visit: Visit, demo: App) -> None:
@@ -305,15 +284,9 @@ def test_a_file_that_was_asked_for_comes_in(visit: Visit, demo: App) -> None:
     path = reader.address_of_upload()
     assert put(demo, path, encode(result), OTHER) == 204
     (control,) = reader.elements("file_uploader")
-    message = BackMsg()
-    message.rerun_script.page_name = "Runs"
-    state = message.rerun_script.widget_states.widgets.add()
-    state.id = control.id
-    state.file_uploader_state_value.uploaded_file_info.add().file_id = path.rpartition("/")[2]
-    told = []
+    file, told = {"uploaded_file_info": [{"file_id": path.rpartition("/")[2]}]}, []
     for _ in range(2):  # as a browser says it again at every run
-        reader.say(message)
-        reader._read_to_the_end()
+        reader.send(WidgetState(id=control.id, file_uploader_state_value=file))
         assert not reader.errors()
         told.append(f"Added `{result.key}`." in reader.texts())
     assert told == [True, False]

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from sweep_places import STEPS, lay_out, python
+from sweep_places import lay_out, python
 
-DEPTH = "depth --model coupling-explorer/mini-64 --revision step0 --prompt The"
-GRACE = 60
+DEPTH = "depth --model coupling-explorer/mini-64 --revision step0 --prompt The --store"
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +31,7 @@ def interrupted(command: list[str], after: float) -> tuple[int, list[str], bool]
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGINT)
     try:
-        _, told = process.communicate(timeout=GRACE)
+        _, told = process.communicate(timeout=60)
         left = [one for one in psutil.process_iter() if _session(one.pid) == process.pid]
         _, alive = psutil.wait_procs(left, timeout=10)
     finally:
@@ -68,16 +67,14 @@ def stop_again_and_again(command: list[str], whole: float, times: int, folder: P
 
 @pytest.mark.full
 def test_a_measurement_that_is_stopped_says_so_in_a_line(tmp_path: Path) -> None:
-    stop_again_and_again([*DEPTH.split(), "--store"], 2.0, 1, tmp_path)
+    stop_again_and_again(DEPTH.split(), 2.0, 1, tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("what", "times"), [("a measurement", 48), ("a sweep", 8)])
 def test_it_may_be_stopped_at_any_moment(what: str, times: int, tmp_path: Path) -> None:
-    file = lay_out(tmp_path)
-    file.write_text(file.read_text().replace(str(list(STEPS)), "[0]"))
-    sweep = ["sweep", "run", str(file), "--workers", "1", "--store"]
-    command = sweep if what == "a sweep" else [*DEPTH.split(), "--store"]
+    sweep = ["sweep", "run", str(lay_out(tmp_path, steps=[0])), "--workers", "1", "--store"]
+    command = sweep if what == "a sweep" else DEPTH.split()
     began = time.monotonic()
     assert python("-m", "coupling_core", *command, str(tmp_path / "whole")).wait(600) == 0
     stop_again_and_again(command, time.monotonic() - began, times, tmp_path)

@@ -9,14 +9,7 @@ import pytest
 from benchmarks import cost as benchmark
 from coupling_core import Request
 from coupling_core.measuring import cost
-from coupling_core.measuring.cost import (
-    Rates,
-    coefficients,
-    parts,
-    predict_seconds,
-    product_rates,
-    shorter,
-)
+from coupling_core.measuring.cost import Rates, coefficients, parts, predict_seconds, shorter
 from coupling_core.measuring.probe import Probe
 
 RATES = Rates(4e10, 5e10)
@@ -80,7 +73,7 @@ def test_a_cheaper_request_is_one_that_does():
 def test_a_rate_is_operations_over_seconds():
     ticks = iter(range(100))
     once = 2 * cost.PRODUCT**3
-    assert product_rates(lambda: float(next(ticks))) == Rates(once, once)
+    assert cost.product_rates(lambda: float(next(ticks))) == Rates(once, once)
 
 
 def test_a_machine_is_as_fast_as_it_was_seen_to_be(monkeypatch):

@@ -17,6 +17,7 @@ import pytest
 import store_processes as processes
 import tiny
 from cases import content, random_result
+from rotting import flip
 from waiting import PATIENCE, end_of
 
 from coupling_core import ComputeError, InputError, Request, measure
@@ -158,12 +159,8 @@ def test_a_worker_that_cannot_be_started_is_started_later(queue, request_, monke
 # --- disks
 
 
-@pytest.mark.skipif(shutil.which("unshare") is None, reason="no unshare here")
 def test_jobs_on_a_disk_that_is_full_or_cannot_be_written(tmp_path):
-    ran = processes.on_a_small_disk(tmp_path, processes.compute_while_the_disk_is_full, "16m")
-    if ran.returncode == 77 or ran.stderr.startswith("unshare:"):
-        pytest.skip(f"no disk can be mounted here: {ran.stderr.strip()}")
-    assert ran.returncode == 0, ran.stderr
+    processes.on_a_small_disk(tmp_path, processes.compute_while_the_disk_is_full, "16m")
 
 
 def test_a_job_for_a_store_that_cannot_be_made_says_why(tmp_path, request_):
@@ -237,21 +234,10 @@ def test_the_jobs_of_an_hour_are_counted_by_no_clock_on_the_wall(
 # --- model files that go away or change
 
 
-def other_weights(folder):
-    other = tiny.folder(folder.parent / "other", seed=1)
-    return (other / "model.safetensors").read_bytes()
-
-
-def flip(folder):
-    data = bytearray((folder / "model.safetensors").read_bytes())
-    data[-7] ^= 1
-    (folder / "model.safetensors").write_bytes(data)
-
-
 @pytest.mark.parametrize(
     ("harm", "in_memory"),
     [
-        (flip, False),
+        (lambda folder: flip(folder / "model.safetensors", 99_999), False),
         (lambda folder: os.truncate(folder / "model.safetensors", 5000), True),
         (lambda folder: (folder / "config.json").write_text("{"), False),
         pytest.param(shutil.rmtree, True, marks=pytest.mark.slow),

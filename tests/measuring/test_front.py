@@ -12,22 +12,7 @@ import torch
 from cases import content
 from refused import refusals
 
-from coupling_core import (
-    DepthResult,
-    DirectionsResult,
-    InputError,
-    PerturbationResult,
-    Request,
-    SpectrumResult,
-    Store,
-    TokenMeansResult,
-    TokensResult,
-    TrajectoryResult,
-    WhatIfResult,
-    jacobian,
-    load_model,
-    measure,
-)
+from coupling_core import InputError, Request, Store, jacobian, load_model, measure
 
 IDS = (3, 1, 4, 1, 5)
 
@@ -40,21 +25,20 @@ def numbers(result):
 @pytest.mark.parametrize(
     ("said", "kind"),
     [
-        ({"k": 4, "token": 2, "final_norm": "exclude"}, DepthResult),
-        ({"k": 4, "kind": "fixed-output", "block": 1, "other_block": 2}, TokensResult),
-        ({"k": 4, "kind": "fixed-input", "token": 2}, TokenMeansResult),
-        ({"kind": "trajectory"}, TrajectoryResult),
-        ({"kind": "what-if"}, WhatIfResult),
-        ({"kind": "spectrum"}, SpectrumResult),
-        ({"kind": "perturbation"}, PerturbationResult),
-        ({"kind": "directions", "token": 2}, DirectionsResult),
+        ({"k": 4, "token": 2, "final_norm": "exclude"}, "DepthResult"),
+        ({"k": 4, "kind": "fixed-output", "block": 1, "other_block": 2}, "TokensResult"),
+        ({"k": 4, "kind": "fixed-input", "token": 2}, "TokenMeansResult"),
+        ({"kind": "trajectory"}, "TrajectoryResult"),
+        ({"kind": "what-if"}, "WhatIfResult"),
+        ({"kind": "spectrum"}, "SpectrumResult"),
+        ({"kind": "perturbation"}, "PerturbationResult"),
+        ({"kind": "directions", "token": 2}, "DirectionsResult"),
     ],
-    ids=lambda value: "" if isinstance(value, dict) else value.__name__,
 )
 def test_parts_give_what_a_request_gives_to_the_bit(llama, said, kind):
     expected = measure(Request(IDS, **said), model=llama)
     found = measure(torch.tensor([IDS]), model=llama, **said)
-    assert type(found) is kind
+    assert type(found).__name__ == kind
     assert numbers(found) == numbers(expected)
     assert found.request == expected.request
 
@@ -65,8 +49,7 @@ def test_ids_may_be_a_list_or_an_array(llama):
 
 
 @pytest.mark.parametrize(
-    ("said", "looked_at"),
-    [({}, 32), ({"kind": "fixed-output", "block": 1}, 20)],
+    ("said", "looked_at"), [({}, 32), ({"kind": "fixed-output", "block": 1}, 20)]
 )
 def test_a_narrow_model_is_measured_at_its_width_where_no_k_is_said(
     llama, said, looked_at, tmp_path

@@ -9,16 +9,8 @@ import tiny
 import torch
 from refused import refusals
 
-from coupling_core import (
-    Cancelled,
-    ComputeError,
-    InputError,
-    Request,
-    Store,
-    View,
-    measure,
-    score_pairs,
-)
+from coupling_core import InputError, Request, Store, View, measure, score_pairs
+from coupling_core.base.errors import Cancelled, ComputeError
 from coupling_core.engine import reference
 from coupling_core.engine.loading import find_blocks
 
@@ -139,7 +131,6 @@ def test_a_peft_wrapped_model_is_measured_with_its_adapter():
     from peft import LoraConfig, get_peft_model
 
     config = LoraConfig(r=2, target_modules=["q_proj", "up_proj"], lora_dropout=0.5)
-    request = Request((5, 17, 42, 9), k=6)
     model = get_peft_model(tiny.model("llama"), config)
     for name, parameter in model.named_parameters():
         if "lora_B" in name:

@@ -10,28 +10,15 @@ import pytest
 from coupling_core import Request
 from coupling_core.measuring import memory
 from coupling_core.measuring.forecast import PROCESS
-from coupling_core.measuring.memory import (
-    cheaper,
-    estimate_memory,
-    longest_prompt,
-)
+from coupling_core.measuring.memory import cheaper, estimate_memory, longest_prompt
 from coupling_core.measuring.probe import Probe, probe
 from coupling_core.sources.resolved import resolve
 
 GB = 10**9
 SMALL = Probe(
-    name="small",
-    architecture="Small",
-    parameters=100_000_000,
-    stored="float32",
-    longest=None,
-    heads=8,
-    blocks=20,
-    width=512,
-    block_parameters=4_000_000,
-    widest=2048,
-    causal=True,
-)
+    "small", "Small", 100_000_000, "float32", None, 8,
+    blocks=20, width=512, block_parameters=4_000_000, widest=2048, causal=True,
+)  # fmt: skip
 LARGE = replace(
     SMALL, parameters=70 * GB, blocks=80, width=8192, block_parameters=856_000_000, widest=28672
 )
@@ -70,22 +57,12 @@ def estimate(found=SMALL, tokens=10, free=20 * GB, **changes):
 @pytest.mark.real
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize(
-    ("words", "k"),
-    [
-        pytest.param(9, 50, id="short"),
-        pytest.param(9, 200, id="large K"),
-        pytest.param(200, 50, id="long"),
-    ],
+    ("words", "k"), [(9, 50), (9, 200), (200, 50)], ids=["short", "large K", "long"]
 )
 def test_an_estimate_is_near_what_a_measurement_takes(words, k):
     asked = {"prompt": "the " * words, "k": k}
-    ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM, json.dumps(asked)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    took = json.loads(ran.stdout)
+    line = [sys.executable, "-c", PROGRAM, json.dumps(asked)]
+    took = json.loads(subprocess.run(line, capture_output=True, text=True, check=True).stdout)
     found = estimate_memory(Request(**asked), probe(resolve(Request("-"))), took["tokens"], 10**12)
     # The weights, in float32 on the disk, are mapped; everything else is memory of its own.
     assert 0.75 < found.work / took["RssAnon"] < 1.6

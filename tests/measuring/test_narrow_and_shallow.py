@@ -16,15 +16,9 @@ IDS = [1, 2, 3, 4]
 def llama(layers: int, seed: int = 0) -> LlamaForCausalLM:
     """Two heads of keys and values for four of queries: between tokens the ranks are 36 of 64."""
     torch.manual_seed(seed)
-    config = LlamaConfig(
-        vocab_size=64,
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=layers,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-    )
-    return LlamaForCausalLM(config).eval()
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2}
+    sizes = {"vocab_size": 64, "hidden_size": 64, "intermediate_size": 128}
+    return LlamaForCausalLM(LlamaConfig(num_hidden_layers=layers, **heads, **sizes)).eval()
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +51,8 @@ def test_why_no_pair_of_blocks_has_a_score(alone):
     lone = cc.measure(IDS, model=alone, store=None).scores()
     assert not np.isfinite(lone.mean().corrected)
     assert "there is one block alone" in lone.verdict
-    config = GPTNeoXConfig(
-        vocab_size=64,
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=3,
-        num_attention_heads=2,
-        use_parallel_residual=True,
-    )
+    sizes = {"vocab_size": 64, "hidden_size": 32, "intermediate_size": 64}
+    config = GPTNeoXConfig(num_hidden_layers=3, num_attention_heads=2, **sizes)
     normed = cc.measure(IDS, model=GPTNeoXForCausalLM(config).eval(), k=32, store=None)
     assert normed.rank.min() == 31  # a layer norm takes one
     assert "the smallest 31." in normed.scores(k=32).verdict
@@ -116,15 +104,6 @@ def test_a_view_may_be_said_by_its_fields(four):
     whole = cc.project_paths(paths, cc.PathView(part="deeper", first=True))
     np.testing.assert_array_equal(named.coordinates, whole.coordinates)
     found = [cc.measure(ids, kind="directions", model=four, store=None) for ids in (IDS, [4, 3])]
-    view = cc.DirectionsView(blocks=(2, 3), leading=4)
-    by_view, by_name = (
-        cc.between_prompts(found, view),
-        cc.between_prompts(found, blocks="2-3", leading=4),
-    )
+    by_view = cc.between_prompts(found, cc.DirectionsView(blocks=(2, 3), leading=4))
+    by_name = cc.between_prompts(found, blocks="2-3", leading=4)
     np.testing.assert_array_equal(by_view.angles, by_name.angles)
-    np.testing.assert_array_equal(
-        cc.shared_of(found[0], view, "v").directions,
-        cc.shared_of(found[0], side="v", blocks="2-3", leading=4).directions,
-    )
-    with pytest.raises(InputError, match="beside a view"):
-        cc.shared_of(found[0], view, leading=4)

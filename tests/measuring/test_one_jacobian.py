@@ -26,13 +26,10 @@ def test_it_is_that_of_a_measurement_to_the_bit(llama, block):
     assert np.linalg.norm(found.J) == pytest.approx(result.jacobian_norm[row], rel=1e-6)
 
 
-def test_it_is_the_definition_s(llama):
+def test_it_is_the_definition_s_with_its_triplets(llama):
     found = jacobian(llama, torch.tensor(IDS), block=1, token=-2)
     expected = reference.block_jacobian(llama, list(IDS), 1, 4, 4)
     np.testing.assert_allclose(found.J, expected.numpy(), atol=1e-5)
-
-
-def test_its_triplets_are_of_the_jacobian(llama):
     found = jacobian(llama, list(IDS), block=2, k=6)
     assert found.J.shape == (found.u.shape[0],) * 2
     assert (found.u.shape[1], found.s.shape, found.v.shape[1]) == (6, (6,), 6)

@@ -31,19 +31,10 @@ def folder(tmp_path):
 
 @pytest.mark.real
 def test_the_default_model_is_known():
-    assert found_of(resolve(request("smollm2-135m"))) == Probe(
-        name="SmolLM2-135M-Instruct",
-        architecture="LlamaForCausalLM",
-        parameters=134_515_008,
-        stored="GGUF, read as float32",
-        longest=8192,
-        heads=9,
-        blocks=30,
-        width=576,
-        block_parameters=3_540_096,
-        widest=1536,
-        causal=True,
-    )
+    named = ("SmolLM2-135M-Instruct", "LlamaForCausalLM", 134_515_008, "GGUF, read as float32")
+    shape = {"blocks": 30, "width": 576, "block_parameters": 3_540_096, "widest": 1536}
+    known = Probe(*named, longest=8192, heads=9, causal=True, **shape)
+    assert found_of(resolve(request("smollm2-135m"))) == known
 
 
 def test_a_gguf_file_is_probed_without_converting_it(tmp_path):
@@ -72,6 +63,8 @@ def test_each_stack_is_probed_on_its_own(folder, stack, causal):
     found = found_of(resolve(request(folder("t5"), stack=stack)))
     assert found.stacks == ("encoder", "decoder")
     assert (found.stack, found.blocks, found.causal) == (stack, 4, causal)
+    of_one = found_of(resolve(request(folder("gpt2"), stack=stack)))
+    assert "one stack of blocks only" in of_one.refusal
 
 
 @pytest.mark.parametrize(
@@ -83,11 +76,6 @@ def test_what_cannot_be_measured_is_refused_in_the_words_of_measuring(folder, fa
     assert reason in found.refusal
     assert found.causal is None
     assert ("refused", found.refusal) in found.facts()
-
-
-def test_a_stack_of_a_model_that_has_one_is_refused(folder):
-    refusal = found_of(resolve(request(folder("gpt2"), stack="encoder"))).refusal
-    assert "one stack of blocks only" in refusal
 
 
 def changed(folder, **changes):

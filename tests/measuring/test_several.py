@@ -9,7 +9,6 @@ from functools import partial
 import mortal
 import psutil
 import pytest
-import tiny
 from cases import content
 from waiting import until
 
@@ -19,11 +18,6 @@ from coupling_core.measuring.worker import Several
 
 pytestmark = pytest.mark.full
 TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
-
-
-@pytest.fixture(scope="module")
-def where(tmp_path_factory):
-    return str(tiny.folder(tmp_path_factory.mktemp("models") / "llama"))
 
 
 @pytest.fixture
@@ -43,15 +37,8 @@ def measured(several, store, requests, report=lambda *_: None):
     return {one.number: one for one in every}
 
 
-def gone(pid):
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
-def asked(where, *texts, **said):
-    return {n: Request(text, model=where, k=4, **said) for n, text in enumerate(texts)}
+def asked(folder, *texts, **said):
+    return {n: Request(text, model=str(folder), k=4, **said) for n, text in enumerate(texts)}
 
 
 def numbers(result):
@@ -116,14 +103,16 @@ def test_a_stop_ends_every_process_whatever_it_is_at(store, ask):
         for _ in several.measure(dict(enumerate(stuck)), partial(by_mortal, store), print):
             break
     assert len(list(store.root.glob("*.safetensors"))) == several.measured
-    until(lambda: all(map(gone, pids)))
+    until(lambda: all(map(mortal.gone, pids)))
 
 
 # --- answers
 
 
-def test_side_by_side_gives_the_bits_of_one_by_one(where, store, tmp_path, one_thread):
-    requests = asked(where, *TEXTS, TEXTS[0], "no") | {9: Request("cat", model=where, k=1000)}
+def test_side_by_side_gives_the_bits_of_one_by_one(folder, store, tmp_path, one_thread):
+    requests = asked(folder, *TEXTS, TEXTS[0], "no") | {
+        9: Request("cat", model=str(folder), k=1000)
+    }
     alone = {n: measure(requests[n], Store(tmp_path / "other")) for n in range(3)}
     notes = []
 
@@ -151,15 +140,15 @@ def test_side_by_side_gives_the_bits_of_one_by_one(where, store, tmp_path, one_t
     assert again.several is None
 
 
-def test_what_is_sooner_done_here_begins_no_process(where, store):
-    with Answers(asked(where, *TEXTS), store) as answers:
+def test_what_is_sooner_done_here_begins_no_process(folder, store):
+    with Answers(asked(folder, *TEXTS), store) as answers:
         assert all(answer.result for answer in answers)
         assert answers.several is None
 
 
-def test_a_stored_one_that_was_had_the_fast_way_does_not_answer_for_the_definition(where, store):
+def test_a_stored_one_that_was_had_the_fast_way_does_not_answer_for_the_definition(folder, store):
     for fast, stored in ((True, False), (False, False), (False, True), (True, True)):
-        with Answers(asked(where, TEXTS[0]), store, fast=fast) as answers:
+        with Answers(asked(folder, TEXTS[0]), store, fast=fast) as answers:
             (answer,) = answers
         assert answer.stored is stored
 

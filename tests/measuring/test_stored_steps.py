@@ -60,16 +60,13 @@ def test_spectra_belong_to_it_where_they_are_asked_for(store):
     assert np.isnan(numbers(plain, VIEW)[-1].departure)
 
 
-def test_the_model_of_the_request_does_not_matter(store):
+def test_the_model_of_the_request_does_not_matter_and_steps_can_be_chosen(store):
     asked = replace(REQUEST, model="someone/else", revision="main", token=-1)
     assert set(collect(SUITE, asked, store).depth) == {0, 1, 4}
     assert not collect(SUITE, replace(REQUEST, token=2), store).depth
-
-
-def test_steps_can_be_chosen_and_one_whose_commit_nobody_knows_is_missing(store):
     course = collect(SUITE, REQUEST, store, steps=(4, 2, 4))
     assert (course.steps, set(course.depth), course.missing) == ((2, 4), {4}, (2,))
-    unknown = replace(SUITE, steps=(*SUITE.steps, 8))
+    unknown = replace(SUITE, steps=(*SUITE.steps, 8))  # whose commit nobody knows
     assert collect(unknown, REQUEST, store).missing == (1, 2, 8)
 
 

@@ -1,10 +1,7 @@
 """The token that is measured where nobody says one is the same in Python, files and commands."""
 
-import base64
-from io import BytesIO
-
 import pytest
-from PIL import Image
+from vision_models import picture
 
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.records import usual_token
@@ -16,12 +13,6 @@ from coupling_core.measuring.front import measure
 from coupling_core.sources.prompts import PromptSource
 
 IDS = (3, 1, 4, 1)
-
-
-def picture():
-    file = BytesIO()
-    Image.new("RGB", (8, 8)).save(file, "PNG")
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 
 def test_of_a_text_it_is_the_last_and_of_a_fixed_input_the_first():
@@ -50,14 +41,7 @@ def test_a_table_has_the_same_numbers_as_one_measurement(llama):
 
 @pytest.mark.parametrize(("said", "expected"), [({}, 1), ({"token": -1}, -1)])
 def test_a_sweep_takes_what_it_says(said, expected):
-    asked = Sweep.model_validate(
-        {
-            "name": "usual",
-            "models": ({"model": "smollm2-135m"},),
-            "prompts": (PromptSource(text="The cat sat"),),
-            "kinds": ("fixed-input",),
-            **said,
-        }
-    )
-    (item,) = make(asked).items()
+    asked = {"name": "usual", "models": ({"model": "smollm2-135m"},), "kinds": ("fixed-input",)}
+    asked["prompts"] = (PromptSource(text="The cat sat"),)
+    (item,) = make(Sweep.model_validate(asked | said)).items()
     assert item.request.token == expected

@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 
 import mortal
-import psutil
 import pytest
 import tiny
 from cases import content, random_result
@@ -68,11 +67,6 @@ def begun(jobs: Jobs, key: str) -> JobStatus:
     return until(lambda: is_there(s := jobs.status(key)) and s)
 
 
-def gone(pid: int) -> bool:
-    """Whether a process has ended."""
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-
-
 # --- what a worker does
 
 
@@ -111,11 +105,8 @@ def test_a_death_fails_its_job_and_no_other(jobs, store, worker, ask, mortal_fol
     store.put(random_result())
     key, other = submit(jobs, ask("die of SIGSEGV")), submit(jobs, ask("x"), "bob")
     failed = end_of(jobs, key)
-    assert failed.state == "failed"
-    assert (
-        f"SIGSEGV while it computed with {mortal_folder}, a fault inside the libraries"
-        in failed.error
-    )
+    why = f"SIGSEGV while it computed with {mortal_folder}, a fault inside the libraries"
+    assert (failed.state, why in failed.error) == ("failed", True)
     assert failed.progress.partial is not None
     assert end_of(jobs, other).state == "done"
     assert [store.verify(entry.key) for entry in store.entries()] == ["", ""]
@@ -157,16 +148,15 @@ def test_a_model_that_killed_one_is_measured_by_the_definition_and_says_why(fold
     assert found.singular_values == pytest.approx(plainly.singular_values, rel=1e-4)
 
 
-def test_another_version_of_torch_is_tried_by_the_fast_way_again(ask, monkeypatch):
+def test_another_version_of_torch_is_tried_again_and_a_note_that_cannot_be_read_is_none(
+    ask, home, monkeypatch
+):
     assert deaths.note(resolve(ask("x")), "SIGSEGV")
     assert not deaths.note(resolve(ask("x")), "SIGSEGV")
     assert "(SIGSEGV)" in deaths.reason(resolve(ask("y")))
-    monkeypatch.setattr(deaths, "version", lambda name: "99")
-    assert deaths.reason(resolve(ask("y"))) == ""
-
-
-def test_a_note_that_cannot_be_read_is_none(ask, home):
-    deaths.note(resolve(ask("x")), "SIGSEGV")
+    with monkeypatch.context() as later:
+        later.setattr(deaths, "version", lambda name: "99")
+        assert deaths.reason(resolve(ask("y"))) == ""
     (note,) = (home / "deaths").iterdir()
     for text in ("", "{", "[]", "{}"):
         note.write_text(text)
@@ -209,13 +199,13 @@ def test_a_job_that_holds_everything_up_fails_and_others_are_answered(
     assert worker.call(os.getpid) == worker.pid != stuck
     job = end_of(jobs, key)
     assert (job.state, "because it no longer answered" in job.error) == ("failed", True)
-    assert gone(stuck)
+    assert mortal.gone(stuck)
 
 
 def test_what_takes_long_is_not_taken_to_hang(worker, monkeypatch):
     monkeypatch.setattr(process, "SILENT", 4)
     pid = worker.call(os.getpid)
-    assert worker.call(partial(mortal.slowly, 3.0)) == "answered"
+    worker.call(partial(time.sleep, 3.0))
     assert worker.pid == pid
 
 
@@ -223,7 +213,7 @@ def test_what_takes_long_is_not_taken_to_hang(worker, monkeypatch):
 
 
 def test_what_nobody_waits_for_ends_at_its_next_step(store, worker, ask):
-    waiting = Jobs(store, partial(_wait, worker))
+    waiting = Jobs(store, partial(worker.measure, by=mortal.waits))
     key = submit(waiting, ask("x"))
     until(lambda: (p := waiting.status(key).progress) and p.done > 3)
     pid = worker.pid
@@ -232,40 +222,29 @@ def test_what_nobody_waits_for_ends_at_its_next_step(store, worker, ask):
     assert worker.call(os.getpid) == worker.pid == pid
 
 
-def _wait(worker, request, store, *, device, progress):
-    return worker.call(mortal.waits, progress=progress)
-
-
-def test_what_is_stuck_in_one_step_is_ended_after_a_while(jobs, worker, ask):
-    key, other = submit(jobs, ask("hold everything up")), submit(jobs, ask("x"), "bob")
-    begun(jobs, key)
-    stuck = worker.pid
-    jobs.leave(key, "ann")
-    cancelled = end_of(jobs, key)
-    assert (cancelled.state, cancelled.progress.partial is not None) == ("cancelled", True)
-    assert end_of(jobs, other).state == "done"
-    assert gone(stuck)
-    assert deaths.notes() == []
-
-
 def test_a_job_that_is_stuck_gives_no_sign_of_life_and_its_end_loses_no_question(
     jobs, store, worker, ask
 ):
-    key = submit(jobs, ask("sleep"))
+    """One that holds all threads up is left in attack/test_bounded_worker.py."""
+    key, other = submit(jobs, ask("sleep")), submit(jobs, ask("x"), "bob")
     begun(jobs, key)
-    noted = file_of(store.root, os.getpid()).read_text()
+    stuck, noted = worker.pid, file_of(store.root, os.getpid()).read_text()
     time.sleep(2 * EVERY)
     assert file_of(store.root, os.getpid()).read_text() == noted
     answers = []
     question = threading.Thread(
-        target=lambda: answers.append(worker.call(partial(mortal.slowly, 1.5)))
+        target=lambda: answers.append(worker.call(partial(time.sleep, 1.5)))
     )
     question.start()
     time.sleep(0.1)
     jobs.leave(key, "ann")
     question.join(PATIENCE)
-    assert answers == ["answered"]
-    assert end_of(jobs, key).state == "cancelled"
+    assert answers == [None]
+    cancelled = end_of(jobs, key)
+    assert (cancelled.state, cancelled.progress.partial is not None) == ("cancelled", True)
+    assert end_of(jobs, other).state == "done"
+    assert mortal.gone(stuck)
+    assert deaths.notes() == []
 
 
 def test_an_error_of_whoever_watches_stops_the_call(worker):
@@ -338,7 +317,7 @@ def test_the_worker_ends_with_the_app_however_that_ends(mortal_folder, how, prom
     time.sleep(0.3)  # until it is where it gets stuck
     os.killpg(process.pid, how)  # as Ctrl-C does
     _, said = process.communicate(timeout=PATIENCE)
-    until(lambda: gone(pid))
+    until(lambda: mortal.gone(pid))
     assert said == ("stopped\n" if how == signal.SIGINT else "")
 
 
@@ -350,11 +329,8 @@ def test_the_log_tells_of_deaths_in_one_place_and_quotes_no_prompt(mortal_folder
     assert (process.returncode, out) == (0, ""), err
     lines = [json.loads(line) for line in err.splitlines()]
     (died,) = [line for line in lines if line["message"].startswith("a worker died")]
-    assert (died["model"], died["message"][-7:], died["kind"]) == (
-        str(mortal_folder),
-        "SIGSEGV",
-        "depth",
-    )
+    told = (died["model"], died["message"][-7:], died["kind"])
+    assert told == (str(mortal_folder), "SIGSEGV", "depth")
     assert "mortal.py" in died["raised"]
     (failed,) = [line for line in lines if line["message"] == "A measurement failed"]
     assert (failed["error"], "in do" in failed["raised"]) == ("ValueError", True)
@@ -378,9 +354,7 @@ def test_a_model_on_this_disk_is_made_ready_and_nothing_is_fetched_or_converted(
         assert until(partial(worker.call, mortal.kept)) == [str(folder)]
         found = worker.measure(Request("The cat", model=str(folder), k=4), store, device="cpu")
         assert found.provenance["load_seconds"] == 0
-        assert (
-            worker.call(gc.get_freeze_count) > 100_000
-        )  # torch alone, which it imported, has more
+        assert worker.call(gc.get_freeze_count) > 100_000  # torch, which it imported, has more
         assert not (home / "models").exists()
     finally:
         worker.close()

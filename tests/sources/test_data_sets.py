@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from data_sets import LONG, PROMPTS, ROWS, as_tuples, lay_out
-from dataset_hub import COMMIT, DatasetHub
+from fake_hub import DatasetHub
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.sources.prompts import BENCHMARKS, PromptSource, fetching, load, pools
@@ -269,11 +269,11 @@ def test_a_hub_that_answers_over_http_gives_prompts_with_their_commit(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     said = json.loads(done.stdout)
     assert [prompt["text"] for prompt in said["prompts"]] == ["What melts?", "What floats?"]
-    assert said["origin"]["revision"] == COMMIT
+    assert said["origin"]["revision"] == server.commit
     # With the hub gone `datasets` gives what its own cache has, of whatever commit.
     done = ask("--revision", "d" * 40, HF_HUB_OFFLINE="1")
     assert (done.returncode, done.stdout) == (1, "")
-    assert COMMIT in done.stderr
+    assert server.commit in done.stderr
 
 
 def test_the_command_shows_what_a_source_gives(run, tmp_path):

@@ -34,10 +34,7 @@ def install(package: str) -> None:
 
 
 class Loader(hook._JaxtypingLoader):
-    """Keeps the compiled code of a module under a name of its own, and of no module it imports.
-
-    jaxtyping's would compile thousands of modules of other libraries anew.
-    """
+    """Keeps the compiled code of a module alone: jaxtyping's compiles all that it imports anew."""
 
     exec_module = SourceFileLoader.exec_module
 

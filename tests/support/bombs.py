@@ -1,16 +1,15 @@
 """What takes all the memory that there is, run in a worker."""
 
-import re
 import resource
 import signal
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 import mortal
 import numpy as np
+import psutil
 
 from coupling_core.base.records import Request
 from coupling_core.base.results import Progress, Result
@@ -26,12 +25,7 @@ _usable, _least = ceiling.usable_memory, ceiling.LEAST
 
 
 def allow(size: int | None, *, forget: bool = False) -> None:
-    """Have so many bytes be all that is free; None gives back what is.
-
-    Args:
-        size: bytes.
-        forget: let go of the models that are in memory.
-    """
+    """Have so many bytes be all that is free; None gives back what is."""
     if forget:
         from coupling_core.engine import loading
 
@@ -64,10 +58,7 @@ def by_numpy() -> int:
 
 def by_python() -> int:
     """A list that grows."""
-    held = []
-    for _ in range(2**12):
-        held.append(bytearray(2**24))
-    return len(held)
+    return len([bytearray(2**24) for _ in range(2**12)])
 
 
 def by_threads() -> bool:
@@ -87,16 +78,6 @@ def by_threads() -> bool:
     return threads[1].ident is not None
 
 
-def echo(text: str) -> str:
-    """The same."""
-    return text
-
-
-def measure(request: Request, store: Store, *, device: str | None, progress: Report) -> Result:
-    """As it is."""
-    return really(request, store, device=device, progress=progress)
-
-
 def limits(request: Request, store: Store, *, device: str | None, progress: Report) -> Result:
     """Tell what the process may take beyond what it has: while it loads, and then."""
     allow(FREE)
@@ -106,13 +87,6 @@ def limits(request: Request, store: Store, *, device: str | None, progress: Repo
         seen.append(resource.getrlimit(resource.RLIMIT_DATA)[0] - _data())
     progress(Progress("blocks", note=f"{seen[0]} {seen[1]}"))
     return mortal.measure(request, store, device=device, progress=progress)
-
-
-def steps(request: Request, store: Store, *, device: str | None, progress: Report) -> Result:
-    """Steps without end."""
-    while True:
-        progress(Progress("blocks", 1, 10**6))
-        time.sleep(0.05)
 
 
 def fill_and_die(request: Request, store: Store, *, device: str | None, progress: Report) -> Result:
@@ -127,5 +101,4 @@ def fill_and_die(request: Request, store: Store, *, device: str | None, progress
 
 
 def _data() -> int:
-    status = Path("/proc/self/status").read_text()
-    return 1024 * int(re.search(r"VmData:\s+(\d+)", status)[1])
+    return psutil.Process().memory_info().data

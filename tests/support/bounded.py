@@ -13,26 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+import psutil
+
 MB = 2**20
 _PATIENCE = 20
-LOOK = 0.01  # seconds between two looks at how much memory it has
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What became of it.
+    """What became of it."""
 
-    Args:
-        status: its exit status; negative for a signal.
-        said: what it printed, with its complaints.
-        seconds: of the clock.
-        peak: bytes of memory that it took at most, beside what it began with.
-    """
-
-    status: int
-    said: str
-    seconds: float
-    peak: int
+    status: int  # its exit status; negative for a signal
+    said: str  # what it printed, with its complaints
+    peak: int  # bytes of memory that it took at most, beside what it began with
 
     @property
     def last(self) -> str:
@@ -46,46 +39,36 @@ class Ran:
 
 
 def bounded(work: Callable[[], object], *, seconds: float = 200, memory: int = 1024 * MB) -> Ran:
-    """Do something in a fork of this process, which has all that is imported here.
+    """Do something in a fork of this process: the exit status is 0, 70 where it raises, or its own.
 
-    Args:
-        work: what to do; the exit status is 0, 70 where it raises, or its own.
-        seconds: after which it is ended; enough for a slow machine, since nothing is timed.
-        memory: bytes that it may take beside what it begins with; with more it is ended, and with
-            four times as many addresses nothing is given to it.
+    With more memory beside what it begins with it is ended, and with four times as many addresses
+    nothing is given to it.
     """
     with tempfile.TemporaryFile() as said:
-        start, before = time.monotonic(), _memory(os.getpid())
+        end, before = time.monotonic() + seconds, psutil.Process().memory_info()
         child = os.fork()
         if not child:
-            _be_child(work, said.fileno(), before["VmSize"] + 4 * memory)
-        status, peak = _wait(child, start + seconds, before["VmRSS"] + memory)
-        seconds = time.monotonic() - start
+            _be_child(work, said.fileno(), before.vms + 4 * memory)
+        running = psutil.Process(child)
+        while not (ended := os.wait4(child, os.WNOHANG))[0]:
+            if time.monotonic() > end or running.memory_info().rss > before.rss + memory:
+                os.kill(child, signal.SIGKILL)
+            time.sleep(0.01)
         said.seek(0)
         text = said.read(10**6).decode(errors="replace")
-    return Ran(status, text, seconds, max(0, peak - before["VmRSS"]))
+    peak = 1024 * ended[2].ru_maxrss - before.rss
+    return Ran(os.waitstatus_to_exitcode(ended[1]), text, max(0, peak))
 
 
 def spoilt(
-    case: Callable[[int], object],
-    numbers: Iterable[int],
-    *,
-    seconds: int = 10,
-    memory: int = 1024 * MB,
+    case: Callable[[int], object], numbers: Iterable[int], *, seconds: int = 10
 ) -> dict[int, str]:
-    """Try a case with many numbers, and tell of which it did more than to refuse them in words.
-
-    Args:
-        case: what is done with one of them.
-        numbers: all of them.
-        seconds: of computing that one may take.
-        memory: bytes that all may take beside what this process has.
-    """
+    """Try a case with many numbers, and tell of which it did more than to refuse them in words."""
     found: dict[int, str] = {}
     with tempfile.NamedTemporaryFile("r+", buffering=1) as journal:
         todo = list(numbers)
         while todo:
-            ran = bounded(lambda: _each(case, todo, journal, seconds), seconds=10**6, memory=memory)  # noqa: B023
+            ran = bounded(lambda: _each(case, todo, journal, seconds), seconds=10**6)  # noqa: B023
             journal.seek(0)
             begun = 0
             for line in journal:
@@ -150,25 +133,3 @@ def _be_child(work: Callable[[], object], said: int, memory: int) -> None:
         with suppress(BaseException):
             sys.stderr.flush()
         os._exit(status)
-
-
-def _wait(child: int, end: float, most: int) -> tuple[int, int]:
-    peak = 0
-    while True:
-        found, status = os.waitpid(child, os.WNOHANG)
-        if found:
-            return os.waitstatus_to_exitcode(status), peak
-        peak = max(peak, _memory(child).get("VmHWM", 0))
-        if time.monotonic() > end or peak > most:
-            os.kill(child, 9)
-        time.sleep(LOOK)
-
-
-def _memory(pid: int) -> dict[str, int]:
-    """Of a process, in bytes."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return {}
-    parts = (line.split() for line in lines if line.startswith("Vm"))
-    return {name.rstrip(":"): int(amount) * 1024 for name, amount, *_ in parts}

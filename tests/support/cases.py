@@ -8,17 +8,10 @@ import numpy as np
 
 from coupling_core.analysis import trajectory
 from coupling_core.analysis.scores import score
+from coupling_core.base import results
 from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.edits import every_edit
 from coupling_core.base.records import ROLES, Certificate, Request, View
-from coupling_core.base.results import (
-    DepthResult,
-    DirectionsResult,
-    PerturbationResult,
-    SpectrumResult,
-    TrajectoryResult,
-    WhatIfResult,
-)
 from coupling_core.store.request_key import make_key
 
 PROMPT = "The cat sat down"
@@ -49,13 +42,13 @@ def random_result(
     k_max: int = 8,
     k_view: int = 4,
     **changes: Any,
-) -> DepthResult:
+) -> results.DepthResult:
     """A result of random Jacobians that share part of their bases, so that scores lie off 0."""
     jacobians = planted_jacobians(n_blocks, width, coupling=0.5, seed=seed)
     return depth_result(jacobians, k_max, k_view, **changes)
 
 
-def planted(scores: np.ndarray = SCORES, **changes: Any) -> DepthResult:
+def planted(scores: np.ndarray = SCORES, **changes: Any) -> results.DepthResult:
     """A result that has these scores in `VIEW`; `changes` replaces its fields."""
     result = random_result(n_blocks=len(scores))
     diagonal = result.diagonal.copy()
@@ -63,7 +56,7 @@ def planted(scores: np.ndarray = SCORES, **changes: Any) -> DepthResult:
     return replace(result, diagonal=diagonal, **changes)
 
 
-def content(result: DepthResult) -> dict[str, Any]:
+def content(result: results.DepthResult) -> dict[str, Any]:
     """All that a result holds, so that two can be compared to the last bit, NaN included."""
 
     def plain(value: Any) -> Any:
@@ -96,14 +89,9 @@ def _about(kind: str, digest: str, tokens: tuple[str, ...], **more: Any) -> dict
         "request": Request(PROMPT, model="random", kind=kind, **more),
         "identity": {"kind": "folder", "name": "random", "digest": digest},
         "tokens": tokens,
-        "provenance": {
-            "seconds": 1.0,
-            "load_seconds": 0.5,
-            "peak_memory_bytes": 10**8,
-            "date": "2026-01-01T00:00:00+00:00",
-            "dtype": "float32",
-            "versions": {"numpy": np.__version__},
-        },
+        "provenance": {"seconds": 1.0, "load_seconds": 0.5, "peak_memory_bytes": 10**8}
+        | {"date": "2026-01-01T00:00:00+00:00", "dtype": "float32"}
+        | {"versions": {"numpy": np.__version__}},
     }
 
 
@@ -113,7 +101,7 @@ def _words(n_tokens: int) -> tuple[str, ...]:
 
 def depth_result(
     jacobians: np.ndarray, k_max: int, k_view: int, seed: int = 0, **changes: Any
-) -> DepthResult:
+) -> results.DepthResult:
     """Measure Jacobians (block d d) the obvious way; `changes` replaces fields of the result."""
     n_blocks, width, _ = jacobians.shape
     U, s, V = (np.stack(part) for part in zip(*map(gauged_svd, jacobians), strict=True))
@@ -125,14 +113,9 @@ def depth_result(
     about = _about(
         "depth", hashlib.sha256(jacobians.tobytes()).hexdigest(), TOKENS, k=k_max, k_view=k_view
     )
-    about["provenance"] |= {
-        "seconds": 1.5,
-        "device": "cpu",
-        "threads": 1,
-        "peak_memory_bytes": 10**6,
-        "date": "2026-01-02T03:04:05+00:00",
-    }
-    result = DepthResult(
+    about["provenance"] |= {"seconds": 1.5, "device": "cpu", "threads": 1}
+    about["provenance"] |= {"peak_memory_bytes": 10**6, "date": "2026-01-02T03:04:05+00:00"}
+    result = results.DepthResult(
         **about,
         token_ids=np.arange(10, 10 + len(TOKENS)),
         token=len(TOKENS),
@@ -216,14 +199,14 @@ def certificate(J: np.ndarray, U: np.ndarray, s: np.ndarray, V: np.ndarray) -> C
 
 def trajectory_result(
     n_tokens: int = 6, n_blocks: int = 12, width: int = 16, seed: int = 0, **changes: Any
-) -> TrajectoryResult:
+) -> results.TrajectoryResult:
     """Random walks as a result; the first token lies far from the others."""
     rng = np.random.default_rng(seed)
     states = rng.standard_normal((n_blocks + 1, n_tokens, width)).cumsum(0).astype(np.float32) + 1
     states[:, 0] *= 50
     norms, steps = trajectory.norms(states), trajectory.step_lengths(states)
     one_step, rolled_out = rng.uniform(0.1, 1, (2, n_blocks, n_tokens)).astype(np.float32)
-    result = TrajectoryResult(
+    result = results.TrajectoryResult(
         **_about("trajectory", f"{seed}", _words(n_tokens)),
         token_ids=np.arange(n_tokens),
         width=width,
@@ -243,7 +226,7 @@ def trajectory_result(
 
 def what_if_result(
     n_tokens: int = 6, n_blocks: int = 5, seed: int = 0, **changes: Any
-) -> WhatIfResult:
+) -> results.WhatIfResult:
     """Random effects as a result: smaller for blocks that lie near one another."""
     rng = np.random.default_rng(seed)
     edits = every_edit(n_blocks)
@@ -255,7 +238,7 @@ def what_if_result(
     own_loss = rng.uniform(1, 5, n_tokens).astype(np.float32)
     own_loss[-1] = np.nan
     exchanges = rng.uniform(0.1, 1, (3, n_blocks - 1, n_tokens)).astype(np.float32)
-    result = WhatIfResult(
+    result = results.WhatIfResult(
         **_about("what-if", f"{seed}", _words(n_tokens)),
         token_ids=np.arange(n_tokens),
         width=16,
@@ -276,7 +259,7 @@ def what_if_result(
 
 def directions_result(
     n_blocks: int = 4, width: int = 24, k: int = 6, seed: int = 0, **changes: Any
-) -> DirectionsResult:
+) -> results.DirectionsResult:
     """Random frames as a result, with readouts of which a few are beyond chance."""
     rng = np.random.default_rng(seed)
     u, v = np.linalg.qr(rng.standard_normal((2, n_blocks, width, k)))[0].astype(np.float16)
@@ -284,7 +267,7 @@ def directions_result(
     top = rng.integers(0, 50, (3, n_blocks, k, 2, 5)).astype(np.int32)
     matrices = rng.uniform(-0.3, 0.3, (n_blocks, n_blocks, k, k)).astype(np.float16)
     matrices[range(n_blocks), range(n_blocks)] = [np.diag(each / each[0]) for each in s]
-    result = DirectionsResult(
+    result = results.DirectionsResult(
         **_about("directions", f"{seed}", TOKENS),
         token_ids=np.arange(4),
         width=width,
@@ -309,13 +292,13 @@ def directions_result(
     return replace(result, **changes)
 
 
-def spectrum_result(n_blocks: int = 5, width: int = 8, **changes: Any) -> SpectrumResult:
+def spectrum_result(n_blocks: int = 5, width: int = 8, **changes: Any) -> results.SpectrumResult:
     """The linear maps of random Jacobians as a result, measured the obvious way."""
     jacobians = planted_jacobians(n_blocks, width, coupling=0.3) / 2
     maps = [np.eye(width) + J for J in jacobians]
     values, condition = (np.stack(part) for part in zip(*map(_eigen, maps), strict=True))
     svds = [gauged_svd(J) for J in jacobians]
-    result = SpectrumResult(
+    result = results.SpectrumResult(
         **_about("spectrum", "spectrum", TOKENS),
         token_ids=np.arange(10, 10 + len(TOKENS)),
         width=width,
@@ -337,7 +320,9 @@ def spectrum_result(n_blocks: int = 5, width: int = 8, **changes: Any) -> Spectr
     return replace(result, **changes)
 
 
-def perturbation_result(n_blocks: int = 5, width: int = 8, **changes: Any) -> PerturbationResult:
+def perturbation_result(
+    n_blocks: int = 5, width: int = 8, **changes: Any
+) -> results.PerturbationResult:
     """Noise that grows with its size, and whose first order is off in proportion to it."""
     rng = np.random.default_rng(3)
     sizes = np.array([0.01, 0.1, 1.0])
@@ -345,7 +330,7 @@ def perturbation_result(n_blocks: int = 5, width: int = 8, **changes: Any) -> Pe
     spread = rng.uniform(0.9, 1.1, shape).astype(np.float32)
     distance = (sizes[:, None, None] * spread).astype(np.float32)
     off = np.where(np.arange(n_blocks + 1) > 0, 0.5 * distance, 0).astype(np.float32)
-    result = PerturbationResult(
+    result = results.PerturbationResult(
         **_about("perturbation", "noise", TOKENS),
         token_ids=np.arange(10, 10 + len(TOKENS)),
         width=width,

@@ -73,10 +73,7 @@ ROWS: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
 """Of each data set: its id, configuration and split as the hub's folders say, and rows."""
 
 PROMPTS: dict[str, list[tuple[str, int, str, float | None]]] = {
-    "arc": [
-        ("What melts?", 0, "ARC-Challenge", None),
-        ("What floats?", 1, "ARC-Challenge", None),
-    ],
+    "arc": [("What melts?", 0, "ARC-Challenge", None), ("What floats?", 1, "ARC-Challenge", None)],
     "gsm8k": [("Tom has 3 hens. How many legs?", 0, "", None)],
     "hellaswag": [
         ("A man stands. he", 0, "Surfing", None),

@@ -1,4 +1,4 @@
-"""A hub of one's own: an HTTP server that answers for one repository as the real one does."""
+"""A hub of one's own: HTTP servers that answer for one repository as the real one does."""
 
 import hashlib
 import json
@@ -21,8 +21,93 @@ PIECE, PAUSE = 4096, 0.02
 """Bytes sent at a time where a file is sent slowly, and seconds between them."""
 
 
-class FakeHub:
-    """The server of one repository, with the files of each revision, and what it was asked."""
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: Any) -> None:
+        return
+
+    def do_GET(self) -> None:
+        self.server.hub.answer(self, unquote(urlsplit(self.path).path))
+
+    do_HEAD = do_GET
+
+    def say(
+        self, status: int, content: bytes = b"", headers: Any = (), *, slowly: bool = False
+    ) -> None:
+        self.send_response(status)
+        for name, value in {**dict(headers), "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command == "GET":
+            self._send(content, slowly)
+
+    def refuse(self, code: str, status: int = 404) -> None:
+        self.say(status, b"", {"X-Error-Code": code} if code else ())
+
+    def say_json(self, payload: Any) -> None:
+        self.say(200, json.dumps(payload).encode(), {"Content-Type": "application/json"})
+
+    def _send(self, content: bytes, slowly: bool) -> None:
+        hub, piece = self.server.hub, PIECE if slowly else max(1, len(content))
+        try:
+            for start in range(0, len(content), piece):
+                if slowly and hub.breaks and start > len(content) // 2:
+                    hub.breaks -= 1
+                    self.close_connection = True
+                    return
+                self.wfile.write(content[start : start + piece])
+                time.sleep(PAUSE if slowly else 0)
+        except OSError:
+            hub.hung_up.set()
+            self.close_connection = True
+
+
+class _Hub:
+    breaks = 0  # how many times the connection breaks in the middle of what is sent slowly
+
+    def __init__(self) -> None:
+        self.hung_up = threading.Event()  # a client left in the middle of a file
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        self._server.daemon_threads, self._server.hub = True, self
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class DatasetHub(_Hub):
+    """One data set, of the files in a folder: a README.md there lists its configurations."""
+
+    commit = "c0ffee" + 34 * "0"
+
+    def __init__(self, repo: str, root: Path) -> None:
+        self.repo, self.root = repo, root
+        super().__init__()
+
+    def answer(self, to: _Handler, path: str) -> None:
+        files, api = f"/datasets/{self.repo}/resolve/", f"/api/datasets/{self.repo}"
+        file, folder = (
+            self.root / path.removeprefix(start).partition("/")[2]
+            for start in (files, f"{api}/tree/")
+        )
+        if path.startswith(files) and file.is_file():
+            tags = {"ETag": f'"{_etag(file)}"', "X-Repo-Commit": self.commit}
+            to.say(200, file.read_bytes(), tags)
+        elif path.startswith(f"{api}/tree/") and folder.is_dir():
+            to.say_json([_described(one, "path", self.root) for one in sorted(folder.iterdir())])
+        elif path.startswith((files, f"{api}/tree/")):
+            to.refuse("EntryNotFound")
+        elif path.startswith(api):
+            to.say_json({"id": self.repo, "sha": self.commit, "siblings": []})
+        else:
+            to.refuse("RepoNotFound")
+
+
+class FakeHub(_Hub):
+    """One model, with the files of each revision, and what it was asked."""
 
     def __init__(self, folders: dict[str, Path], repo: str = REPO) -> None:
         self.folders, self.repo = folders, repo
@@ -31,24 +116,10 @@ class FakeHub:
         self.asked: list[tuple[str, str]] = []
         self.former = ""  # a name that the repository had before, which leads to it
         self.gated = False  # files are refused
-        self.refusal: int = 0  # the status with which everything is refused
+        self.refusal = 0  # the status with which everything is refused
         self.slow = ""  # the name of a file that is sent in small pieces
-        self.breaks = 0  # how many times the connection breaks in the middle of that file
         self.damages = ""  # the name of a file that is sent with other content
-        self.hung_up = threading.Event()  # a client left in the middle of a file
-        owner = self
-
-        class Handler(_Handler):
-            hub = owner
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__()
 
     def fetched(self) -> set[str]:
         """Names of the files of which any content was asked for."""
@@ -61,6 +132,61 @@ class FakeHub:
     def files(self, revision: str) -> Path | None:
         named = {self.commits[name]: folder for name, folder in self.folders.items()}
         return (named | self.folders).get(revision)
+
+    def answer(self, to: _Handler, path: str) -> None:
+        repo, former = self.repo, self.former
+        if self.refusal:
+            to.refuse("", self.refusal)
+        elif former and path.startswith((f"/api/models/{former}", f"/{former}/resolve/")):
+            to.say(307, b"", {"Location": to.path.replace(former, repo, 1)})
+        elif found := re.fullmatch(rf"/{repo}/resolve/([^/]+)/(.+)", path):
+            self._file(to, *found.groups())
+        else:
+            self.asked.append((to.command, path))
+            if path.startswith((f"/api/models/{repo}", f"/{repo}/resolve/")):
+                self._api(to, path.removeprefix(f"/api/models/{repo}"))
+            else:
+                to.refuse("RepoNotFound")
+
+    def _api(self, to: _Handler, path: str) -> None:
+        kind, _, revision = path.removeprefix("/").partition("/")
+        folder = self.files(revision or "main")
+        if path == "/refs":
+            refs = [
+                {"name": name, "ref": f"refs/heads/{name}", "targetCommit": commit}
+                for name, commit in self.commits.items()
+            ]
+            to.say_json({"branches": refs, "tags": [], "converts": []})
+        elif folder is None:
+            to.refuse("RevisionNotFound")
+        elif kind == "tree":
+            to.say_json([_described(file, "path") for file in sorted(folder.iterdir())])
+        else:
+            siblings = [_described(file, "rfilename") for file in sorted(folder.iterdir())]
+            commit = self.commits.get(revision or "main", revision)
+            to.say_json({"id": self.repo, "sha": commit, "siblings": siblings})
+
+    def _file(self, to: _Handler, revision: str, name: str) -> None:
+        folder = self.files(revision)
+        if self.gated:
+            return to.refuse("GatedRepo", 403)
+        if folder is None:
+            return to.refuse("RevisionNotFound")
+        if not (folder / name).is_file():
+            return to.refuse("EntryNotFound")
+        content = (folder / name).read_bytes()
+        if name == self.damages:
+            content = content[:-1] + bytes([content[-1] ^ 1])
+        tags = {"ETag": f'"{_etag(folder / name)}"', "Accept-Ranges": "bytes"}
+        tags["X-Repo-Commit"] = self.commits.get(revision, revision)
+        size, start, stop = len(content), 0, len(content)
+        if asked := re.fullmatch(r"bytes=(\d+)-(\d*)", to.headers.get("Range", "")):
+            start = int(asked[1])
+            stop = min(size, int(asked[2]) + 1) if asked[2] else size
+            tags["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
+        self.asked.append((to.command, f"range/{start}/{name}" if asked else name))
+        slowly = name == self.slow and stop == size
+        to.say(206 if asked else 200, content[start:stop], tags, slowly=slowly)
 
 
 def client(monkeypatch: pytest.MonkeyPatch, folder: Path, hub: FakeHub | None = None) -> Any:
@@ -104,110 +230,6 @@ def lay_out(root: Path, folders: dict[str, Path], repo: str = REPO) -> dict[str,
     return commits
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    hub: FakeHub
-
-    def log_message(self, *_: Any) -> None:
-        return
-
-    def do_HEAD(self) -> None:
-        self._answer()
-
-    def do_GET(self) -> None:
-        self._answer()
-
-    def _answer(self) -> None:
-        path, repo = unquote(urlsplit(self.path).path), self.hub.repo
-        former = self.hub.former
-        if self.hub.refusal:
-            self._refuse(self.hub.refusal, "")
-        elif former and path.startswith((f"/api/models/{former}", f"/{former}/resolve/")):
-            self.send_response(307)
-            self.send_header("Location", self.path.replace(former, repo, 1))
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-        elif not path.startswith((f"/api/models/{repo}", f"/{repo}/resolve/")):
-            self.hub.asked.append((self.command, path))
-            self._refuse(404, "RepoNotFound")
-        elif found := re.fullmatch(rf"/{repo}/resolve/([^/]+)/(.+)", path):
-            self._file(*found.groups())
-        else:
-            self.hub.asked.append((self.command, path))
-            self._api(path.removeprefix(f"/api/models/{repo}"))
-
-    def _api(self, path: str) -> None:
-        if path == "/refs":
-            refs = [
-                {"name": name, "ref": f"refs/heads/{name}", "targetCommit": commit}
-                for name, commit in self.hub.commits.items()
-            ]
-            return self._json({"branches": refs, "tags": [], "converts": []})
-        kind, _, revision = path.removeprefix("/").partition("/")
-        folder = self.hub.files(revision or "main")
-        if folder is None:
-            return self._refuse(404, "RevisionNotFound")
-        if kind == "tree":
-            return self._json([_described(file, "path") for file in sorted(folder.iterdir())])
-        commit = self.hub.commits.get(revision or "main", revision)
-        siblings = [_described(file, "rfilename") for file in sorted(folder.iterdir())]
-        self._json({"id": self.hub.repo, "sha": commit, "siblings": siblings})
-
-    def _file(self, revision: str, name: str) -> None:
-        folder = self.hub.files(revision)
-        if self.hub.gated:
-            return self._refuse(403, "GatedRepo")
-        if folder is None:
-            return self._refuse(404, "RevisionNotFound")
-        if not (folder / name).is_file():
-            return self._refuse(404, "EntryNotFound")
-        content = (folder / name).read_bytes()
-        if name == self.hub.damages:
-            content = content[:-1] + bytes([content[-1] ^ 1])
-        asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
-        start = int(asked[1]) if asked else 0
-        stop = min(len(content), int(asked[2]) + 1) if asked and asked[2] else len(content)
-        self.hub.asked.append((self.command, f"range/{start}/{name}" if asked else name))
-        self.send_response(206 if asked else 200)
-        if asked:
-            self.send_header("Content-Range", f"bytes {start}-{stop - 1}/{len(content)}")
-        self.send_header("ETag", f'"{_etag(folder / name)}"')
-        self.send_header("X-Repo-Commit", self.hub.commits.get(revision, revision))
-        self.send_header("Accept-Ranges", "bytes")
-        self.send_header("Content-Length", str(stop - start))
-        self.end_headers()
-        if self.command == "GET":
-            self._send(content[start:stop], slowly=name == self.hub.slow and stop == len(content))
-
-    def _send(self, content: bytes, *, slowly: bool) -> None:
-        try:
-            for start in range(0, len(content), PIECE if slowly else len(content)):
-                if slowly and self.hub.breaks and start > len(content) // 2:
-                    self.hub.breaks -= 1
-                    self.close_connection = True
-                    return
-                self.wfile.write(content[start:][: PIECE if slowly else None])
-                time.sleep(PAUSE if slowly else 0)
-        except OSError:
-            self.hub.hung_up.set()
-            self.close_connection = True
-
-    def _json(self, payload: Any) -> None:
-        content = json.dumps(payload).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def _refuse(self, status: int, code: str) -> None:
-        self.send_response(status)
-        if code:
-            self.send_header("X-Error-Code", code)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-
 def _commit(folder: Path) -> str:
     content = [(folder / name).read_bytes() for name in (cache.SINGLE, "tokenizer.json")]
     return hashlib.sha1(b"".join(content)).hexdigest()
@@ -221,10 +243,14 @@ def _etag(file: Path) -> str:
     return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
-def _described(file: Path, name: str) -> dict[str, Any]:
+def _described(file: Path, name: str, root: Path | None = None) -> dict[str, Any]:
+    """An entry of a list of files; `root` is what a path in it begins below."""
+    place = file.relative_to(root or file.parent).as_posix()
+    if file.is_dir():
+        return {"type": "directory", "path": place, "oid": 40 * "0", "size": 0}
     size, etag = file.stat().st_size, _etag(file)
     large = {"size": size, "sha256": etag, "oid": etag, "pointerSize": 134}
     lfs = {"lfs": large} if file.suffix in LARGE else {}
     if name == "path":
-        return {"type": "file", "path": file.name, "size": size, "oid": etag[:40]} | lfs
-    return {"rfilename": file.name, "size": size, "blobId": etag[:40]} | lfs
+        return {"type": "file", "path": place, "size": size, "oid": etag[:40]} | lfs
+    return {"rfilename": place, "size": size, "blobId": etag[:40]} | lfs

@@ -47,8 +47,7 @@ def tiered(
     """Parametrise a test with `name`: some families always, some in `make test`, others slow."""
     marks = {name: [] for name in fast} | {name: [pytest.mark.full] for name in full}
     return pytest.mark.parametrize(
-        "name",
-        [pytest.param(name, marks=marks.get(name, [pytest.mark.slow])) for name in names],
+        "name", [pytest.param(name, marks=marks.get(name, [pytest.mark.slow])) for name in names]
     )
 
 

@@ -1,11 +1,10 @@
 """Which sockets our processes listen on, and whether anything there answers HTTP."""
 
-import contextlib
 import socket
 import threading
 import time
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 import psutil
@@ -68,7 +67,7 @@ def watching(every: float = 0.3) -> Iterator[Watch]:
 def look(watch: Watch, root: psutil.Process, known: Collection[Key] = ()) -> None:
     """Note what a process, and all that it has started, listen on beside what is known."""
     for process in (root, *root.children(recursive=True)):
-        with contextlib.suppress(psutil.Error):
+        with suppress(psutil.Error):
             program = " ".join(process.cmdline())
             if "python" not in program:  # a browser, or a daemon of Slurm
                 continue
@@ -81,7 +80,7 @@ def look(watch: Watch, root: psutil.Process, known: Collection[Key] = ()) -> Non
 
 def _answers(address: str, port: int, path: str) -> bool:
     host = "127.0.0.1" if address == "0.0.0.0" else "::1" if address == "::" else address
-    with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=2) as asked:
+    with suppress(OSError), socket.create_connection((host, port), timeout=2) as asked:
         asked.settimeout(2)
         asked.sendall(f"GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
         time.sleep(0.05)

@@ -3,12 +3,12 @@
 import os
 import re
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
+import psutil
 from cases import random_result
 
 from coupling_core.base.errors import ComputeError
@@ -36,15 +36,12 @@ def measure(
     return result
 
 
-def is_fast(request: Request) -> bool:
-    """Whether its model has not ended a process before."""
-    return not deaths.reason(resolve(request))
-
-
 def do(words: list[str], request: Request | None = None) -> str:
     """Whatever it is, in the thread that is asked."""
     match words:
-        case ["by", "the", "fast", "way:", *rest] if request and is_fast(request):
+        case ["by", "the", "fast", "way:", *rest] if request and not deaths.reason(
+            resolve(request)
+        ):
             do(rest)
         case ["die", "of", name]:
             signal.raise_signal(signal.Signals[name])
@@ -61,12 +58,12 @@ def do(words: list[str], request: Request | None = None) -> str:
     return " ".join(words)
 
 
-def imported(names: tuple[str, ...]) -> list[str]:
-    """Which of these modules are imported there."""
-    return [name for name in names if name in sys.modules]
+def gone(pid: int) -> bool:
+    """Whether a process has ended."""
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
-def waits(progress: Callable[[Progress], None], **_: Any) -> None:
+def waits(*_: Any, progress: Callable[[Progress], None], **__: Any) -> None:
     """Steps without end, that can be stopped at any."""
     for step in range(10**6):
         progress(Progress("blocks", step, 10**6))
@@ -77,17 +74,6 @@ def measure_or_die(request: Request, store: Store, **options: Any) -> Result:
     """Measure, or die where the prompt says so."""
     do(str(request.prompt).split(), request)
     return really(request, store, **options)
-
-
-def recheck(*_: object) -> None:
-    """Die of it, whatever it is of."""
-    signal.raise_signal(signal.SIGSEGV)
-
-
-def slowly(seconds: float) -> str:
-    """An answer that takes a while."""
-    time.sleep(seconds)
-    return "answered"
 
 
 def move(environment: dict[str, str]) -> None:

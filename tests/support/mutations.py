@@ -3,6 +3,7 @@
 `CASES` has for each kind a function that does with such a file all that the program does with it.
 """
 
+import base64
 import copy
 import io
 import json
@@ -197,47 +198,37 @@ def _pack() -> bytes:
         return (store.root / "p.zip").read_bytes()
 
 
-def archive_file(random: Random) -> bytes:
-    """A pack spoilt mostly in its directory, which stands at its end."""
-    data = _pack()
-    if random.random() < 0.3:
-        return spoilt(random, data)
-    start = data.rindex(b'{\n "version"') if random.random() < 0.4 else data.index(b"PK\1\2")
-    return data[:start] + spoilt(random, data[start:])
-
-
 def packed(seed: int) -> None:
-    """Take it in."""
-    data = archive_file(Random(seed))
-    with _store() as store:
-        with suppress(CouplingError):
-            list(take_in(io.BytesIO(data), "file", store))
+    """Take in a pack that is spoilt mostly in its directory, which stands at its end."""
+    random, data, start = Random(seed), _pack(), 0
+    if random.random() > 0.3:
+        start = data.rindex(b'{\n "version"') if random.random() < 0.4 else data.index(b"PK\1\2")
+    data = data[:start] + spoilt(random, data[start:])
+    with _store() as store, suppress(CouplingError):
+        list(take_in(io.BytesIO(data), "file", store))
 
 
 # ---- pictures
 
 
 @cache
-def _pictures() -> Mapping[str, bytes]:
+def _pictures() -> list[bytes]:
     pixels = np.random.default_rng(0).integers(0, 255, (40, 50, 4), dtype=np.uint8)
     exif = Image.Exif()
     exif[0x0112] = 6
-    made = {}
-    for kind in ("PNG RGBA", "PNG P", "JPEG RGB", "WEBP RGB", "GIF P"):
+    made = []
+    for kind in ("GIF P", "JPEG RGB", "PNG P", "PNG RGBA", "WEBP RGB"):
         (name, mode), held = kind.split(), io.BytesIO()
         options: dict[str, Any] = {} if name == "GIF" else {"exif": exif}
         Image.fromarray(pixels).convert(mode).save(held, name, **options)
-        made[kind] = held.getvalue()
+        made.append(held.getvalue())
     return made
 
 
 def picture(seed: int) -> None:
     """Read it as a file, and as a prompt."""
-    import base64
-
     random = Random(seed)
-    name = random.choice(sorted(_pictures()))
-    data = spoilt(random, _pictures()[name])
+    data = spoilt(random, random.choice(_pictures()))
     with suppress(InputError):
         in_words(read_image(data))
     prompt = f"data:image/png;base64,{base64.b64encode(data).decode()}"
@@ -249,13 +240,12 @@ def picture(seed: int) -> None:
 # ---- configs
 
 
-_KEPT = TemporaryDirectory()
-
-
 @cache
-def _models() -> tuple[Path, ...]:
-    place = Path(_KEPT.name)
-    return tuple(tiny.folder(place / name, name) for name in ("llama", "gpt_neox", "bert", "t5"))
+def _said(name: str) -> tuple[str, ...]:
+    """What is in a file of this name, of several models."""
+    with TemporaryDirectory() as kept:
+        families = ("llama", "gpt_neox", "bert", "t5")
+        return tuple((tiny.folder(Path(kept) / f, f) / name).read_text() for f in families)
 
 
 def config(seed: int) -> None:
@@ -265,14 +255,13 @@ def config(seed: int) -> None:
     from coupling_core.sources.resolved import Resolved
 
     random = Random(seed)
-    said = (random.choice(_models()) / "config.json").read_text()
+    said = random.choice(_said("config.json"))
+    if random.random() < 0.9:
+        said = json.dumps(respoken(random, json.loads(said)))
+    else:
+        said = spoilt(random, said.encode()).decode(errors="replace")
     with TemporaryDirectory() as folder:
-        place = Path(folder)
-        (place / "config.json").write_text(
-            json.dumps(respoken(random, json.loads(said)))
-            if random.random() < 0.9
-            else spoilt(random, said.encode()).decode(errors="replace")
-        )
+        (Path(folder) / "config.json").write_text(said)
         asked = Request((1, 2, 3), model=folder, k=4)
         source = Source("folder", "x", folder, "0" * 64)
         probe(Resolved(asked, {}, source), rehearse=random.random() < 0.5)
@@ -283,15 +272,14 @@ def config(seed: int) -> None:
 
 def tokenizer(seed: int) -> None:
     """Read a prompt with it, as the app does: where it may die."""
-    random = Random(seed)
-    said = (_models()[0] / "tokenizer.json").read_text()
+    random, said = Random(seed), _said("tokenizer.json")[0]
+    if random.random() < 0.8:
+        spelled = json.dumps(_respelled(random, json.loads(said))).encode()
+    else:
+        spelled = spoilt(random, said.encode())
     with TemporaryDirectory() as folder:
         path = Path(folder) / "tokenizer.json"
-        path.write_bytes(
-            json.dumps(_respelled(random, json.loads(said))).encode()
-            if random.random() < 0.8
-            else spoilt(random, said.encode())
-        )
+        path.write_bytes(spelled)
         small.run(partial(encoded, "The cat sat on the mat.", path, seed))
 
 
@@ -311,7 +299,7 @@ def prepare(kind: str) -> None:
     if kind in ("configs", "tokenizers"):
         import coupling_core.measuring.probe  # noqa: F401
 
-        _models()
+        _said("config.json")
 
 
 CASES: Mapping[str, Callable[[int], None]] = {

@@ -81,10 +81,7 @@ def places(page: Page, key: str, cell: tuple[int, int]) -> list[tuple[int, int]]
 
 
 def hover_everywhere(page: Page, key: str, cells: list[tuple[int, int]]) -> None:
-    """Have the pointer at every place of cells, and each time hear of that cell.
-
-    Of another one each time, so that what was heard before is never taken for the answer.
-    """
+    """Have the pointer at every place of cells, of another one each time, and hear of that cell."""
     page.wait_for_function(AT_REST)
     pairs = page.evaluate(_PAIRS, key)
     for place in range(PLACES):
@@ -109,10 +106,7 @@ def click_point(page: Page, key: str, x: float, y: float) -> None:
 
 
 def click_loneliest(page: Page, key: str, trace: str = "", name: str = "") -> str:
-    """Click the point that is farthest from those of others, or the one of a trace of this name.
-
-    Gives its custom data; `name` is what that must be.
-    """
+    """Click the point (of a trace, or of this custom data) farthest from others; gives its data."""
     page.locator(f".st-key-{key}").scroll_into_view_if_needed()
     points = page.evaluate(_POINTS, [key, trace])
 

@@ -5,10 +5,11 @@ import secrets
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
+
+from waiting import until
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "sinfo")
 SECONDS = 30
@@ -57,13 +58,14 @@ def slurm(folder: Path, megabytes: int = 6000) -> Iterator[Path]:
         parent.chmod(parent.stat().st_mode | 0o011)
     for name in ("state", "spool"):
         (folder / name).mkdir()
-    controller, daemon = _free_ports(2)
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+    controller, daemon = (one.getsockname()[1] for one in sockets)
+    for one in sockets:
+        one.close()
     conf = folder / "slurm.conf"
     host, cores = socket.gethostname().partition(".")[0], os.cpu_count()
-    ports = {"controller": controller, "daemon": daemon}
-    conf.write_text(
-        CONF.format(host=host, folder=folder, cores=cores, megabytes=megabytes, **ports)
-    )
+    said = {"folder": folder, "megabytes": megabytes, "controller": controller, "daemon": daemon}
+    conf.write_text(CONF.format(host=host, cores=cores, **said))
     (folder / "key").write_bytes(secrets.token_bytes(128))
     (folder / "key").chmod(0o400)
     environ = os.environ | {"SLURM_CONF": str(conf)}
@@ -105,18 +107,9 @@ def _is_idle(environ: dict[str, str]) -> bool:
 
 
 def _wait(ready, folder: Path, *names: str) -> None:
-    end = time.monotonic() + SECONDS
-    while not ready():
-        if time.monotonic() > end:
-            logs = [file for name in names for file in folder.glob(f"{name.removesuffix('d')}*")]
-            told = " ".join(file.read_text()[-300:] for file in logs if file.suffix != ".pid")
-            raise NoSlurm(f"{' and '.join(names)} did not come up within {SECONDS} s: {told}")
-        time.sleep(0.1)
-
-
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [
-            stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)
-        ]
-        return [one.getsockname()[1] for one in sockets]
+    try:
+        until(ready, SECONDS)
+    except AssertionError:
+        logs = [file for name in names for file in folder.glob(f"{name.removesuffix('d')}*")]
+        told = " ".join(file.read_text()[-300:] for file in logs if file.suffix != ".pid")
+        raise NoSlurm(f"{' and '.join(names)} did not come up: {told}") from None

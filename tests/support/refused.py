@@ -140,10 +140,7 @@ def said(call):
 
 
 def refusals(calls, *places, sorts=cc.InputError):
-    """What each call by name is refused with, by an error of these sorts: any other is raised.
-
-    `places` are folders of this run, which no snapshot may hold.
-    """
+    """What each call by name is refused with; `places` are folders, which no snapshot may hold."""
     found, taken = {}, []
     for name, call in calls.items():
         try:

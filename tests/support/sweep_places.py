@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 SECONDS = 120
@@ -22,12 +22,12 @@ file = "prompts.txt"
 """
 
 
-def lay_out(folder: Path) -> Path:
+def lay_out(folder: Path, more: str = "", steps: Sequence[int] = STEPS) -> Path:
     """A sweep of the shipped checkpoints with a few prompts."""
     texts = [f"The number {i} is followed by" for i in range(PROMPTS)]
     (folder / "prompts.txt").write_text("\n".join(texts))
     path = folder / "places.toml"
-    path.write_text(SWEEP)
+    path.write_text(SWEEP.replace(str(list(STEPS)), str(list(steps))) + more)
     return path
 
 

@@ -77,6 +77,12 @@ def plant(store: Store, table: pd.DataFrame, name: str = "planted", **plan: obje
     return journal
 
 
+def prompts_table(**columns) -> pd.DataFrame:
+    """Scores of four prompts of two topics."""
+    rows = {"model": "m", "kind": "depth", "k": 8, "corrected": [0.1, 0.3, 0.5, np.nan]}
+    return pd.DataFrame(rows | {"topic": ["b", "a", "b", "a"]} | columns)
+
+
 def points_of(x, y, family=None, run=None, **more) -> Points:
     """Points from arrays; every model is a family and a run of its own unless told otherwise."""
     names = tuple(f"model {i}" for i in range(len(x)))

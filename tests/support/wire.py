@@ -46,11 +46,7 @@ def visiting(url: str, **options: Any) -> Iterator["Visitor"]:
 
 
 class Visitor:
-    """One session.
-
-    Args:
-        socket: its connection.
-    """
+    """One session."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
@@ -99,11 +95,9 @@ class Visitor:
         asked.file_urls_request.request_id = asked_for = uuid4().hex
         asked.file_urls_request.file_names.append("file")
         self.say(asked)
-        while True:
-            message = ForwardMsg()
-            message.ParseFromString(self._socket.recv(timeout=PATIENCE, decode=False))
-            if message.file_urls_response.response_id == asked_for:
-                return message.file_urls_response.file_urls[0].upload_url
+        while (answer := self._hear().file_urls_response).response_id != asked_for:
+            pass
+        return answer.file_urls[0].upload_url
 
     def elements(self, kind: str) -> Iterator[Any]:
         """What of this kind is on the page, such as `plotly_chart`."""
@@ -128,6 +122,9 @@ class Visitor:
         state.widget_states.widgets.extend(states)
         self._socket.send(message.SerializeToString())
 
+    def _hear(self) -> ForwardMsg:
+        return ForwardMsg.FromString(self._socket.recv(timeout=PATIENCE, decode=False))
+
     def _follow(self) -> None:
         """Wait for the next part that wants to be drawn anew, and draw it."""
         fragment, (due, every) = min(self._wishes.items(), key=lambda wish: wish[1])
@@ -138,8 +135,7 @@ class Visitor:
 
     def _read_to_the_end(self) -> None:
         while True:
-            message = ForwardMsg()
-            message.ParseFromString(self._socket.recv(timeout=PATIENCE, decode=False))
+            message = self._hear()
             match message.WhichOneof("type"):
                 case "new_session" if not message.metadata.run.fragment_ids:
                     self._run = message.metadata.run.script_run_id
