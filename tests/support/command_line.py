@@ -1,6 +1,7 @@
 """What tests ask of an answer of the command line: exit status, stdout, stderr, as `run` has it."""
 
 import json
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -34,3 +35,9 @@ def refusals(
             line = line.replace(str(place), "<folder>")
         found[name] = line
     return found
+
+
+def alternatives(table: Mapping[str, str], apart: str = " | ") -> dict[str, list[str]]:
+    """Command lines by their text, as words: of each command, the endings that it may have."""
+    lines = (f"{words} {end}" for words, ends in table.items() for end in ends.split(apart))
+    return {" ".join(words)[:80]: words for words in map(shlex.split, lines)}
