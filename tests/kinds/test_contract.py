@@ -1,5 +1,6 @@
 """What every command that measures does alike, by the registry of kinds, on a tiny model."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, get_args, get_type_hints
@@ -359,30 +360,23 @@ def test_prompts_give_a_row_each(command, case, kind, measured, shelf, tmp_path)
     assert table[case.row].tolist() == pytest.approx(wanted, rel=1e-5)
 
 
+WRONG = (
+    "--prompt x --prompts f.txt | --prompt '' | --prompts none.txt | --prompt x --revision main | "
+    "--prompt x --untrained -1 | --prompt x --device abacus | --prompt x --colour red | "
+    "--prompt x --dtype float8 | --prompt x --out r.gif | --prompt x --out none/r.npz | "
+    "--prompt x --out /proc/r.npz | --prompt x --out folder.npz | --prompt x --out - --json | "
+    "--prompt x --store /proc/store"
+)
+
+
 def test_wrong_input_is_one_line_with_status_2_and_stores_nothing(command, run, case, tmp_path):
     (tmp_path / "folder.npz").mkdir()
-    wrong = [
-        (),
-        ("--prompt", "x", "--prompts", "f.txt"),
-        ("--prompt", ""),
-        ("--prompts", "none.txt"),
-        ("--prompt", "x", "--revision", "main"),
-        ("--prompt", "x", "--untrained", "-1"),
-        ("--prompt", "x", "--device", "abacus"),
-        ("--prompt", "x", "--colour", "red"),
-        ("--prompt", "x", "--dtype", "float8"),
-        ("--prompt", "x", "--out", "r.gif"),
-        ("--prompt", "x", "--out", "none/r.npz"),
-        ("--prompt", "x", "--out", "/proc/r.npz"),
-        ("--prompt", "x", "--out", "folder.npz"),
-        ("--prompt", "x", "--out", "-", "--json"),
-        ("--prompt", "x", "--store", "/proc/store"),
-    ]
-    for options in wrong:
-        assert refusal(command(*options)), options
+    for options in WRONG.split(" | "):
+        assert refusal(command(*shlex.split(options))), options
     status, out, err = command("--prompt", "x " * 65)  # `tokens` says first how long that takes
     assert (status, out) == (2, "")
     assert err.splitlines()[-1].startswith("error: the prompt has 130 tokens")
+    assert refusal(command())
     for model in ("nobody", tmp_path):
         assert refusal(run(*case.words, "--model", model, "--prompt", "x"))
     assert not Store(gallery=tmp_path / "none").entries()

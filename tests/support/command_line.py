@@ -8,6 +8,21 @@ from typing import Any
 Answer = tuple[object, str, str]
 
 
+def commands() -> dict[str, Any]:
+    """Every command that does something, hidden ones too, by what one types."""
+    from typer.main import get_command
+
+    from coupling_core.cli.commands import app
+
+    def leaves(command: Any, *words: str) -> dict[str, Any]:
+        parts = getattr(command, "commands", None)
+        if parts is None:
+            return {" ".join(words): command}
+        return {k: v for name, part in parts.items() for k, v in leaves(part, *words, name).items()}
+
+    return leaves(get_command(app))
+
+
 def printed(answer: Answer, status: int = 0) -> Any:
     """The JSON that a command printed."""
     left, out, err = answer
