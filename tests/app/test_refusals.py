@@ -71,15 +71,10 @@ FILES = {
 }
 
 
-def long_lesson() -> Lesson:
-    """One that no address can carry."""
+def test_lessons_that_are_none(snapshot) -> None:
     noise = random.Random(0)
     prompts = ["".join(chr(noise.randrange(33, 0x2FFF)) for _ in range(500)) for _ in range(12)]
-    return Lesson(prompts=prompts)
-
-
-def test_lessons_that_are_none(snapshot) -> None:
-    told = {"a lesson that is too long": said(lambda: packed(long_lesson()))}
+    told = {"a lesson that is too long": said(lambda: packed(Lesson(prompts=prompts)))}
     for name, text in ADDRESSES.items():
         told[f"address: {name}"] = said(lambda text=text: unpacked(text))
     for name, text in FILES.items():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from handling import labels, numbers, trace
+from handling import labels, numbers, shipped, trace
 from screen import charts
 
 from coupling_core import PathView, project_paths
@@ -10,8 +10,6 @@ from coupling_core.analysis.path_curves import CURVES
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import percent
 from coupling_core.experiments.gallery import EXAMPLES, path_requests
-from coupling_core.sources.resolved import resolve
-from coupling_core.store.disk import Store
 from explorer.pages.trajectories import PathsState, recipes
 
 pytestmark = pytest.mark.full
@@ -20,9 +18,8 @@ pytestmark = pytest.mark.full
 @pytest.fixture(scope="module")
 def stored() -> tuple[TrajectoryResult, TrajectoryResult]:
     """The committed paths, trained and untrained."""
-    found = [Store().find(request, resolve(request).identity) for request in path_requests()]
-    assert all(isinstance(result, TrajectoryResult) for result in found)
-    return found[0], found[1]
+    trained, twin = map(shipped, path_requests())
+    return trained, twin
 
 
 def test_the_stored_paths_show_at_once_beside_those_of_the_twin(open_page, stored) -> None:

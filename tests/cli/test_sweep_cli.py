@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command_line import printed, refusal
+from command_line import printed
 from documents import first_cells
 
 from coupling_core import Store
@@ -153,15 +153,6 @@ def test_a_damaged_result_is_named_with_what_to_do(run, lay):
     assert f"`coupling runs rm {key}`" in err
     assert err.splitlines()[-1].startswith("error: 1 of 8 ")
     assert run("runs", "rm", key)[0] == run("sweep", "run", "few.toml")[0] == 0
-
-
-def test_a_sweep_that_another_process_runs_is_left_to_it(run, lay):
-    plan, store = plan_of(lay()), Store()
-    journal = Journal.of(store, plan.id)
-    journal.begin(plan.described)
-    parent = os.getppid()
-    journal.note(State(plan.id, "few", 8, 0, started=2**40, pid=parent), now=True)
-    assert f"process {parent} " in refusal(run("sweep", "run", "few.toml"))
 
 
 # ---- how it stands

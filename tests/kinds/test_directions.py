@@ -3,7 +3,6 @@
 import gc
 import json
 import pickle
-import shutil
 from dataclasses import replace
 from functools import partial
 
@@ -62,12 +61,17 @@ def test_everything_is_measured_of_the_width_and_kept(result):
     np.testing.assert_array_equal(again.u, result.u)
     assert again.vocabulary == result.vocabulary
     assert 0 < result.beyond_chance.mean() < 0.2
+    assert all(result.consistency().values())
+    assert not all(replace(result, vocabulary={}).consistency().values())  # which is forged
 
 
-def test_the_matrices_are_those_of_depth(result, folder):
+def test_matrices_and_scores_in_its_own_bases_are_those_of_depth(result, folder):
     depth = measure(Request(PROMPT, model=str(folder), k=32, k_view=32))
     np.testing.assert_array_equal(result.matrices, depth.matrices[0])
     np.testing.assert_array_equal(result.singular_values, depth.singular_values[:, :32])
+    found = cross_scores(result, result, k=16)
+    np.testing.assert_allclose(found.corrected, depth.scores(k=16).corrected, atol=2e-3)
+    np.testing.assert_allclose(np.diag(found.corrected), 1, atol=2e-3)
 
 
 @pytest.mark.parametrize(
@@ -117,11 +121,6 @@ def test_a_model_whose_head_reads_more_than_the_state_has_no_readout():
     assert "no matrix of the normed last state" in found.missing["writes"]
     assert "reads_embedding" not in found.missing
     assert np.isnan(found.peakedness[0]).all()
-
-
-def test_a_forged_result_is_known(result):
-    assert all(result.consistency().values())
-    assert not all(replace(result, vocabulary={}).consistency().values())
 
 
 # ---- tried on the model
@@ -328,13 +327,6 @@ def test_the_command_steers_takes_out_exports_and_imports(command, result, tmp_p
     assert "20 random" in out
 
 
-def test_jacobians_in_their_own_bases_give_the_map_of_depth(result, folder):
-    depth = measure(Request(PROMPT, model=str(folder), k=32, k_view=32))
-    found = cross_scores(result, result, k=16)
-    np.testing.assert_allclose(found.corrected, depth.scores(k=16).corrected, atol=2e-3)
-    np.testing.assert_allclose(np.diag(found.corrected), 1, atol=2e-3)
-
-
 def test_jacobians_in_foreign_bases_are_those_of_the_definition(result, folder):
     """A^{ll'} = U_b^T J_a V_b, its score, and not the way back."""
     other = measure(Request(PROMPT, model=str(folder), kind="directions", untrained=1))
@@ -352,11 +344,10 @@ def test_jacobians_in_foreign_bases_are_those_of_the_definition(result, folder):
         cross_scores(result, other, k=33)
 
 
-def test_the_command_tells_what_blocks_share_and_takes_it_out(run, folder, tmp_path):
+def test_the_command_tells_what_blocks_share_and_takes_it_out(run, tmp_path):
     """In a model whose blocks are copies of one another, they share what they write."""
-    copies = tmp_path / "copies"
-    shutil.copytree(folder, copies)
-    model = AutoModelForCausalLM.from_pretrained(folder)
+    copies = tiny.folder(tmp_path / "copies")
+    model = AutoModelForCausalLM.from_pretrained(copies)
     for block in model.model.layers[1:]:
         block.load_state_dict(model.model.layers[0].state_dict())
     model.save_pretrained(copies)

@@ -95,16 +95,12 @@ def test_eigenvalues_of_a_defective_map_are_never_called_certain():
     assert named["may be off by more than 1\u00a0%"] == 2 * clear.width
 
 
-def test_one_block_is_drawn_alone(result):
-    figure = figures.eigenvalues(result, 2)
-    points = next(trace for trace in figure.data if trace.name == "certain")
+def test_one_block_is_drawn_alone_and_a_partial_result_as_far_as_it_is_known():
+    whole = spectrum_result()
+    points = next(t for t in figures.eigenvalues(whole, 2).data if t.name == "certain")
     assert {row[0] for row in points.customdata} == {2}
     with pytest.raises(InputError, match="block"):
-        figures.eigenvalues(result, 99)
-
-
-def test_a_partial_result_is_drawn_as_far_as_it_is_known():
-    whole = spectrum_result()
+        figures.eigenvalues(whole, 99)
     arrays = {name: getattr(whole, name).copy() for name in ("eigenvalues", "condition")}
     arrays |= {name: getattr(whole, name) * np.nan for name in OF_ALL_BLOCKS}
     for name in ("eigenvalues", "condition"):

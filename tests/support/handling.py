@@ -8,6 +8,11 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 from waiting import until
 
+from coupling_core.base.records import Request
+from coupling_core.base.results import Result
+from coupling_core.sources.resolved import resolve
+from coupling_core.store.disk import Store
+
 
 def labels(app: AppTest) -> list[str]:
     """What all buttons say."""
@@ -46,6 +51,13 @@ def numbers(sent: Any) -> np.ndarray:
 def trace(figure: dict[str, Any], name: str) -> dict[str, Any]:
     """The trace whose name begins so."""
     (found,) = [one for one in figure["data"] if one.get("name", "").startswith(name)]
+    return found
+
+
+def shipped(request: Request) -> Result:
+    """The result that ships for a request."""
+    found = Store().find(request, resolve(request).identity)
+    assert found is not None
     return found
 
 
