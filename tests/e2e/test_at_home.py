@@ -12,8 +12,11 @@ from driving import DOUBLE_CLICK, App, Visit, compute, taken, wait_for_chart
 from on_screen import (
     MAPS,
     NODES,
+    asked_of_others,
+    data,
     expect_above_the_fold,
     expect_selected,
+    expect_step,
     frame,
     hear_no_question,
     hover_everywhere,
@@ -34,13 +37,7 @@ NEW = "Nobody asked this before"
 ROW = 35
 """Height of a row and of the header of a table in pixels."""
 
-PHONE = {
-    "width": 390,
-    "height": 844,
-    "has_touch": True,
-    "is_mobile": True,
-    "device_scale_factor": 2,
-}
+TOUCH = {"has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 GROUND = "getComputedStyle(document.querySelector('.stApp')).backgroundColor"
 FIRST_PAINT = """
 window.atFirst = 0;
@@ -54,8 +51,7 @@ new MutationObserver(() => {
 
 def test_a_click_opens_its_pair_and_back_undoes_it(visit: Visit, app: App) -> None:
     page = visit("/_stcore/health", width=1280, height=720)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    asked = asked_of_others(page, app.url)
     page.goto(app.url)
     wait_for_chart(page, "matrix-untrained")
     expect_above_the_fold(page, 720, 200, *MAPS)
@@ -74,12 +70,11 @@ def test_a_click_opens_its_pair_and_back_undoes_it(visit: Visit, app: App) -> No
     page.go_back()
     expect(page).not_to_have_url(re.compile("basis="))
     assert page.evaluate(NODES) < MOST_NODES
-    own = (app.url, "data:", "blob:")
-    assert [url for url in asked if not url.startswith(own)] == []
+    assert asked == []
 
 
 def test_a_tap_selects_and_a_swipe_scrolls_on_a_phone(visit: Visit) -> None:
-    page = visit("/?k=20", **PHONE)
+    page = visit("/?k=20", width=390, height=844, **TOUCH)
     wait_for_chart(page, "matrix-untrained")
     expect_above_the_fold(page, 844, 260, "scores")
     assert page.evaluate(COVERED) == []
@@ -106,11 +101,9 @@ def test_a_tap_selects_and_a_swipe_scrolls_on_a_phone(visit: Visit) -> None:
     assert "k=20" in page.url
     side = page.get_by_test_id("stSidebar").bounding_box()
     assert side is None or side["x"] + side["width"] <= 0 or side["width"] == 0  # no drawer over it
-    figure = page.locator(".st-key-mosaic").bounding_box()
-    switch = page.get_by_role("radio", name="Magnitude").bounding_box()
-    assert figure is not None
-    assert switch is not None
-    assert figure["y"] + 300 < switch["y"]  # the figure comes before what changes it
+    figure, switch = page.locator(".st-key-mosaic"), page.get_by_role("radio", name="Magnitude")
+    tops = [one.evaluate("one => one.getBoundingClientRect().y") for one in (figure, switch)]
+    assert tops[0] + 300 < tops[1]  # the figure comes before what changes it
 
 
 def test_all_is_reached_and_a_pair_chosen_by_the_keyboard(visit: Visit) -> None:
@@ -224,18 +217,9 @@ def test_a_model_is_trained_and_its_steps_are_looked_at(visit: Visit, app: App, 
     slider.press("Home")
     drawn, frames = set(), set()
     for step in sorted(steps)[:3]:
-        expect(page.get_by_text(re.compile(f"^Step {step:,}: mean"))).to_be_visible()
-        page.wait_for_function(
-            """step => document.querySelector('.st-key-scores .js-plotly-plot')
-                ?.layout?.meta?.alt.includes(`@step${step} `)""",
-            arg=step,
-        )
+        expect_step(page, step, "scores")
         frames.add(str(frame(page, "scores")))
-        drawn.add(
-            page.evaluate(
-                "JSON.stringify(document.querySelector('.st-key-scores .js-plotly-plot').data)"
-            )
-        )
+        drawn.add(data(page, "scores"))
         slider.press("ArrowRight")
     assert (len(frames), len(drawn)) == (1, 3)
     page.get_by_role("button", name="This step on Depth").click()

@@ -14,6 +14,7 @@ from cases import planted
 from driving import App, Visit, choose, wait_for_chart
 from on_screen import (
     NODES,
+    asked_of_others,
     click_loneliest,
     click_point,
     drag,
@@ -74,8 +75,7 @@ def test_a_click_goes_into_a_link_that_shows_the_same_figures(
     visit: Visit, app: App, address: str, key: str, click: Click, expected: str
 ) -> None:
     page = visit("/_stcore/health")
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    asked = asked_of_others(page, app.url)
     page.goto(app.url + address)
     wait_for_chart(page, key)
     click(page, key)
@@ -84,8 +84,7 @@ def test_a_click_goes_into_a_link_that_shows_the_same_figures(
     wait_for_chart(other, key)
     expect_the_same_figures(page, other)
     assert page.evaluate(NODES) < MOST_NODES
-    own = (app.url, "data:", "blob:")
-    assert [url for url in asked if not url.startswith(own)] == []
+    assert asked == []
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
@@ -131,15 +130,14 @@ def test_a_report_opens_without_the_network_and_runs_no_name(browser: Browser, t
     path = tmp_path / "report.html"
     path.write_bytes(report(plan, TABLE.replace(hostile), Question(4)))
     context = browser.new_context()
-    page, asked, said = context.new_page(), [], []
-    page.on("request", lambda request: asked.append(request.url))
+    page, said = context.new_page(), []
+    asked = asked_of_others(page, path.as_uri())
     page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(path.as_uri())
     page.wait_for_function("document.querySelectorAll('[role=img] .main-svg').length >= 10")
     expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
-    assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
-    assert said == []
+    assert (asked, said) == ([], [])
     context.close()
 
 
