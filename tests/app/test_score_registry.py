@@ -9,24 +9,20 @@ from handling import shipped
 from screen import charts, coloured, heat, words
 
 from coupling_core import InputError, Request, Store, View, measure, score_pairs, score_positions
-from coupling_core.base.definitions import (
-    DEFINITIONS,
-    Definition,
-    norm_by_k,
-    sampled_definitions,
-)
+from coupling_core.base import definitions
 from coupling_core.experiments.gallery import requests, token_requests
 from coupling_core.store.archive import decode, encode
 from coupling_core.store.soundness import require_sound
 
-COSINE = Definition(
+COSINE = definitions.Definition(
     name="cosine",
     label="cosine of A and S",
     formula=r"c = \frac{\operatorname{tr} AS}{\lVert A \rVert_F \lVert s \rVert_2}",
     origin="of nobody, and 1 where the matrices are multiples of one another.",
     as_written=lambda A, s, p: np.sum(A * np.diag(s)) / np.linalg.norm(A) / np.linalg.norm(s),
     by_k=lambda diagonal, off, s, p: (
-        np.cumsum(diagonal * s, -1) / (np.sqrt(off + np.cumsum(diagonal**2, -1)) * norm_by_k(s, 2))
+        np.cumsum(diagonal * s, -1)
+        / (np.sqrt(off + np.cumsum(diagonal**2, -1)) * definitions.norm_by_k(s, 2))
     ),
     floor=lambda s, size, d, p: np.where(np.isnan(s), np.nan, 0.0),
     floor_words="naught",
@@ -36,14 +32,14 @@ COSINE = Definition(
 @pytest.fixture(autouse=True)
 def sixth(monkeypatch):
     """The score, for as long as a test lasts."""
-    monkeypatch.setitem(DEFINITIONS, "cosine", COSINE)
+    monkeypatch.setitem(definitions.DEFINITIONS, "cosine", COSINE)
     return COSINE
 
 
 @pytest.fixture
 def sampled(monkeypatch, sixth):
     """The same with a chance floor that only measuring can give."""
-    monkeypatch.setitem(DEFINITIONS, "cosine", replace(sixth, floor=None))
+    monkeypatch.setitem(definitions.DEFINITIONS, "cosine", replace(sixth, floor=None))
 
 
 def expected(k: int) -> np.ndarray:
@@ -86,9 +82,9 @@ def test_what_is_measured_now_holds_it(sampled) -> None:
     depth = measure(Request(ids, k=5), model=model)
     pair = measure(Request(ids, k=5, kind="self", block=1, other_block=3), model=model)
     means = measure(Request(ids, k=5, kind="self"), model=model)
-    assert depth.sampled == pair.sampled == sampled_definitions()
+    assert depth.sampled == pair.sampled == definitions.sampled_definitions()
     assert depth.sampled[-1] == "cosine"
-    assert means.definitions == tuple(DEFINITIONS)
+    assert means.definitions == tuple(definitions.DEFINITIONS)
     view = View(k=5, definition="cosine")
     for result, scored in ((depth, score_pairs), (pair, score_positions), (means, score_positions)):
         kept = replace(result, key=Store().key(result.request, result.identity))

@@ -162,7 +162,8 @@ def test_a_stored_answer_needs_no_heavy_library_but_what_writes_tables(depth, fo
         "    try: main()\n"
         "    except SystemExit as left: assert left.code == 0\n"
         "    print('HAS', *(m for m in ('torch', 'transformers', 'scipy', 'plotly', 'pandas',"
-        " 'tokenizers', 'networkx', 'huggingface_hub', 'streamlit') if m in sys.modules))"
+        " 'tokenizers', 'networkx', 'huggingface_hub', 'streamlit', 'distributed')"
+        " if m in sys.modules))"
     )
     arguments = ["depth", "--model", str(folder), "--k", "8", "--prompt", PROMPT]
     done = subprocess.run(

@@ -30,13 +30,8 @@ from coupling_core.analysis.directions import held
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results.directions import READOUTS
 from coupling_core.engine import reference
+from coupling_core.store import direction_file
 from coupling_core.store.archive import decode, encode
-from coupling_core.store.direction_file import (
-    direction_of,
-    read_direction,
-    require_fits,
-    write_direction,
-)
 
 PROMPT = "The cat sat on the mat"
 
@@ -266,26 +261,26 @@ def test_a_module_that_gives_something_else_by_now_is_refused(result):
 
 def test_a_direction_goes_to_a_file_and_back(result, tmp_path):
     path = tmp_path / "d.safetensors"
-    write_direction(direction_of(result, -2, 2, "v"), path)
-    found = read_direction(path)
+    direction_file.write_direction(direction_file.direction_of(result, -2, 2, "v"), path)
+    found = direction_file.read_direction(path)
     np.testing.assert_allclose(found.vector, result.basis(3, "v")[:, 1], atol=1e-7)
     said = found.about
     assert (said["block"], said["state"], said["component"]) == (3, 2, 2)
     assert said["certificate"]["certified"]
     assert said["gauge"]
-    require_fits(found, result)
+    direction_file.require_fits(found, result)
     assert held(result, found.vector, "v")[2] == pytest.approx(1, abs=1e-5)
 
 
 def test_what_is_no_direction_of_the_model_is_refused(result, tmp_path):
-    own = direction_of(result, 2, 1, "u")
+    own = direction_file.direction_of(result, 2, 1, "u")
     for changes in (
         {"width": 7},
         {"identity": {"digest": "0"}},
         {"request": Request(PROMPT, kind="directions", untrained=3)},
     ):
         with pytest.raises(InputError):
-            require_fits(own, replace(result, **changes))
+            direction_file.require_fits(own, replace(result, **changes))
     path, vector = tmp_path / "d.safetensors", own.vector
     whole = {"format": "coupling-direction-1", "about": json.dumps(dict(own.about))}
     spoilt = [
@@ -297,15 +292,15 @@ def test_what_is_no_direction_of_the_model_is_refused(result, tmp_path):
         (vector.astype(np.float64), whole),
     ]
     save_file({"direction": vector}, path, whole)
-    require_fits(read_direction(path), result)
+    direction_file.require_fits(direction_file.read_direction(path), result)
     for tensor, metadata in spoilt:
         save_file({"direction": tensor}, path, metadata)
         with pytest.raises(InputError):
-            read_direction(path)
+            direction_file.read_direction(path)
     path.write_bytes(b"nonsense")
     for name in ("d.safetensors", "none.safetensors"):
         with pytest.raises(InputError):
-            read_direction(tmp_path / name)
+            direction_file.read_direction(tmp_path / name)
 
 
 @pytest.mark.full
