@@ -48,31 +48,18 @@ def named(**axes: str) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Case:
-    """How a kind is asked for, and what its command gives.
+    """How a kind is asked for, and what its command gives."""
 
-    Args:
-        words: of the command line, but for model and prompt.
-        said: the numbers of JSON that are compared with those of the result in Python.
-        wanted: those.
-        axes: of each array of a file, as the design names them.
-        cells: columns of the table that name a cell of the array `number`; that is a column too.
-        number: see there.
-        changes: of the request.
-        row: the key of the means over many prompts that the table of prompts has as a column.
-        k: how long the axis k is.
-        lacks: figures of its command that there are not of this result.
-    """
-
-    words: tuple[object, ...]
-    said: Callable[[Any], Any]
-    wanted: Callable[[Any], Any]
-    axes: dict[str, tuple[str, ...]]
-    cells: tuple[str, ...]
-    number: str
-    row: str
-    changes: dict[str, Any] = field(default_factory=dict)
-    k: int = 32
-    lacks: tuple[str, ...] = ()
+    words: tuple[object, ...]  # of the command line, but for model and prompt
+    said: Callable[[Any], Any]  # the numbers of JSON that are compared with
+    wanted: Callable[[Any], Any]  # those of the result in Python
+    axes: dict[str, tuple[str, ...]]  # of each array of a file, as the design names them
+    cells: tuple[str, ...]  # columns of the table that name a cell of the array `number`
+    number: str  # that array, which is a column too
+    row: str  # the key of the means over many prompts that the table of prompts has as a column
+    changes: dict[str, Any] = field(default_factory=dict)  # of the request
+    k: int = 32  # how long the axis k is
+    lacks: tuple[str, ...] = ()  # figures of its command that there are not of this result
 
 
 OF_TOKENS = named(
