@@ -1,13 +1,11 @@
 """Lists of prompts on Depth, Layer graph and Trajectories: one job, the mean, a dot a prompt."""
 
-import io
-from contextlib import redirect_stdout
 from dataclasses import replace
 from itertools import cycle
 
 import numpy as np
 import pytest
-from handling import labels, plain_words, press, settled, trace
+from handling import labels, plain_words, press, ran, settled, trace
 from screen import PAGES, charts, coloured, heat, words
 from streamlit.testing.v1 import AppTest
 
@@ -146,10 +144,8 @@ def test_a_recipe_measures_the_file_of_the_list_and_gives_the_number_of_the_page
     listed.write_text("The cat sat\nOn the mat\n")
     request = Request("-", model=folder)
     told = ("depth", str(listed), "corrected", {"k": 8}, "2-3")
-    has: dict = {}
-    with redirect_stdout(io.StringIO()) as said:
-        exec(many(request, *told, twin=replace(request, untrained=0)), has)
-    assert "a difference of" in said.getvalue()
+    has, said = ran(many(request, *told, twin=replace(request, untrained=0)))
+    assert "a difference of" in said
     table = has["table"]
     for seed, name in zip((None, 0), table["model"].unique(), strict=True):
         found = [

@@ -1,14 +1,12 @@
 """The Training page: its figures are those of the step, and what a run lacks is measured."""
 
-import io
-from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tiny
 from fake_hub import lay_out
-from handling import labels, press, settled
+from handling import labels, press, ran, settled
 from handling import numbers as sent
 from screen import PAGES, charts, coloured, heat, words
 from streamlit.testing.v1 import AppTest
@@ -220,7 +218,6 @@ def test_a_hub_suite_runs_offline_on_what_is_here(open_page, tmp_path, hub) -> N
 def test_the_python_recipe_prints_the_numbers() -> None:
     state = TrainingState(prompt=EXAMPLES[0], suite_k=5, definition="page")
     program, _ = recipes([course().suite], state)
-    with redirect_stdout(io.StringIO()) as printed:
-        exec(program, {})
+    _, printed = ran(program)
     for found in numbers(course(), View(5, "page")):
-        assert str(found) in printed.getvalue()
+        assert str(found) in printed

@@ -79,14 +79,6 @@ def test_what_may_come_twice_does(run):
     assert "K " in refusal(run("depth", "--prompt", "x", "--k", "8", "--k", "0"))
 
 
-def test_shells_are_given_completions(run, monkeypatch):
-    # The shell that asks is found among the processes above, where CI has none.
-    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
-    for shell in ("bash", "zsh", "fish"):
-        status, out, _ = run("--show-completion", shell)
-        assert (status, "_COUPLING_COMPLETE=complete_" in out) == (0, True)
-
-
 def test_models_runs_and_keys_are_completed(run, tmp_path, monkeypatch):
     result = random_result()
     Store().put(result)

@@ -1,5 +1,7 @@
 """How tests use a page: its buttons, its jobs, and the numbers that its figures were sent."""
 
+import io
+from contextlib import redirect_stdout
 from typing import Any
 
 import numpy as np
@@ -59,6 +61,14 @@ def shipped(request: Request) -> Result:
     found = Store().find(request, resolve(request).identity)
     assert found is not None
     return found
+
+
+def ran(program: str) -> tuple[dict[str, Any], str]:
+    """What a recipe has at its end, and what it printed."""
+    has: dict[str, Any] = {}
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(program, has)
+    return has, printed.getvalue()
 
 
 def plain_words(app: AppTest) -> str:
