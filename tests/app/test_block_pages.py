@@ -129,16 +129,12 @@ def test_directions_show_beside_those_of_the_twin(open_page, stored, link, measu
     np.testing.assert_array_equal(found["what it writes, untrained"], counts(twin)[0])
 
 
-def test_what_is_no_more_than_chance_names_no_token(open_page, stored, link) -> None:
+def test_a_direction_is_chosen_and_names_no_token_at_chance(open_page, stored, link) -> None:
+    app = open_page("Directions", **link, block="2", component="3", readout="reads")
     beyond = stored.beyond_chance[1, 1][: int(stored.rank[1])].astype(bool)
-    app = open_page("Directions", **link, block="2", readout="reads")
     named = app.dataframe[0].value["towards"] != "no more than chance"
     assert list(named) == list(beyond)
     assert f"{beyond.sum()} of {stored.count} are more peaked" in plain_words(app)
-
-
-def test_a_direction_is_chosen_by_a_link_and_by_its_number(open_page, stored, link) -> None:
-    app = open_page("Directions", **link, block="2", component="3")
     gain = curves(app, "gain-over-depth")["direction 3"]
     np.testing.assert_allclose(gain, track(stored, 2, 3), rtol=1e-6)
     app.number_input(key="component@directions").set_value(1).run()

@@ -45,9 +45,9 @@ def known(app: AppTest, run: str) -> list[int]:
     return list(np.flatnonzero(~np.isnan(line(app, "corrected", run))))
 
 
-def test_the_maps_are_those_of_the_step_or_the_nearest(open_page) -> None:
-    for asked, step in (("70", 64), ("99999", 4000)):
-        app = open_page("Training", step=asked)
+def test_the_maps_are_those_of_the_nearest_step_which_opens_on_depth(open_page) -> None:
+    for asked, step in (("99999", 4000), ("70", 64)):
+        app = open_page("Training", step=asked, block="5", basis="3")
         figures = charts(app)
         expected = score_pairs(course().depth[step], VIEW).corrected
         np.testing.assert_allclose(heat(figures["scores"]), coloured(expected), rtol=1e-5)
@@ -57,6 +57,9 @@ def test_the_maps_are_those_of_the_step_or_the_nearest(open_page) -> None:
         score = with_minus(f"{found.corrected + 0.0:.3f}")
         assert f"score **{score}**" in words(app)
         assert f"loss **{found.loss:.2f}**" in words(app)
+    app = press(app, "This step on Depth")
+    assert "Block 5 in the basis of block 3" in words(app)
+    assert (app.query_params["rev"], app.query_params["k"]) == ("step64", "8")
 
 
 CURVES = {
@@ -93,15 +96,12 @@ def test_the_curves_are_the_numbers_by_step_and_views_start_no_job(open_page) ->
     assert not queue().active()
 
 
-def test_a_step_opens_on_depth(open_page) -> None:
-    app = press(open_page("Training", step="64", block="5", basis="3"), "This step on Depth")
-    assert "Block 5 in the basis of block 3" in words(app)
-    assert (app.query_params["rev"], app.query_params["k"]) == ("step64", "8")
+def test_other_pages_keep_their_k(open_page) -> None:
     app = open_page("Training", k="20")
     assert not [w for w in app.sidebar.number_input if w.key == "k@sidebar"]
     app.slider(key="suite_k@training").set_value(6).run()
     app.switch_page(PAGES["Depth"]).run()
-    assert app.number_input(key="k@sidebar").value == 20  # other pages keep theirs
+    assert app.number_input(key="k@sidebar").value == 20
 
 
 def test_a_second_prompt_or_run_is_drawn_over_it(open_page) -> None:
