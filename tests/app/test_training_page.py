@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny
-from fake_hub import lay_out
+from fake_hub import client, lay_out
 from handling import labels, press, ran, settled
 from handling import numbers as sent
 from screen import PAGES, charts, coloured, heat, words
@@ -134,9 +134,7 @@ def test_a_second_prompt_or_run_is_drawn_over_it(open_page) -> None:
 @pytest.fixture
 def made(tmp_path: Path) -> dict[str, str]:
     """A second run, of two steps, that was made on this machine."""
-    steps = {
-        f"step{step}": tiny.folder(tmp_path / f"step{step}", "gpt_neox", step) for step in (4, 8)
-    }
+    steps = {f"step{n}": tiny.folder(tmp_path / f"step{n}", "gpt_neox", n) for n in (4, 8)}
     return lay_out(tmp_path / "home" / "suites", steps, "coupling-explorer/mini-128")
 
 
@@ -184,19 +182,12 @@ def test_one_step_is_measured_and_then_one_fails(open_page, made, tmp_path) -> N
 # ---- a suite of the hub
 
 
-@pytest.fixture
-def hub(in_this_process: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The empty cache of a hub that is out of reach."""
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    return tmp_path / "hub"
-
-
-def test_a_hub_suite_runs_offline_on_what_is_here(open_page, tmp_path, hub) -> None:
+def test_a_hub_suite_runs_offline_on_what_is_here(
+    in_this_process, open_page, tmp_path, monkeypatch
+) -> None:
+    client(monkeypatch, tmp_path)
     folder = tiny.folder(tmp_path / "end", "gpt_neox")
-    lay_out(hub, {"step0": folder, "step143000": folder}, "EleutherAI/pythia-2.8b")
+    lay_out(tmp_path / "hub", {"step0": folder, "step143000": folder}, "EleutherAI/pythia-2.8b")
     app = open_page("Training", suites="pythia-2.8b", prompt=OWN, step="0")
     assert "**154 of 154 steps**" in words(app)
     assert "about 5.7 GB each" in words(app)
