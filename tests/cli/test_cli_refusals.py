@@ -80,7 +80,7 @@ WRONG = {
     },
     "training runs": {
         TRAINING: "--steps 3 | --steps early | --steps 16, | --suite mini-65 | --token 0 | "
-        "--figure heatmap | --out curve.safetensors",
+        "--figure heatmap | --out curve.safetensors"
     },
 }
 """By subject: commands, and what is wrong after each."""
