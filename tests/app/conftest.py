@@ -14,13 +14,10 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from waiting import PATIENCE
 
-from coupling_core import measure
-from coupling_core.base.records import Request
-from coupling_core.base.results import DepthResult, Result
+from coupling_core import DepthResult, Request, Result, Store, measure
 from coupling_core.base.settings import settings
 from coupling_core.experiments.gallery import requests
 from coupling_core.measuring.worker import ceiling, serving
-from coupling_core.store.disk import Store
 from explorer.asking import queue
 from explorer.server import backend, engine, needs
 

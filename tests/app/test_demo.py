@@ -10,15 +10,13 @@ from screen import PAGES, sent, words
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1.element_tree import Selectbox
 
-from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.records import Request
+from coupling_core import ComputeError, InputError, Request, Store
 from coupling_core.base.settings import settings
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.measuring import cost
 from coupling_core.serving import jobs
 from coupling_core.sources.identity import ALIASES, locate
 from coupling_core.sources.resolved import resolve
-from coupling_core.store.disk import Store
 from explorer.asking.queue import queue
 from explorer.pages.runs import page as runs
 from explorer.panels.prompt_picker import OWN_TEXT

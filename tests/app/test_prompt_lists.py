@@ -9,13 +9,11 @@ from handling import labels, plain_words, press, ran, settled, trace
 from screen import PAGES, charts, coloured, heat, words
 from streamlit.testing.v1 import AppTest
 
-from coupling_core import measure
+from coupling_core import Request, Store, View, measure
 from coupling_core.analysis.over_prompts import OfPrompt, mean_scores, of_prompt
 from coupling_core.analysis.scores import known_interval
-from coupling_core.base.records import Request, View
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.sources.prompts import Prompt
-from coupling_core.store.disk import Store
 from explorer.asking.queue import queue
 from explorer.pages import depth_list
 from explorer.pages.depth import DepthState

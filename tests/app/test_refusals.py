@@ -14,8 +14,7 @@ from handling import boxes, press
 from refused import said
 from screen import PAGES, charts
 
-from coupling_core.base.errors import InputError
-from coupling_core.base.records import Request
+from coupling_core import InputError, Request
 from coupling_core.base.settings import settings
 from coupling_core.serving import jobs
 from coupling_core.sources.resolved import Resolved

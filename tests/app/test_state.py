@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from streamlit.testing.v1 import AppTest
 
-from coupling_core.base.definitions import DEFINITIONS
-from coupling_core.base.errors import InputError
+from coupling_core import DEFINITIONS, InputError, Request
 from coupling_core.base.kinds import kinds
-from coupling_core.base.records import Request
 from explorer.frame.contents import LINKS, PAGE_OF_KIND, PAGES
 from explorer.pages.classroom.state import TITLE as CLASSROOM
 from explorer.pages.depth import DepthState

@@ -6,8 +6,7 @@ from handling import shipped
 from screen import charts, heat, words
 from streamlit.testing.v1 import AppTest
 
-from coupling_core.analysis.token_scores import score_positions
-from coupling_core.base.records import View
+from coupling_core import View, score_positions
 from coupling_core.experiments.gallery import token_requests
 from explorer.asking.queue import queue
 from explorer.pages.tokens.page import window

@@ -5,9 +5,8 @@ import pytest
 from handling import labels, numbers, shipped, trace
 from screen import charts
 
-from coupling_core import PathView, project_paths
+from coupling_core import PathView, TrajectoryResult, project_paths
 from coupling_core.analysis.path_curves import CURVES
-from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import percent
 from coupling_core.experiments.gallery import EXAMPLES, path_requests
 from explorer.pages.trajectories import PathsState, recipes

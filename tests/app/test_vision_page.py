@@ -7,9 +7,8 @@ from handling import button, labels, plain_words, press, settled, shipped
 from screen import charts, chips
 from sweep_table import model_row, plant, sweep_of
 
-from coupling_core import Store, score_pairs
+from coupling_core import Store, View, score_pairs
 from coupling_core.base.images import read_image
-from coupling_core.base.records import View
 from coupling_core.experiments.gallery import PICTURE, vision_requests
 from coupling_core.experiments.vision import SUITE
 from coupling_core.experiments.vision.findings import VisionFindings

@@ -9,8 +9,7 @@ import pytest
 from cases import random_result, trajectory_result
 from command_line import alternatives, refusals
 
-from coupling_core import Request, Store
-from coupling_core.base.results import Progress
+from coupling_core import Progress, Request, Store
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.serving.desk import Desk
 from coupling_core.serving.jobs import JobStatus

@@ -23,11 +23,9 @@ from hypothesis import strategies as st
 from mutations import respoken, spoilt
 from sweep_table import sweep_of, zoo
 
-from coupling_core import Request, Store, measure
+from coupling_core import DEFINITIONS, CouplingError, InputError, Request, Store, measure
 from coupling_core.analysis.findings import Question, find, first_question
 from coupling_core.base import records
-from coupling_core.base.definitions import DEFINITIONS
-from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.kinds import kinds
 from coupling_core.base.records import MEASURES, MODEL_SUBSETS
 from coupling_core.cli import main

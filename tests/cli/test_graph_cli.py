@@ -11,10 +11,7 @@ import pytest
 from cases import SCORES, planted
 from command_line import printed, refusal
 
-from coupling_core import Store, View, score_pairs
-from coupling_core.analysis.compare import compare
-from coupling_core.analysis.graph import layer_graph
-from coupling_core.analysis.locality import locality
+from coupling_core import Store, View, compare, layer_graph, locality, score_pairs
 from coupling_core.experiments.gallery import EXAMPLES, requests
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.archive import save

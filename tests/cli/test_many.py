@@ -19,9 +19,8 @@ import xarray
 from command_line import printed
 from waiting import PATIENCE, until
 
-from coupling_core import Request, Store, compare_models, figures, means_by, measure
+from coupling_core import Request, Store, compare_models, figures, mean_interval, means_by, measure
 from coupling_core.analysis.path_curves import CURVES
-from coupling_core.analysis.scores import mean_interval
 from coupling_core.base import pace
 from coupling_core.base.records import AnyView
 from coupling_core.cli import forewarning

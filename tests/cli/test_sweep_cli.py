@@ -12,8 +12,7 @@ import pytest
 from command_line import printed
 from documents import first_cells
 
-from coupling_core import Store
-from coupling_core.analysis.findings import Question, find
+from coupling_core import Question, Store, find
 from coupling_core.base.folders import SHIPPED
 from coupling_core.experiments import sweeps
 from coupling_core.experiments.gallery import EXAMPLES

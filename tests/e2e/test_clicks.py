@@ -26,11 +26,9 @@ from on_screen import (
 from playwright.sync_api import Browser, Page, expect
 from sweep_table import plant, sweep_of, zoo
 
-from coupling_core.analysis.findings import Question
-from coupling_core.base.records import Request
+from coupling_core import Question, Request, Store
 from coupling_core.experiments.sweeps.report import report
 from coupling_core.sources.resolved import resolve
-from coupling_core.store.disk import Store
 
 pytestmark = pytest.mark.slow
 

@@ -12,9 +12,8 @@ import xarray
 from cases import content
 from command_line import printed, refusal
 
-from coupling_core import Request, Store, measure
+from coupling_core import Request, Store, load, measure
 from coupling_core.base.kinds import kind_of, kinds
-from coupling_core.store.result_file import load
 
 PROMPTS = ("The cat sat on the mat", "the dog lay down")
 SIZES = {

@@ -7,13 +7,11 @@ import pytest
 import tiny
 from cases import content
 
-from coupling_core import Cancelled, InputError, Request, Store, View, measure
+from coupling_core import DEFINITIONS, Cancelled, InputError, Request, Store, View, measure, read
 from coupling_core.analysis.token_scores import by_distance, score_positions, score_positions_by_k
-from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.results import TokenMeansResult, TokensResult
 from coupling_core.engine import reference
 from coupling_core.engine.jacobians import between_tokens
-from coupling_core.engine.jacobians.decode import read
 from coupling_core.engine.pairs.token_coupling import kept_corner
 from coupling_core.measuring.measure import find_stored
 from coupling_core.sources.resolved import resolve
