@@ -11,7 +11,6 @@ from screen import charts, coloured, heat, words
 
 import coupling_core as cc
 from coupling_core.experiments.gallery import requests, training_requests, vision_requests
-from coupling_core.store.disk import Store
 from explorer.asking.queue import queue
 from explorer.session.plain_text import with_minus
 
@@ -90,7 +89,7 @@ def test_a_trained_model_and_its_twin_are_compared_at_once(open_page, gallery) -
 def test_two_prompts_are_chosen_by_their_texts_and_exchanged(open_page, gallery) -> None:
     result = random_result()
     asked = replace(result.request, prompt="Is 😀\nnaïve?")
-    Store().put(replace(result, request=asked, key=Store().key(asked, result.identity)))
+    cc.Store().put(replace(result, request=asked, key=cc.Store().key(asked, result.identity)))
     app = open_page("Compare")
     options = app.selectbox(key="a@compare").options
     shipped = (*requests(), *training_requests(), *vision_requests())
@@ -107,7 +106,7 @@ def test_two_prompts_are_chosen_by_their_texts_and_exchanged(open_page, gallery)
 
 def test_a_shallower_model_is_matched_by_depth_at_a_k_that_both_have(open_page, gallery) -> None:
     other = random_result(n_blocks=5)
-    Store().put(other)
+    cc.Store().put(other)
     keys = {"a": gallery[0, True].key, "b": other.key}
     assert "K = 8" in words(open_page("Compare", **keys))  # where nobody asks for more
     app = open_page("Compare", **keys, k="20", block="20")
@@ -154,7 +153,7 @@ def test_a_lower_precision_of_a_is_measured_and_becomes_b(open_page, pair, both)
     app = open_page("Compare", **both)
     app.button(key="form-bfloat16@compare").click().run()
     app = settled(press(app, "Measure A in bfloat16"))
-    lower = cc.measure(replace(pair[0].request, dtype="bfloat16"), Store())
+    lower = cc.measure(replace(pair[0].request, dtype="bfloat16"), cc.Store())
     assert app.query_params["b"] == lower.key
     assert cc.cross(pair[0], lower).verdict in words(app)
 

@@ -39,9 +39,7 @@ def test_every_place_of_a_cell_is_that_of_its_pair(visit: Visit, app: App, width
         hover_everywhere(page, key, spread(page, key, 12))
 
 
-@pytest.mark.parametrize(
-    ("width", "ratio"), [(390, 1), (390, 2), (390, 3), (768, 2)], ids=lambda value: str(value)
-)
+@pytest.mark.parametrize(("width", "ratio"), [(390, 1), (390, 2), (390, 3), (768, 2)])
 def test_every_place_of_a_cell_can_be_tapped(visit: Visit, width: int, ratio: int) -> None:
     phone = {"has_touch": True, "is_mobile": width < 768, "device_scale_factor": ratio}
     page = visit("/", width=width, height=844, **phone)
@@ -62,10 +60,8 @@ def test_maps_are_large_on_a_projector(visit: Visit) -> None:
 def test_figures_fit_and_their_buttons_cover_no_words(visit: Visit, app: App, width: int) -> None:
     plant(Store(app.store), sweep_of(zoo()))
     page = visit("/_stcore/health", width=width, has_touch=True, is_mobile=width < 768)
-    for address, key in (
-        *(("", "scores"), ("Training", "paths")),
-        ("Generalization", "correlation-by-k"),
-    ):
+    last = {"": "scores", "Training": "paths", "Generalization": "correlation-by-k"}
+    for address, key in last.items():
         page.goto(f"{app.url}/{address}")
         wait_for_chart(page, key)
         assert page.evaluate(COVERED) == []
