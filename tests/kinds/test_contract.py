@@ -36,8 +36,7 @@ PARTS = {
     "command": ["command"],
 }
 """Of a kind's folder, with what other rooms call."""
-PAIR, TOKEN_PAIR = ("block", "basis"), ("token", "other_token")
-NOISE, READOUT = ("way", "size", "draw", "state"), ("readout", "block", "component")
+TOKEN_PAIR = ("token", "other_token")
 
 
 def named(**axes: str) -> dict[str, tuple[str, ...]]:
@@ -74,13 +73,9 @@ def of_tokens(kind: str, **changes: int) -> Case:
         lambda said: said["corrected"],
         lambda result: result.scores(k=4).corrected,
         OF_TOKENS,
-        TOKEN_PAIR,
-        "corrected",
-        "corrected",
-        {"k": 4} | changes,
-        k=4,
+        TOKEN_PAIR, "corrected", "corrected", {"k": 4} | changes, k=4,
         lacks=("mosaic", "spectrum"),  # of the mean over all pairs of blocks
-    )
+    )  # fmt: skip
 
 
 CASES = {
@@ -88,14 +83,11 @@ CASES = {
         ("depth", "--k", 4),
         lambda said: said["corrected"],
         lambda result: result.scores(k=4).corrected,
-        named(block="blocks certified", token="tokens token_ids", block_k="singular_values")
-        | dict.fromkeys(("coupling", "chance", "corrected"), PAIR)
-        | {"A": (*PAIR, "u", "v")},
-        PAIR,
-        "corrected",
-        "corrected",
-        {"k": 4},
-        k=4,
+        named(
+            block="blocks certified", token="tokens token_ids", block_k="singular_values",
+            block_basis="coupling chance corrected", block_basis_u_v="A",
+        ),
+        ("block", "basis"), "corrected", "corrected", {"k": 4}, k=4,
     ),
     "self": of_tokens("self"),
     "fixed-input": of_tokens("fixed-input", token=1),
@@ -108,12 +100,9 @@ CASES = {
             token="line_shape expodistance equidistance tokens token_ids",
             block_token="step_lengths growth one_step rolled_out",
             state_token="norms windowed_line_shape entropy",
-            state_token_component="pca",
-            component="explained",
+            state_token_component="pca", component="explained",
         ),
-        ("token",),
-        "line_shape",
-        "line_shape",
+        ("token",), "line_shape", "line_shape",
         lacks=("line-shape-by-depth",),  # for which 4 blocks are too few
     ),
     "what-if": Case(
@@ -121,38 +110,25 @@ CASES = {
         lambda said: said["interchange"][0][2],
         lambda result: result.divergence[result.edits.index("interchange(1,3)")].mean(),
         named(
-            block="skip repeat blocks",
-            factor="factors",
-            factor_block="damp",
-            slot_block="replace interchange",
-            edit="edits",
-            edit_outcome="divergence loss stays",
-            outcome="own_loss",
+            block="skip repeat blocks", factor="factors", factor_block="damp",
+            slot_block="replace interchange", edit="edits", outcome="own_loss",
+            edit_outcome="divergence loss stays", token="tokens token_ids",
             neighbour_token="exchange_true exchange_predicted exchange_cosine",
-            token="tokens token_ids",
         ),
-        ("edit",),
-        "stays",
-        "interchange_kl",
+        ("edit",), "stays", "interchange_kl",
     ),
     "spectrum": Case(
         ("spectrum",),
         lambda said: said["blocks"]["departure"],
         lambda result: result.departure,
         named(
-            block_d_part="eigenvalues",
-            block_d="condition uncertainty certain product_values",
+            block_d_part="eigenvalues", block_d="condition uncertainty certain product_values",
             block="residual jacobian_norm radius outside certain_share departure asymmetry "
             "mean_u_dot_v product_participation product_effective_rank blocks",
-            block_k="singular_values u_dot_v",
-            first_last="participation",
-            d="exponents",
-            order_d="shuffled_values",
-            token="tokens token_ids",
+            block_k="singular_values u_dot_v", first_last="participation", d="exponents",
+            order_d="shuffled_values", token="tokens token_ids",
         ),
-        ("block",),
-        "departure",
-        "departure",
+        ("block",), "departure", "departure",
     ),
     "perturbation": Case(
         ("perturbation",),
@@ -160,35 +136,24 @@ CASES = {
         lambda result: np.median(result.cosine[0, :, :, -1], axis=1),
         named(
             way_state="radius", state="rounding", size="noise_sizes", way="ways",
+            way_size_draw_state="distance cosine linear_distance linear_cosine error blurred",
             token="tokens token_ids",
-        )
-        | dict.fromkeys(
-            "distance cosine linear_distance linear_cosine error blurred".split(), NOISE
         ),
-        ("way", "size", "state"),
-        "cosine",
-        "cosine",
+        ("way", "size", "state"), "cosine", "cosine",
     ),
     "directions": Case(
         ("directions",),
         lambda said: said["singular_values"],
         lambda result: result.singular_values,
         named(
-            block_d_k="u v",
-            block_k="singular_values gap tied",
+            block_d_k="u v", block_k="singular_values gap tied", block_side="rounding",
             block="jacobian_norm rank next_singular_value track_chance blocks certified",
-            block_side="rounding",
-            readout_block_k="peakedness beyond_chance",
-            readout_block="floor count",
-            readout_block_k_sign_place="top top_z top_cosine",
-            readout="readouts",
-            side="sides",
+            readout_block_k="peakedness beyond_chance", readout_block="floor count",
+            readout_block_k_sign_place="top top_z top_cosine", readout="readouts", side="sides",
             token="tokens token_ids",
         )
-        | {"A": (*PAIR, "u_k", "v_k")},
-        READOUT,
-        "peakedness",
-        "writes_beyond",
+        | {"A": ("block", "basis", "u_k", "v_k")},
+        ("readout", "block", "component"), "peakedness", "writes_beyond",
     ),
 }  # fmt: skip
 """By kind."""
