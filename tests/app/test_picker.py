@@ -173,11 +173,14 @@ def test_a_hub_model_is_probed_by_its_config_alone_and_its_download_told(open_pa
     assert "model.safetensors" not in {name for method, name in hub.asked if method == "GET"}
 
 
-def test_a_gated_model_asks_for_a_token_and_a_hub_out_of_reach_is_told(open_page, hub) -> None:
+def test_a_gated_model_asks_for_a_token_and_offers_no_button(open_page, hub) -> None:
     hub.gated = True
     app = open_page("Depth", model=REPO, prompt="The cat")
     assert "hf auth login" in app.error[0].value
     assert not buttons(app)
+
+
+def test_a_hub_out_of_reach_is_told(open_page, hub) -> None:
     hub.close()
     app = open_page("Depth", model=REPO, prompt="The cat")
     assert "out of reach" in app.error[0].value
