@@ -8,19 +8,16 @@ from pathlib import Path
 import mortal
 import pytest
 import streamlit as st
+from handling import shipped
 from screen import PAGES, Open
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from waiting import PATIENCE
 
-from coupling_core import measure
-from coupling_core.base.records import Request
-from coupling_core.base.results import DepthResult, Result
+from coupling_core import DepthResult, Request, Result, Store, measure
 from coupling_core.base.settings import settings
 from coupling_core.experiments.gallery import requests
 from coupling_core.measuring.worker import ceiling, serving
-from coupling_core.sources.resolved import resolve
-from coupling_core.store.disk import Store
 from explorer.asking import queue
 from explorer.server import backend, engine, needs
 
@@ -93,10 +90,7 @@ def tight(
 @pytest.fixture(scope="session")
 def gallery() -> dict[tuple[int, bool], DepthResult]:
     """The committed results by the number of their prompt, and whether the model is trained."""
-    asked = requests()
-    found = [Store().find(request, resolve(request).identity) for request in asked]
-    assert None not in found
-    return {(i // 2, asked[i].untrained is None): result for i, result in enumerate(found)}
+    return {(i // 2, one.untrained is None): shipped(one) for i, one in enumerate(requests())}
 
 
 @pytest.fixture(scope="session")
@@ -108,17 +102,13 @@ def link(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {"model": str(folder), "prompt": "The cat sat"}
 
 
-@pytest.fixture(scope="session")
-def _elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return Store(tmp_path_factory.mktemp("measured"))
-
-
 @pytest.fixture
-def measured(link: dict[str, str], _elsewhere: Store) -> Measured:
+def measured(link: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Measured:
     """Have a result of that model in the store of this test; it is measured once a session."""
+    elsewhere = Store(tmp_path_factory.getbasetemp() / "measured")
 
     def have(kind: str = "depth", **asked: object) -> Result:
-        result = measure(Request(**link, kind=kind, **asked), _elsewhere)
+        result = measure(Request(**link, kind=kind, **asked), elsewhere)
         Store().put(result)
         return result
 

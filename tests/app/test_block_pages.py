@@ -11,21 +11,7 @@ from screen import charts, heat, unpacked, words
 from streamlit.testing.v1 import AppTest
 from transformers import AutoModelForCausalLM
 
-from coupling_core import (
-    DepthResult,
-    DirectionsResult,
-    DirectionsView,
-    EffectView,
-    Pruning,
-    Request,
-    Store,
-    View,
-    WhatIfResult,
-    effect_maps,
-    measure,
-    score_pairs,
-    shared_of,
-)
+import coupling_core as cc
 from coupling_core.analysis.directions import counts, held, track
 from coupling_core.analysis.pruning.rankings import NAMES
 from coupling_core.measuring.one_edit import continuations
@@ -33,7 +19,7 @@ from explorer.pages.directions.effect import SIZES
 from explorer.panels.pruning import SHIPPED
 
 pytestmark = pytest.mark.full
-Stored = tuple[WhatIfResult, DepthResult]
+Stored = tuple[cc.WhatIfResult, cc.DepthResult]
 
 # ---- What if
 
@@ -48,7 +34,7 @@ def test_what_is_stored_is_drawn_beside_the_coupling(open_page, edits, link) -> 
     app = open_page("What if", **link, k="8", edit="replace")
     assert not app.error
     found = heat(charts(app)["effects"])
-    expected = effect_maps(edits[0], EffectView()).replace
+    expected = cc.effect_maps(edits[0], cc.EffectView()).replace
     apart = ~np.eye(4, dtype=bool)
     np.testing.assert_allclose(found[apart], np.log10(expected[apart]), rtol=1e-3, atol=1e-3)
     assert np.isnan(found[~apart]).all()
@@ -63,9 +49,9 @@ def test_the_chosen_pair_is_told_in_numbers(open_page, edits, link, monkeypatch)
     asked = {**link, "k": "8", "block": "3", "basis": "1"}
     app = open_page("What if", **asked)
     told = {one.label: one.value for one in app.metric}
-    effect = effect_maps(found, EffectView()).interchange[2, 0]
+    effect = cc.effect_maps(found, cc.EffectView()).interchange[2, 0]
     assert told["Effect"] == f"{effect:.3g} nats"
-    scores = score_pairs(depth, View(k=8)).corrected
+    scores = cc.score_pairs(depth, cc.View(k=8)).corrected
     assert told["Coupling, 3 in the basis of 1"] == f"{scores[2, 0]:.3f}"
     assert told["Coupling, 1 in the basis of 3"] == f"{scores[0, 2]:.3f}"
     for name in ("effects", "scores"):
@@ -87,7 +73,7 @@ def test_what_is_no_edit_or_cannot_be_run_is_told(open_page, edits, link) -> Non
     divergence = result.divergence.copy()
     divergence[result.edits.index("interchange(1,2)")] = np.nan
     refused = {"interchange(1,2)": "block 2 takes more than its state"}
-    Store().put(replace(result, divergence=divergence, refused=refused))
+    cc.Store().put(replace(result, divergence=divergence, refused=refused))
     app = open_page("What if", **link, k="8", block="2", basis="1")
     assert any("takes more than its state" in one.value for one in app.info)
     assert np.isnan(heat(charts(app)["effects"])[0, 1])
@@ -99,7 +85,7 @@ def test_correlations_by_training_step_and_the_plan_that_ships_are_drawn(open_pa
     lines = [line["name"] for line in found["effect-mini-64"]["data"]]
     assert lines == ["rho", "distance alone", "given distance"]
     assert {"coupling-against-effect-SmolLM2-135M-Instruct", "exchange"} <= set(found)
-    plan = Pruning.read(SHIPPED)
+    plan = cc.Pruning.read(SHIPPED)
     drawn = {line.get("name") for line in found[f"pruning-{plan.model}"]["data"]}
     assert {NAMES[by] for by in plan.rankings} <= drawn
     point = plan.point("kl", 4)
@@ -108,7 +94,7 @@ def test_correlations_by_training_step_and_the_plan_that_ships_are_drawn(open_pa
 
 
 def test_the_plan_that_ships_has_every_ranking_and_twenty_random_draws() -> None:
-    plan = Pruning.read(SHIPPED)
+    plan = cc.Pruning.read(SHIPPED)
     assert {point.removed for point in plan.curve} == set(range(1, 9))
     assert set(plan.rankings) == {"coupling", "influence", "angle", "kl", "last", "random"}
     assert len(plan.judged_on) == 40
@@ -121,7 +107,7 @@ def test_the_plan_that_ships_has_every_ranking_and_twenty_random_draws() -> None
 
 
 @pytest.fixture
-def stored(measured: Any) -> DirectionsResult:
+def stored(measured: Any) -> cc.DirectionsResult:
     return measured("directions")
 
 
@@ -143,16 +129,12 @@ def test_directions_show_beside_those_of_the_twin(open_page, stored, link, measu
     np.testing.assert_array_equal(found["what it writes, untrained"], counts(twin)[0])
 
 
-def test_what_is_no_more_than_chance_names_no_token(open_page, stored, link) -> None:
+def test_a_direction_is_chosen_and_names_no_token_at_chance(open_page, stored, link) -> None:
+    app = open_page("Directions", **link, block="2", component="3", readout="reads")
     beyond = stored.beyond_chance[1, 1][: int(stored.rank[1])].astype(bool)
-    app = open_page("Directions", **link, block="2", readout="reads")
     named = app.dataframe[0].value["towards"] != "no more than chance"
     assert list(named) == list(beyond)
     assert f"{beyond.sum()} of {stored.count} are more peaked" in plain_words(app)
-
-
-def test_a_direction_is_chosen_by_a_link_and_by_its_number(open_page, stored, link) -> None:
-    app = open_page("Directions", **link, block="2", component="3")
     gain = curves(app, "gain-over-depth")["direction 3"]
     np.testing.assert_allclose(gain, track(stored, 2, 3), rtol=1e-6)
     app.number_input(key="component@directions").set_value(1).run()
@@ -180,7 +162,7 @@ def test_a_direction_is_added_and_told_beside_others(open_page, stored, link, me
 
 def test_what_blocks_have_in_common_is_drawn_beside_chance(open_page, stored, link) -> None:
     app = open_page("Directions", **link, **{"from": "2", "to": "4"})
-    found = shared_of(stored, DirectionsView((2, 3, 4)))
+    found = cc.shared_of(stored, cc.DirectionsView((2, 3, 4)))
     lines = curves(app, "shared")
     np.testing.assert_allclose(lines["shared direction"], found.share, rtol=1e-6)
     np.testing.assert_allclose(lines["by chance, at most"], found.chance)
@@ -196,8 +178,8 @@ def test_shared_directions_are_read_out_and_taken_away(open_page, tmp_path) -> N
     for block in model.model.layers[1:]:
         block.load_state_dict(model.model.layers[0].state_dict())
     model.save_pretrained(link["model"])
-    result = measure(Request(**link, kind="directions"), Store())
-    assert shared_of(result, DirectionsView((1, 2, 3))).count >= 1
+    result = cc.measure(cc.Request(**link, kind="directions"), cc.Store())
+    assert cc.shared_of(result, cc.DirectionsView((1, 2, 3))).count >= 1
     app = press(open_page("Directions", **link, **{"from": "1"}), "Read them out")
     assert not app.error
     told = {one.label for one in app.metric}

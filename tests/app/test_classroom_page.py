@@ -10,15 +10,7 @@ from streamlit.testing.v1 import AppTest
 from coupling_core.experiments.gallery import EXAMPLES
 from explorer.frame import contents
 from explorer.pages.classroom.making import link_of
-from explorer.session.lesson import (
-    MOST_FIGURES,
-    Lesson,
-    Task,
-    from_file,
-    packed,
-    to_file,
-    unpacked,
-)
+from explorer.session.lesson import MOST_FIGURES, Lesson, Task, from_file, packed, to_file, unpacked
 
 LESSON = Lesson(
     title="Coupling *in* one hour",

@@ -33,13 +33,8 @@ AUTH = {
     "client_secret": "known to the provider",
     "server_metadata_url": "https://127.0.0.1:9/.well-known/openid-configuration",
 }
-ANN = {
-    "is_logged_in": True,
-    "iss": "https://provider.example",
-    "sub": "1",
-    "email": "ann@uni.example",
-    "email_verified": True,
-}
+ANN = {"is_logged_in": True, "iss": "https://provider.example", "sub": "1"}
+ANN |= {"email": "ann@uni.example", "email_verified": True}
 
 # ---- the list
 

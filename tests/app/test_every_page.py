@@ -88,15 +88,14 @@ def begins_otherwise(app: AppTest) -> list[str]:
     A reader who clicks at once sends back what all widgets began with; were that not what they
     show, the click would undo what was chosen.
     """
-    protos = [node.proto for node in app._tree if hasattr(node, "proto")]
+    protos = [getattr(node, "proto", None) for node in app._tree]
     told = [proto for proto in protos if getattr(proto, "set_value", False)]
     return [proto.label for proto in told if shown_by(proto) != begun_with(proto)]
 
 
 def shown_by(proto: Any) -> list[object]:
     """What a widget is told to show."""
-    fields = proto.DESCRIPTOR.fields_by_name
-    given = [getattr(proto, one) for one in ("raw_values", "raw_value", "value") if one in fields]
+    given = (getattr(proto, one, "") for one in ("raw_values", "raw_value", "value"))
     return next(filter(None, map(listed, given)), [])
 
 

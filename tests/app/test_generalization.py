@@ -55,11 +55,6 @@ def expected(question: Question, x: str, y: str) -> dict[str, tuple[float, float
     return {model: pytest.approx(at, rel=1e-5) for model, at in zip(rows["model"], xy, strict=True)}
 
 
-def whose(app: AppTest) -> str:
-    """What the figure of the prompts says it is of."""
-    return charts(app)["prompt"]["layout"]["meta"]["alt"]
-
-
 def send(app: AppTest, patch: pytest.MonkeyPatch, **state: Any) -> AppTest:
     """Run again with what the browser would send of a widget that the test cannot handle."""
     own = ElementTree.get_widget_states
@@ -127,7 +122,7 @@ def test_switches_change_figures_and_link(open_page, planted) -> None:
     assert models_of(figures["performance"]) == performance
     assert len(performance) == 6
     assert models_of(figures["sizes"]) == expected(asked, "width", "coupling")
-    assert "Coupling of Beta-1 against difficulty" in whose(app)
+    assert "Coupling of Beta-1 against difficulty" in figures["prompt"]["layout"]["meta"]["alt"]
     assert "Spearman" in figures["families"]["layout"]["xaxis"]["title"]["text"]
 
 
@@ -144,7 +139,8 @@ def test_another_sweep_is_chosen_and_the_last_written_comes_first(open_page, pla
     app = open_page("Generalization", gk="7", size="training_tokens", of="nobody<b>")
     assert "**13** models ·" in words(app)
     assert "K = 7" in app.warning[0].value  # what the sweep does not have gives way
-    assert "of coupling-explorer/mini-64@step4000 against" in whose(app)
+    told = charts(app)["prompt"]["layout"]["meta"]["alt"]
+    assert "of coupling-explorer/mini-64@step4000 against" in told
     assert not app.error
 
 

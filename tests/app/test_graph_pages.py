@@ -9,19 +9,8 @@ from cases import random_result
 from handling import boxes, numbers, press, settled, trace
 from screen import charts, coloured, heat, words
 
-from coupling_core import (
-    DirectionsResult,
-    View,
-    compare,
-    cross,
-    layer_graph,
-    locality,
-    measure,
-    score_pairs,
-    summarise,
-)
+import coupling_core as cc
 from coupling_core.experiments.gallery import requests, training_requests, vision_requests
-from coupling_core.store.disk import Store
 from explorer.asking.queue import queue
 from explorer.session.plain_text import with_minus
 
@@ -38,11 +27,11 @@ def edges(app: Any) -> set[tuple[int, int]]:
 
 def test_the_graph_has_the_edges_of_the_result_as_its_switches_say(open_page, gallery) -> None:
     app, result = open_page("Layer graph"), gallery[0, True]
-    assert edges(app) == set(layer_graph(result, View()).edges)
+    assert edges(app) == set(cc.layer_graph(result, cc.View()).edges)
     curve = charts(app)["locality"]["data"][-1]
-    np.testing.assert_allclose(numbers(curve["y"]), locality(result, View()).mean)
+    np.testing.assert_allclose(numbers(curve["y"]), cc.locality(result, cc.View()).mean)
     app.slider(key="threshold@graph").set_value(0.2).run()
-    graph = layer_graph(result, View(), threshold=0.2)
+    graph = cc.layer_graph(result, cc.View(), threshold=0.2)
     assert edges(app) == set(graph.edges)
     assert f"{graph.number_of_edges()} of 435 pairs are edges, at 0.2" in words(app)
     app.segmented_control(key="layout@graph").set_value("circle").run()
@@ -51,7 +40,8 @@ def test_the_graph_has_the_edges_of_the_result_as_its_switches_say(open_page, ga
     nodes = trace(charts(app)["graph"], "blocks")
     np.testing.assert_allclose(np.hypot(numbers(nodes["x"]), numbers(nodes["y"])), 1, rtol=1e-5)
     assert list(numbers(nodes["marker"]["color"])) == list(range(1, 31))
-    assert edges(app) == set(layer_graph(result, View(), threshold=0.2, corrected=False).edges)
+    graph = cc.layer_graph(result, cc.View(), threshold=0.2, corrected=False)
+    assert edges(app) == set(graph.edges)
     app.segmented_control(key="raw@graph").set_value(False).run()
     app.segmented_control(key="untrained@graph").set_value(True).run()
     assert edges(app) == set()
@@ -61,7 +51,7 @@ def test_the_graph_has_the_edges_of_the_result_as_its_switches_say(open_page, ga
 
 def test_the_selected_pair_is_told_in_both_directions(open_page, gallery) -> None:
     app = open_page("Layer graph", block="30", basis="11", threshold="0")
-    found = score_pairs(gallery[0, True], View()).corrected
+    found = cc.score_pairs(gallery[0, True], cc.View()).corrected
     for cell in ((29, 10), (10, 29)):
         assert with_minus(f"chance-corrected **{found[cell]:.3f}**") in words(app)
     assert trace(charts(app)["graph"], "selected: 30 and 11")
@@ -80,12 +70,12 @@ def expect_compared(app: Any, found: Any) -> None:
 
 def test_a_trained_model_and_its_twin_are_compared_at_once(open_page, gallery) -> None:
     app = open_page("Compare")
-    found, figures = compare(gallery[0, True], gallery[0, False], View()), charts(app)
+    found, figures = cc.compare(gallery[0, True], gallery[0, False], cc.View()), charts(app)
     expect_compared(app, found)
     first, second = figures["map-A-B"]["layout"]["title"]["text"].split("<br>")
     assert first.startswith("A: SmolLM2-135M-Instruct, K = 50")
     assert second.startswith("B: SmolLM2-135M-Instruct, untrained (seed 0), K = 50")
-    of = summarise(found)
+    of = cc.summarise(found)
     assert f"{of.a:.3f} in A" in words(app)
     assert f"A - B is {of.difference:.3f}" in words(app)
     stored = np.abs(gallery[0, False].matrices[0, 11, 10])
@@ -99,7 +89,7 @@ def test_a_trained_model_and_its_twin_are_compared_at_once(open_page, gallery) -
 def test_two_prompts_are_chosen_by_their_texts_and_exchanged(open_page, gallery) -> None:
     result = random_result()
     asked = replace(result.request, prompt="Is 😀\nnaïve?")
-    Store().put(replace(result, request=asked, key=Store().key(asked, result.identity)))
+    cc.Store().put(replace(result, request=asked, key=cc.Store().key(asked, result.identity)))
     app = open_page("Compare")
     options = app.selectbox(key="a@compare").options
     shipped = (*requests(), *training_requests(), *vision_requests())
@@ -107,16 +97,16 @@ def test_two_prompts_are_chosen_by_their_texts_and_exchanged(open_page, gallery)
     assert any("random · trained · “Is 😀 naïve?” · token 4 of 4 · K ≤ 8" in o for o in options)
     one, other = gallery[0, True], gallery[1, True]
     app.selectbox(key="b@compare").set_value(other.key).run()
-    expect_compared(app, compare(one, other, View()))
+    expect_compared(app, cc.compare(one, other, cc.View()))
     assert app.query_params["b"] == other.key
     press(app, "Exchange A and B")
     assert app.query_params["a"] == other.key
-    expect_compared(app, compare(other, one, View()))
+    expect_compared(app, cc.compare(other, one, cc.View()))
 
 
 def test_a_shallower_model_is_matched_by_depth_at_a_k_that_both_have(open_page, gallery) -> None:
     other = random_result(n_blocks=5)
-    Store().put(other)
+    cc.Store().put(other)
     keys = {"a": gallery[0, True].key, "b": other.key}
     assert "K = 8" in words(open_page("Compare", **keys))  # where nobody asks for more
     app = open_page("Compare", **keys, k="20", block="20")
@@ -124,7 +114,7 @@ def test_a_shallower_model_is_matched_by_depth_at_a_k_that_both_have(open_page, 
     press(app, "Use K = 8 instead")
     assert not app.error
     assert app.query_params["k"] == "8"
-    found = compare(gallery[0, True], other, View(8))
+    found = cc.compare(gallery[0, True], other, cc.View(8))
     np.testing.assert_allclose(heat(charts(app)["map-B"]), coloured(found.b_values), rtol=1e-5)
     # 20 is not among 1, 8, 15, 23 and 30; nor is 11.
     assert found.a_scores.blocks == (1, 8, 15, 23, 30)
@@ -140,12 +130,12 @@ def test_a_shallower_model_is_matched_by_depth_at_a_k_that_both_have(open_page, 
 
 
 @pytest.fixture
-def pair(measured: Any) -> list[DirectionsResult]:
+def pair(measured: Any) -> list[cc.DirectionsResult]:
     return [measured("directions", untrained=seed) for seed in (None, 1)]
 
 
 @pytest.fixture
-def both(pair: list[DirectionsResult]) -> dict[str, str]:
+def both(pair: list[cc.DirectionsResult]) -> dict[str, str]:
     """A link to both."""
     return {"compared": "directions", "a": pair[0].key, "b": pair[1].key}
 
@@ -153,19 +143,19 @@ def both(pair: list[DirectionsResult]) -> dict[str, str]:
 def test_how_far_they_are_turned_is_told_and_drawn(open_page, pair, both) -> None:
     app = open_page("Compare", **both, leading="3")
     assert not app.error
-    assert cross(*pair, 3).verdict in words(app)
+    assert cc.cross(*pair, 3).verdict in words(app)
     assert "angles" in charts(app)
     app.slider(key="leading@compare").set_value(5).run()
-    assert cross(*pair, 5).verdict in words(app)
+    assert cc.cross(*pair, 5).verdict in words(app)
 
 
 def test_a_lower_precision_of_a_is_measured_and_becomes_b(open_page, pair, both) -> None:
     app = open_page("Compare", **both)
     app.button(key="form-bfloat16@compare").click().run()
     app = settled(press(app, "Measure A in bfloat16"))
-    lower = measure(replace(pair[0].request, dtype="bfloat16"), Store())
+    lower = cc.measure(replace(pair[0].request, dtype="bfloat16"), cc.Store())
     assert app.query_params["b"] == lower.key
-    assert cross(pair[0], lower).verdict in words(app)
+    assert cc.cross(pair[0], lower).verdict in words(app)
 
 
 def test_without_a_choice_a_model_is_held_against_its_twin(open_page) -> None:
@@ -188,5 +178,5 @@ def test_what_is_of_the_other_kind_is_told_and_not_shown(open_page, pair, both) 
     app = open_page("Compare", **both | {"compared": "scores"})
     for side, warning in zip("ab", app.warning, strict=True):
         assert both[side] in warning.value
-    assert cross(*pair).verdict not in words(app)
+    assert cc.cross(*pair).verdict not in words(app)
     assert "map-A" in charts(app)

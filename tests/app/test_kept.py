@@ -5,10 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from coupling_core import figures
-from coupling_core.analysis.compare import compare
-from coupling_core.base.records import View
-from coupling_core.base.results import DepthResult
+from coupling_core import DepthResult, View, compare, figures
 from coupling_core.store import archive
 from explorer.panels import kept
 from explorer.panels.chart import made, third

@@ -7,6 +7,7 @@ import re
 import zlib
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 import tiny
@@ -14,8 +15,7 @@ from handling import boxes, press
 from refused import said
 from screen import PAGES, charts
 
-from coupling_core.base.errors import InputError
-from coupling_core.base.records import Request
+from coupling_core import InputError, Request
 from coupling_core.base.settings import settings
 from coupling_core.serving import jobs
 from coupling_core.sources.resolved import Resolved
@@ -71,15 +71,10 @@ FILES = {
 }
 
 
-def long_lesson() -> Lesson:
-    """One that no address can carry."""
+def test_lessons_that_are_none(snapshot) -> None:
     noise = random.Random(0)
     prompts = ["".join(chr(noise.randrange(33, 0x2FFF)) for _ in range(500)) for _ in range(12)]
-    return Lesson(prompts=prompts)
-
-
-def test_lessons_that_are_none(snapshot) -> None:
-    told = {"a lesson that is too long": said(lambda: packed(long_lesson()))}
+    told = {"a lesson that is too long": said(lambda: packed(Lesson(prompts=prompts)))}
     for name, text in ADDRESSES.items():
         told[f"address: {name}"] = said(lambda text=text: unpacked(text))
     for name, text in FILES.items():
@@ -169,29 +164,16 @@ def test_at_home_nothing_is_limited() -> None:
     assert admission.limits() == jobs.Limits()
 
 
-OPENED = (
-    ("Depth", {"model": "no-such-model"}),
-    ("Depth", {"model": "/no/such/folder"}),
-    ("Depth", {"model": "FOLDER/empty"}),
-    ("Depth", {"model": "FOLDER/albert"}),  # which has no blocks
-    ("Depth", {"model": "FOLDER/gpt2", "prompt": "cat " * 99}),
-    ("Depth", {"rev": "main"}),  # of an alias
-    ("Depth", {"block": "99"}),
-    ("Depth", {"blocks": "9-99"}),
-    ("Depth", {"blocks": "nine"}),
-    ("Depth", {"list": "0123456789abcdef"}),
-    ("Start", {"quant": "nf4", "untrained": "0"}),
-    ("Trajectories", {"token": "99"}),
-    ("Layer graph", {"k": "577"}),
-    ("Tokens", {"all": "1", "k": "45"}),
-    ("Training", {"over": "mini-999"}),
-    ("Compare", {"a": f"{'f' * 32}-k50-v24"}),
-    ("Compare", {"a": "../../etc"}),
-    ("Vision", {"picture": "bag/none"}),
-    ("Generalization", {"sweep": "gone-12345678"}),
-    ("Classroom", {"draft": "eNpNj7EO" * 9}),
-    ("Classroom", {"lesson": "eNpNj7EO" * 500}),
-)
+OPENED = f"""
+Depth?model=no-such-model Depth?model=/no/such/folder Depth?model=FOLDER/empty
+Depth?model=FOLDER/albert Depth?model=FOLDER/gpt2&prompt={"cat+" * 99} Depth?rev=main
+Depth?block=99 Depth?blocks=9-99 Depth?blocks=nine Depth?list=0123456789abcdef
+Start?quant=nf4&untrained=0 Trajectories?token=99 Layer_graph?k=577 Tokens?all=1&k=45
+Training?over=mini-999 Compare?a={"f" * 32}-k50-v24 Compare?a=../../etc
+Vision?picture=bag/none Generalization?sweep=gone-12345678
+Classroom?draft={"eNpNj7EO" * 9} Classroom?lesson={"eNpNj7EO" * 500}
+""".split()
+"""One folder has no model, and one a model without blocks; `main` is no revision of an alias."""
 
 
 @pytest.mark.full
@@ -201,7 +183,8 @@ def test_what_pages_say_of_links_that_lead_nowhere(open_page, tmp_path, snapshot
     for family in ("albert", "gpt2"):
         tiny.folder(tmp_path / family, family)
     told = {}
-    for title, query in OPENED:
+    for title, asked in (link.split("?") for link in OPENED):
+        title, query = title.replace("_", " "), dict(parse_qsl(asked))
         link = {name: text.replace("FOLDER", str(tmp_path)) for name, text in query.items()}
         app = open_page(title, **link)
         of_page = [text.replace(str(tmp_path), "FOLDER") for text in boxes(app)]

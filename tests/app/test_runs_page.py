@@ -25,7 +25,6 @@ from coupling_core.store.archive import encode
 from coupling_core.store.disk import Store
 from coupling_core.store.packs import pack
 from explorer.frame import contents
-from explorer.pages.runs import rechecks
 from explorer.server.backend import entries
 
 pytestmark = pytest.mark.full
@@ -168,15 +167,6 @@ def test_what_cannot_be_added_is_told_and_not_stored(open_page, demo, snapshot) 
         told[name] = app.error[0].value.replace(RESULT.key, "KEY")
     assert not Store().root.exists()
     assert told == snapshot
-
-
-@pytest.mark.slow
-def test_a_recheck_tells_what_is_unchanged(open_page, measured) -> None:
-    key = measured(k=2).key
-    app = open_page("Runs")
-    press(select_rows(app, [list(app.dataframe[0].value["Key"]).index(key)]), "Recheck")
-    rechecks._runs[key].found.result(PATIENCE)
-    assert app.run().success
 
 
 # ---- sweeps

@@ -5,40 +5,46 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tiny
+from handling import shipped
 from screen import charts, coloured, heat, words
-from sixth import COSINE
 
 from coupling_core import InputError, Request, Store, View, measure, score_pairs, score_positions
-from coupling_core.base.definitions import DEFINITIONS, sampled_definitions
+from coupling_core.base import definitions
 from coupling_core.experiments.gallery import requests, token_requests
-from coupling_core.sources.resolved import resolve
 from coupling_core.store.archive import decode, encode
 from coupling_core.store.soundness import require_sound
+
+COSINE = definitions.Definition(
+    name="cosine",
+    label="cosine of A and S",
+    formula=r"c = \frac{\operatorname{tr} AS}{\lVert A \rVert_F \lVert s \rVert_2}",
+    origin="of nobody, and 1 where the matrices are multiples of one another.",
+    as_written=lambda A, s, p: np.sum(A * np.diag(s)) / np.linalg.norm(A) / np.linalg.norm(s),
+    by_k=lambda diagonal, off, s, p: (
+        np.cumsum(diagonal * s, -1)
+        / (np.sqrt(off + np.cumsum(diagonal**2, -1)) * definitions.norm_by_k(s, 2))
+    ),
+    floor=lambda s, size, d, p: np.where(np.isnan(s), np.nan, 0.0),
+    floor_words="naught",
+)
 
 
 @pytest.fixture(autouse=True)
 def sixth(monkeypatch):
     """The score, for as long as a test lasts."""
-    monkeypatch.setitem(DEFINITIONS, "cosine", COSINE)
+    monkeypatch.setitem(definitions.DEFINITIONS, "cosine", COSINE)
     return COSINE
 
 
 @pytest.fixture
 def sampled(monkeypatch, sixth):
     """The same with a chance floor that only measuring can give."""
-    monkeypatch.setitem(DEFINITIONS, "cosine", replace(sixth, floor=None))
-
-
-def stored(request: Request):
-    """A result that ships."""
-    found = Store().find(request, resolve(request).identity)
-    assert found is not None
-    return found
+    monkeypatch.setitem(definitions.DEFINITIONS, "cosine", replace(sixth, floor=None))
 
 
 def expected(k: int) -> np.ndarray:
     """Its scores of the first result that ships."""
-    result = stored(requests()[0])
+    result = shipped(requests()[0])
     diagonal, s = (np.float64(x)[..., :k] for x in (result.diagonal[0], result.singular_values))
     size = np.sqrt(result.off_diagonal[0, ..., k - 1] + (diagonal**2).sum(-1))
     return (diagonal * s[:, None]).sum(-1) / size / np.linalg.norm(s, axis=-1)[:, None]
@@ -55,7 +61,7 @@ def test_pages_offer_it_draw_it_and_have_its_formula(open_page, sixth) -> None:
 
 
 def test_a_mean_of_before_says_that_it_lacks_it(open_page) -> None:
-    result = stored(token_requests()[2])
+    result = shipped(token_requests()[2])
     assert not np.isnan(score_positions(result, View()).mean().corrected)
     with pytest.raises(InputError, match="'cosine'"):
         score_positions(result, View(definition="cosine"))
@@ -66,9 +72,9 @@ def test_a_mean_of_before_says_that_it_lacks_it(open_page) -> None:
 def test_a_floor_that_was_not_sampled_is_told_and_what_has_one_stays(sampled) -> None:
     for asked, scored in ((requests()[0], score_pairs), (token_requests()[0], score_positions)):
         with pytest.raises(InputError, match="'cosine'"):
-            scored(stored(asked), View(definition="cosine"))
-        scored(stored(asked), View(definition="preprint"))
-        require_sound(stored(asked))
+            scored(shipped(asked), View(definition="cosine"))
+        scored(shipped(asked), View(definition="preprint"))
+        require_sound(shipped(asked))
 
 
 def test_what_is_measured_now_holds_it(sampled) -> None:
@@ -76,9 +82,9 @@ def test_what_is_measured_now_holds_it(sampled) -> None:
     depth = measure(Request(ids, k=5), model=model)
     pair = measure(Request(ids, k=5, kind="self", block=1, other_block=3), model=model)
     means = measure(Request(ids, k=5, kind="self"), model=model)
-    assert depth.sampled == pair.sampled == sampled_definitions()
+    assert depth.sampled == pair.sampled == definitions.sampled_definitions()
     assert depth.sampled[-1] == "cosine"
-    assert means.definitions == tuple(DEFINITIONS)
+    assert means.definitions == tuple(definitions.DEFINITIONS)
     view = View(k=5, definition="cosine")
     for result, scored in ((depth, score_pairs), (pair, score_positions), (means, score_positions)):
         kept = replace(result, key=Store().key(result.request, result.identity))

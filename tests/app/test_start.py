@@ -7,10 +7,8 @@ import pytest
 from handling import labels, plain_words, press
 from screen import charts, chips, coloured, heat, words
 
-from coupling_core import Request
-from coupling_core.analysis.scores import mean_off_diagonal, score_pairs
+from coupling_core import Request, View, mean_off_diagonal, score_pairs
 from coupling_core.analysis.verdict import verdict
-from coupling_core.base.records import View
 from coupling_core.experiments.gallery import EXAMPLES, KINDS
 from explorer.asking.queue import queue
 from explorer.frame.contents import LINKS

@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from streamlit.testing.v1 import AppTest
 
-from coupling_core.base.definitions import DEFINITIONS
-from coupling_core.base.errors import InputError
+from coupling_core import DEFINITIONS, InputError, Request
 from coupling_core.base.kinds import kinds
-from coupling_core.base.records import Request
 from explorer.frame.contents import LINKS, PAGE_OF_KIND, PAGES
 from explorer.pages.classroom.state import TITLE as CLASSROOM
 from explorer.pages.depth import DepthState
@@ -112,17 +110,6 @@ def test_another_measurement_is_looked_at_the_same_way() -> None:
     assert twin.request().untrained == 7
 
 
-ASKING = {
-    "depth": "request",
-    "trajectory": "path_request",
-    "what-if": "what_if_request",
-    "spectrum": "spectrum_request",
-    "perturbation": "perturbation_request",
-    "directions": "directions_request",
-}
-"""What a page's state calls the request of a kind; the other kinds compare tokens."""
-
-
 def test_a_result_opens_on_the_one_page_that_asks_for_it() -> None:
     assert set(PAGE_OF_KIND) == set(kinds())
     assert sum(len(page.kinds) for page in PAGES.values()) == len(PAGE_OF_KIND)
@@ -133,7 +120,8 @@ def test_a_result_opens_on_the_one_page_that_asks_for_it() -> None:
         *(Request("Hi", kind=kind, token=1) for kind in ("spectrum", "perturbation", "directions")),
     ):
         state = PAGE_OF_KIND[asked.kind].state(k=60).of_request(asked, asked.k_max)
-        assert getattr(state, ASKING[asked.kind])() == asked
+        named = {"depth": "", "trajectory": "path_", "what-if": "what_if_"}
+        assert getattr(state, f"{named.get(asked.kind, f'{asked.kind}_')}request")() == asked
     for asked in (
         Request("Hi", kind="self", block=3, other_block=2),
         Request("Hi", kind="fixed-input", token=2),

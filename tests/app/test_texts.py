@@ -1,13 +1,12 @@
 """Recipes that reproduce the screen, chips, costs and units."""
 
-import io
 import shlex
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from handling import ran
 from typer.testing import CliRunner
 
 from coupling_core.analysis.scores import score_pairs
@@ -28,17 +27,15 @@ STATE = State(
 def test_recipes_give_the_scores_on_the_screen(gallery, tmp_path) -> None:
     recipes = depth.recipes(STATE.request(), STATE.view(gallery[2, False]), STATE)
     expected = score_pairs(gallery[2, False], View(20, "page", role="B", blocks=(2, 3, 4, 5)))
-    names: dict[str, Any] = {}
-    with redirect_stdout(io.StringIO()) as printed:
-        exec(recipes.python, names)
+    names, printed = ran(recipes.python)
     np.testing.assert_array_equal(names["found"].corrected, expected.corrected)
-    assert f"{expected.corrected}" in printed.getvalue()
+    assert f"{expected.corrected}" in printed
 
     command = shlex.split(recipes.shell.replace("\\\n", ""))
     assert command[:4] == ["python", "-m", "coupling_core", "depth"]
     out = tmp_path / "out.csv"
-    ran = CliRunner().invoke(app, [*command[3:], f"--out={out}"])
-    assert ran.exit_code == 0, ran.output
+    asked = CliRunner().invoke(app, [*command[3:], f"--out={out}"])
+    assert asked.exit_code == 0, asked.output
     rows = pd.read_csv(out)
     assert set(rows["role"]) == {"B"}
     np.testing.assert_allclose(rows["coupling"], expected.coupling.ravel(), rtol=1e-6)

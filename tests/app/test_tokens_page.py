@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
+from handling import shipped
 from screen import charts, heat, words
 from streamlit.testing.v1 import AppTest
 
-from coupling_core.analysis.token_scores import score_positions
-from coupling_core.base.records import View
+from coupling_core import View, score_positions
 from coupling_core.experiments.gallery import token_requests
-from coupling_core.sources.resolved import resolve
-from coupling_core.store.disk import Store
 from explorer.asking.queue import queue
 from explorer.pages.tokens.page import window
 from explorer.panels.strip import brief
@@ -20,9 +18,7 @@ pytestmark = pytest.mark.full
 @pytest.fixture(scope="session")
 def stored():
     """The committed comparisons: in two blocks, each token with itself and to one output; means."""
-    found = [Store().find(request, resolve(request).identity) for request in token_requests()]
-    assert None not in found
-    return found
+    return [shipped(request) for request in token_requests()]
 
 
 def expect_corrected(app: AppTest, result) -> None:

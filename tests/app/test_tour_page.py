@@ -8,9 +8,7 @@ from handling import boxes, numbers, press
 from screen import charts, coloured, heat, words
 from streamlit.testing.v1 import AppTest
 
-from coupling_core import Request
-from coupling_core.analysis.scores import score_pairs
-from coupling_core.base.records import View
+from coupling_core import Request, View, score_pairs
 from coupling_core.experiments.gallery import EXAMPLES
 from explorer.asking.queue import queue
 from explorer.pages.tour.state import STOPS, TourState

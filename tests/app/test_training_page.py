@@ -1,14 +1,12 @@
 """The Training page: its figures are those of the step, and what a run lacks is measured."""
 
-import io
-from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tiny
-from fake_hub import lay_out
-from handling import labels, press, settled
+from fake_hub import client, lay_out
+from handling import labels, press, ran, settled
 from handling import numbers as sent
 from screen import PAGES, charts, coloured, heat, words
 from streamlit.testing.v1 import AppTest
@@ -47,9 +45,9 @@ def known(app: AppTest, run: str) -> list[int]:
     return list(np.flatnonzero(~np.isnan(line(app, "corrected", run))))
 
 
-def test_the_maps_are_those_of_the_step_or_the_nearest(open_page) -> None:
-    for asked, step in (("70", 64), ("99999", 4000)):
-        app = open_page("Training", step=asked)
+def test_the_maps_are_those_of_the_nearest_step_which_opens_on_depth(open_page) -> None:
+    for asked, step in (("99999", 4000), ("70", 64)):
+        app = open_page("Training", step=asked, block="5", basis="3")
         figures = charts(app)
         expected = score_pairs(course().depth[step], VIEW).corrected
         np.testing.assert_allclose(heat(figures["scores"]), coloured(expected), rtol=1e-5)
@@ -59,6 +57,9 @@ def test_the_maps_are_those_of_the_step_or_the_nearest(open_page) -> None:
         score = with_minus(f"{found.corrected + 0.0:.3f}")
         assert f"score **{score}**" in words(app)
         assert f"loss **{found.loss:.2f}**" in words(app)
+    app = press(app, "This step on Depth")
+    assert "Block 5 in the basis of block 3" in words(app)
+    assert (app.query_params["rev"], app.query_params["k"]) == ("step64", "8")
 
 
 CURVES = {
@@ -95,15 +96,12 @@ def test_the_curves_are_the_numbers_by_step_and_views_start_no_job(open_page) ->
     assert not queue().active()
 
 
-def test_a_step_opens_on_depth(open_page) -> None:
-    app = press(open_page("Training", step="64", block="5", basis="3"), "This step on Depth")
-    assert "Block 5 in the basis of block 3" in words(app)
-    assert (app.query_params["rev"], app.query_params["k"]) == ("step64", "8")
+def test_other_pages_keep_their_k(open_page) -> None:
     app = open_page("Training", k="20")
     assert not [w for w in app.sidebar.number_input if w.key == "k@sidebar"]
     app.slider(key="suite_k@training").set_value(6).run()
     app.switch_page(PAGES["Depth"]).run()
-    assert app.number_input(key="k@sidebar").value == 20  # other pages keep theirs
+    assert app.number_input(key="k@sidebar").value == 20
 
 
 def test_a_second_prompt_or_run_is_drawn_over_it(open_page) -> None:
@@ -136,9 +134,7 @@ def test_a_second_prompt_or_run_is_drawn_over_it(open_page) -> None:
 @pytest.fixture
 def made(tmp_path: Path) -> dict[str, str]:
     """A second run, of two steps, that was made on this machine."""
-    steps = {
-        f"step{step}": tiny.folder(tmp_path / f"step{step}", "gpt_neox", step) for step in (4, 8)
-    }
+    steps = {f"step{n}": tiny.folder(tmp_path / f"step{n}", "gpt_neox", n) for n in (4, 8)}
     return lay_out(tmp_path / "home" / "suites", steps, "coupling-explorer/mini-128")
 
 
@@ -186,19 +182,12 @@ def test_one_step_is_measured_and_then_one_fails(open_page, made, tmp_path) -> N
 # ---- a suite of the hub
 
 
-@pytest.fixture
-def hub(in_this_process: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The empty cache of a hub that is out of reach."""
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    return tmp_path / "hub"
-
-
-def test_a_hub_suite_runs_offline_on_what_is_here(open_page, tmp_path, hub) -> None:
+def test_a_hub_suite_runs_offline_on_what_is_here(
+    in_this_process, open_page, tmp_path, monkeypatch
+) -> None:
+    client(monkeypatch, tmp_path)
     folder = tiny.folder(tmp_path / "end", "gpt_neox")
-    lay_out(hub, {"step0": folder, "step143000": folder}, "EleutherAI/pythia-2.8b")
+    lay_out(tmp_path / "hub", {"step0": folder, "step143000": folder}, "EleutherAI/pythia-2.8b")
     app = open_page("Training", suites="pythia-2.8b", prompt=OWN, step="0")
     assert "**154 of 154 steps**" in words(app)
     assert "about 5.7 GB each" in words(app)
@@ -220,7 +209,6 @@ def test_a_hub_suite_runs_offline_on_what_is_here(open_page, tmp_path, hub) -> N
 def test_the_python_recipe_prints_the_numbers() -> None:
     state = TrainingState(prompt=EXAMPLES[0], suite_k=5, definition="page")
     program, _ = recipes([course().suite], state)
-    with redirect_stdout(io.StringIO()) as printed:
-        exec(program, {})
+    _, printed = ran(program)
     for found in numbers(course(), View(5, "page")):
-        assert str(found) in printed.getvalue()
+        assert str(found) in printed

@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
-from handling import labels, numbers, trace
+from handling import labels, numbers, shipped, trace
 from screen import charts
 
-from coupling_core import PathView, project_paths
+from coupling_core import PathView, TrajectoryResult, project_paths
 from coupling_core.analysis.path_curves import CURVES
-from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import percent
 from coupling_core.experiments.gallery import EXAMPLES, path_requests
-from coupling_core.sources.resolved import resolve
-from coupling_core.store.disk import Store
 from explorer.pages.trajectories import PathsState, recipes
 
 pytestmark = pytest.mark.full
@@ -20,9 +17,8 @@ pytestmark = pytest.mark.full
 @pytest.fixture(scope="module")
 def stored() -> tuple[TrajectoryResult, TrajectoryResult]:
     """The committed paths, trained and untrained."""
-    found = [Store().find(request, resolve(request).identity) for request in path_requests()]
-    assert all(isinstance(result, TrajectoryResult) for result in found)
-    return found[0], found[1]
+    trained, twin = map(shipped, path_requests())
+    return trained, twin
 
 
 def test_the_stored_paths_show_at_once_beside_those_of_the_twin(open_page, stored) -> None:
@@ -104,8 +100,6 @@ def test_a_result_without_its_twin_offers_to_measure_that(open_page, link, measu
 def test_recipes_reproduce_what_is_shown() -> None:
     state = PathsState(prompt=EXAMPLES[1], token=3, fit="all")
     program, shell = recipes(state.path_request(), state.path_view(), state)
-    compile(program, "recipe", "exec")
-    assert "PathView(fit='all')" in program
-    assert "kind='trajectory'" in program
+    assert [one for one in ("PathView(fit='all')", "kind='trajectory'") if one not in program] == []
     assert [one for one in ("trajectory", "--fit=all", "--token=3") if one not in shell] == []
     assert [one for one in ("first", "--k") if one in shell] == []  # as the page leaves it out

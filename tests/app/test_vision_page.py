@@ -3,17 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
-from handling import button, labels, plain_words, press, settled
+from handling import button, labels, plain_words, press, settled, shipped
 from screen import charts, chips
 from sweep_table import model_row, plant, sweep_of
 
-from coupling_core import Store, score_pairs
+from coupling_core import Store, View, score_pairs
 from coupling_core.base.images import read_image
-from coupling_core.base.records import View
 from coupling_core.experiments.gallery import PICTURE, vision_requests
 from coupling_core.experiments.vision import SUITE
 from coupling_core.experiments.vision.findings import VisionFindings
-from coupling_core.sources.resolved import resolve
 from explorer.pages.vision.page import pictures
 from explorer.session.plain_text import with_minus
 
@@ -46,7 +44,7 @@ def test_figures_are_of_the_table_and_maps_of_the_stored_results(open_page, plan
     for line in (*expected.shows, *expected.does_not_show):
         assert with_minus(line) in told
     assert "falls with the rate" in told
-    results = [Store().find(request, resolve(request).identity) for request in vision_requests()]
+    results = map(shipped, vision_requests())
     off = ~np.eye(8, dtype=bool)
     means = [f"{score_pairs(one, View(8)).corrected[off].mean():.3f}" for one in results]
     texts = [one["text"] for one in drawn["maps"]["layout"]["annotations"]]

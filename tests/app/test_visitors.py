@@ -11,9 +11,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from waiting import PATIENCE, until
 
-from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.records import Request
-from coupling_core.base.results import Progress
+from coupling_core import ComputeError, InputError, Progress, Request
 from coupling_core.base.settings import settings
 from coupling_core.serving.desk import Desk
 from coupling_core.serving.jobs import Jobs, Limits

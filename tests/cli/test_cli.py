@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -132,19 +133,14 @@ def test_without_a_chromium_a_figure_is_drawn_or_the_result_is_kept(depth, tmp_p
     assert len(Store(gallery=Path("none")).entries()) == 1
 
 
-def test_memory_that_runs_out_is_status_1(depth, monkeypatch):
+def test_memory_that_runs_out_is_status_1(depth):
     block = "engine.jacobians.derivative_check.block_jacobian"
     for part, error in (
         (block, RuntimeError("CUDA out of memory")),
         (block, MemoryError()),
         ("figures.render", MemoryError()),
     ):
-
-        def too_much(*_, _error=error, **__):
-            raise _error
-
-        with monkeypatch.context() as patched:
-            patched.setattr(f"coupling_core.{part}", too_much)
+        with patch(f"coupling_core.{part}", side_effect=error):
             assert "memory" in refusal(depth("--prompt", PROMPT, "--out", "r.html"), status=1)
 
 
@@ -162,7 +158,8 @@ def test_a_stored_answer_needs_no_heavy_library_but_what_writes_tables(depth, fo
         "    try: main()\n"
         "    except SystemExit as left: assert left.code == 0\n"
         "    print('HAS', *(m for m in ('torch', 'transformers', 'scipy', 'plotly', 'pandas',"
-        " 'tokenizers', 'networkx', 'huggingface_hub', 'streamlit') if m in sys.modules))"
+        " 'tokenizers', 'networkx', 'huggingface_hub', 'streamlit', 'distributed')"
+        " if m in sys.modules))"
     )
     arguments = ["depth", "--model", str(folder), "--k", "8", "--prompt", PROMPT]
     done = subprocess.run(
@@ -200,14 +197,9 @@ def test_threads_do_not_spin_unless_that_is_asked_for(run, monkeypatch):
 # ---- many prompts
 
 
-@pytest.fixture
-def listed(tmp_path):
-    path = tmp_path / "prompts.txt"
-    path.write_text(f"{PROMPT}\n\n   \n{OTHER}\r\n")
-    return path
-
-
-def test_an_aggregate_has_mean_median_and_interval_over_prompts(depth, listed, folder, tmp_path):
+def test_an_aggregate_has_mean_median_and_interval_over_prompts(depth, folder, tmp_path):
+    listed = tmp_path / "prompts.txt"
+    listed.write_text(f"{PROMPT}\n\n   \n{OTHER}\r\n")
     alone = printed(depth("--prompt", OTHER, "--json"))
     status, out, err = depth("--prompts", listed, "--json")
     assert status == 0
@@ -273,12 +265,8 @@ def test_prompts_come_from_standard_input_and_their_table_goes_to_output(depth, 
 
 @pytest.fixture
 def stored():
-    """Two results in the store, and their keys."""
-    store = Store(gallery=Path("none"))
-    results = [random_result(seed=seed) for seed in (1, 2)]
-    for result in results:
-        store.put(result)
-    return [result.key for result in results]
+    """The keys of two results in the store."""
+    return [Store(gallery=Path("none")).put(random_result(seed=seed)).stem for seed in (1, 2)]
 
 
 def test_runs_list_shows_what_is_stored_and_asked_for(run, stored, tmp_path):

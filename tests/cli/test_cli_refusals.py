@@ -7,17 +7,19 @@ from pathlib import Path
 
 import pytest
 from cases import random_result, trajectory_result
-from command_line import refusals
+from command_line import alternatives, refusals
 
-from coupling_core import Request, Store
-from coupling_core.base.results import Progress
+from coupling_core import Progress, Request, Store
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.serving.desk import Desk
 from coupling_core.serving.jobs import JobStatus
 from coupling_core.store.archive import save
 
-MODEL = ("--model", "MODEL", "--prompt", "The cat")
-MANY = ("--model", "MODEL", "--prompts", "own.csv")
+MODEL = "--model MODEL --prompt 'The cat'"
+MANY = "--model MODEL --prompts own.csv"
+PRUNE = "prune --model MODEL --texts texts.txt"
+TRAINING = "training --prompt 'The cat' --k 4"
+FILES = "compare a.safetensors b.safetensors"
 SWEEP = f"""
 name = "few"
 k = [4, 8]
@@ -27,112 +29,60 @@ steps = [0, 256]
 [[prompts]]
 text = "{EXAMPLES[0]}"
 """
-PRUNE = ("prune", "--model", "MODEL", "--texts", "texts.txt")
-TRAINING = ("training", "--prompt", "The cat", "--k", 4)
 WRONG = {
-    "commands": [
-        ("nonsense",),
-        ("runs", "nonsense"),
-        ("depth", "The cat"),
-        ("doctor", "The cat"),
-        ("depth", "--prompt"),
-        ("tokens", "--mod", "self"),
-    ],
-    "what would have no effect": [
-        ("whatif", *MODEL, "--edit", "skip(1)", "--edit", "skip(2)"),
-        ("depth", *MODEL, "--out", "a.csv", "--out", "b.csv"),
-        ("graph", *MODEL, "--figure", "graph"),
-        ("depth", *MODEL, "--figure", "scores", "--json"),
-        ("depth", *MODEL, "--out", "a.json"),
-        ("depth", *MODEL, "--out", "-", "--json"),
-        ("depth", "--prompt", "x", "--prompts", "own.csv"),
-    ],
-    "prompts": [
-        ("depth", "--model", "MODEL", "--prompt", "x " * 65),
-        ("depth", "--model", "MODEL", "--prompts", "no prompt.jsonl"),
-        ("depth", "--model", "MODEL", "--prompts", "empty.txt"),
-        ("depth", "--model", "MODEL", "--prompts", "bytes.txt"),
-        ("depth", "--model", "MODEL", "--prompts", "none.txt"),
-        ("depth", "--model", "fake.gguf", "--prompt", "x"),
-    ],
-    "many prompts": [
-        ("depth", *MANY, "--figure", "spectrum", "--out", "many.html"),
-        ("graph", *MANY, "--figure", "locality", "--out", "many.html"),
-        ("trajectory", *MANY, "--figure", "paths-3d", "--out", "many.html"),
-        ("trajectory", *MANY, "--token", 2),
-        ("trajectory", *MANY, "--fit", "all"),
-        ("trajectory", *MANY, "--part", "deeper"),
-        ("trajectory", *MANY, "--without-first"),
-        ("perturbation", *MANY, "--size", 1),
-        ("depth", *MANY, "--out", "many.safetensors"),
-        ("depth", *MANY, "--out", "own.csv"),
-        ("depth", *MANY, "--k", 33),
-    ],
-    "results": [
-        ("runs", "show", "zzz"),
-        ("runs", "show", ""),
-        ("runs", "show", "a.safetensors", "--out", "map.doc"),
-        ("runs", "recheck", "no.safetensors"),
-        ("compare", "a.safetensors", "ffff"),
-        ("compare", "a.safetensors", "no.safetensors"),
-        ("compare", "a.safetensors", "b.safetensors", "--k", 60),
-        ("compare", "a.safetensors", "b.safetensors", "--blocks", "4"),
-        ("compare", "a.safetensors", "b.safetensors", "--blocks", "4-99"),
-        ("compare", "a.safetensors", "b.safetensors", "--out", "c.graphml"),
-        ("compare", "a.safetensors", "b.safetensors", "--figure", "difference"),
-        ("compare", "a.safetensors", "path.safetensors"),
-        ("graph", *MODEL, "--threshold", 1.5),
-        ("graph", *MODEL, "--out", "g.safetensors"),
-        ("graph", *MODEL, "--blocks", "40"),
-        ("graph", *MODEL, "--layout", "cube"),
-    ],
-    "models": [
-        ("models", "--prepare", "nobody"),
-        ("models", "--probe", "."),
-        ("models", "--probe", "MODEL", "--revision", "main"),
-        ("models", "--revision", "main"),
-        (*PRUNE, "--remove", "0"),
-        (*PRUNE, "--remove", "x"),
-        (*PRUNE, "--remove", "4", "--by", "last"),
-        (*PRUNE, "--save", "short"),
-        (*PRUNE, "--save", "short", "--by", "kl"),
-        (*PRUNE, "--save", "short", "--by", "random", "--remove", 1),
-        (*PRUNE, "--save", ".", "--by", "kl", "--remove", 1),
-        (*PRUNE, "--out", "plan.txt"),
-    ],
-    "jobs": [("jobs", "--end", key, "--store", "apps") for key in ("zz", "ab", "../x")],
-    "sweeps": [
-        ("sweep", "new", "few.toml"),
-        ("sweep", "new", "no/x.toml"),
-        *(
-            ("sweep", command, name)
-            for command in ("run", "status", "report")
-            for name in ("none.toml", ".", "own.csv")
-        ),
-        ("sweep", "run", "few.toml", "--workers", 2, "--slurm"),
-        ("sweep", "run", "few.toml", "--scheduler", "tcp://x:1", "--slurm"),
-        ("sweep", "run", "few.toml", "--workers", 2, "--scheduler", "tcp://x:1"),
-        ("sweep", "run", "few.toml", "--jobs", 2),
-        ("sweep", "run", "few.toml", "--workers", 0),
-        ("sweep", "run", "few.toml", "--out", "x.html"),
-        ("sweep", "run", "few.toml", "--fast"),
-        ("sweep", "run", "few.toml", "--store", "/proc/none"),
-        *(("sweep", "report", "few.toml", f"--k={k}") for k in (7, "inf", "nan", -3)),
-        ("sweep", "report", "few.toml", "--out", "r.pdf"),
-        ("sweep", "report", "few.toml", "--subset", "above-45"),
-        ("sweep", "report", "few.toml", "--subset", "best"),
-        ("sweep", "report", "few.toml", "--against", "money"),
-    ],
-    "training runs": [
-        (*TRAINING, "--steps", "3"),
-        (*TRAINING, "--steps", "early"),
-        (*TRAINING, "--steps", "16,"),
-        (*TRAINING, "--suite", "mini-65"),
-        (*TRAINING, "--token", "0"),
-        (*TRAINING, "--figure", "heatmap"),
-        (*TRAINING, "--out", "curve.safetensors"),
-    ],
+    "commands": {
+        "": "nonsense | runs nonsense | depth 'The cat' | doctor 'The cat' | depth --prompt",
+        "tokens": "--mod self",
+    },
+    "what would have no effect": {
+        f"whatif {MODEL}": "--edit skip(1) --edit skip(2)",
+        f"graph {MODEL}": "--figure graph",
+        f"depth {MODEL}": "--out a.csv --out b.csv | --figure scores --json | --out a.json | "
+        "--out - --json",
+        "depth --prompt x": "--prompts own.csv",
+    },
+    "prompts": {
+        "depth --model MODEL": f"--prompt '{'x ' * 65}' | --prompts 'no prompt.jsonl' | "
+        "--prompts empty.txt | --prompts bytes.txt | --prompts none.txt",
+        "depth --model fake.gguf": "--prompt x",
+    },
+    "many prompts": {
+        f"depth {MANY}": "--figure spectrum --out many.html | --out many.safetensors | "
+        "--out own.csv | --k 33",
+        f"graph {MANY}": "--figure locality --out many.html",
+        f"trajectory {MANY}": "--figure paths-3d --out many.html | --token 2 | --fit all | "
+        "--part deeper | --without-first",
+        f"perturbation {MANY}": "--size 1",
+    },
+    "results": {
+        "runs show": "zzz | '' | a.safetensors --out map.doc",
+        "runs recheck": "no.safetensors",
+        "compare a.safetensors": "ffff | no.safetensors | path.safetensors",
+        FILES: "--k 60 | --blocks 4 | --blocks 4-99 | --out c.graphml | --figure difference",
+        f"graph {MODEL}": "--threshold 1.5 | --out g.safetensors | --blocks 40 | --layout cube",
+    },
+    "models": {
+        "models": "--prepare nobody | --probe . | --probe MODEL --revision main | --revision main",
+        PRUNE: "--remove 0 | --remove x | --remove 4 --by last | --out plan.txt",
+        f"{PRUNE} --save": "short | short --by kl | short --by random --remove 1 | "
+        ". --by kl --remove 1",
+    },
+    "jobs": {"jobs --end": "zz --store apps | ab --store apps | ../x --store apps"},
+    "sweeps": {
+        "sweep new": "few.toml | no/x.toml",
+        **dict.fromkeys(("sweep run", "sweep status", "sweep report"), "none.toml | . | own.csv"),
+        "sweep run few.toml": "--workers 2 --slurm | --scheduler tcp://x:1 --slurm | "
+        "--workers 2 --scheduler tcp://x:1 | --jobs 2 | --workers 0 | --out x.html | --fast | "
+        "--store /proc/none",
+        "sweep report few.toml": "--k=7 | --k=inf | --k=nan | --k=-3 | --out r.pdf | "
+        "--subset above-45 | --subset best | --against money",
+    },
+    "training runs": {
+        TRAINING: "--steps 3 | --steps early | --steps 16, | --suite mini-65 | --token 0 | "
+        "--figure heatmap | --out curve.safetensors"
+    },
 }
+"""By subject: commands, and what is wrong after each."""
 
 
 @pytest.fixture
@@ -164,8 +114,8 @@ def place(tmp_path, monkeypatch):
 )
 def test_what_is_wrong_is_refused_in_one_line(run, folder, place, subject, snapshot):
     commands = {
-        " ".join(map(str, words))[:80]: [folder if word == "MODEL" else word for word in words]
-        for words in WRONG[subject]
+        name: [folder if word == "MODEL" else word for word in words]
+        for name, words in alternatives(WRONG[subject]).items()
     }
     before = {path: path.read_bytes() for path in place.iterdir() if path.is_file()}
     assert refusals(run, commands, place, folder) == snapshot

@@ -1,11 +1,8 @@
 """What the documents say is so: commands and examples run as they stand, names and links exist."""
 
 import io
-import json
 import re
 import shlex
-import subprocess
-import sys
 from dataclasses import fields
 from doctest import NORMALIZE_WHITESPACE, SKIP, DocTestParser, DocTestRunner
 from pathlib import Path
@@ -146,18 +143,6 @@ def test_every_link_leads_to_something_and_the_readme_names_every_document():
                 broken.append((page.name, name, anchor))
     assert broken == []
     assert [page.name for page in PAGES[1:] if page.name not in README] == []
-
-
-@pytest.mark.full
-def test_what_is_slow_is_imported_when_it_is_asked_for():
-    slow = ("torch", "scipy", "pandas", "distributed")
-    program = (
-        f"import sys, json, coupling_core; print(json.dumps([n in sys.modules for n in {slow}]))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert not any(json.loads(done.stdout))
 
 
 def named(text: str) -> set[str]:

@@ -15,23 +15,20 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
-import typer
 from cases import random_result
+from command_line import commands
 from hostile import TEXTS, cases
 from hypothesis import given
 from hypothesis import strategies as st
 from mutations import respoken, spoilt
 from sweep_table import sweep_of, zoo
 
-from coupling_core import Request, Store, measure
+from coupling_core import DEFINITIONS, CouplingError, InputError, Request, Store, measure
 from coupling_core.analysis.findings import Question, find, first_question
 from coupling_core.base import records
-from coupling_core.base.definitions import DEFINITIONS
-from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.kinds import kinds
 from coupling_core.base.records import MEASURES, MODEL_SUBSETS
 from coupling_core.cli import main
-from coupling_core.cli.commands import app
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.experiments.sweeps import make, read, read_table, write_table
 from coupling_core.experiments.sweeps.definition import parse
@@ -84,12 +81,12 @@ class House:
 
     def listing(self) -> dict[Path, tuple[int, int]]:
         """Every file outside the store and the home, with size and time."""
-        found = {}
-        for path in self.root.rglob("*"):
-            if not {self.store, self.home} & {path, *path.parents}:
-                stat, is_file = path.lstat(), path.is_file()
-                found[path] = stat.st_size * is_file, path.is_dir() or stat.st_mtime_ns
-        return found
+        of = {path: path.lstat() for path in self.root.rglob("*")}
+        return {
+            path: (stat.st_size * path.is_file(), path.is_dir() or stat.st_mtime_ns)
+            for path, stat in of.items()
+            if not {self.store, self.home} & {path, *path.parents}
+        }
 
 
 @pytest.fixture(scope="module")
@@ -140,37 +137,21 @@ def require_plain(answer: tuple[Any, str, str]) -> None:
 # ---- command lines
 
 
-def leaves(command: Any, words: str = "") -> dict[str, Any]:
-    """Every command that does something, by its words."""
-    parts = getattr(command, "commands", None)
-    if parts is None:
-        return {words: command}
-    found = {}
-    for name, part in parts.items():
-        found |= leaves(part, f"{words} {name}".strip())
-    return found
-
-
-COMMANDS = leaves(typer.main.get_command(app))
+COMMANDS = commands()
 ASKED = {"--model": "MODEL", "--prompt": PROMPT}
 PLAIN: dict[str, dict[str, str]] = {
     **{name: ASKED | {"--k": "4"} for name in ("depth", "tokens", "graph")},
     **{name: ASKED for name in ("trajectory", "whatif", "spectrum", "perturbation", "directions")},
     "compare": {"a": KEYS[0], "b": KEYS[1]},
     "training": {"--prompt": EXAMPLES[0], "--steps": "256"},
-    "models": {},
+    **{name: {} for name in ("models", "jobs", "runs ls", "suite list")},
     "prompts": {"source": "prompts.txt"},
     "health": {"--url": "http://127.0.0.1:1"},
-    "jobs": {},
-    "bench": {"name": "nonsense"},
-    "runs ls": {},
+    **{name: {"name": "nonsense"} for name in ("bench", "suite train")},
     "runs show": {"key": KEYS[0]},
-    "runs verify": {"keys": KEYS[0]},
-    "runs rm": {"keys": KEYS[0]},
+    **{name: {"keys": KEYS[0]} for name in ("runs verify", "runs rm")},
     "runs export": {"out": "all.zip"},
     "runs import": {"file": "prompts.txt"},
-    "suite list": {},
-    "suite train": {"name": "nonsense"},
     "suite new": {"name": "mini-64", "--n-blocks": "99"},
     "sweep new": {"out": "new.toml"},
     "sweep run": {"file": "few.toml", "--dry-run": ""},
@@ -214,8 +195,7 @@ def values(words: str, name: str, parameter: Any) -> st.SearchStrategy[str]:
 
 def title(parameter: Any) -> str:
     """An option by its longest spelling, an argument by its name."""
-    spelled = [name for name in parameter.opts if name.startswith("--")]
-    return spelled[0] if spelled else parameter.name
+    return next((name for name in parameter.opts if name.startswith("--")), parameter.name)
 
 
 @st.composite
@@ -257,15 +237,11 @@ def test_no_command_line_ends_in_a_traceback_or_touches_what_it_does_not_name(
 def test_what_was_found_stays_mended(build: Any, folder: Path) -> None:
     depth = ["depth", "--prompt", "x"]
     lines = [
-        ["depth", "--prompt", "a\udcff"],
-        [*depth, "--model", "m\udcff"],
+        *(["depth", "--prompt", "a\udcff"], [*depth, "--out", "x" * 300 + ".npz"]),
+        *([*depth, "--model", model] for model in ("m\udcff", "~nobody/x", "a" * 5000)),
         [*depth, "--model", "a/b", "--revision", "\ud800"],
-        [*depth, "--model", "~nobody/x"],
-        [*depth, "--model", "a" * 5000],
-        [*depth, "--out", "x" * 300 + ".npz"],
         ["health", "--url", "http://127.0.0.1:1/\n"],
-        ["runs", "import", "\udcff"],
-        ["runs", "ls", "--store", "x" * 300],
+        *(["runs", "import", "\udcff"], ["runs", "ls", "--store", "x" * 300]),
     ]
     with build() as house:
         for line in lines:
@@ -302,9 +278,7 @@ def test_any_link_leads_to_a_state_that_can_be_used(query: dict[str, str]) -> No
     training, sweep = states["Training"], states["Generalization"]
     for use in (
         *(part for one in states.values() for part in (one.request, one.view)),
-        states["Start"].path_view,
-        states["Trajectories"].path_request,
-        training.suite_request,
+        *(states["Start"].path_view, states["Trajectories"].path_request, training.suite_request),
         lambda: training.suite_view(8),
         lambda: states["Depth"].mosaic_blocks(30),
         lambda: states["Tokens"].token_request(1, 2),

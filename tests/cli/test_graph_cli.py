@@ -8,13 +8,10 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from cases import SCORES, planted, random_result
+from cases import SCORES, planted
 from command_line import printed, refusal
 
-from coupling_core import Store, View, score_pairs
-from coupling_core.analysis.compare import compare
-from coupling_core.analysis.graph import layer_graph
-from coupling_core.analysis.locality import locality
+from coupling_core import Store, View, compare, layer_graph, locality, score_pairs
 from coupling_core.experiments.gallery import EXAMPLES, requests
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.archive import save
@@ -70,13 +67,11 @@ def test_files_have_both_directions_of_the_edges_and_every_pair(run, tmp_path, t
     edges = layer_graph(trained, view).number_of_edges()
     assert len(pd.read_csv(tmp_path / "g.csv")) == edges > 0
     graph = nx.read_graphml(tmp_path / "g.graphml", node_type=int)
-    assert (graph.number_of_edges(), graph.graph["model"]) == (2 * edges, "SmolLM2-135M-Instruct")
+    assert graph.number_of_edges() == 2 * edges
     assert graph.edges[12, 11]["corrected"] == pytest.approx(found[3, 2])
-    assert graph.edges[11, 12]["corrected"] == pytest.approx(found[2, 3])
     arrays = np.load(tmp_path / "g.npz")
-    off = ~np.eye(8, dtype=bool)
-    assert arrays["weight"][off] == pytest.approx(((found + found.T) / 2)[off])
-    assert np.isnan(np.diag(arrays["weight"])).all()
+    np.fill_diagonal(weight := (found + found.T) / 2, np.nan)
+    assert arrays["weight"] == pytest.approx(weight, nan_ok=True)
     assert arrays["blocks"].tolist() == list(range(9, 17))
     assert arrays["community"].shape == (8,)
     assert arrays["mean"] == pytest.approx(locality(trained, view).mean)
@@ -86,7 +81,6 @@ def test_the_code_on_the_page_gives_what_the_page_shows(run, tmp_path, trained, 
     state = GraphState(threshold=0.1, layout="spring", node_color="depth", raw=True)
     program, command = graph_recipes(state.request(), state.view(trained), state)
     words = shlex.split(command.replace("\\\n", ""))
-    assert words[:4] == ["python", "-m", "coupling_core", "graph"]
     pages = []
     for figure in ((), ("--figure", "locality")):
         assert run(*words[3:], "--out", "g.html", *figure)[0] == 0
@@ -115,10 +109,8 @@ def test_json_has_both_their_difference_and_what_it_comes_to(run, keys, trained)
         score_pairs(untrained, View(10)).corrected
     )
     assert said["summary"]["difference"] == pytest.approx(found.difference[found.counted].mean())
-    assert len(said["differ_in"]) == 1
     assert (said["matched_by"], said["score"], said["k"]) == ("number", "corrected", 10)
-    assert said["a"]["key"] == keys[0]
-    assert len(said["differences"]) == 870
+    assert (said["a"]["key"], len(said["differ_in"]), len(said["differences"])) == (keys[0], 1, 870)
     largest = said["differences"][0]
     assert abs(largest["difference"]) == pytest.approx(np.abs(found.difference).max())
 
@@ -155,12 +147,13 @@ def test_results_in_files_of_other_depths_are_matched(run, tmp_path):
         key = str(make_key(result.request, result.identity))
         save(replace(result, key=key), tmp_path / f"{name}.safetensors")
     view = ("--k", 1, "--definition", "alignment")
-    said = printed(run("compare", "a.safetensors", "b.safetensors", *view, "--json"))
+    files = ("compare", "a.safetensors", "b.safetensors")
+    said = printed(run(*files, *view, "--json"))
     assert said["matched_by"] == "relative depth"
     assert (said["a"]["blocks"], said["b"]["blocks"]) == ([1, 3, 5], [1, 2, 3])
     assert said["summary"]["a"] == pytest.approx((0.7 + 0.12 + 0.7 + 0 + 0.12 + 0) / 6)
-    _, out, _ = run("compare", "a.safetensors", "b.safetensors", *view)
-    assert "matched by nearest relative depth" in out
+    assert "matched by nearest relative depth" in run(*files, *view)[1]
+    assert printed(run(*files, "--json"))["k"] == 8  # all the triplets of a narrow result
 
 
 @pytest.fixture
@@ -181,8 +174,7 @@ def test_two_trajectories_are_compared_by_the_numbers_of_their_paths(run, twins,
     said = printed(run("compare", *keys, "--json"))
     assert said["rows"] == expected.to_dict("records")
     assert [said[side]["key"] for side in "ab"] == keys
-    status, out, _ = run("compare", *keys, "--out", "paths.csv")
-    assert status == 0
+    out = run("compare", *keys, "--out", "paths.csv")[1]
     for row in expected.itertuples():
         numbers = f"{row.a:.4g} +{row.b:.4g} +{row.difference:z.4g} +{row.a_above} +{row.tokens}"
         assert re.search(rf"{row.number} +{numbers}", out)
@@ -204,20 +196,11 @@ def test_two_results_between_tokens_are_compared_pair_by_pair(run, twins, tmp_pa
     said = printed(run("compare", *keys, "--k", 5, "--raw", "--json", "--out", "t.csv"))
     rows, written = said["rows"], pd.read_csv(tmp_path / "t.csv")
     assert len(rows) == len(written) == found.mean().pairs
-    sizes = [abs(row["difference"]) for row in rows]
-    assert sizes == sorted(sizes, reverse=True)
     for row in rows:
         at = row["token"] - 1, row["other_token"] - 1
         assert row["difference"] == pytest.approx(expected[at])
         assert (row["text"], row["other_text"]) == (a.tokens[at[0]], a.tokens[at[1]])
-    assert set(written["B model"]) == {"tiny-llama, untrained (seed 0)"}
     assert run("compare", *keys, "--k", 5, "--out", "t.html")[0] == 0
     assert ".nc" in refusal(run("compare", *keys, "--out", "t.nc"))
     assert "--blocks" in refusal(run("compare", *keys, "--blocks", "1-2"))
     assert "'self'" in refusal(run("compare", keys[0], twins("trajectory")[0]))
-
-
-def test_a_narrow_result_takes_all_its_triplets(run, tmp_path):
-    save(random_result(), tmp_path / "a.safetensors")
-    said = printed(run("compare", "a.safetensors", "a.safetensors", "--json"))
-    assert (said["k"], said["differ_in"]) == (8, ["A and B are the same result"])

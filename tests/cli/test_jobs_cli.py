@@ -6,8 +6,7 @@ import pytest
 from command_line import printed
 from waiting import until
 
-from coupling_core.base.records import Request
-from coupling_core.base.results import Progress
+from coupling_core import Progress, Request
 from coupling_core.serving.desk import Desk
 from coupling_core.serving.jobs import JobStatus
 

@@ -3,12 +3,10 @@
 from collections import defaultdict
 from importlib.metadata import version
 
-import typer
 from cases import random_result
-from command_line import refusal
+from command_line import commands, refusal
 
 from coupling_core import Store
-from coupling_core.cli.commands import app
 
 EXCEPTIONS = {
     ("--figure", "choices and default"): "each command draws figures of its own",
@@ -23,17 +21,7 @@ EXCEPTIONS = {
 """What may differ between commands, and why."""
 
 
-def commands():
-    """Every command that is shown, by what one types."""
-
-    def walk(command, name):
-        if hasattr(command, "commands"):
-            for sub, part in command.commands.items():
-                yield from walk(part, [*name, sub])
-        elif not command.hidden:
-            yield name, command
-
-    return list(walk(typer.main.get_command(app), []))
+SHOWN = {words: command for words, command in commands().items() if not command.hidden}
 
 
 def described(option):
@@ -52,12 +40,12 @@ def described(option):
 def forms():
     """The forms that each part of an option has, by (option, part), over the commands."""
     found = defaultdict(lambda: defaultdict(list))
-    for words, command in commands():
+    for words, command in SHOWN.items():
         for option in command.params:
             is_shown = option.param_type_name == "option" and not getattr(option, "hidden", 0)
-            if is_shown and words != ["bench"] and option.opts[0] != "--help":
+            if is_shown and words != "bench" and option.opts[0] != "--help":
                 for part, form in described(option).items():
-                    found[option.opts[0], part][repr(form)].append(" ".join(words))
+                    found[option.opts[0], part][repr(form)].append(words)
     return found
 
 
@@ -70,8 +58,8 @@ def test_one_name_has_one_meaning_and_one_default():
 
 
 def test_every_command_helps_and_can_be_quiet(run):
-    for words, command in commands():
-        status, short, _ = run(*words, "-h")
+    for words, command in SHOWN.items():
+        status, short, _ = run(*words.split(), "-h")
         assert (status, "--quiet" in short) == (0, True), words
         options = [p.opts[0] for p in command.params if not getattr(p, "hidden", 0)]
         assert [name for name in options if name.startswith("--") and name not in short] == []
@@ -79,9 +67,8 @@ def test_every_command_helps_and_can_be_quiet(run):
 
 
 def test_what_lists_is_called_list_and_answers_to_its_old_name(run):
-    names = {" ".join(words) for words, _ in commands()}
-    assert {"runs list", "suite list", "vision list"} <= names
-    assert not [name for name in names if name.endswith(" ls")]
+    assert {"runs list", "suite list", "vision list"} <= SHOWN.keys()
+    assert not [name for name in SHOWN if name.endswith(" ls")]
     assert run("runs", "ls") == run("runs", "list")
     assert run("--version")[:2] == (0, f"coupling {version('coupling-explorer')}\n")
 
@@ -90,14 +77,6 @@ def test_what_may_come_twice_does(run):
     """The last counts, so that an alias may have options that a call replaces."""
     assert run("depth", "--help", "-q", "-q")[0] == 0
     assert "K " in refusal(run("depth", "--prompt", "x", "--k", "8", "--k", "0"))
-
-
-def test_shells_are_given_completions(run, monkeypatch):
-    # The shell that asks is found among the processes above, where CI has none.
-    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
-    for shell in ("bash", "zsh", "fish"):
-        status, out, _ = run("--show-completion", shell)
-        assert (status, "_COUPLING_COMPLETE=complete_" in out) == (0, True)
 
 
 def test_models_runs_and_keys_are_completed(run, tmp_path, monkeypatch):

@@ -9,24 +9,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command_line import printed, refusal
+from command_line import printed
 from documents import first_cells
 
-from coupling_core import Store
-from coupling_core.analysis.findings import Question, find
+from coupling_core import Question, Store, find
 from coupling_core.base.folders import SHIPPED
+from coupling_core.experiments import sweeps
 from coupling_core.experiments.gallery import EXAMPLES
-from coupling_core.experiments.sweeps import (
-    Failure,
-    Journal,
-    State,
-    clusters,
-    journals,
-    make,
-    make_table,
-    read,
-    read_table,
-)
 
 STEPS = (0, 256, 1000, 4000)
 SWEEP = f"""
@@ -51,7 +40,8 @@ def alone(monkeypatch):
     """Offline, and without a cluster."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     for place in ("local", "running", "slurm"):
-        monkeypatch.setattr(clusters, place, lambda *_: pytest.fail("a cluster was started"))
+        where = f"coupling_core.experiments.sweeps.clusters.{place}"
+        monkeypatch.setattr(where, lambda *_: pytest.fail("a cluster was started"))
 
 
 @pytest.fixture
@@ -65,7 +55,7 @@ def lay(tmp_path):
 
 
 def plan_of(path):
-    return make(read(path))
+    return sweeps.make(sweeps.read(path))
 
 
 def one_line(text):
@@ -79,14 +69,14 @@ def one_line(text):
 def test_a_new_sweep_can_be_run_and_says_of_each_key_that_it_knows_what_it_is(run, tmp_path):
     path = tmp_path / "my first.toml"
     assert run("sweep", "new", path)[0] == 0
-    plan = make(read(path))
+    plan = sweeps.make(sweeps.read(path))
     assert (len(plan), len(plan.weights)) == (4, 2)
     assert [weights.request.untrained for weights in plan.weights] == [None, 0]
     # What stands in comments too, but for what only a hub model has.
     whole = re.sub(r"(?m)^# (?!revisions)(?=\S+ = |\[\[)", "", path.read_text())
     whole = whole.replace('"prompts.txt"', f'"{path}"')
     path.with_name("whole.toml").write_text(whole)
-    assert len(make(read(path.with_name("whole.toml"))).weights) == 5
+    assert len(sweeps.make(sweeps.read(path.with_name("whole.toml"))).weights) == 5
 
 
 def test_a_dry_run_tells_what_is_stored_and_touches_nothing(run, lay, tmp_path):
@@ -118,14 +108,15 @@ def test_a_dry_run_as_json_warns_of_what_would_fail(run, lay, tmp_path):
 def test_a_sweep_that_is_stored_needs_no_cluster_and_gets_its_table(run, lay, tmp_path):
     status, out, _ = run("sweep", "run", lay(), "--out", "scores.csv")
     plan, store = plan_of(tmp_path / "few.toml"), Store()
-    journal = Journal.of(store, plan.id)
+    journal = sweeps.Journal.of(store, plan.id)
     assert status == 0
     assert "all 8 were stored" in one_line(out)
     assert "16 rows in scores.csv" in one_line(out)
-    expected, _ = make_table(plan, store)
-    pd.testing.assert_frame_equal(read_table(journal.table), expected, check_dtype=False, rtol=1e-5)
+    expected, _ = sweeps.make_table(plan, store)
+    found = sweeps.read_table(journal.table)
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False, rtol=1e-5)
     assert (tmp_path / "scores.csv").read_bytes() == journal.table.read_bytes()
-    assert journal.folder in [each.folder for each in journals(store)]
+    assert journal.folder in [each.folder for each in sweeps.journals(store)]
     assert journal.state().ended == "done"
 
 
@@ -155,15 +146,6 @@ def test_a_damaged_result_is_named_with_what_to_do(run, lay):
     assert run("runs", "rm", key)[0] == run("sweep", "run", "few.toml")[0] == 0
 
 
-def test_a_sweep_that_another_process_runs_is_left_to_it(run, lay):
-    plan, store = plan_of(lay()), Store()
-    journal = Journal.of(store, plan.id)
-    journal.begin(plan.described)
-    parent = os.getppid()
-    journal.note(State(plan.id, "few", 8, 0, started=2**40, pid=parent), now=True)
-    assert f"process {parent} " in refusal(run("sweep", "run", "few.toml"))
-
-
 # ---- how it stands
 
 
@@ -176,12 +158,13 @@ def test_the_status_of_what_was_never_run(run, lay):
 
 def test_the_status_tells_of_the_last_run_and_of_its_failures(run, lay):
     plan, store = plan_of(lay()), Store()
-    journal = Journal.of(store, plan.id)
+    journal = sweeps.Journal.of(store, plan.id)
     journal.begin(plan.described)
-    failure = Failure(MODELS[1], EXAMPLES[0], "depth", "memory ran out", "Traceback: deep\n", 3)
+    of = (MODELS[1], EXAMPLES[0], "depth")
+    failure = sweeps.Failure(*of, "memory ran out", "Traceback: deep\n", 3)
     rare = [replace(failure, error=f"reason {n}") for n in range(6)]
     journal.note_failures([*(replace(failure, prompt=f"{i}") for i in range(7)), *rare])
-    state = State(plan.id, "few", 8, 1, 0, 13, started=100.0, updated=170.0, ended="stopped")
+    state = sweeps.State(plan.id, "few", 8, 1, 0, 13, started=100.0, updated=170.0, ended="stopped")
     journal.note(state, now=True)
     out = run("sweep", "status", "few.toml")[1]
     assert "stopped, after 70 s; 13 failed\n" in out
@@ -202,7 +185,7 @@ def test_the_status_tells_of_the_last_run_and_of_its_failures(run, lay):
 
 def test_a_report_says_what_the_findings_do(run, lay, tmp_path):
     status, out, err = run("sweep", "report", lay(), "--out", "r.html", "--k", 8)
-    table, _ = make_table(plan_of(tmp_path / "few.toml"), Store())
+    table, _ = sweeps.make_table(plan_of(tmp_path / "few.toml"), Store())
     found = find(table, Question(8))
     assert (status, err) == (0, "")
     assert all(line in out for line in (*found.shows, *found.does_not_show))
@@ -223,15 +206,15 @@ def test_a_report_as_json_and_csv(run, lay, tmp_path):
     assert (said["missing"], said["n"]) == (4, 1)
     assert said["correlations"]["pearson"]["estimate"] is None
     assert "Nothing" in said["shows"][0]  # is claimed of one model
-    assert len(read_table(tmp_path / "r.csv")) == 16
+    assert len(sweeps.read_table(tmp_path / "r.csv")) == 16
     run("sweep", "report", path, "--out", "one.parquet", "--k", 8)
-    assert set(read_table(tmp_path / "one.parquet")["k"]) == {8}
+    assert set(sweeps.read_table(tmp_path / "one.parquet")["k"]) == {8}
 
 
 def test_a_sweep_without_depth_has_a_table_and_no_report(run, lay, tmp_path):
     path = lay(SWEEP.replace("k = [4, 8]", 'k = [4, 8]\nkinds = ["trajectory"]'))
     status, out, err = run("sweep", "report", path, "--out", "t.csv")
     assert (status, one_line(out)) == (0, "written t.csv"), err
-    assert set(read_table(tmp_path / "t.csv")["kind"]) <= {"trajectory"}
+    assert set(sweeps.read_table(tmp_path / "t.csv")["kind"]) <= {"trajectory"}
     status, out, err = run("sweep", "report", path)
     assert (status, out, err.splitlines()[-1][:7]) == (2, "", "error: ")

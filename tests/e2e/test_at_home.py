@@ -7,20 +7,9 @@ that a click reaches what it is meant for, that a page has room, that keys and f
 import re
 from pathlib import Path
 
+import on_screen
 from accessible import COVERED, faults, tab_through, tab_to
 from driving import DOUBLE_CLICK, App, Visit, compute, taken, wait_for_chart
-from on_screen import (
-    MAPS,
-    NODES,
-    expect_above_the_fold,
-    expect_selected,
-    frame,
-    hear_no_question,
-    hover_everywhere,
-    places,
-    spread,
-    swipe,
-)
 from playwright.sync_api import Page, expect
 
 from coupling_core.store.archive import load
@@ -34,13 +23,7 @@ NEW = "Nobody asked this before"
 ROW = 35
 """Height of a row and of the header of a table in pixels."""
 
-PHONE = {
-    "width": 390,
-    "height": 844,
-    "has_touch": True,
-    "is_mobile": True,
-    "device_scale_factor": 2,
-}
+TOUCH = {"has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 GROUND = "getComputedStyle(document.querySelector('.stApp')).backgroundColor"
 FIRST_PAINT = """
 window.atFirst = 0;
@@ -54,47 +37,45 @@ new MutationObserver(() => {
 
 def test_a_click_opens_its_pair_and_back_undoes_it(visit: Visit, app: App) -> None:
     page = visit("/_stcore/health", width=1280, height=720)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    asked = on_screen.asked_of_others(page, app.url)
     page.goto(app.url)
     wait_for_chart(page, "matrix-untrained")
-    expect_above_the_fold(page, 720, 200, *MAPS)
-    cell, *_ = cells = spread(page, "scores", 3)
-    hover_everywhere(page, "scores", cells)
+    on_screen.expect_above_the_fold(page, 720, 200, *on_screen.MAPS)
+    cell, *_ = cells = on_screen.spread(page, "scores", 3)
+    on_screen.hover_everywhere(page, "scores", cells)
     for corner in (1, 4):  # the second click selects what is selected
-        page.mouse.move(*(at := places(page, "scores", cell)[corner]))
+        page.mouse.move(*(at := on_screen.places(page, "scores", cell)[corner]))
         page.wait_for_timeout(DOUBLE_CLICK)  # plotly would take two clicks for one double click,
         page.mouse.click(*at)  # and looks where the pointer is a little later
-        expect_selected(page, cell)
+        on_screen.expect_selected(page, cell)
     page.get_by_role("link", name="Depth").click()
     title = "Block {} in the basis of block {}"
     expect(page.get_by_role("heading", name=title.format(*cell))).to_be_visible()
     page.go_back()
-    expect_selected(page, cell)
+    on_screen.expect_selected(page, cell)
     page.go_back()
     expect(page).not_to_have_url(re.compile("basis="))
-    assert page.evaluate(NODES) < MOST_NODES
-    own = (app.url, "data:", "blob:")
-    assert [url for url in asked if not url.startswith(own)] == []
+    assert page.evaluate(on_screen.NODES) < MOST_NODES
+    assert asked == []
 
 
 def test_a_tap_selects_and_a_swipe_scrolls_on_a_phone(visit: Visit) -> None:
-    page = visit("/?k=20", **PHONE)
+    page = visit("/?k=20", width=390, height=844, **TOUCH)
     wait_for_chart(page, "matrix-untrained")
-    expect_above_the_fold(page, 844, 260, "scores")
+    on_screen.expect_above_the_fold(page, 844, 260, "scores")
     assert page.evaluate(COVERED) == []
-    cell, other = spread(page, "scores", 2)
-    page.touchscreen.tap(*places(page, "scores", other)[2])
-    expect_selected(page, other)
-    x, y = places(page, "scores", cell)[0]
+    cell, other = on_screen.spread(page, "scores", 2)
+    page.touchscreen.tap(*on_screen.places(page, "scores", other)[2])
+    on_screen.expect_selected(page, other)
+    x, y = on_screen.places(page, "scores", cell)[0]
     scrolled = page.get_by_test_id("stMain")
-    before, top = frame(page, "scores"), scrolled.evaluate("main => main.scrollTop")
-    hear_no_question(page)
-    swipe(page, x, y, -240)
+    before, top = on_screen.frame(page, "scores"), scrolled.evaluate("main => main.scrollTop")
+    on_screen.hear_no_question(page)
+    on_screen.swipe(page, x, y, -240)
     page.wait_for_timeout(DOUBLE_CLICK)
     assert page.evaluate("asked") == 0
     assert scrolled.evaluate("main => main.scrollTop") > top + 150
-    assert frame(page, "scores") == before
+    assert on_screen.frame(page, "scores") == before
     page.locator(".st-key-pages-menu button").tap()
     menu = page.locator(".st-key-pages-listed")
     for group in GROUPS:
@@ -106,11 +87,9 @@ def test_a_tap_selects_and_a_swipe_scrolls_on_a_phone(visit: Visit) -> None:
     assert "k=20" in page.url
     side = page.get_by_test_id("stSidebar").bounding_box()
     assert side is None or side["x"] + side["width"] <= 0 or side["width"] == 0  # no drawer over it
-    figure = page.locator(".st-key-mosaic").bounding_box()
-    switch = page.get_by_role("radio", name="Magnitude").bounding_box()
-    assert figure is not None
-    assert switch is not None
-    assert figure["y"] + 300 < switch["y"]  # the figure comes before what changes it
+    figure, switch = page.locator(".st-key-mosaic"), page.get_by_role("radio", name="Magnitude")
+    tops = [one.evaluate("one => one.getBoundingClientRect().y") for one in (figure, switch)]
+    assert tops[0] + 300 < tops[1]  # the figure comes before what changes it
 
 
 def test_all_is_reached_and_a_pair_chosen_by_the_keyboard(visit: Visit) -> None:
@@ -214,18 +193,9 @@ def test_a_model_is_trained_and_its_steps_are_looked_at(visit: Visit, home: Path
     slider.press("Home")
     drawn, frames = set(), set()
     for step in sorted(steps)[:3]:
-        expect(page.get_by_text(re.compile(f"^Step {step:,}: mean"))).to_be_visible()
-        page.wait_for_function(
-            """step => document.querySelector('.st-key-scores .js-plotly-plot')
-                ?.layout?.meta?.alt.includes(`@step${step} `)""",
-            arg=step,
-        )
-        frames.add(str(frame(page, "scores")))
-        drawn.add(
-            page.evaluate(
-                "JSON.stringify(document.querySelector('.st-key-scores .js-plotly-plot').data)"
-            )
-        )
+        on_screen.expect_step(page, step, "scores")
+        frames.add(str(on_screen.frame(page, "scores")))
+        drawn.add(on_screen.data(page, "scores"))
         slider.press("ArrowRight")
     assert (len(frames), len(drawn)) == (1, 3)
     page.get_by_role("button", name="This step on Depth").click()

@@ -7,29 +7,18 @@ from functools import partial
 
 import networkx as nx
 import numpy as np
+import on_screen
 import pytest
 import tiny
 from accessible import AT_REST
 from cases import planted
 from driving import App, Visit, choose, wait_for_chart
-from on_screen import (
-    NODES,
-    click_loneliest,
-    click_point,
-    drag,
-    expect_the_same_figures,
-    frame,
-    hear_no_question,
-    places,
-)
 from playwright.sync_api import Browser, Page, expect
 from sweep_table import plant, sweep_of, zoo
 
-from coupling_core.analysis.findings import Question
-from coupling_core.base.records import Request
+from coupling_core import Question, Request, Store
 from coupling_core.experiments.sweeps.report import report
 from coupling_core.sources.resolved import resolve
-from coupling_core.store.disk import Store
 
 pytestmark = pytest.mark.slow
 
@@ -42,12 +31,12 @@ Click = Callable[[Page, str], object]
 
 def at(x: float, y: float) -> Click:
     """A click at a point, in units of the axes."""
-    return lambda page, key: click_point(page, key, x, y)
+    return lambda page, key: on_screen.click_point(page, key, x, y)
 
 
 def cell(row: int, column: int) -> Click:
     """A click into a corner of a cell of a map."""
-    return lambda page, key: page.mouse.click(*places(page, key, (row, column))[4])
+    return lambda page, key: page.mouse.click(*on_screen.places(page, key, (row, column))[4])
 
 
 CASES = {
@@ -57,7 +46,7 @@ CASES = {
     "path": (
         "/Trajectories",
         "paths",
-        partial(click_loneliest, trace="picks", name="6"),
+        partial(on_screen.click_loneliest, trace="picks", name="6"),
         "token=6",
     ),
     "compare": ("/Compare", "map-A-B", cell(9, 21), "block=9&basis=21$"),
@@ -74,18 +63,16 @@ def test_a_click_goes_into_a_link_that_shows_the_same_figures(
     visit: Visit, app: App, address: str, key: str, click: Click, expected: str
 ) -> None:
     page = visit("/_stcore/health")
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    asked = on_screen.asked_of_others(page, app.url)
     page.goto(app.url + address)
     wait_for_chart(page, key)
     click(page, key)
     expect(page).to_have_url(re.compile(expected))
     other = visit(page.url.removeprefix(app.url))
     wait_for_chart(other, key)
-    expect_the_same_figures(page, other)
-    assert page.evaluate(NODES) < MOST_NODES
-    own = (app.url, "data:", "blob:")
-    assert [url for url in asked if not url.startswith(own)] == []
+    on_screen.expect_the_same_figures(page, other)
+    assert page.evaluate(on_screen.NODES) < MOST_NODES
+    assert asked == []
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
@@ -97,19 +84,19 @@ def test_a_drag_moves_no_figure_and_selects_nothing(visit: Visit, address: str, 
     page = visit(address)
     wait_for_chart(page, key)
     page.locator(f".st-key-{key} .nsewdrag").first.scroll_into_view_if_needed()
-    before = frame(page, key)
-    hear_no_question(page)
-    drag(page, key)
+    before = on_screen.frame(page, key)
+    on_screen.hear_no_question(page)
+    on_screen.drag(page, key)
     page.wait_for_timeout(1000)
     assert page.evaluate("asked") == 0
-    assert frame(page, key) == before
+    assert on_screen.frame(page, key) == before
 
 
 def test_a_model_of_a_sweep_shows_its_prompts_also_by_a_link(visit: Visit, app: App) -> None:
     plant(Store(app.store), TABLE)
     page = visit("/Generalization")
     wait_for_chart(page, "correlation-by-k")
-    model = click_loneliest(page, "performance")
+    model = on_screen.click_loneliest(page, "performance")
     page.wait_for_function(
         """model => document.querySelector('.st-key-prompt .js-plotly-plot')
             ?.layout.meta.alt.startsWith(`Coupling of ${model} against `)""",
@@ -117,7 +104,7 @@ def test_a_model_of_a_sweep_shows_its_prompts_also_by_a_link(visit: Visit, app: 
     )
     other = visit(page.url.removeprefix(app.url))
     wait_for_chart(other, "correlation-by-k")
-    expect_the_same_figures(page, other)
+    on_screen.expect_the_same_figures(page, other)
     dots = other.locator(".st-key-prompt .js-plotly-plot").first.evaluate(
         "plot => plot.calcdata.find(points => points[0].trace.name === 'prompts').map(p => p.y)"
     )
@@ -131,15 +118,14 @@ def test_a_report_opens_without_the_network_and_runs_no_name(browser: Browser, t
     path = tmp_path / "report.html"
     path.write_bytes(report(plan, TABLE.replace(hostile), Question(4)))
     context = browser.new_context()
-    page, asked, said = context.new_page(), [], []
-    page.on("request", lambda request: asked.append(request.url))
+    page, said = context.new_page(), []
+    asked = on_screen.asked_of_others(page, path.as_uri())
     page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(path.as_uri())
     page.wait_for_function("document.querySelectorAll('[role=img] .main-svg').length >= 10")
     expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
-    assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
-    assert said == []
+    assert (asked, said) == ([], [])
     context.close()
 
 
@@ -170,12 +156,12 @@ def test_eighty_blocks_stay_light_and_answer_clicks(
     page = visit(f"/Layer_graph?{view}")
     wait_for_chart(page, "graph")
     expect(page.get_by_text("3160 of 3160 pairs")).to_be_visible()
-    assert page.evaluate(NODES) < MOST_NODES
-    click_point(page, "graph", 40, 40)  # the top of the arc from 20 to 60
+    assert page.evaluate(on_screen.NODES) < MOST_NODES
+    on_screen.click_point(page, "graph", 40, 40)  # the top of the arc from 20 to 60
     expect(page.get_by_role("heading", name="Blocks 20 and 60")).to_be_visible()
     page.goto(f"{app.url}/Compare?{view}&a={key}&b={key}")
     wait_for_chart(page, "spectra")
-    assert page.evaluate(NODES) < MOST_NODES
+    assert page.evaluate(on_screen.NODES) < MOST_NODES
     cell(70, 3)(page, "map-A-B")
     expect(page.get_by_role("heading", name="Block 70 in the basis of block 3")).to_be_visible()
 
@@ -192,4 +178,4 @@ def test_a_copied_link_shows_what_its_sender_saw(visit: Visit, app: App) -> None
     address = page.get_by_test_id("stCode").inner_text().strip()
     other = visit(address.removeprefix(app.url))
     wait_for_chart(other, "angles")
-    expect_the_same_figures(page, other)
+    on_screen.expect_the_same_figures(page, other)

@@ -82,20 +82,6 @@ def test_a_page_refreshed_in_mid_job_finds_it_again_and_can_stop_it(visit: Visit
     assert app.results == before
 
 
-def test_who_leaves_does_not_stop_the_others(visit: Visit) -> None:
-    stays, leaves = (visit(slow("One stays and one leaves")) for _ in range(2))
-    expect(leaves.get_by_role("button", name="Compute")).to_be_visible()
-    compute(stays)
-    progress(stays, BLOCK)
-    compute(leaves)
-    progress(leaves, BLOCK)
-    cancel(leaves)
-    expect(leaves.get_by_text("someone else still waits")).to_be_visible()
-    progress(stays, BLOCK)
-    cancel(stays)
-    expect(stays.get_by_text(re.compile(r"Stopped after \d+ of 30 blocks\."))).to_be_visible()
-
-
 def test_a_worker_that_is_killed_fails_its_job_and_the_next_one_works(
     visit: Visit, app: App
 ) -> None:

@@ -159,13 +159,10 @@ def test_a_lesson_goes_round(visit: Visit, offline: Page, tmp_path: Path) -> Non
     students.go_back()
     expect(students.get_by_role("button", name="Open its figure, on Depth")).to_be_visible()
 
-    page.get_by_role("textbox", name="Title", exact=True).fill("Another hour")
-    page.keyboard.press("Tab")
+    fill(page, "Title", "Another hour")
     page.locator("input[type=file]").set_input_files(lesson)
-    title = page.get_by_role("textbox", name="Title", exact=True)
-    expect(title).to_have_value("One hour")
-    answer = page.get_by_role("textbox", name="Answer (only you see it)")
-    expect(answer).to_have_value("Those in the middle.")
+    for label, text in ("Title", "One hour"), ("Answer (only you see it)", "Those in the middle."):
+        expect(page.get_by_role("textbox", name=label, exact=True)).to_have_value(text)
 
 
 @pytest.mark.slow

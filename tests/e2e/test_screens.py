@@ -1,17 +1,9 @@
 """Every width, pixel ratio and scheme: maps answer the pointer, and every page can be read."""
 
+import on_screen
 import pytest
 from accessible import COVERED, faults, tab_through
 from driving import App, Visit, wait_for_chart
-from on_screen import (
-    MAPS,
-    PLACES,
-    expect_above_the_fold,
-    expect_selected,
-    hover_everywhere,
-    places,
-    spread,
-)
 from playwright.sync_api import expect
 from screen import PAGES
 from sweep_table import plant, sweep_of, zoo
@@ -28,44 +20,40 @@ WIDER = """width => [...document.querySelectorAll('.stMain .js-plotly-plot, .stM
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_place_of_a_cell_is_that_of_its_pair(visit: Visit, app: App, width: int) -> None:
     page = visit("/", width=width)
-    cells = spread(page, "scores", 2)
-    for place in range(PLACES):
+    cells = on_screen.spread(page, "scores", 2)
+    for place in range(on_screen.PLACES):
         for cell in cells:
-            page.mouse.click(*places(page, "scores", cell)[place])
-            expect_selected(page, cell)
+            page.mouse.click(*on_screen.places(page, "scores", cell)[place])
+            on_screen.expect_selected(page, cell)
     maps = (("", "scores"), ("Training", "scores"), ("Compare", "map-A-B"), ("Depth", "mosaic"))
     for address, key in maps:
         page.goto(f"{app.url}/{address}")
-        hover_everywhere(page, key, spread(page, key, 12))
+        on_screen.hover_everywhere(page, key, on_screen.spread(page, key, 12))
 
 
-@pytest.mark.parametrize(
-    ("width", "ratio"), [(390, 1), (390, 2), (390, 3), (768, 2)], ids=lambda value: str(value)
-)
+@pytest.mark.parametrize(("width", "ratio"), [(390, 1), (390, 2), (390, 3), (768, 2)])
 def test_every_place_of_a_cell_can_be_tapped(visit: Visit, width: int, ratio: int) -> None:
     phone = {"has_touch": True, "is_mobile": width < 768, "device_scale_factor": ratio}
     page = visit("/", width=width, height=844, **phone)
-    cells = spread(page, "scores", 2)
-    for place in range(PLACES):
+    cells = on_screen.spread(page, "scores", 2)
+    for place in range(on_screen.PLACES):
         for cell in cells:
-            page.touchscreen.tap(*places(page, "scores", cell)[place])
-            expect_selected(page, cell)
+            page.touchscreen.tap(*on_screen.places(page, "scores", cell)[place])
+            on_screen.expect_selected(page, cell)
 
 
 def test_maps_are_large_on_a_projector(visit: Visit) -> None:
     page = visit("/", width=1920, height=1080)
-    wait_for_chart(page, MAPS[-1])
-    expect_above_the_fold(page, 1080, 420, *MAPS)
+    wait_for_chart(page, on_screen.MAPS[-1])
+    on_screen.expect_above_the_fold(page, 1080, 420, *on_screen.MAPS)
 
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_figures_fit_and_their_buttons_cover_no_words(visit: Visit, app: App, width: int) -> None:
     plant(Store(app.store), sweep_of(zoo()))
     page = visit("/_stcore/health", width=width, has_touch=True, is_mobile=width < 768)
-    for address, key in (
-        *(("", "scores"), ("Training", "paths")),
-        ("Generalization", "correlation-by-k"),
-    ):
+    last = {"": "scores", "Training": "paths", "Generalization": "correlation-by-k"}
+    for address, key in last.items():
         page.goto(f"{app.url}/{address}")
         wait_for_chart(page, key)
         assert page.evaluate(COVERED) == []

@@ -11,7 +11,7 @@ import pytest
 import tiny
 from driving import App, Visit, serving, wait_for_chart
 from fake_hub import lay_out
-from on_screen import click_point
+from on_screen import click_point, data, expect_step
 from playwright.sync_api import Locator, Page, expect
 from waiting import until
 
@@ -23,7 +23,8 @@ STEPS = find_suite("mini-64").steps
 HUB_STEPS = (0, 1, 1000, 143000)
 SMALL = "/Train_one?own_blocks=2&own_width=32"
 LARGE = "/Train_one?own_blocks=12&own_width=128"
-FIGURES = ("corrected", "loss", "scores", "graph", "paths")
+MAPS = ("scores", "graph", "paths")
+FIGURES = ("corrected", "loss", *MAPS)
 FRAME = """keys => {
   const plots = keys.map(key => document.querySelector(`.st-key-${key} .js-plotly-plot`));
   const now = plots.every(plot => plot?._fullLayout) && JSON.stringify(plots.map(plot => {
@@ -43,30 +44,14 @@ def slider(page: Page) -> Locator:
     return page.get_by_role("slider", name="Training step")
 
 
-def expect_step(page: Page, step: int) -> None:
-    """Wait until the page tells of a step, and all maps show it."""
-    expect(page.get_by_text(re.compile(f"^Step {step:,}: mean"))).to_be_visible()
-    page.wait_for_function(
-        """step => ["scores", "graph", "paths"].every(key => {
-            const plot = document.querySelector(`.st-key-${key} .js-plotly-plot`);
-            return plot?.layout?.meta?.alt.includes(`@step${step} `);
-        })""",
-        arg=step,
-    )
-
-
 def test_every_step_is_shown_in_the_same_frame(visit: Visit) -> None:
     page = visit("/Training?step=0")
     wait_for_chart(page, "paths")
     frames, drawn = set(), set()
     for step in STEPS:
-        expect_step(page, step)
+        expect_step(page, step, *MAPS)
         frames.add(page.wait_for_function(FRAME, arg=FIGURES, polling=200).json_value())
-        drawn.add(
-            page.evaluate(
-                "JSON.stringify(document.querySelector('.st-key-scores .js-plotly-plot').data)"
-            )
-        )
+        drawn.add(data(page, "scores"))
         slider(page).press("ArrowRight")
     assert len(frames) == 1, "\n".join(frames)
     assert len(drawn) == len(STEPS)
@@ -74,12 +59,12 @@ def test_every_step_is_shown_in_the_same_frame(visit: Visit) -> None:
 
 def test_back_undoes_a_step_and_figures_follow_the_mouse(visit: Visit) -> None:
     page = visit("/Training")
-    expect_step(page, 0)
+    expect_step(page, 0, *MAPS)
     page.get_by_role("button", name="Next step").click()
-    expect_step(page, STEPS[1])
+    expect_step(page, STEPS[1], *MAPS)
     expect(page).to_have_url(re.compile(f"step={STEPS[1]}$"))
     page.go_back()
-    expect_step(page, 0)
+    expect_step(page, 0, *MAPS)
     expect(slider(page)).to_have_value("0")
     box = slider(page).bounding_box()
     assert box is not None
@@ -92,7 +77,7 @@ def test_back_undoes_a_step_and_figures_follow_the_mouse(visit: Visit) -> None:
     page.mouse.down()
     for index in (5, 7):
         page.mouse.move(*at(index), steps=5)
-        expect_step(page, STEPS[index])
+        expect_step(page, STEPS[index], *MAPS)
     expect(page).to_have_url(re.compile("Training$"))  # one entry of the history a drag
     page.mouse.up()
     expect(page).to_have_url(re.compile(f"step={STEPS[7]}$"))
@@ -106,22 +91,22 @@ def test_back_undoes_a_step_and_figures_follow_the_mouse(visit: Visit) -> None:
         4000,
     )
     click_point(page, "corrected", 4000, y)
-    expect_step(page, 4000)
+    expect_step(page, 4000, *MAPS)
     expect(slider(page)).to_have_attribute("aria-valuetext", "step 4,000")
 
 
 def test_it_plays_pauses_and_stops_at_the_end(visit: Visit) -> None:
     page = visit("/Training")
-    expect_step(page, 0)
+    expect_step(page, 0, *MAPS)
     page.get_by_role("button", name="Play").click()
     expect(page.get_by_text(re.compile("^Step 0: mean"))).to_have_count(0)
     page.get_by_role("button", name="Pause").click()
     expect(page).to_have_url(re.compile(r"step=[1-9]\d*$"))
     step = int(page.url.split("=")[-1])
     page.wait_for_timeout(1500)  # longer than a step lasts
-    expect_step(page, step)
+    expect_step(page, step, *MAPS)
     page.get_by_role("button", name="Play").click()
-    expect_step(page, STEPS[-1])
+    expect_step(page, STEPS[-1], *MAPS)
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     expect(page).to_have_url(re.compile(f"step={STEPS[-1]}$"))
 

@@ -1,5 +1,6 @@
 """What every command that measures does alike, by the registry of kinds, on a tiny model."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, get_args, get_type_hints
@@ -11,9 +12,8 @@ import xarray
 from cases import content
 from command_line import printed, refusal
 
-from coupling_core import Request, Store, measure
+from coupling_core import Request, Store, load, measure
 from coupling_core.base.kinds import kind_of, kinds
-from coupling_core.store.result_file import load
 
 PROMPTS = ("The cat sat on the mat", "the dog lay down")
 SIZES = {
@@ -36,8 +36,7 @@ PARTS = {
     "command": ["command"],
 }
 """Of a kind's folder, with what other rooms call."""
-PAIR, TOKEN_PAIR = ("block", "basis"), ("token", "other_token")
-NOISE, READOUT = ("way", "size", "draw", "state"), ("readout", "block", "component")
+TOKEN_PAIR = ("token", "other_token")
 
 
 def named(**axes: str) -> dict[str, tuple[str, ...]]:
@@ -47,31 +46,18 @@ def named(**axes: str) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Case:
-    """How a kind is asked for, and what its command gives.
+    """How a kind is asked for, and what its command gives."""
 
-    Args:
-        words: of the command line, but for model and prompt.
-        said: the numbers of JSON that are compared with those of the result in Python.
-        wanted: those.
-        axes: of each array of a file, as the design names them.
-        cells: columns of the table that name a cell of the array `number`; that is a column too.
-        number: see there.
-        changes: of the request.
-        row: the key of the means over many prompts that the table of prompts has as a column.
-        k: how long the axis k is.
-        lacks: figures of its command that there are not of this result.
-    """
-
-    words: tuple[object, ...]
-    said: Callable[[Any], Any]
-    wanted: Callable[[Any], Any]
-    axes: dict[str, tuple[str, ...]]
-    cells: tuple[str, ...]
-    number: str
-    row: str
-    changes: dict[str, Any] = field(default_factory=dict)
-    k: int = 32
-    lacks: tuple[str, ...] = ()
+    words: tuple[object, ...]  # of the command line, but for model and prompt
+    said: Callable[[Any], Any]  # the numbers of JSON that are compared with
+    wanted: Callable[[Any], Any]  # those of the result in Python
+    axes: dict[str, tuple[str, ...]]  # of each array of a file, as the design names them
+    cells: tuple[str, ...]  # columns of the table that name a cell of the array `number`
+    number: str  # that array, which is a column too
+    row: str  # the key of the means over many prompts that the table of prompts has as a column
+    changes: dict[str, Any] = field(default_factory=dict)  # of the request
+    k: int = 32  # how long the axis k is
+    lacks: tuple[str, ...] = ()  # figures of its command that there are not of this result
 
 
 OF_TOKENS = named(
@@ -87,13 +73,9 @@ def of_tokens(kind: str, **changes: int) -> Case:
         lambda said: said["corrected"],
         lambda result: result.scores(k=4).corrected,
         OF_TOKENS,
-        TOKEN_PAIR,
-        "corrected",
-        "corrected",
-        {"k": 4} | changes,
-        k=4,
+        TOKEN_PAIR, "corrected", "corrected", {"k": 4} | changes, k=4,
         lacks=("mosaic", "spectrum"),  # of the mean over all pairs of blocks
-    )
+    )  # fmt: skip
 
 
 CASES = {
@@ -101,14 +83,11 @@ CASES = {
         ("depth", "--k", 4),
         lambda said: said["corrected"],
         lambda result: result.scores(k=4).corrected,
-        named(block="blocks certified", token="tokens token_ids", block_k="singular_values")
-        | dict.fromkeys(("coupling", "chance", "corrected"), PAIR)
-        | {"A": (*PAIR, "u", "v")},
-        PAIR,
-        "corrected",
-        "corrected",
-        {"k": 4},
-        k=4,
+        named(
+            block="blocks certified", token="tokens token_ids", block_k="singular_values",
+            block_basis="coupling chance corrected", block_basis_u_v="A",
+        ),
+        ("block", "basis"), "corrected", "corrected", {"k": 4}, k=4,
     ),
     "self": of_tokens("self"),
     "fixed-input": of_tokens("fixed-input", token=1),
@@ -121,12 +100,9 @@ CASES = {
             token="line_shape expodistance equidistance tokens token_ids",
             block_token="step_lengths growth one_step rolled_out",
             state_token="norms windowed_line_shape entropy",
-            state_token_component="pca",
-            component="explained",
+            state_token_component="pca", component="explained",
         ),
-        ("token",),
-        "line_shape",
-        "line_shape",
+        ("token",), "line_shape", "line_shape",
         lacks=("line-shape-by-depth",),  # for which 4 blocks are too few
     ),
     "what-if": Case(
@@ -134,38 +110,25 @@ CASES = {
         lambda said: said["interchange"][0][2],
         lambda result: result.divergence[result.edits.index("interchange(1,3)")].mean(),
         named(
-            block="skip repeat blocks",
-            factor="factors",
-            factor_block="damp",
-            slot_block="replace interchange",
-            edit="edits",
-            edit_outcome="divergence loss stays",
-            outcome="own_loss",
+            block="skip repeat blocks", factor="factors", factor_block="damp",
+            slot_block="replace interchange", edit="edits", outcome="own_loss",
+            edit_outcome="divergence loss stays", token="tokens token_ids",
             neighbour_token="exchange_true exchange_predicted exchange_cosine",
-            token="tokens token_ids",
         ),
-        ("edit",),
-        "stays",
-        "interchange_kl",
+        ("edit",), "stays", "interchange_kl",
     ),
     "spectrum": Case(
         ("spectrum",),
         lambda said: said["blocks"]["departure"],
         lambda result: result.departure,
         named(
-            block_d_part="eigenvalues",
-            block_d="condition uncertainty certain product_values",
+            block_d_part="eigenvalues", block_d="condition uncertainty certain product_values",
             block="residual jacobian_norm radius outside certain_share departure asymmetry "
             "mean_u_dot_v product_participation product_effective_rank blocks",
-            block_k="singular_values u_dot_v",
-            first_last="participation",
-            d="exponents",
-            order_d="shuffled_values",
-            token="tokens token_ids",
+            block_k="singular_values u_dot_v", first_last="participation", d="exponents",
+            order_d="shuffled_values", token="tokens token_ids",
         ),
-        ("block",),
-        "departure",
-        "departure",
+        ("block",), "departure", "departure",
     ),
     "perturbation": Case(
         ("perturbation",),
@@ -173,35 +136,24 @@ CASES = {
         lambda result: np.median(result.cosine[0, :, :, -1], axis=1),
         named(
             way_state="radius", state="rounding", size="noise_sizes", way="ways",
+            way_size_draw_state="distance cosine linear_distance linear_cosine error blurred",
             token="tokens token_ids",
-        )
-        | dict.fromkeys(
-            "distance cosine linear_distance linear_cosine error blurred".split(), NOISE
         ),
-        ("way", "size", "state"),
-        "cosine",
-        "cosine",
+        ("way", "size", "state"), "cosine", "cosine",
     ),
     "directions": Case(
         ("directions",),
         lambda said: said["singular_values"],
         lambda result: result.singular_values,
         named(
-            block_d_k="u v",
-            block_k="singular_values gap tied",
+            block_d_k="u v", block_k="singular_values gap tied", block_side="rounding",
             block="jacobian_norm rank next_singular_value track_chance blocks certified",
-            block_side="rounding",
-            readout_block_k="peakedness beyond_chance",
-            readout_block="floor count",
-            readout_block_k_sign_place="top top_z top_cosine",
-            readout="readouts",
-            side="sides",
+            readout_block_k="peakedness beyond_chance", readout_block="floor count",
+            readout_block_k_sign_place="top top_z top_cosine", readout="readouts", side="sides",
             token="tokens token_ids",
         )
-        | {"A": (*PAIR, "u_k", "v_k")},
-        READOUT,
-        "peakedness",
-        "writes_beyond",
+        | {"A": ("block", "basis", "u_k", "v_k")},
+        ("readout", "block", "component"), "peakedness", "writes_beyond",
     ),
 }  # fmt: skip
 """By kind."""
@@ -359,30 +311,23 @@ def test_prompts_give_a_row_each(command, case, kind, measured, shelf, tmp_path)
     assert table[case.row].tolist() == pytest.approx(wanted, rel=1e-5)
 
 
+WRONG = (
+    "--prompt x --prompts f.txt | --prompt '' | --prompts none.txt | --prompt x --revision main | "
+    "--prompt x --untrained -1 | --prompt x --device abacus | --prompt x --colour red | "
+    "--prompt x --dtype float8 | --prompt x --out r.gif | --prompt x --out none/r.npz | "
+    "--prompt x --out /proc/r.npz | --prompt x --out folder.npz | --prompt x --out - --json | "
+    "--prompt x --store /proc/store"
+)
+
+
 def test_wrong_input_is_one_line_with_status_2_and_stores_nothing(command, run, case, tmp_path):
     (tmp_path / "folder.npz").mkdir()
-    wrong = [
-        (),
-        ("--prompt", "x", "--prompts", "f.txt"),
-        ("--prompt", ""),
-        ("--prompts", "none.txt"),
-        ("--prompt", "x", "--revision", "main"),
-        ("--prompt", "x", "--untrained", "-1"),
-        ("--prompt", "x", "--device", "abacus"),
-        ("--prompt", "x", "--colour", "red"),
-        ("--prompt", "x", "--dtype", "float8"),
-        ("--prompt", "x", "--out", "r.gif"),
-        ("--prompt", "x", "--out", "none/r.npz"),
-        ("--prompt", "x", "--out", "/proc/r.npz"),
-        ("--prompt", "x", "--out", "folder.npz"),
-        ("--prompt", "x", "--out", "-", "--json"),
-        ("--prompt", "x", "--store", "/proc/store"),
-    ]
-    for options in wrong:
-        assert refusal(command(*options)), options
+    for options in WRONG.split(" | "):
+        assert refusal(command(*shlex.split(options))), options
     status, out, err = command("--prompt", "x " * 65)  # `tokens` says first how long that takes
     assert (status, out) == (2, "")
     assert err.splitlines()[-1].startswith("error: the prompt has 130 tokens")
+    assert refusal(command())
     for model in ("nobody", tmp_path):
         assert refusal(run(*case.words, "--model", model, "--prompt", "x"))
     assert not Store(gallery=tmp_path / "none").entries()

@@ -3,7 +3,6 @@
 import gc
 import json
 import pickle
-import shutil
 from dataclasses import replace
 from functools import partial
 
@@ -16,36 +15,20 @@ from refused import said
 from safetensors.numpy import save_file
 from transformers import AutoModelForCausalLM
 
-from coupling_core import (
-    InputError,
-    Request,
-    Store,
-    ablate,
-    cross_scores,
-    measure,
-    read_out,
-    shared_of,
-    steer,
-)
+import coupling_core as cc
 from coupling_core.analysis.directions import held
-from coupling_core.base.records import DirectionsView
 from coupling_core.base.results.directions import READOUTS
 from coupling_core.engine import reference
+from coupling_core.store import direction_file
 from coupling_core.store.archive import decode, encode
-from coupling_core.store.direction_file import (
-    direction_of,
-    read_direction,
-    require_fits,
-    write_direction,
-)
 
 PROMPT = "The cat sat on the mat"
 
 
 @pytest.fixture(scope="module")
 def result(folder, tmp_path_factory):
-    store = Store(tmp_path_factory.mktemp("store"))
-    return measure(Request(PROMPT, model=str(folder), kind="directions"), store)
+    store = cc.Store(tmp_path_factory.mktemp("store"))
+    return cc.measure(cc.Request(PROMPT, model=str(folder), kind="directions"), store)
 
 
 @pytest.fixture
@@ -62,12 +45,17 @@ def test_everything_is_measured_of_the_width_and_kept(result):
     np.testing.assert_array_equal(again.u, result.u)
     assert again.vocabulary == result.vocabulary
     assert 0 < result.beyond_chance.mean() < 0.2
+    assert all(result.consistency().values())
+    assert not all(replace(result, vocabulary={}).consistency().values())  # which is forged
 
 
-def test_the_matrices_are_those_of_depth(result, folder):
-    depth = measure(Request(PROMPT, model=str(folder), k=32, k_view=32))
+def test_matrices_and_scores_in_its_own_bases_are_those_of_depth(result, folder):
+    depth = cc.measure(cc.Request(PROMPT, model=str(folder), k=32, k_view=32))
     np.testing.assert_array_equal(result.matrices, depth.matrices[0])
     np.testing.assert_array_equal(result.singular_values, depth.singular_values[:, :32])
+    found = cc.cross_scores(result, result, k=16)
+    np.testing.assert_allclose(found.corrected, depth.scores(k=16).corrected, atol=2e-3)
+    np.testing.assert_allclose(np.diag(found.corrected), 1, atol=2e-3)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +66,7 @@ def test_a_block_s_directions_and_readouts_are_the_reference_s(family, final):
     last_norm = model.get_submodule(final)
     weight = last_norm.weight.data = torch.linspace(0.2, 3, 32)  # so that it makes a difference
     W, E = model.get_output_embeddings().weight, model.get_input_embeddings().weight
-    result = measure(ids, model=model, kind="directions", store=None)
+    result = cc.measure(ids, model=model, kind="directions", store=None)
     for block in (2, 4):
         norm = last_norm if block == 4 else None
         J = reference.block_jacobian(model, ids, block, last, last, norm).double()
@@ -112,16 +100,11 @@ def test_a_readout_that_is_chance_names_no_token(command, result):
 
 
 def test_a_model_whose_head_reads_more_than_the_state_has_no_readout():
-    found = measure([3, 1, 4, 1, 5], model=tiny.model("bert"), kind="directions", store=None)
+    found = cc.measure([3, 1, 4, 1, 5], model=tiny.model("bert"), kind="directions", store=None)
     assert found.complete
     assert "no matrix of the normed last state" in found.missing["writes"]
     assert "reads_embedding" not in found.missing
     assert np.isnan(found.peakedness[0]).all()
-
-
-def test_a_forged_result_is_known(result):
-    assert all(result.consistency().values())
-    assert not all(replace(result, vocabulary={}).consistency().values())
 
 
 # ---- tried on the model
@@ -133,7 +116,7 @@ def test_a_written_direction_is_added_to_the_output_and_a_read_one_to_the_input(
     with torch.no_grad():
         run = model(torch.tensor([ids]), output_hidden_states=True)
         for side, state in (("u", 3), ("v", 2)):
-            found = steer(result, block=3, components=(1, 2), sizes=(0.5, 0.0), side=side)
+            found = cc.steer(result, block=3, components=(1, 2), sizes=(0.5, 0.0), side=side)
             x = run.hidden_states[state][0, -1]
             shift = 0.5 * x.norm() * torch.from_numpy(result.basis(3, side)[:, 1]).float()
             said = reference.steered_logits(model, ids, state, n, shift)[-1:]
@@ -145,7 +128,7 @@ def test_a_written_direction_is_added_to_the_output_and_a_read_one_to_the_input(
 
 
 def test_frames_are_taken_out_of_one_block_or_all_beside_random_ones(result):
-    one, every = ablate(result, blocks=[2], k=3), ablate(result, k=3)
+    one, every = cc.ablate(result, blocks=[2], k=3), cc.ablate(result, k=3)
     assert (one.blocks, every.blocks, one.k) == ((2,), (1, 2, 3, 4), 3)
     assert 0 < one.divergence < every.divergence
     assert len(one.by_chance) == 20
@@ -153,12 +136,13 @@ def test_frames_are_taken_out_of_one_block_or_all_beside_random_ones(result):
 
 
 def test_what_blocks_share_can_be_steered_along_and_taken_out(result):
-    shared = shared_of(result, DirectionsView((2, 3), 4), "v")
-    same = steer(result, block=2, sizes=(0.3,), side="v", direction=7 * result.basis(2, "v")[:, 0])
-    own = steer(result, block=2, sizes=(0.3,), side="v")
+    shared = cc.shared_of(result, cc.DirectionsView((2, 3), 4), "v")
+    asked = {"block": 2, "sizes": (0.3,), "side": "v"}
+    same = cc.steer(result, **asked, direction=7 * result.basis(2, "v")[:, 0])
+    own = cc.steer(result, **asked)
     np.testing.assert_allclose(same.divergence, own.divergence, rtol=1e-5)
-    assert ablate(result, blocks=[2, 3], frame=shared.directions[:, :2]).divergence > 0
-    assert ablate(result, blocks=[2], frame=np.zeros((32, 0))).divergence == 0.0
+    assert cc.ablate(result, blocks=[2, 3], frame=shared.directions[:, :2]).divergence > 0
+    assert cc.ablate(result, blocks=[2], frame=np.zeros((32, 0))).divergence == 0.0
 
 
 def test_what_frames_hold_of_the_states_is_told(result, folder):
@@ -167,7 +151,7 @@ def test_what_frames_hold_of_the_states_is_told(result, folder):
         run = model(torch.tensor(result.token_ids)[None], output_hidden_states=True)
     x = [run.hidden_states[state][0, -1].double().numpy() for state in (1, 2)]
     frame = np.column_stack([x[0], np.eye(32)[0]])
-    found = ablate(result, blocks=[2, 3], frame=frame)
+    found = cc.ablate(result, blocks=[2, 3], frame=frame)
     basis = np.linalg.qr(frame)[0]
     parts = [1.0, np.sum((basis.T @ x[1]) ** 2) / np.sum(x[1] ** 2)]
     assert found.part == pytest.approx(np.mean(parts), rel=1e-5)
@@ -176,7 +160,7 @@ def test_what_frames_hold_of_the_states_is_told(result, folder):
 def test_directions_of_any_origin_are_read_as_the_result_s_own(result):
     for readout, side in (("writes", "u"), ("reads", "v"), ("reads_embedding", "v")):
         at = READOUTS.index(readout)
-        found = read_out(result, 3 * result.basis(2, side)[:, :4], readout=readout)
+        found = cc.read_out(result, 3 * result.basis(2, side)[:, :4], readout=readout)
         np.testing.assert_allclose(found.peakedness, result.peakedness[at, 1, :4], rtol=1e-3)
         assert found.floor == pytest.approx(float(result.floor[at, 1]), rel=1e-4)
         np.testing.assert_array_equal(found.beyond_chance, result.beyond_chance[at, 1, :4])
@@ -189,28 +173,28 @@ def test_directions_of_any_origin_are_read_as_the_result_s_own(result):
 
 def test_a_module_of_one_s_own_is_known_with_its_tokenizer_as_long_as_it_lives():
     model, tokenizer = tiny.model("gpt2"), tiny.tokenizer()
-    found = measure("The cat sat", None, model=model, tokenizer=tokenizer, kind="directions")
+    found = cc.measure("The cat sat", None, model=model, tokenizer=tokenizer, kind="directions")
     own = {"block": 2, "model": model, "tokenizer": tokenizer}
-    expected = steer(found, **own).divergence
-    np.testing.assert_array_equal(steer(found, block=2).divergence, expected)
+    expected = cc.steer(found, **own).divergence
+    np.testing.assert_array_equal(cc.steer(found, block=2).divergence, expected)
     elsewhere = pickle.loads(pickle.dumps(found))
-    with pytest.raises(InputError, match="model="):
-        steer(elsewhere, block=2)
-    np.testing.assert_array_equal(steer(elsewhere, **own).divergence, expected)
+    with pytest.raises(cc.InputError, match="model="):
+        cc.steer(elsewhere, block=2)
+    np.testing.assert_array_equal(cc.steer(elsewhere, **own).divergence, expected)
     del model, own
     gc.collect()
-    with pytest.raises(InputError, match="model="):
-        steer(found, block=2)
+    with pytest.raises(cc.InputError, match="model="):
+        cc.steer(found, block=2)
 
 
 def test_what_cannot_be_tried_is_refused(result, snapshot):
     one = np.ones((32, 1))
     refused = {
-        "read out: another side": lambda: read_out(result, one, readout="sees"),
-        "read out: zero": lambda: read_out(result, 0 * one),
-        "read out: another width": lambda: read_out(result, one[:31]),
-        "read out: rows": lambda: read_out(result, np.ones((8, 2))),
-        "read out: not finite": lambda: read_out(result, one * np.nan),
+        "read out: another side": lambda: cc.read_out(result, one, readout="sees"),
+        "read out: zero": lambda: cc.read_out(result, 0 * one),
+        "read out: another width": lambda: cc.read_out(result, one[:31]),
+        "read out: rows": lambda: cc.read_out(result, np.ones((8, 2))),
+        "read out: not finite": lambda: cc.read_out(result, one * np.nan),
     }
     for name, options in {
         "block 9": {"block": 9},
@@ -224,7 +208,7 @@ def test_what_cannot_be_tried_is_refused(result, snapshot):
         "the final norm": {"block": 4},
         "token 99": {"block": 2, "tokens": (99,)},
     }.items():
-        refused[f"steer: {name}"] = partial(steer, result, **options)
+        refused[f"steer: {name}"] = partial(cc.steer, result, **options)
     found = {name: said(call) for name, call in refused.items()}
     kinds = {line.partition(": ")[0] for line in found.values()}
     assert kinds == {"InputError", "PromptError"}  # which is one
@@ -232,61 +216,61 @@ def test_what_cannot_be_tried_is_refused(result, snapshot):
 
 
 TRIED = {
-    "steer": lambda found, **of: steer(found, block=2, **of).divergence,
-    "ablate": lambda found, **of: ablate(found, **of).divergence,
-    "read_out": lambda found, **of: read_out(found, found.u[1][:, :3], **of).peakedness,
-    "cross_scores": lambda found, **of: cross_scores(found, found, **of).corrected,
+    "steer": lambda found, **of: cc.steer(found, block=2, **of).divergence,
+    "ablate": lambda found, **of: cc.ablate(found, **of).divergence,
+    "read_out": lambda found, **of: cc.read_out(found, found.u[1][:, :3], **of).peakedness,
+    "cross_scores": lambda found, **of: cc.cross_scores(found, found, **of).corrected,
 }
 
 
 @pytest.mark.full
 def test_a_module_that_gives_something_else_by_now_is_refused(result):
     trial, model, ids = TRIED["steer"], tiny.model("gpt2"), [3, 1, 4, 1, 5]
-    found = measure(ids, model=model, kind="directions", store=None)
+    found = cc.measure(ids, model=model, kind="directions", store=None)
     expected = trial(found, model=model)
-    with pytest.raises(InputError, match="LlamaForCausalLM"):
+    with pytest.raises(cc.InputError, match="LlamaForCausalLM"):
         trial(found, model=tiny.model("llama"))
     hook = model.transformer.h[1].register_forward_hook(lambda _, x, out: 1.01 * out)
-    with pytest.raises(InputError, match="off by"):
+    with pytest.raises(cc.InputError, match="off by"):
         trial(found, model=model)
-    hooked = measure(ids, model=model, kind="directions", store=None, variant="larger")
+    hooked = cc.measure(ids, model=model, kind="directions", store=None, variant="larger")
     trial(hooked, model=model)
     hook.remove()
-    with pytest.raises(InputError, match="off by"):
+    with pytest.raises(cc.InputError, match="off by"):
         trial(hooked, model=model)
     np.testing.assert_array_equal(trial(found, model=model), expected)
     with torch.no_grad():
         model.transformer.h[2].mlp.c_fc.weight.mul_(1.05)
     for every in TRIED.values():
-        with pytest.raises(InputError, match="off by"):
+        with pytest.raises(cc.InputError, match="off by"):
             every(found, model=model)
     other = dict(result.identity) | {"digest": "0" * 64}
-    with pytest.raises(InputError, match="tiny-llama"):
+    with pytest.raises(cc.InputError, match="tiny-llama"):
         trial(replace(result, identity=other))
 
 
 def test_a_direction_goes_to_a_file_and_back(result, tmp_path):
     path = tmp_path / "d.safetensors"
-    write_direction(direction_of(result, -2, 2, "v"), path)
-    found = read_direction(path)
+    direction_file.write_direction(direction_file.direction_of(result, -2, 2, "v"), path)
+    found = direction_file.read_direction(path)
     np.testing.assert_allclose(found.vector, result.basis(3, "v")[:, 1], atol=1e-7)
     said = found.about
     assert (said["block"], said["state"], said["component"]) == (3, 2, 2)
     assert said["certificate"]["certified"]
     assert said["gauge"]
-    require_fits(found, result)
+    direction_file.require_fits(found, result)
     assert held(result, found.vector, "v")[2] == pytest.approx(1, abs=1e-5)
 
 
 def test_what_is_no_direction_of_the_model_is_refused(result, tmp_path):
-    own = direction_of(result, 2, 1, "u")
+    own = direction_file.direction_of(result, 2, 1, "u")
     for changes in (
         {"width": 7},
         {"identity": {"digest": "0"}},
-        {"request": Request(PROMPT, kind="directions", untrained=3)},
+        {"request": cc.Request(PROMPT, kind="directions", untrained=3)},
     ):
-        with pytest.raises(InputError):
-            require_fits(own, replace(result, **changes))
+        with pytest.raises(cc.InputError):
+            direction_file.require_fits(own, replace(result, **changes))
     path, vector = tmp_path / "d.safetensors", own.vector
     whole = {"format": "coupling-direction-1", "about": json.dumps(dict(own.about))}
     spoilt = [
@@ -298,15 +282,15 @@ def test_what_is_no_direction_of_the_model_is_refused(result, tmp_path):
         (vector.astype(np.float64), whole),
     ]
     save_file({"direction": vector}, path, whole)
-    require_fits(read_direction(path), result)
+    direction_file.require_fits(direction_file.read_direction(path), result)
     for tensor, metadata in spoilt:
         save_file({"direction": tensor}, path, metadata)
-        with pytest.raises(InputError):
-            read_direction(path)
+        with pytest.raises(cc.InputError):
+            direction_file.read_direction(path)
     path.write_bytes(b"nonsense")
     for name in ("d.safetensors", "none.safetensors"):
-        with pytest.raises(InputError):
-            read_direction(tmp_path / name)
+        with pytest.raises(cc.InputError):
+            direction_file.read_direction(tmp_path / name)
 
 
 @pytest.mark.full
@@ -314,9 +298,9 @@ def test_the_command_steers_takes_out_exports_and_imports(command, result, tmp_p
     path, sizes = tmp_path / "d.safetensors", ("--steer", "0.5,-0.5")
     one = ("--block", "2", "--component", "1", "--k", "2", "--ablate", "--export", path)
     said = printed(command("--json", *sizes, *one))
-    taken_out = ablate(result, blocks=[2], k=2).divergence
+    taken_out = cc.ablate(result, blocks=[2], k=2).divergence
     assert said["ablated"]["divergence"] == pytest.approx(taken_out, rel=1e-3)
-    expected = steer(result, block=2, components=(1,), sizes=(0.5, -0.5)).divergence.flatten()
+    expected = cc.steer(result, block=2, components=(1,), sizes=(0.5, -0.5)).divergence.flatten()
     again = printed(command("--json", "--import", path, *sizes))
     for found in (said, again):
         rows = [row["divergence"] for row in found["steered"]["rows"]]
@@ -328,17 +312,10 @@ def test_the_command_steers_takes_out_exports_and_imports(command, result, tmp_p
     assert "20 random" in out
 
 
-def test_jacobians_in_their_own_bases_give_the_map_of_depth(result, folder):
-    depth = measure(Request(PROMPT, model=str(folder), k=32, k_view=32))
-    found = cross_scores(result, result, k=16)
-    np.testing.assert_allclose(found.corrected, depth.scores(k=16).corrected, atol=2e-3)
-    np.testing.assert_allclose(np.diag(found.corrected), 1, atol=2e-3)
-
-
 def test_jacobians_in_foreign_bases_are_those_of_the_definition(result, folder):
     """A^{ll'} = U_b^T J_a V_b, its score, and not the way back."""
-    other = measure(Request(PROMPT, model=str(folder), kind="directions", untrained=1))
-    found = cross_scores(result, other, k=6)
+    other = cc.measure(cc.Request(PROMPT, model=str(folder), kind="directions", untrained=1))
+    found = cc.cross_scores(result, other, k=6)
     model = AutoModelForCausalLM.from_pretrained(folder).eval()
     ids, n = result.token_ids.tolist(), len(result.token_ids)
     J = reference.block_jacobian(model, ids, 2, n, n).double().numpy()
@@ -346,17 +323,16 @@ def test_jacobians_in_foreign_bases_are_those_of_the_definition(result, folder):
     A, s = u.T @ J @ v, result.singular_values[1, :6]
     expected = 1 - np.linalg.norm(A - np.diag(s)) / s.sum()
     assert found.coupling[1, 2] == pytest.approx(expected, rel=1e-4)
-    back = cross_scores(other, result, k=6)
+    back = cc.cross_scores(other, result, k=6)
     assert abs(back.coupling[1, 2] - found.coupling[1, 2]) > 2e-4
-    with pytest.raises(InputError, match=r"K must lie in 1[.][.]32"):
-        cross_scores(result, other, k=33)
+    with pytest.raises(cc.InputError, match=r"K must lie in 1[.][.]32"):
+        cc.cross_scores(result, other, k=33)
 
 
-def test_the_command_tells_what_blocks_share_and_takes_it_out(run, folder, tmp_path):
+def test_the_command_tells_what_blocks_share_and_takes_it_out(run, tmp_path):
     """In a model whose blocks are copies of one another, they share what they write."""
-    copies = tmp_path / "copies"
-    shutil.copytree(folder, copies)
-    model = AutoModelForCausalLM.from_pretrained(folder)
+    copies = tiny.folder(tmp_path / "copies")
+    model = AutoModelForCausalLM.from_pretrained(copies)
     for block in model.model.layers[1:]:
         block.load_state_dict(model.model.layers[0].state_dict())
     model.save_pretrained(copies)

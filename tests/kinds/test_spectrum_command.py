@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 from cases import spectrum_result
 
-from coupling_core import (
-    InputError,
-    Request,
-    Store,
-    figures,
-    jacobian,
-    measure,
-    spectrum_numbers,
-)
+import coupling_core as cc
+from coupling_core import figures
 from coupling_core.store.archive import decode, encode
 
 PROMPT = "The cat sat on the mat"
@@ -23,15 +16,15 @@ OF_ALL_BLOCKS = ("exponents", "product_values", "shuffled_values")
 
 @pytest.fixture(scope="module")
 def result(folder, tmp_path_factory):
-    store = Store(tmp_path_factory.mktemp("store"))
-    return measure(Request(PROMPT, model=str(folder), kind="spectrum"), store)
+    store = cc.Store(tmp_path_factory.mktemp("store"))
+    return cc.measure(cc.Request(PROMPT, model=str(folder), kind="spectrum"), store)
 
 
 @pytest.fixture(scope="module")
 def maps(result, folder):
     """M = I + J of every block, from the Jacobians themselves."""
     blocks = range(1, result.n_blocks + 1)
-    found = [jacobian(str(folder), PROMPT, block=block).J for block in blocks]
+    found = [cc.jacobian(str(folder), PROMPT, block=block).J for block in blocks]
     return [np.eye(result.width) + J.astype(np.float64) for J in found]
 
 
@@ -64,13 +57,13 @@ def test_products_go_through_the_blocks_in_their_order(result, maps):
         np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-12)
     told = result.exponents.sum() * result.n_blocks
     assert told == pytest.approx(sum(np.linalg.slogdet(M)[1] for M in maps), rel=1e-6)
-    found = spectrum_numbers(result)
+    found = cc.spectrum_numbers(result)
     np.testing.assert_allclose(found.participation, result.participation[0], rtol=1e-9)
 
 
 def test_token_final_norm_and_weights_are_those_that_were_asked_for(folder, result):
     other, without, twin = (
-        measure(Request(PROMPT, model=str(folder), kind="spectrum", **changes), None)
+        cc.measure(cc.Request(PROMPT, model=str(folder), kind="spectrum", **changes), None)
         for changes in ({"token": 2}, {"final_norm": "exclude"}, {"untrained": 0})
     )
     assert (other.token, result.token) == (2, 6)
@@ -88,23 +81,19 @@ def test_eigenvalues_of_a_defective_map_are_never_called_certain():
     doubtful = replace(clear, condition=condition)
     np.testing.assert_array_equal(decode(encode(doubtful)).condition, condition)
     assert doubtful.certain.all(1).tolist() == [True, False, False, True, True]
-    assert spectrum_numbers(doubtful).certain.tolist() == [1, 0, 0, 1, 1]
+    assert cc.spectrum_numbers(doubtful).certain.tolist() == [1, 0, 0, 1, 1]
     figure = doubtful.plot().figure
     named = {trace.name: len(trace.x) for trace in figure.data if trace.name}
     assert named["certain"] == 3 * clear.width
     assert named["may be off by more than 1\u00a0%"] == 2 * clear.width
 
 
-def test_one_block_is_drawn_alone(result):
-    figure = figures.eigenvalues(result, 2)
-    points = next(trace for trace in figure.data if trace.name == "certain")
-    assert {row[0] for row in points.customdata} == {2}
-    with pytest.raises(InputError, match="block"):
-        figures.eigenvalues(result, 99)
-
-
-def test_a_partial_result_is_drawn_as_far_as_it_is_known():
+def test_one_block_is_drawn_alone_and_a_partial_result_as_far_as_it_is_known():
     whole = spectrum_result()
+    points = next(t for t in figures.eigenvalues(whole, 2).data if t.name == "certain")
+    assert {row[0] for row in points.customdata} == {2}
+    with pytest.raises(cc.InputError, match="block"):
+        figures.eigenvalues(whole, 99)
     arrays = {name: getattr(whole, name).copy() for name in ("eigenvalues", "condition")}
     arrays |= {name: getattr(whole, name) * np.nan for name in OF_ALL_BLOCKS}
     for name in ("eigenvalues", "condition"):

@@ -7,17 +7,11 @@ import pytest
 import tiny
 from cases import content
 
-from coupling_core import Cancelled, InputError, Request, Store, View, measure
+from coupling_core import DEFINITIONS, Cancelled, InputError, Request, Store, View, measure, read
 from coupling_core.analysis.token_scores import by_distance, score_positions, score_positions_by_k
-from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.results import TokenMeansResult, TokensResult
 from coupling_core.engine import reference
-from coupling_core.engine.jacobians.between_tokens import (
-    input_jacobians,
-    output_jacobians,
-    self_jacobians,
-)
-from coupling_core.engine.jacobians.decode import read
+from coupling_core.engine.jacobians import between_tokens
 from coupling_core.engine.pairs.token_coupling import kept_corner
 from coupling_core.measuring.measure import find_stored
 from coupling_core.sources.resolved import resolve
@@ -61,13 +55,13 @@ def jacobians(model, mode):
     if mode == "fixed-output":
         return {
             (block, at): J.numpy()
-            for block, found in enumerate(output_jacobians(reader, blocks, FIXED))
+            for block, found in enumerate(between_tokens.output_jacobians(reader, blocks, FIXED))
             for at, J in enumerate(found)
         }
     found = (
-        input_jacobians(reader, blocks, FIXED, every)
+        between_tokens.input_jacobians(reader, blocks, FIXED, every)
         if mode == "fixed-input"
-        else self_jacobians(reader, blocks, every)
+        else between_tokens.self_jacobians(reader, blocks, every)
     )
     return {(b, t - 1): J.numpy() for t, of_token in found for b, J in enumerate(of_token)}
 

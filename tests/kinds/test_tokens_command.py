@@ -26,36 +26,26 @@ def expected(folder):
     return lambda **changes: measure(Request(PROMPT, model=str(folder), k=5, **changes))
 
 
-@pytest.mark.parametrize(
-    ("options", "changes", "view"),
-    [
-        (
-            ("--kind", "self", "--block", 2, "--other-block", 4, "--role", "B"),
-            {"kind": "self", "block": 2, "other_block": 4},
-            {"role": "B"},
-        ),
-        (
-            ("--mode", "fixed-input", "--block", 3, "--p", 2),  # what --kind was called
-            {"kind": "fixed-input", "block": 3, "token": 1},
-            {"p": 2},
-        ),
-        (
-            ("--kind", "fixed-output", "--token", 4, "--definition", "page"),
-            {"kind": "fixed-output", "token": 4},
-            {"definition": "page"},
-        ),
-    ],
-    ids=["two blocks", "one block", "the mean over blocks"],
-)
-def test_what_is_measured_follows_the_options(tokens, expected, options, changes, view):
-    said = printed(tokens(*options, "--json"))
-    found = score_positions(expected(**changes), View(5, **view))
+OPTIONS = {
+    "self": ("--block 2 --other-block 4 --role B", {"block": 2, "other_block": 4}, {"role": "B"}),
+    "fixed-input": ("--block 3 --p 2", {"block": 3, "token": 1}, {"p": 2}),
+    "fixed-output": ("--token 4 --definition page", {"token": 4}, {"definition": "page"}),
+}
+"""Of two blocks, of one, and the mean over all; what they change in the request and the view."""
+
+
+@pytest.mark.parametrize("kind", OPTIONS)
+def test_what_is_measured_follows_the_options(tokens, expected, kind):
+    options, changes, view = OPTIONS[kind]
+    named = "--mode" if kind == "fixed-input" else "--kind"  # which it was called before
+    said = printed(tokens(named, kind, *options.split(), "--json"))
+    found = score_positions(expected(kind=kind, **changes), View(5, **view))
     for name in ("coupling", "corrected"):
         np.testing.assert_allclose(np.array(said[name], float), getattr(found, name), atol=1e-6)
     assert said["mean"] == pytest.approx(found.mean().corrected, abs=1e-6)
     block = changes.get("block")
     assert said["blocks"] == (block and [block, changes.get("other_block", block)])
-    assert (said["kind"], said["token"]) == (changes["kind"], changes.get("token"))
+    assert (said["kind"], said["token"]) == (kind, changes.get("token"))
 
 
 def test_files_of_a_pair_of_blocks_have_nothing_where_causality_forbids(tokens, expected, tmp_path):

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from coupling_core import Request
+from coupling_core import Request, edited, read
 from coupling_core.engine import reference
-from coupling_core.engine.edits.edited import edited
-from coupling_core.engine.jacobians.decode import read
 from coupling_core.engine.loading import in_float32, load
 from coupling_core.kinds.whatif.compose import compose
 from coupling_core.sources.resolved import resolve

@@ -1,5 +1,7 @@
 """How tests use a page: its buttons, its jobs, and the numbers that its figures were sent."""
 
+import io
+from contextlib import redirect_stdout
 from typing import Any
 
 import numpy as np
@@ -7,6 +9,11 @@ from screen import unpacked, words
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 from waiting import until
+
+from coupling_core.base.records import Request
+from coupling_core.base.results import Result
+from coupling_core.sources.resolved import resolve
+from coupling_core.store.disk import Store
 
 
 def labels(app: AppTest) -> list[str]:
@@ -47,6 +54,21 @@ def trace(figure: dict[str, Any], name: str) -> dict[str, Any]:
     """The trace whose name begins so."""
     (found,) = [one for one in figure["data"] if one.get("name", "").startswith(name)]
     return found
+
+
+def shipped(request: Request) -> Result:
+    """The result that ships for a request."""
+    found = Store().find(request, resolve(request).identity)
+    assert found is not None
+    return found
+
+
+def ran(program: str) -> tuple[dict[str, Any], str]:
+    """What a recipe has at its end, and what it printed."""
+    has: dict[str, Any] = {}
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(program, has)
+    return has, printed.getvalue()
 
 
 def plain_words(app: AppTest) -> str:

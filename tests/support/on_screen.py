@@ -129,6 +129,33 @@ def expect_the_same_figures(page: Page, other: Page) -> None:
     page.wait_for_function(same, arg=expected)
 
 
+def data(page: Page, key: str) -> str:
+    """All that a figure draws."""
+    return page.evaluate(
+        "key => JSON.stringify(document.querySelector(`.st-key-${key} .js-plotly-plot`).data)", key
+    )
+
+
+def expect_step(page: Page, step: int, *keys: str) -> None:
+    """Wait until the page Training tells of a step, and these figures show it."""
+    expect(page.get_by_text(re.compile(f"^Step {step:,}: mean"))).to_be_visible()
+    page.wait_for_function(
+        """([keys, step]) => keys.every(key => {
+            const plot = document.querySelector(`.st-key-${key} .js-plotly-plot`);
+            return plot?.layout?.meta?.alt.includes(`@step${step} `);
+        })""",
+        arg=[keys, step],
+    )
+
+
+def asked_of_others(page: Page, url: str) -> list[str]:
+    """From now on, the addresses that a page asks for elsewhere than at this one."""
+    asked: list[str] = []
+    own = (url, "data:", "blob:")
+    page.on("request", lambda one: None if one.url.startswith(own) else asked.append(one.url))
+    return asked
+
+
 def frame(page: Page, key: str) -> object:
     """The ranges of a figure's axes."""
     return page.evaluate(
