@@ -5,12 +5,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-import networkx as nx
 import numpy as np
 import on_screen
 import pytest
 import tiny
-from accessible import AT_REST
 from cases import planted
 from driving import App, Visit, choose, wait_for_chart
 from playwright.sync_api import Browser, Page, expect
@@ -127,20 +125,6 @@ def test_a_report_opens_without_the_network_and_runs_no_name(browser: Browser, t
     expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
     assert (asked, said) == ([], [])
     context.close()
-
-
-def test_the_graph_is_taken_home_with_its_edges(visit: Visit) -> None:
-    page = visit("/Layer_graph?threshold=0.2")
-    wait_for_chart(page, "graph")
-    page.get_by_role("slider").press("ArrowRight")
-    expect(page).to_have_url(re.compile("threshold=0.21"))
-    told = page.get_by_text("of 435 pairs are edges, at 0.21")
-    expect(told).to_be_visible()
-    page.wait_for_function(AT_REST)
-    with page.expect_download() as caught:
-        page.get_by_role("button", name="GraphML").click()
-    graph = nx.read_graphml(caught.value.path(), node_type=int)
-    assert graph.number_of_edges() == 2 * int(told.inner_text().split()[0])
 
 
 def test_eighty_blocks_stay_light_and_answer_clicks(

@@ -3,7 +3,6 @@
 import re
 from urllib.parse import quote_plus
 
-import psutil
 import pytest
 from driving import App, Visit, compute, wait_for_chart
 from playwright.sync_api import Page, expect
@@ -80,19 +79,3 @@ def test_a_page_refreshed_in_mid_job_finds_it_again_and_can_stop_it(visit: Visit
     page.get_by_role("link", name="Runs").click()
     expect(page.get_by_text("Nothing is being measured.")).to_be_visible()
     assert app.results == before
-
-
-def test_a_worker_that_is_killed_fails_its_job_and_the_next_one_works(
-    visit: Visit, app: App
-) -> None:
-    page = visit(slow("The worker is killed"))
-    compute(page)
-    progress(page, BLOCK)
-    children = psutil.Process(app.pid).children()
-    (worker,) = (one for one in children if "coupling_core.kinds" in " ".join(one.cmdline()))
-    worker.kill()
-    expect(page.get_by_test_id("stAlert")).to_contain_text("SIGKILL")
-    expect(page.locator(".st-key-partial .main-svg").first).to_be_visible()
-    following = visit(depth("The next one works"))
-    compute(following)
-    wait_for_chart(following, "mosaic")

@@ -1,28 +1,17 @@
-"""The slider of the page Training, and what comes between a training and its end."""
+"""The slider of the page Training."""
 
-import os
 import re
-import signal
-from collections.abc import Iterator
-from pathlib import Path
 
-import psutil
 import pytest
-import tiny
-from driving import App, Visit, serving, wait_for_chart
-from fake_hub import lay_out
+from driving import Visit, wait_for_chart
 from on_screen import click_point, data, expect_step
 from playwright.sync_api import Locator, Page, expect
-from waiting import until
 
 from coupling_core.sources.suites import find_suite
 
 pytestmark = pytest.mark.slow
 
 STEPS = find_suite("mini-64").steps
-HUB_STEPS = (0, 1, 1000, 143000)
-SMALL = "/Train_one?own_blocks=2&own_width=32"
-LARGE = "/Train_one?own_blocks=12&own_width=128"
 MAPS = ("scores", "graph", "paths")
 FIGURES = ("corrected", "loss", *MAPS)
 FRAME = """keys => {
@@ -109,63 +98,3 @@ def test_it_plays_pauses_and_stops_at_the_end(visit: Visit) -> None:
     expect_step(page, STEPS[-1], *MAPS)
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     expect(page).to_have_url(re.compile(f"step={STEPS[-1]}$"))
-
-
-@pytest.fixture
-def hub(tmp_path: Path) -> Iterator[App]:
-    """The app with four tiny checkpoints in the cache of the hub, which is out of reach."""
-    made = {f"step{s}": tiny.folder(tmp_path / f"{s}", "gpt_neox", s) for s in HUB_STEPS}
-    lay_out(tmp_path / "cache", made, "EleutherAI/pythia-70m")
-    offline = {"HF_HUB_CACHE": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "1"}
-    with serving(tmp_path / "store", tmp_path / "log.txt", **offline) as served:
-        yield served
-
-
-def test_the_slider_runs_on_what_is_measured_of_a_suite_of_the_hub(visit: Visit, hub: App) -> None:
-    page = visit("/_stcore/health")
-    page.goto(f"{hub.url}/Training?suites=pythia-70m&prompt=The+cat+sat&step=1000&threshold=0")
-    page.get_by_role("button", name="Compute the 4 steps on this disk").click()
-    expect(page.get_by_text("150 of 154 steps")).to_be_visible()
-    expect(page.locator(".ticks span:not(.missing)")).to_have_count(len(HUB_STEPS))
-    assert len(hub.results) == 2 * len(HUB_STEPS)
-    slider(page).press("Home")
-    expect(page.get_by_text(re.compile("^Step 0: mean"))).to_be_visible()
-    page.get_by_role("button", name="Play").click()
-    for step in HUB_STEPS[1:]:  # playing leaves out what is not measured
-        expect(page.get_by_text(re.compile(f"^Step {step:,}: mean"))).to_be_visible()
-    expect(page).to_have_url(re.compile(f"step={HUB_STEPS[-1]}"))
-    slider(page).press("ArrowLeft")
-    expect(page.get_by_text("Step 142,000 is not measured")).to_be_visible()
-
-
-def suite(home: Path, name: str) -> Path:
-    return home / "suites" / f"models--coupling-explorer--{name}"
-
-
-def test_a_killed_training_leaves_none_and_another_takes_its_place(
-    visit: Visit, app: App, home: Path
-) -> None:
-    page = visit(LARGE + "&own_name=killed")
-    page.get_by_role("button", name="Train", exact=True).click()
-    expect(page.get_by_text("killed: step")).to_be_visible()
-    children = psutil.Process(app.pid).children(recursive=True)
-    (worker,) = [
-        child for child in children if "coupling_core.experiments.own.training" in child.cmdline()
-    ]
-    os.kill(worker.pid, signal.SIGKILL)
-    expect(page.get_by_text("SIGKILL")).to_be_visible()
-    assert not suite(home, "killed").exists()
-    page.goto(app.url + SMALL + "&own_name=next")
-    page.get_by_role("button", name="Train", exact=True).click()
-    expect(page.get_by_text("on other pages").first).to_be_visible()
-    assert suite(home, "next").is_dir()
-
-
-def test_a_closed_tab_leaves_a_whole_suite(visit: Visit, home: Path) -> None:
-    page = visit(SMALL + "&own_name=closed")
-    page.get_by_role("button", name="Train", exact=True).click()
-    expect(page.get_by_text("closed: step")).to_be_visible()
-    page.context.close()
-    until(suite(home, "closed").exists)
-    assert len(list((suite(home, "closed") / "refs").glob("step*"))) == 10
-    assert (suite(home, "closed") / "watched.json").is_file()
