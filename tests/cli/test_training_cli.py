@@ -17,7 +17,6 @@ from fake_hub import FakeHub, client, lay_out
 from coupling_core import ComputeError, Request, Store, View, find_suite, measure, numbers
 from coupling_core.analysis.by_step import StepCurve
 from coupling_core.cli import checkpoints
-from coupling_core.engine.loading.keeping import Kept
 from coupling_core.experiments.own import plans
 from coupling_core.measuring import filling
 from coupling_core.measuring.stored_steps import collect
@@ -42,7 +41,6 @@ def folders(tmp_path_factory):
 def commits(monkeypatch, tmp_path, folders):
     """A cache that has these steps of a Pythia model, and no hub."""
     client(monkeypatch, tmp_path)
-    monkeypatch.setattr("coupling_core.engine.loading.loading._kept", Kept())
     return lay_out(tmp_path / "hub", folders, REPO)
 
 
@@ -217,7 +215,6 @@ def test_after_three_failures_in_a_row_the_rest_is_left_out(filled, capsys):
 def test_weights_are_deleted_again_unless_told(command, monkeypatch, tmp_path, folders):
     served = FakeHub(folders | {"main": folders["step0"]}, REPO)
     client(monkeypatch, tmp_path, served)
-    monkeypatch.setattr("coupling_core.engine.loading.loading._kept", Kept())
     ask = ("--suite", "pythia-70m", "--steps", "0,16", "--json")
     try:
         said = printed(command(*ask))

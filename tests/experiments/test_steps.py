@@ -9,7 +9,6 @@ from fake_hub import client, lay_out
 from training import REQUEST, SUITE
 
 import coupling_core as cc
-from coupling_core.engine.loading.keeping import Kept
 
 PROMPT = "The cat sat on the mat"
 REPO = "EleutherAI/pythia-70m"
@@ -29,7 +28,6 @@ def folders(tmp_path_factory):
 def here(monkeypatch, tmp_path, folders):
     """A cache that has these steps of a Pythia model, and no hub; and a suite of our own."""
     client(monkeypatch, tmp_path)
-    monkeypatch.setattr("coupling_core.engine.loading.loading._kept", Kept())
     suites = tmp_path / "home" / "suites"
     lay_out(suites, folders, "coupling-explorer/mini-64")
     losses = "step,train,held_out\n0,3.5,4.0\n16,3.5,3.75\n"

@@ -12,7 +12,6 @@ from waiting import PATIENCE, end_of, until
 
 from coupling_core import Cancelled, ComputeError, InputError, Request, Store, measure
 from coupling_core.engine.loading import load, loading
-from coupling_core.engine.loading.keeping import Kept
 from coupling_core.measuring.borrowing import Borrower
 from coupling_core.serving.jobs import Jobs
 from coupling_core.sources import hub
@@ -32,7 +31,6 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def server(folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     fake = FakeHub(dict(folders))
     client(monkeypatch, tmp_path, fake)
-    monkeypatch.setattr(loading, "_kept", Kept())
     yield fake
     fake.close()
 

@@ -12,7 +12,7 @@ from waiting import PATIENCE
 
 from coupling_core import Cancelled, ComputeError, InputError, Request, measure
 from coupling_core.base.units import size as in_words
-from coupling_core.engine.loading.keeping import Kept
+from coupling_core.engine.loading import forget
 from coupling_core.measuring.probe import probe
 from coupling_core.sources import hub
 from coupling_core.sources.hub import blobs, cache, naming
@@ -36,7 +36,6 @@ def folders(tmp_path_factory):
 @pytest.fixture
 def constants(tmp_path, monkeypatch):
     """The client's constants, with a cache of the test's own and the hub switched off."""
-    monkeypatch.setattr("coupling_core.engine.loading.loading._kept", Kept())
     return client(monkeypatch, tmp_path)
 
 
@@ -164,7 +163,7 @@ def test_a_hub_model_is_fetched_measured_and_then_found_offline(
     assert server.fetched() == wanted
     assert {path.name for path in (tmp_path / "hub").rglob("snapshots/*/*")} == wanted
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.setattr("coupling_core.engine.loading.loading._kept", Kept())
+    forget()
     server.asked.clear()
     again = measure(request(revision="step0"))
     assert (again.singular_values == result.singular_values).all()

@@ -15,7 +15,6 @@ from coupling_core import ComputeError, Request, Store, measure
 from coupling_core.base.folders import SHIPPED
 from coupling_core.base.results import Progress, Result
 from coupling_core.engine.loading import loading
-from coupling_core.engine.loading.keeping import Kept
 from coupling_core.sources import hub, integrity
 from coupling_core.sources.file_hashes import counted
 from coupling_core.sources.identity import Source, locate
@@ -27,7 +26,7 @@ WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json
 
 @pytest.fixture(autouse=True)
 def _nothing_kept(monkeypatch):
-    monkeypatch.setattr(loading, "_kept", Kept())
+    loading.forget()
     remembering(monkeypatch)
 
 

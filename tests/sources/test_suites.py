@@ -12,8 +12,6 @@ import tiny
 from fake_hub import FakeHub, client, lay_out
 
 from coupling_core import ComputeError, Request, Store, measure
-from coupling_core.engine.loading import loading
-from coupling_core.engine.loading.keeping import Kept
 from coupling_core.measuring.probe import probe
 from coupling_core.sources import hub
 from coupling_core.sources.hub import cache
@@ -43,7 +41,6 @@ def folders(tmp_path_factory) -> dict[str, Path]:
 def server(folders, tmp_path, monkeypatch):  # a hub that must not be asked
     fake = FakeHub(dict(folders), OWN)
     client(monkeypatch, tmp_path, fake)
-    monkeypatch.setattr(loading, "_kept", Kept())
     yield fake
     assert fake.asked == []
     fake.close()
@@ -147,7 +144,6 @@ def steps(tmp_path_factory) -> dict[str, Path]:
 def commits(steps, tmp_path, monkeypatch) -> dict[str, str]:
     """A cache with three steps, and no hub within reach."""
     client(monkeypatch, tmp_path)
-    monkeypatch.setattr(loading, "_kept", Kept())
     return lay_out(tmp_path / "hub", steps, PYTHIA)
 
 
@@ -156,7 +152,6 @@ def upstream(steps, tmp_path, monkeypatch):
     """A hub within reach that has three steps, and an empty cache."""
     fake = FakeHub({"main": steps["step1000"]} | steps, PYTHIA)
     client(monkeypatch, tmp_path, fake)
-    monkeypatch.setattr(loading, "_kept", Kept())
     yield fake
     fake.close()
 

@@ -190,10 +190,16 @@ class FakeHub(_Hub):
 
 
 def client(monkeypatch: pytest.MonkeyPatch, folder: Path, hub: FakeHub | None = None) -> Any:
-    """Give the hub's client a cache of the test's own, and this hub or none; its constants."""
+    """Give the hub's client a cache of the test's own, and this hub or none; its constants.
+
+    No model is in memory then.
+    """
     from huggingface_hub import constants
 
+    from coupling_core.engine.loading import forget
     from coupling_core.sources.hub import blobs, naming
+
+    forget()
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder / "hub"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", hub is None)

@@ -20,7 +20,6 @@ from coupling_core.engine.loading import (
     skeleton,
     within_reach,
 )
-from coupling_core.engine.loading.keeping import Kept
 from coupling_core.measuring.memory import fit
 from coupling_core.measuring.probe import probe
 from coupling_core.sources.resolved import resolve
@@ -29,8 +28,8 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept(monkeypatch):
-    monkeypatch.setattr(loading, "_kept", Kept())
+def nothing_kept():
+    loading.forget()
 
 
 @pytest.fixture(scope="module")
