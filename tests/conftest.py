@@ -64,6 +64,14 @@ def run(
     return run
 
 
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    """An empty store, without the results that ship."""
+    from coupling_core import Store
+
+    return Store(tmp_path / "results", layers=(), gallery=tmp_path / "none")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny Llama on the disk."""

@@ -45,11 +45,6 @@ def one(plan, folders):
 
 
 @pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "store", gallery=tmp_path / "gallery")
-
-
-@pytest.fixture
 def planted(monkeypatch):
     """Measure by a function of the request and of how often it was tried."""
     tried: list[Request] = []

@@ -3,18 +3,12 @@
 import pytest
 import tiny
 
-from coupling_core import Request, Store
+from coupling_core import Request
 
 
 @pytest.fixture(scope="module")
 def llama():
     return tiny.model("llama")
-
-
-@pytest.fixture
-def store(tmp_path):
-    """An empty one, without the results that ship."""
-    return Store(tmp_path / "results", gallery=tmp_path / "none")
 
 
 @pytest.fixture(scope="module")

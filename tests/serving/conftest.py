@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from coupling_core import Request, Store
+from coupling_core import Request
 
 
 @pytest.fixture
@@ -16,8 +16,3 @@ def asked(tmp_path):
     (folder / "model.safetensors").write_bytes(b"weights")
     one = Request("A prompt", model=str(folder), k=8, k_view=4)
     return [replace(one, prompt=f"Prompt {i}") for i in range(8)]
-
-
-@pytest.fixture
-def store(tmp_path):
-    return Store(tmp_path / "root", gallery=tmp_path / "gallery")
