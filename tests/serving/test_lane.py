@@ -65,6 +65,8 @@ def test_whoever_asked_ends_it_and_nobody_else(lane):
     lane.submit("a", first, "me")
     lane.submit("b", second, "you")
     assert first.began.wait(SECONDS)
+    lane.cancel("b", "me")
+    assert lane.standing("b").state == "queued"
     lane.cancel("a", "you")
     lane.cancel("b", "you")
     assert lane.standing("b").state == "cancelled"
