@@ -171,10 +171,7 @@ def test_who_has_nothing_left_helps_where_most_is_left_for_each():
     assert first == {"a": 0, "b": 1, "c": 2}
     assert [turns.take("a").weights for _ in range(2)] == [0, 1]  # 8 are left of 1, and 4 of 2
     assert turns.take("d").weights == 2  # 7 for two workers, 4 for one
-
-
-def test_a_worker_that_is_gone_holds_nothing():
-    turns = Turns(items(4, 2))
+    turns = Turns(items(4, 2))  # and who is gone holds nothing
     assert turns.take("a").weights == 0
     turns.forget("a")
     assert turns.take("b").weights == 0

@@ -22,7 +22,6 @@ from coupling_core.measuring.worker import Worker
 pytestmark = pytest.mark.full
 
 PROMPTS = ("The cat sat down", "Water boils when", "One two three four", "It rains today")
-ALONE = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
 
 
 @pytest.fixture
@@ -220,7 +219,7 @@ def test_a_model_that_ends_its_process_is_named_and_the_worker_goes_on(
     client, one, store, folders, monkeypatch
 ):
     apart = Worker(modules=())
-    monkeypatch.setattr(working, "measure", partial(apart.measure, by=mortal.measure_or_die))
+    monkeypatch.setattr(working, "measure", partial(apart.measure, by=mortal.measure))
     fates = ("by the fast way: exit with 1", "die of SIGSEGV")
     asked = one(*fates, retries=0)
     try:
@@ -232,7 +231,7 @@ def test_a_model_that_ends_its_process_is_named_and_the_worker_goes_on(
     assert failure.prompt == fates[1]
     assert "SIGSEGV" in failure.error
     assert str(folders[0]) in failure.error
-    assert {entry.provenance["fast"] for entry in store.entries()} == {False}
+    assert [entry.request.prompt for entry in store.entries()] == [fates[0]]
 
 
 def test_a_worker_that_does_not_see_the_store_ends_the_sweep(client, one, store, monkeypatch):
@@ -346,7 +345,7 @@ def test_workers_that_are_all_gone_are_not_waited_for_without_end(plan, store, m
 
     monkeypatch.setattr("coupling_core.experiments.sweeps.running.GONE", 0.5)
     monkeypatch.setattr(working, "measure", lambda *_, **__: time.sleep(0.2))
-    with Client(processes=False, **ALONE) as own:
+    with Client(processes=False, n_workers=1, dashboard_address=None) as own:
         retired = []
 
         def retire(state):
