@@ -12,7 +12,7 @@ from coupling_core import InputError, compare_models, means_by, measure
 from coupling_core.analysis.scores import mean_interval
 from coupling_core.base.records import HOW
 
-TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
+TEXTS = ("The cat sat", "on the mat")
 IDS = ([3, 1, 4], [1, 5, 9])
 
 
@@ -134,32 +134,22 @@ def test_scores_that_came_about_in_other_ways_are_kept_apart():
 def test_two_ways_to_look_at_a_model_are_compared_prompt_by_prompt(asked, own):
     prompts = [
         {"prompt": " ".join(["the cat sat on"] * n), "topic": "odd" if n % 2 else "even"}
-        for n in range(1, 8)
+        for n in range(1, 6)
     ]
     late, every, early = (asked(prompts, {"a": own}, blocks=b) for b in ("-2--1", None, "1-2"))
     table = pd.concat([late, every, early])
     found = compare_models(table, "3-4", "1-2", column="blocks")
     apart = late["corrected"] - early["corrected"]
     assert found.difference == pytest.approx(apart.mean())
-    assert (found.model, found.blocks, found.n) == ("a", "", 7)
+    assert (found.model, found.blocks, found.n) == ("a", "", 5)
     groups = found.means_by("topic").set_index("topic")
-    assert groups["n"].to_dict() == {"odd": 4, "even": 3}
+    assert groups["n"].to_dict() == {"odd": 3, "even": 2}
     for topic, mean in groups["difference"].items():
         assert mean == pytest.approx(apart[(late["topic"] == topic).to_numpy()].mean())
     for a, b in (("-2--1", "1-2"), ("3,4", "2,1")):  # however blocks are named
         assert compare_models(table, a, b, column="blocks").difference == found.difference
     of_all = compare_models(table, "1-4", "1-2", column="blocks")
     assert (of_all.a, of_all.a_mean) == ("all", pytest.approx(every["corrected"].mean()))
-
-
-def test_roles_and_definitions_of_a_model_compare_too():
-    for column, a, b in (("role", "A", "B"), ("definition", "paper", "alignment")):
-        of_both = planted(6)
-        table = of_both.assign(model="m", **{column: np.where(of_both["model"] == "a", a, b)})
-        found = compare_models(table, a, b, column=column)
-        means = of_both.groupby("model")["corrected"].mean()
-        assert (found.a_mean, found.b_mean) == pytest.approx((means["a"], means["b"]))
-        assert found.names == (f"{column} {a}", f"{column} {b}")
 
 
 def test_blocks_of_one_side_alone_are_noted():
@@ -180,14 +170,6 @@ def test_blocks_of_one_side_alone_are_noted():
     assert compare_models(models.drop(columns="blocks"), "a", "b").spans == (4, 3)
 
 
-def test_weights_of_an_untrained_model_are_one_draw():
-    table = planted(6, trained=[True] * 6 + [False] * 6)
-    assert compare_models(table, "a", "b").untrained == ("b",)
-    assert compare_models(table.assign(trained=True), "a", "b").untrained == ()
-    ways = planted(6, trained=False, model="m", role=["A"] * 6 + ["B"] * 6)
-    assert compare_models(ways, "A", "B", column="role").untrained == ("m",)
-
-
 def test_the_error_of_sampled_floors_is_in_the_table(asked, own):
     table = asked(IDS, {"a": own}, definition="released")
     wanted = measure(IDS[0], model=own, k=4).scores(k=4, definition="released").floor_error
@@ -196,8 +178,8 @@ def test_the_error_of_sampled_floors_is_in_the_table(asked, own):
 
 
 def test_two_modules_of_one_class_are_told_apart(asked, own, tmp_path):
-    one = asked(TEXTS, own, blocks="1-2")
-    other = asked(TEXTS, tiny.model("gpt2", seed=2), blocks="3-4")
+    one = asked(IDS, own, blocks="1-2")
+    other = asked(IDS, tiny.model("gpt2", seed=2), blocks="3-4")
     assert one["model"][0] == other["model"][0]
     both = pd.concat([one, other])
     with pytest.warns(UserWarning, match="GPT2LMHeadModel"):

@@ -55,15 +55,17 @@ def many(folder):
 
     prompts = {
         "none": [], "no csv": "no/such/file.csv", "other column": [{"text": "a"}],
+        "one text": "The cat", "a number": 5,
         "empty": ["a", "  "], "empty cell": pd.DataFrame({"prompt": ["a", None]}),
         "columns of two lengths": {"prompt": ["a", "b"], "category": ["x"]},
         "out of the vocabulary": [[10_000]],
     }  # fmt: skip
     models = {
-        "none": [], "unknown": ["no-such-model"], "a prompt": ["The cat sat"],
+        "none": [], "unknown": ["no-such-model"], "a prompt": ["The cat sat"], "a number": 5,
         "with a k": [{"model": "minilm-l6", "k": 4}],
         "a module with a dtype": [{"model": nn.Linear(2, 2), "dtype": "float16"}],
         "misspelled": {"model": "minilm-l6", "untraind": 1},
+        "trained in words": {"model": nn.Linear(2, 2), "trained": "no"},
     }  # fmt: skip
     future = SimpleNamespace(result=killed)
     dead = SimpleNamespace(scheduler_info=None, submit=lambda *_, **__: future)
@@ -73,10 +75,10 @@ def many(folder):
         "K 1.0 as a share": {"k": (0.5, 1.0)}, "each K beyond the width": {"k": (1000, 2000)},
         "definition": {"definition": "papr"}, "a block twice": {"blocks": [2, 3, 3]},
         "blocks beyond": {"blocks": "2-9"}, "one block": {"blocks": -1},
-        "blocks of another kind": {"blocks": "2-4", "kind": "self"},
+        "blocks of another kind": {"blocks": "2-4", "kind": "self"}, "blocks": {"blocks": "last"},
         "a client's module": {"client": object()},
         "a client without a store": {"client": object(), "models": "minilm-l6"},
-        "a worker that died": there | {"client": dead},
+        "a worker that died": there | {"client": dead}, "no client": there | {"client": object()},
     }  # fmt: skip
     return (
         each(asked, prompts, "prompts: ")
@@ -102,19 +104,16 @@ def comparisons(folder):
     two_widths = pd.concat([wide[wide.model == "a"], narrower[narrower.model == "b"]])
     found = cc.compare_models(planted(topic=list("xyzxyz") * 2), "a", "b")
     return {
-        "several K": compare(planted(ks=(4, 8))),
-        "another K": compare(planted(), k=5),
-        "no such model": compare(planted(), "c"),
+        "several K": compare(planted(ks=(4, 8))), "another K": compare(planted(), k=5),
+        "no such model": compare(planted(), "c"), "no row": compare(planted()[:0]),
         "no such number": compare(planted(), measure="alignment"),
-        "no score": compare(two, measure="width"),
+        "no score": compare(two, measure="width"), "no K in common": compare(two_widths),
         "rows twice": compare(pd.concat([planted(), planted()])),
-        "no row": compare(planted()[:0]),
         "empty cells": compare(planted(corrected=np.nan)),
         "a share that was not measured": compare(two, k=0.5),
         "a share of one": compare(two.replace({"k": {8: 12}}), k=0.15),
         "a share without widths": compare(planted(), k=0.1),
         "several K and shares": compare(planted(ks=(4, 16), k_share=[np.nan, 0.5] * 12)),
-        "no K in common": compare(two_widths),
         "nothing alike": compare(planted(blocks=["1-2"] * 6 + ["3-4"] * 6)),
         "blocks without column": compare(blocks, "3-4", "1-2"),
         "no such role": compare(blocks, "3-4", "1-2", column="role"),
@@ -123,36 +122,28 @@ def comparisons(folder):
         "groups by what is of a row": lambda: found.means_by("kind"),
         "colours of no column": lambda: found.plot(by="topics"),
         "a table whose numbers are texts": compare(planted().astype({"corrected": str})),
-    }
+    }  # fmt: skip
 
 
-CHANGES = (
-    ('name = "few"', 'name = "a b"'),
-    ('name = "few"', ""),
-    ("k = [4, 8]", "k = [0]"),
-    ("k = [4, 8]", "k = [4, 8"),
-    ("k = [4, 8]", "k = [4, 7]\nkinds = ['self']"),
-    ("k = [4, 8]", "kinds = ['dept']"),
-    ("k = [4, 8]", "definition = 'mine'"),
-    ("k = [4, 8]", "k = 8\n[slurm]\njob = 2"),
-    ("steps = [512, 0]", "steps = [513]"),
-    ("steps = [512, 0]", 'revisions = ["step0"]'),
-    ("steps = [512, 0]", 'model = "smollm2-135m"'),
-    ("untrained = [0, 3]", "untrained = [-1]"),
-    ("untrained = [0, 3]", "untrained = 0\nquantize = 'nf4'"),
-    ('suite = "mini-64"', 'suite = "mini-63"'),
-    ('file = "own.txt"', 'file = "none.txt"'),
-    ("[[prompts]]", "[[prompt]]"),
-    *(
-        ('file = "own.txt"', f'file = "own.txt"\n[slurm]\n{line}')
-        for line in (
-            *(f'{name} = "x\\nrm -rf ~"' for name in ("queue", "account", "memory", "walltime")),
-            *(f'{name} = "x\\rid"' for name in ("interface", "folder")),
-            'directives = ["--x\\n#SBATCH --uid=0"]',
-            'prologue = ["a", "b\\nc"]',
-        )
+SLURM = (
+    *(f'{name} = "x\\nrm -rf ~"' for name in ("queue", "account", "memory", "walltime")),
+    *(f'{name} = "x\\rid"' for name in ("interface", "folder")),
+    'directives = ["--x\\n#SBATCH --uid=0"]', 'prologue = ["a", "b\\nc"]',
+)  # fmt: skip
+CHANGES = {
+    'name = "few"': ('name = "a b"', ""),
+    "k = [4, 8]": (
+        "k = [0]", "k = [4, 8", "k = [4, 7]\nkinds = ['self']", "kinds = ['dept']",
+        "definition = 'mine'", "k = 8\n[slurm]\njob = 2",
     ),
-)
+    "steps = [512, 0]": ("steps = [513]", 'revisions = ["step0"]', 'model = "smollm2-135m"'),
+    "untrained = [0, 3]": ("untrained = [-1]", "untrained = 0\nquantize = 'nf4'"),
+    'suite = "mini-64"': ('suite = "mini-63"',),
+    'file = "own.txt"': (
+        'file = "none.txt"', *(f'file = "own.txt"\n[slurm]\n{line}' for line in SLURM),
+    ),
+    "[[prompts]]": ("[[prompt]]",),
+}  # fmt: skip
 
 
 def sweep_files(folder):
@@ -176,13 +167,17 @@ def sweep_files(folder):
         "a share of tokens": {"k": [5, 0.9], "kinds": ["self"]},
         "a score as a share": {"models": [own | {"score": 0.41}]},
         "a score of a suite": {"models": [{"suite": "mini-64", "score": 41}]},
+        "nothing left": {"models": [own | {"trained": False}]}, "k of none": {"k": 0},
+        "prompts of texts": {"prompts": ["The cat"]}, "one model": {"models": own},
+        "one kind": {"kinds": "depth"}, "a k in words": {"k": "x"},
     }  # fmt: skip
-    changes = {f"{change[0]!r} -> {change[1]!r}": change for change in CHANGES}
-    files = {"no file": folder / "nowhere.toml", "a megabyte": folder / "large.toml", "nothing": {}}
+    changes = {f"{old!r} -> {new!r}": (old, new) for old in CHANGES for new in CHANGES[old]}
+    files = {"no file": folder / "nowhere.toml", "a megabyte": folder / "large.toml", "nothing": {},
+             "a number": 5}  # fmt: skip
     return (
         each(changed, changes)
         | each(lambda of: read(usual | of), in_python)
-        | each(read, files)
+        | each(bare(read), files)
         | {"every model too narrow": lambda: make(read(usual | {"models": [own], "k": [5000]}))}
     )
 
@@ -225,6 +220,9 @@ def sweep_tables(folder):
             "a report in csv": lambda: write_report(folder / "r.csv", plan, table),
             "a report without depth": lambda: report({}, table.assign(kind="self"), Question(4)),
             "no workers": lambda: run(plan, folder / "store", workers=0),
+            "workers in words": lambda: bare(run)(plan, folder / "store", workers="2"),
+            "no plan": lambda: bare(run)({}, folder / "store"),
+            "the table first": lambda: bare(write_table)(table, folder / "t.csv"),
         }
     )
 
@@ -250,6 +248,9 @@ def runs(folder):
         watch = CouplingCallback(**{"prompts": [(3, 5)]} | how, every=1, share=1.0)
         watch.after(0, tiny.model("gpt_neox"))
 
+    shallow = tiny.model("gpt_neox")
+    del shallow.gpt_neox.layers[1:]
+    shallow.config.num_hidden_layers = 1
     course = cc.collect(training.SUITE, training.REQUEST, training.stored(folder), (0, 4))
     unread = {"prompt": "The cat", "suite": "mini-64", "steps": 0}
 
@@ -267,6 +268,7 @@ def runs(folder):
         | each(lambda of: cc.measure_steps(**unread | of), steps, "steps: ")
         | {
             "nothing watched": CouplingCallback([(1, 2, 3)]).plot,
+            "one block watched": lambda: CouplingCallback([(1, 2, 3)]).after(0, shallow),
             "K beside a view": lambda: course.to_pandas(cc.View(k=2), k=2),
             "no such figure": lambda: bare(type(course).plot)(course, "map"),
             "nothing measured": lambda: replace(course, depth={}, paths={}).plot(),
@@ -291,7 +293,8 @@ def pruning(folder):
     said = {
         "five texts": {"texts": texts[:5]}, "one text nine times": {"texts": [texts[0]] * 9},
         "a text of one token": {"texts": [texts[0], "t", *texts[1:]]},
-        "every block": {"remove": 4}, "no ranking": {"by": ()},
+        "every block": {"remove": 4}, "no ranking": {"by": ()}, "no block": {"remove": 0},
+        "one text": {"texts": texts[0]},
         "infinite weights": {"model": broken},
         **{name: {"model": tiny.model(name)} for name in ("t5", "bert", "albert")},
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Many prompts with several models from Python: the table of a sweep."""
+"""Many prompts with several models from Python, here and on a dask client: the table of a sweep."""
 
 from functools import partial
 
@@ -10,10 +10,12 @@ from tokenizers.normalizers import Lowercase
 
 import coupling_core as cc
 from coupling_core.analysis.scores import means
+from coupling_core.base import pace
+from coupling_core.experiments import many_on_dask, many_progress
 from coupling_core.experiments.sweeps.table import COLUMNS, MEASURED, OF_ONE_KIND
 from coupling_core.measuring import many
 
-TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
+TEXTS = ("The cat sat", "on the mat")
 IDS = ([3, 1, 4], [1, 5, 9])
 LEFT_OUT = (*OF_ONE_KIND, "k_share", "floor_error", "blocks", "loss", "score")
 OF_DEPTH = [name for name in COLUMNS if name not in LEFT_OUT]
@@ -37,8 +39,8 @@ def test_every_model_meets_every_prompt_with_the_numbers_of_measure(asked, folde
     assert len(table) == 3 * len(TEXTS) * 2
     models = (({"model": str(folder)}, {}), ({}, {"model": own, "tokenizer": tiny.tokenizer()}))
     for name, (says, module) in zip(names, models, strict=False):
-        result = cc.measure(cc.Request(TEXTS[2], k=8, **says), **module)
-        rows = table[(table["model"] == name) & (table["prompt"] == TEXTS[2])]
+        result = cc.measure(cc.Request(TEXTS[1], k=8, **says), **module)
+        rows = table[(table["model"] == name) & (table["prompt"] == TEXTS[1])]
         for row in rows.itertuples():
             expected = means(cc.score_pairs(result, cc.View(row.k)))
             assert {each: getattr(row, each) for each in expected} == expected
@@ -71,7 +73,7 @@ def test_it_goes_on_where_it_stopped(asked, folder, tmp_path, monkeypatch):
         asked(TEXTS, [folder], store=tmp_path / "kept")
     assert len(own_entries(tmp_path / "kept")) == 1
     again = asked(TEXTS, [folder], store=tmp_path / "kept")
-    assert len(measured) == 4  # and the first is not measured again
+    assert len(measured) == 3  # and the first is not measured again
     assert set(again["key"]) == {each.key for each in own_entries(tmp_path / "kept")}
     pd.testing.assert_frame_equal(again, asked(TEXTS, [folder], store=tmp_path / "kept"))
 
@@ -94,15 +96,7 @@ def test_what_stands_beside_a_prompt_is_kept(asked, own, tmp_path):
         assert [int(n) for n in table["prompt_tokens"]] == [7, 8]
         assert list(table["category"]) == ["cat", "mat"]
         np.testing.assert_array_equal(table["difficulty"], [1, np.nan])
-
-
-def test_models_have_the_names_that_they_are_given_or_those_of_their_classes(asked, own, narrow):
-    other = tiny.model("gpt2", seed=2)
-    named = asked(IDS[:1], {"untrained": own, "trained": other}, k=4)
-    assert list(named["model"]) == ["untrained", "trained"]
-    numbered = asked(IDS[:1], [own, other, narrow], k=4)
-    assert list(numbered["model"]) == ["GPT2LMHeadModel", "GPT2LMHeadModel 2", "GPT"]
-    assert list(numbered["corrected"][:2]) == list(named["corrected"])
+    assert asked(rows[0] | {"category": 7}, own, k=4)["category"].tolist() == ["7"]
 
 
 def test_each_module_may_have_a_tokenizer_of_its_own(asked, own):
@@ -195,8 +189,10 @@ def test_a_prompt_that_fails_is_left_out_and_told_once_a_reason(own):
 def test_a_model_that_comes_twice_is_measured_once(asked, folder, own):
     with pytest.warns(UserWarning, match="llama"):
         table = asked(["The cat sat"], [folder, folder, own, own], k=4)
-    assert table["model"].tolist() == ["tiny-llama", *dict.fromkeys(table["model"][1:])]
-    assert len(table) == 3  # of modules nobody knows whether they are one
+    with pytest.warns(UserWarning, match="on the mat"):
+        assert len(asked(["on the mat"] * 2, own, k=4)) == 2  # and of prompts it is told
+    names = ["tiny-llama", "GPT2LMHeadModel", "GPT2LMHeadModel 2"]
+    assert table["model"].tolist() == names  # of modules nobody knows whether they are one
 
 
 def test_a_model_of_one_block_has_no_score_and_that_is_told():
@@ -205,3 +201,48 @@ def test_a_model_of_one_block_has_no_score_and_that_is_told():
     model.config.num_hidden_layers = 1
     with pytest.warns(UserWarning, match="one block"):
         cc.measure_many([(1, 2, 3)], {"one": model}, k=4, store=None, progress=False)
+
+
+def test_the_table_is_the_same_on_a_client(client, folders, tmp_path, monkeypatch):
+    """Also where a model takes no such prompt, which is left out."""
+    prompts, at_once = [*TEXTS, [9_999]], []
+
+    def measured(*asked, **how):
+        at_once.append(many_on_dask._ALONE.locked())
+        return of_worker(*asked, **how)
+
+    of_worker = many_on_dask.measure
+    monkeypatch.setattr(many_on_dask, "measure", measured)
+    with pytest.warns(UserWarning, match="9999"):
+        here, there = (
+            cc.measure_many(prompts, folders, k=4, store=tmp_path / name, client=of, progress=False)
+            for name, of in (("here", None), ("there", client))
+        )
+    pd.testing.assert_frame_equal(here, there)
+    assert at_once == [True] * 6  # by the workers, each alone
+    assert {each.key for each in own_entries(tmp_path / "there")} == set(there["key"])
+    assert list(there["prompt"]) == [*TEXTS] * 2
+
+
+def test_a_store_that_the_workers_do_not_share_is_told(client, folders, tmp_path, monkeypatch):
+    elsewhere, measured = cc.Store(tmp_path / "elsewhere"), many_on_dask.measure
+    monkeypatch.setattr(many_on_dask, "measure", lambda asked, _, **how: measured(asked, elsewhere))
+    how = {"k": 4, "store": tmp_path / "kept", "client": client, "progress": False}
+    with pytest.raises(cc.ComputeError, match="disk"):
+        cc.measure_many(TEXTS[:1], folders[:1], **how)
+
+
+def test_lines_come_where_no_bar_is_drawn_and_who_stops_it_is_told(capsys, monkeypatch):
+    monkeypatch.setattr(pace, "APART", 0.0)
+    monkeypatch.setattr(pace, "READ", -1.0)
+    with many_progress.telling(3, shown=True) as advance:
+        advance("a", done=0)
+        for _ in range(3):
+            advance("a")
+    told = [line[:13] for line in capsys.readouterr().err.splitlines() if line]
+    assert told == ["prompt 2 of 3", "prompt 3 of 3"]
+    stopped = pytest.raises(KeyboardInterrupt, match="1 of 9")
+    with stopped, many_progress.telling(9, shown=False) as advance:
+        advance("a")
+        raise KeyboardInterrupt
+    assert not "".join(capsys.readouterr()).strip()

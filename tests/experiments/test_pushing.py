@@ -1,11 +1,16 @@
 """Runs that are pushed: what is measured of them, what is told of them, in planted worlds."""
 
+import os
+import subprocess
+import sys
 from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
+from transformers import GPTNeoXConfig
 
 from coupling_core.analysis.scores import Interval
 from coupling_core.experiments.pretraining import PLANS
@@ -13,6 +18,7 @@ from coupling_core.experiments.pretraining.corpus import Corpus
 from coupling_core.experiments.pushing import language as of_language
 from coupling_core.experiments.pushing import pictures as of_pictures
 from coupling_core.experiments.pushing import running, runs
+from coupling_core.experiments.pushing.at_scale import main
 from coupling_core.experiments.pushing.findings import (
     Difference,
     difference,
@@ -26,6 +32,7 @@ from coupling_core.experiments.pushing.plans import LANGUAGE, SEEDS, VISION
 from coupling_core.experiments.pushing.runs import OutcomesOfPictures
 from coupling_core.experiments.pushing.training import train
 from coupling_core.experiments.vision.pictures import Pictures
+from coupling_core.experiments.vision.plans import PRESETS
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -135,9 +142,12 @@ def test_accuracy_is_tested_and_told_of_pictures_alone():
 def tasks(monkeypatch):
     """What each study learns, in little."""
     rng = np.random.default_rng(1)
-    small = {"mini-64": replace(PLANS["mini-64"], blocks=3)}
-    for name, value in (("PLANS", small), ("COUNT", 2), ("WINDOWS", 16), ("CONTEXT", 64)):
+    small = {"mini-64": replace(PLANS["mini-64"], blocks=3, batch=4)}
+    sizes = {"PLANS": small, "COUNT": 2, "WINDOWS": 16, "CONTEXT": 32, "LENGTH": 32}
+    for name, value in sizes.items():
         monkeypatch.setattr(of_language, name, value)
+    plan = replace(PRESETS["fashion"].plan, blocks=3)
+    monkeypatch.setattr(of_pictures, "PRESETS", {"fashion": replace(PRESETS["fashion"], plan=plan)})
     monkeypatch.setattr(of_pictures, "COUNT", 2)
     text = [rng.integers(0, 1024, n).astype(np.uint16) for n in (20_000, 10_000)]
     images = [rng.integers(0, 256, (n, 28, 28, 1)).astype(np.uint8) for n in (200, 60)]
@@ -165,19 +175,22 @@ def test_runs_of_a_seed_differ_in_the_penalty_alone(tasks):
 
 
 @pytest.mark.full
-def test_what_is_measured_is_what_it_is_called_and_leaves_the_model_alone(tasks):
-    task = tasks["language"]()
+@pytest.mark.parametrize("name", ["language", "vision"])
+def test_what_is_measured_is_what_it_is_called_and_leaves_the_model_alone(tasks, name):
+    task = tasks[name]()
     model = task.begin(task.study.arms[0], 1).model
     before, held_out = flat(model), task.held_out
     found = measure_outcomes(model, 0, held_out)
     assert torch.equal(flat(model), before)
     assert model.training
     with torch.no_grad():
-        logits = held_out.logits(model.eval(), held_out.given)
+        read = {"language": "input_ids", "vision": "pixel_values"}[name]
+        logits = model.eval()(**{read: held_out.given}).logits
+    logits = logits[:, :-1] if name == "language" else logits  # each token tells the next
     own = torch.nn.functional.cross_entropy(logits.flatten(0, -2), held_out.wanted.flatten())
     assert found.loss == pytest.approx(float(own), abs=1e-4)
     for name, part in model.named_modules():
-        if name.endswith(("attention.dense", "mlp.dense_4h_to_h")):
+        if name.endswith(("attention.dense", "mlp.dense_4h_to_h", "attention.o_proj", "mlp.fc2")):
             torch.nn.init.zeros_(part.weight)
             torch.nn.init.zeros_(part.bias)
     with torch.no_grad():  # leaving out a block that adds nothing costs nothing
@@ -189,15 +202,87 @@ def test_what_is_measured_is_what_it_is_called_and_leaves_the_model_alone(tasks)
 @pytest.mark.parametrize("name", ["language", "vision"])
 def test_a_run_is_written_once_it_has_ended(name, tasks, tmp_path, monkeypatch):
     task = tasks[name]()
-    task = replace(task, study=replace(task.study, folder=tmp_path, looks=(0.5, 1.0)))
     arm, of = replace(task.study.arms[1], steps=2), task.held_out.record
+    study = replace(task.study, folder=tmp_path, looks=(0.5, 1.0), arms=(arm,))
+    task = replace(task, study=study)
     planted = {one.name: getattr(PLANTED, one.name) for one in fields(of)}
     expected = [of(**planted | {"step": step}) for step in (1, 2)]
-    made = iter(expected)
-    monkeypatch.setattr(running, "measure_outcomes", lambda *_: next(made))
-    assert runs.read_run(task.study, arm, 1) is None
-    running.run(task, arm, 1)
-    assert runs.read_run(task.study, arm, 1) == expected
+    made, told = iter(expected), []
+    for part, value in (
+        ("measure_outcomes", lambda *_: next(made)), ("SEEDS", (1, 2, 3)), (name, lambda _: task),
+        ("corpus", lambda _: None), ("load_pictures", lambda *_: None),
+    ):  # fmt: skip
+        monkeypatch.setattr(running, part, value)
+    files = [runs.path_of(study, arm, seed) for seed in (1, 2, 3)]
+    files[0].touch()
+    by_another = files[1].with_suffix(".begun")
+    by_another.touch()
+    options = ["--vision"] * (name == "vision")
+    running.main(told.append, options)
+    assert len(told) == 1
+    assert runs.read_run(study, arm, 3) == expected
+    assert sorted(tmp_path.iterdir()) == sorted([files[0], by_another, files[2]])
+    by_another.unlink()
     with pytest.raises(StopIteration):
-        running.run(task, arm, 2)
-    assert runs.read_run(task.study, arm, 2) is None
+        running.main(told.append, options)
+    assert sorted(tmp_path.iterdir()) == [files[0], files[2]]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A model's config, and token ids that it learns."""
+    GPTNeoXConfig(
+        vocab_size=64, hidden_size=32, num_hidden_layers=3, num_attention_heads=4,
+        intermediate_size=64, max_position_embeddings=32, bos_token_id=0, eos_token_id=0,
+    ).save_pretrained(tmp_path / "model")  # fmt: skip
+    rng = np.random.default_rng(0)
+    for name in ("learned", "held_out"):
+        np.save(tmp_path / f"{name}.npy", rng.integers(0, 64, 16 * 64).astype(np.uint16))
+    return tmp_path
+
+
+def options(folder, *, batch, sequences, goal, **more):
+    """Of a command whose checkpoint lies in a folder of its own."""
+    given = {
+        "model": folder / "model", "tokens": folder / "learned.npy", "name": f"of-{batch}",
+        "held_out": folder / "held_out.npy", "context": 16, "sequences": sequences, "goal": goal,
+        "weight": 0.5, "probes": 2, "every": 3, "output_dir": folder / f"{batch}-{goal}",
+        "max_steps": 6, "per_device_train_batch_size": batch, "save_steps": 6,
+        "learning_rate": 3e-3, "report_to": "none", "seed": 3, "optim": "sgd",
+    } | more  # fmt: skip
+    told = [part for name, value in given.items() for part in (f"--{name}", str(value))]
+    return [*told, "--use_cpu"]
+
+
+def weights(folder, batch, goal):
+    (path,) = folder.glob(f"{batch}-{goal}/checkpoint-*/model.safetensors")
+    saved = load_file(path)
+    return torch.cat([saved[name].flatten() for name in sorted(saved)])
+
+
+@pytest.mark.slow
+def test_two_processes_give_the_result_of_one_with_the_same_batch(folder):
+    for goal in ("raise", ""):
+        main(options(folder, batch=8, sequences=2, goal=goal))
+    # What `accelerate launch` runs where there are GPUs; without, it begins one process.
+    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "-m"]
+    asked = options(folder, batch=4, sequences=1, goal="raise")
+    done = subprocess.run(
+        [*launch, "coupling_core.experiments.pushing.at_scale", *asked],
+        env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    one, two, control = (weights(folder, *which) for which in ((8, "raise"), (4, "raise"), (8, "")))
+    torch.testing.assert_close(one, two, rtol=1e-4, atol=1e-6)
+    assert (one - control).abs().max() > 100 * (one - two).abs().max()
+
+
+@pytest.mark.full
+def test_accumulated_steps_give_the_result_of_one(folder):
+    one = {"max_steps": 1, "save_steps": 1, "max_grad_norm": 0.0, "name": "", "probes": 1}
+    one |= {"learning_rate": 0.1, "weight": 0.0}
+    for batch, accumulated, sequences in ((8, 1, 2), (4, 2, 1)):
+        said = one | {"gradient_accumulation_steps": accumulated}
+        main(options(folder, batch=batch, sequences=sequences, goal="raise", **said))
+    found = (weights(folder, batch, "raise") for batch in (8, 4))
+    torch.testing.assert_close(*found, rtol=1e-5, atol=1e-6)

@@ -10,7 +10,7 @@ from training import REQUEST, SUITE
 
 import coupling_core as cc
 
-PROMPT = "The cat sat on the mat"
+PROMPT = "The cat sat"
 REPO = "EleutherAI/pythia-70m"
 STEPS = (0, 16, 1000)
 pytestmark = pytest.mark.filterwarnings("error::UserWarning")

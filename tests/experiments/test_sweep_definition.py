@@ -1,16 +1,20 @@
-"""What a sweep's file may say, and what it comes to."""
+"""What a sweep's file may say, what it comes to, and which measurement a worker does next."""
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tiny
+from hypothesis import given
+from hypothesis import strategies as st
 
-from coupling_core import Request, Store
+from coupling_core import Request, Store, measure
 from coupling_core.base.folders import SWEEPS
 from coupling_core.experiments.sweeps import make, read
-from coupling_core.experiments.sweeps.plan import published
+from coupling_core.experiments.sweeps.plan import Item, published
 from coupling_core.experiments.sweeps.table import of_weights
+from coupling_core.experiments.sweeps.turns import Turns
 from coupling_core.sources.catalogue import CatalogueModel, write_catalogue
 
 SWEEP = """
@@ -33,6 +37,7 @@ file = "own.txt"
 def lay_out(tmp_path):
     """A sweep's file with a model and prompts beside it."""
     tiny.folder(tmp_path / "model")
+    tiny.folder(tmp_path / "bert", "bert")
     (tmp_path / "own.txt").write_text("Water boils\n\nThe cat sat on the mat\n")
 
     def write(text=SWEEP):
@@ -50,6 +55,7 @@ def test_every_model_meets_every_prompt_once(lay_out):
     assert [weights.title for weights in plan.weights] == ["model", *twins, *steps]
     assert [prompt.text for prompt in plan.prompts] == ["The cat sat on the mat", "Water boils"]
     items = list(plan.items())
+    assert "10 measurements" in repr(plan)
     assert len(items) == len(plan) == len({(item.weights, item.prompt) for item in items}) == 10
     assert {item.request.k for item in items} == {8}
     assert items[2].request == Request(
@@ -75,14 +81,20 @@ def test_a_sweep_is_written_in_python_as_in_its_file(lay_out, tmp_path, monkeypa
 
 
 def test_what_is_stored_is_found_whoever_measured_it(lay_out, tmp_path):
-    from coupling_core import measure
-
     plan, store = make(read(lay_out())), Store(tmp_path / "store")
     asked = Request("Water boils", model=str(tmp_path / "model"), k=12)
     result = measure(asked, store, device="cpu")
     stored = dict(zip(plan.items(), plan.stored(store), strict=True))
     assert [item.prompt for item, key in stored.items() if key] == [1]
     assert set(stored.values()) == {"", result.key}
+
+
+def test_one_result_answers_with_and_without_a_norm_where_there_is_none(lay_out, tmp_path):
+    store, models = Store(tmp_path / "store"), [tmp_path / "model", tmp_path / "bert"]
+    _, without = (measure(Request("One", model=str(of)), store, device="cpu") for of in models)
+    asked = {"name": "n", "final_norm": "exclude", "prompts": [{"text": "One"}]}
+    plan = make(read(asked | {"models": [{"model": str(of)} for of in models]}))
+    assert plan.stored(store) == ["", without.key]
 
 
 def test_the_name_of_a_plan_is_that_of_what_it_measures(lay_out):
@@ -122,13 +134,6 @@ def test_each_model_has_the_k_that_its_width_allows(lay_out, caplog):
     assert "32" in narrow.problem
 
 
-def test_a_model_that_is_out_of_reach_leaves_the_others(lay_out):
-    plan = make(read(lay_out(SWEEP + '[[models]]\nmodel = "nobody/nothing"\n')))
-    assert "nobody/nothing" in plan.weights[-1].problem
-    assert not any(weights.problem for weights in plan.weights[:-1])
-    assert plan.stored(Store())[-2:] == ["", ""]
-
-
 def test_the_shipped_sweeps_can_be_read():
     paths = sorted(SWEEPS.glob("*.toml"))
     assert paths
@@ -149,3 +154,53 @@ def test_what_is_known_of_a_folder_is_in_the_table(tmp_path, monkeypatch):
     write_catalogue(tmp_path / "models.csv", [known])
     assert make(said | {"models": [own]}).weights[0].family == "Family"
     assert published([str(folder)]) == {str(folder): known}
+
+
+def items(*counts):
+    """So many items of each set of weights."""
+    return [
+        Item(weights, number, Request(f"{number}"))
+        for weights, count in enumerate(counts)
+        for number in range(count)
+    ]
+
+
+def test_who_has_nothing_left_helps_where_most_is_left_for_each():
+    turns = Turns(items(2, 9, 5))
+    first = {worker: turns.take(worker).weights for worker in "abc"}
+    assert first == {"a": 0, "b": 1, "c": 2}
+    assert [turns.take("a").weights for _ in range(2)] == [0, 1]  # 8 are left of 1, and 4 of 2
+    assert turns.take("d").weights == 2  # 7 for two workers, 4 for one
+    turns = Turns(items(4, 2))  # and who is gone holds nothing
+    assert turns.take("a").weights == 0
+    turns.forget("a")
+    assert turns.take("b").weights == 0
+
+
+def test_what_is_put_back_comes_again_and_what_is_dropped_does_not():
+    turns = Turns(items(2, 1))
+    first = turns.take("a")
+    turns.put_back(first)
+    assert [turns.take("a").prompt for _ in range(2)] == [1, 0]
+    assert [item.weights for item in turns.drop(1)] == [1]
+    assert len(turns) == 0
+    assert turns.take("a") is None
+
+
+@given(
+    st.lists(st.integers(1, 12), min_size=1, max_size=6),
+    st.lists(st.sampled_from("abcd"), min_size=120, max_size=120),
+)
+def test_each_is_given_once_and_no_model_is_loaded_twice_by_one_worker(counts, workers):
+    turns, loads, holds = Turns(items(*counts)), [], {}
+    given_out = Counter()
+    for worker in workers:
+        item = turns.take(worker)
+        if item is None:
+            break
+        given_out[item] += 1
+        if holds.get(worker) != item.weights:
+            loads.append((worker, item.weights))
+        holds[worker] = item.weights
+    assert given_out == Counter(items(*counts))
+    assert len(loads) == len(set(loads))

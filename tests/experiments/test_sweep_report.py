@@ -63,8 +63,8 @@ def read(table, plan=PLAN, question=None) -> tuple[str, Read]:
 
 
 @pytest.fixture(scope="module")
-def planted():
-    return read(TABLE)
+def pages():
+    return {"everything": read(TABLE), "few prompts": read(FEW)}
 
 
 def figures_of(page):
@@ -73,8 +73,8 @@ def figures_of(page):
     return [json.JSONDecoder().raw_decode(page, start.end())[0] for start in starts]
 
 
-def test_the_file_stands_alone(planted):
-    page, found = planted
+def test_the_file_stands_alone(pages):
+    page, found = pages["everything"]
     assert page.startswith("<!doctype html>")
     assert "://" not in page
     assert {tag for tag, _ in found.tags}.isdisjoint({"link", "img", "iframe", "base", "form"})
@@ -82,8 +82,8 @@ def test_the_file_stands_alone(planted):
     assert not re.search(r"@import|url\(|\bimport\(", page)
 
 
-def test_it_says_what_the_findings_say_and_has_their_numbers(planted):
-    page, found = planted
+def test_it_says_what_the_findings_say_and_has_their_numbers(pages):
+    page, found = pages["everything"]
     answer = find(TABLE, Question(4))
     assert found.of("title") == found.of("h1") == ["A planted sweep"]
     told = [line for line in (*answer.shows, *answer.does_not_show) if line]
@@ -100,19 +100,19 @@ def test_it_says_what_the_findings_say_and_has_their_numbers(planted):
     assert {"Alpha-0", "coupling-explorer/mini-64@step4000"} <= set(found.of("th"))
 
 
-def test_what_is_not_known_is_not_reported_on(snapshot):
+def test_what_is_not_known_is_not_reported_on(snapshot, pages):
     worlds = {
-        "everything": TABLE, "few prompts": FEW,
         "no loss": FEW.assign(loss=np.nan), "no score": FEW.assign(score=np.nan),
         "neither": FEW.assign(loss=np.nan, score=np.nan),
     }  # fmt: skip
-    pages = {name: read(table)[1] for name, table in worlds.items()}
-    assert {name: page.of("h2") for name, page in pages.items()} == snapshot
+    every = pages | {name: read(table) for name, table in worlds.items()}
+    found = {name: page for name, (_, page) in every.items()}
+    assert {name: page.of("h2") for name, page in found.items()} == snapshot
     for name in ("loss", "score"):
-        assert name not in pages[f"no {name}"].of("th")
-    assert not any("loss" in alt for alt in pages["neither"].alts)  # of a correlation
-    assert not any("Spearman" in alt for alt in pages["few prompts"].alts)
-    assert {f"prompt {n}" for n in range(4)} <= set(pages["few prompts"].of("li"))
+        assert name not in found[f"no {name}"].of("th")
+    assert not any("loss" in alt for alt in found["neither"].alts)  # of a correlation
+    assert not any("Spearman" in alt for alt in found["few prompts"].alts)
+    assert {f"prompt {n}" for n in range(4)} <= set(found["few prompts"].of("li"))
 
 
 def test_missing_certificates_scores_and_measurements_are_told():
@@ -124,7 +124,7 @@ def test_missing_certificates_scores_and_measurements_are_told():
     assert [count for count in counts if count not in told] == []
 
 
-def test_no_name_prompt_or_title_becomes_a_part_of_the_page():
+def test_no_name_prompt_or_title_becomes_a_part_of_the_page(pages):
     names = {
         "model": ("Alpha-0", "Beta-0"), "family": ("Alpha", "Beta"),
         "prompt": ("prompt 1", "prompt 2"),
@@ -133,7 +133,7 @@ def test_no_name_prompt_or_title_becomes_a_part_of_the_page():
     origins = [{"source": HOSTILE, "n": IMAGE, "sha256": HOSTILE}, "no record"]
     page, found = read(hostile, PLAN | {"title": HOSTILE, "origins": origins})
     tags = [tag for tag, _ in found.tags]
-    assert sorted(tags) == sorted(tag for tag, _ in read(FEW)[1].tags)
+    assert sorted(tags) == sorted(tag for tag, _ in pages["few prompts"][1].tags)
     assert "<script>alert" not in page
     assert "<img" not in page
     assert found.of("h1") == [HOSTILE]
@@ -142,8 +142,8 @@ def test_no_name_prompt_or_title_becomes_a_part_of_the_page():
     assert "onerror" not in {name for _, attrs in found.tags for name in attrs}
 
 
-def test_it_begins_with_the_coupling_of_each_model_and_its_interval():
-    page = read(FEW)[0]
+def test_it_begins_with_the_coupling_of_each_model_and_its_interval(pages):
+    page = pages["few prompts"][0]
     means = find(FEW).means.rows.sort_values("coupling", ascending=False)
     first = page[page.index("Coupling by model") : page.index("Coupling and held-out loss")]
     assert re.findall(r"<th>([^<]+)</th>\s+<td>", first) == means["model"].to_list()
@@ -163,11 +163,8 @@ def test_the_first_question_is_one_that_can_be_answered():
 def test_a_report_is_written_from_python(tmp_path):
     said = {"name": "n", "k": 4, "prompts": [{"text": "The cat"}]}
     plan = make(said | {"models": [{"model": str(tiny.folder(tmp_path / "model"))}]})
-    for question in (None, Question(8)):
-        written = write_report(tmp_path / "r.html", plan, FEW, *[question] * bool(question))
-        asked = question or first_question(FEW, plan.sweep.k)
-        found, expected = (
-            re.sub(rb"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", b"", page)  # plotly's random ids
-            for page in (written.read_bytes(), report(plan.described, FEW, asked))
-        )
-        assert found == expected
+    ids = rb"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # plotly's, which are random
+    for said, asked in (((), first_question(FEW, plan.sweep.k)), ((Question(8),), Question(8))):
+        written = write_report(tmp_path / "r.html", plan, FEW, *said).read_bytes()
+        expected = report(plan.described, FEW, asked)
+        assert re.sub(ids, b"", written) == re.sub(ids, b"", expected)

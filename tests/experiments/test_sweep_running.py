@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -21,7 +22,6 @@ from coupling_core.measuring.worker import Worker
 pytestmark = pytest.mark.full
 
 PROMPTS = ("The cat sat down", "Water boils when", "One two three four", "It rains today")
-ALONE = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
 
 
 @pytest.fixture
@@ -107,8 +107,15 @@ def test_kinds_between_tokens_and_paths_have_their_rows(client, one, store):
     assert paths.corrected.isna().all()
 
 
-def test_only_what_is_missing_is_measured(client, plan, store, planted):
-    sweeps.run(plan(), store, client)
+def test_only_what_is_missing_is_measured(client, plan, store, planted, monkeypatch):
+    started = []
+    monkeypatch.setattr(
+        sweeps.clusters, "local", lambda n: started.append(n) or nullcontext(client)
+    )
+    for _ in range(2):
+        sweeps.run(plan(), store, workers=3, progress=False)
+    assert started == [3]  # and none where nothing is to be done
+    assert "stored" in sweeps.status(plan(), store).last_run
     gone = store.entries()[:3]
     for entry in gone:
         store.remove(entry.key)
@@ -147,6 +154,8 @@ def test_a_failure_is_tried_again_told_with_its_traceback_and_is_no_number(
     found = sweeps.status(asked, store)
     assert [(model.stored, model.total) for model in found.models] == [(1, 5)]
     assert {failure.prompt for failure in found.failures} == set(fates)
+    assert "5 measurements, 1 is" in found.verdict
+    assert "1 measurement failed" in found.verdict
 
 
 def test_what_takes_too_long_is_given_up(client, one, store, monkeypatch):
@@ -161,14 +170,12 @@ def test_what_takes_too_long_is_given_up(client, one, store, monkeypatch):
 def test_the_status_counts_what_is_stored_of_each_model(plan, store):
     asked = plan()
     found = sweeps.status(asked, store.root)
-    assert (found.total, found.stored, found.missing, found.runs) == (8, 0, 8, False)
-    assert (found.state, found.last_run, found.failures) == (None, "", ())
+    assert (found.missing, found.runs, found.last_run, found.failures) == (8, False, "", ())
     for item in [item for item in asked.items() if item.weights == 1][:3]:
         measure(item.request, store, device="cpu")
     table = sweeps.status(asked, store).to_pandas()
     assert table.model.tolist() == [weights.title for weights in asked.weights]
     assert (table.stored.tolist(), table.total.tolist()) == ([0, 3], [4, 4])
-    assert table.problem.tolist() == ["", ""]
     assert len(asked.missing(str(store.root))) == len(asked.missing(store)) == 5
 
 
@@ -179,6 +186,8 @@ def test_the_status_tells_a_run_that_goes_on_and_a_model_out_of_reach(plan, stor
     journal.note(sweeps.State(asked.id, "few", 8, 2, 1, started=now, updated=now), now=True)
     found = sweeps.status(asked, store)
     assert found.runs
+    assert found.last_run == found.state.told
+    assert found.models[1].problem in found.verdict
     assert ["somebody/nowhere" in model.problem for model in found.models] == [False, True]
 
 
@@ -210,19 +219,19 @@ def test_a_model_that_ends_its_process_is_named_and_the_worker_goes_on(
     client, one, store, folders, monkeypatch
 ):
     apart = Worker(modules=())
-    monkeypatch.setattr(working, "measure", partial(apart.measure, by=mortal.measure_or_die))
-    fates = ("die of SIGSEGV", "by the fast way: exit with 1", PROMPTS[0])
+    monkeypatch.setattr(working, "measure", partial(apart.measure, by=mortal.measure))
+    fates = ("by the fast way: exit with 1", "die of SIGSEGV")
     asked = one(*fates, retries=0)
     try:
         state = sweeps.run(asked, store, client)
     finally:
         apart.close()
-    assert (state.done, state.failed) == (2, 1)
+    assert (state.done, state.failed) == (1, 1)
     (failure,) = failures_of(store, asked)
-    assert failure.prompt == fates[0]
+    assert failure.prompt == fates[1]
     assert "SIGSEGV" in failure.error
     assert str(folders[0]) in failure.error
-    assert {entry.provenance["fast"] for entry in store.entries()} == {False}
+    assert [entry.request.prompt for entry in store.entries()] == [fates[0]]
 
 
 def test_a_worker_that_does_not_see_the_store_ends_the_sweep(client, one, store, monkeypatch):
@@ -336,7 +345,7 @@ def test_workers_that_are_all_gone_are_not_waited_for_without_end(plan, store, m
 
     monkeypatch.setattr("coupling_core.experiments.sweeps.running.GONE", 0.5)
     monkeypatch.setattr(working, "measure", lambda *_, **__: time.sleep(0.2))
-    with Client(processes=False, **ALONE) as own:
+    with Client(processes=False, n_workers=1, dashboard_address=None) as own:
         retired = []
 
         def retire(state):

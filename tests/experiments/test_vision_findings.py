@@ -21,19 +21,13 @@ TOKENS = SUITE.tokens
 RATES = np.array([0.0, 0.1, 0.2, 0.4])
 
 
-def findings(monkeypatch, coupling, accuracy, before=None, suite=SUITE):
+def findings(monkeypatch, coupling, accuracy, suite=SUITE):
     """Of a table where coupling and accuracy are functions of a run."""
     monkeypatch.setattr(VisionRun, "accuracy", accuracy)
     runs = [
         model_row(run.repo, f"rate {run.rate}", coupling(run), revision="main")
         for run in suite.runs
     ]
-    if before is not None:
-        first = [run for run in SUITE.runs if run.rate == min(SUITE.rates)]
-        runs += [
-            model_row(f"{run.repo}@epoch0", "none", before, id=run.repo, revision="epoch0")
-            for run in first
-        ]
     return VisionFindings(sweep_of(runs, prompts=8, noise=0.001), 4, suite=suite)
 
 
@@ -133,29 +127,19 @@ def test_accuracy_and_coupling_are_compared_among_runs_of_one_rate(monkeypatch, 
     assert ("at least 5 seeds" in found.shows[2]) is not told
 
 
-def test_the_beginning_of_training_is_apart(monkeypatch):
-    found = findings(monkeypatch, lambda run: 0.3, lambda run: 0.8, before=0.02)
-    assert (len(found.runs), found.untrained.n) == (len(SUITE.runs), len(SUITE.seeds))
-    assert found.untrained.mean == pytest.approx(0.013, abs=0.005)
-
-
 def test_the_figure_of_runs_has_every_run_once_and_accuracies_in_percent(monkeypatch):
     found = findings(monkeypatch, lambda run: 0.1 + run.rate, lambda run: 0.7 + run.seed / 100)
     names = {"rate": "Rate", "coupling": "Score", "accuracy": "Accuracy"}
-
-    def drawn(x, y):
-        means = found.by_rate(y)
-        figure = figures.vision_runs(found.runs, x, y, names, means)
-        (mean,) = (trace for trace in figure.data if trace.uid == "mean")
-        points = {trace.name: trace for trace in figure.data if trace.mode == "markers"}
-        return points, list(mean.y), [one.mean for one in means.values()]
-
-    points, mean, means = drawn("rate", "coupling")
-    assert list(points) == [f"Seed {seed}" for seed in SUITE.seeds]
-    assert {tuple(trace.x) for trace in points.values()} == {SUITE.rates}
-    assert mean == means
-    points, *_ = drawn("rate", "accuracy")
-    assert list(points["Seed 1"].y) == pytest.approx([71.0] * len(SUITE.rates))
+    means = found.by_rate("coupling")
+    scores = figures.vision_runs(found.runs, "rate", "coupling", names, means)
+    (mean,) = (trace for trace in scores.data if trace.uid == "mean")
+    assert list(mean.y) == [one.mean for one in means.values()]
+    points = [trace for trace in scores.data if trace.mode == "markers"]
+    assert [trace.name for trace in points] == [f"Seed {seed}" for seed in SUITE.seeds]
+    assert {tuple(trace.x) for trace in points} == {SUITE.rates}
+    of = figures.vision_runs(found.runs, "rate", "accuracy", names, found.by_rate("accuracy"))
+    (one,) = (trace for trace in of.data if trace.name == "Seed 1" and trace.mode == "markers")
+    assert list(one.y) == pytest.approx([71.0] * len(SUITE.rates))
 
 
 def test_a_click_on_a_patch_gives_its_token():

@@ -9,16 +9,11 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from test_vision_pictures import folder_of
 from transformers import AutoImageProcessor, AutoModelForImageClassification
 
-from coupling_core import ComputeError
-from coupling_core.experiments.vision import (
-    SUITE,
-    VisionPlan,
-    model,
-    plan_runs,
-    training,
-)
+from coupling_core import ComputeError, InputError
+from coupling_core.experiments.vision import SUITE, VisionPlan, grid, model, plan_runs, training
 from coupling_core.experiments.vision.data import load_pictures
 from coupling_core.experiments.vision.model import Pixels
 from coupling_core.experiments.vision.suite import ACCURACY, VisionRun
@@ -118,6 +113,19 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(digits, tmp_path):
         assert (stopped / name).read_text() == (whole / name).read_text()
 
 
+def test_a_run_that_fails_and_a_gpu_for_two_leave_the_others(monkeypatch):
+    few = {"epochs": 2, "checkpoints": (0,)}
+    wild, tame = (replace(PLAN, name=name, **few) for name in ("vit-wild", "vit-tame"))
+    wild = replace(wild, learning_rate=1e30)
+    with pytest.raises(ComputeError, match=f"1 of 2 .*{wild.repo}"):
+        grid.train_all([wild, tame], lambda *_: None, print, "cpu", threads=1)
+    assert training.is_finished(hub.cache.trained_here(tame.repo), tame)
+    monkeypatch.setattr(grid.hardware, "choose_device", lambda _: None)
+    others = [replace(PLAN, name=name) for name in ("vit-one", "vit-two")]
+    with pytest.raises(InputError, match="cuda:0"):
+        grid.train_all(others, lambda *_: None, print, "cuda:0", workers=2)
+
+
 def test_mixing_makes_soft_targets_and_images_between_two():
     images = torch.arange(4.0).view(4, 1, 1, 1).expand(4, 1, 2, 2)
     mixed, soft = training.mix(images, torch.eye(4), replace(PLAN, mixup=0.8), step=7)
@@ -141,12 +149,7 @@ def test_presets_make_grids_and_their_changes_other_repositories(tmp_path):
 
 @pytest.mark.full
 def test_the_command_trains_on_a_folder_and_stops_in_order(run, tmp_path, monkeypatch):
-    draw = np.random.default_rng(0)
-    for part, number in [("train", i) for i in range(6)] + [("test", 0)]:
-        for name, low in (("cat", 0), ("dog", 128)):
-            path = tmp_path / "pets" / part / name / f"{number}.png"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(draw.integers(low, low + 128, (40, 30, 3), np.uint8)).save(path)
+    folder_of(tmp_path / "pets")
     options = "--preset cifar10 --data pets --rate 0 --epochs 1 --blocks 2 --threads 1".split()
     status, out, error = run("vision", "train", *options)
     assert status == 0, error

@@ -31,9 +31,17 @@ def texts():
     return [{"input_ids": ids, "labels": ids} for ids in of_each]
 
 
+def small(seed=0):
+    """A model of three blocks."""
+    model = tiny.model("gpt_neox", seed).requires_grad_(True)
+    del model.gpt_neox.layers[3:]
+    model.config.num_hidden_layers = 3
+    return model
+
+
 def fresh():
     torch.manual_seed(0)
-    model = tiny.model("gpt_neox", 0).requires_grad_(True)
+    model = small()
     model.config.attention_dropout = model.config.hidden_dropout = 0.1
     for part in model.modules():
         if isinstance(part, torch.nn.Dropout):
@@ -80,6 +88,7 @@ def both(tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COUPLING_HOME", str(folder / "home"))
+        patch.setenv("BROWSER_PATH", "/nowhere")  # a Chromium for each picture takes seconds
         watch = CouplingCallback(
             PROBES, every=2, share=1.0, name="my-run", title="Mine", store=shelf, report=look_in
         )
@@ -165,10 +174,14 @@ def test_what_cannot_be_measured_ends_the_watching_and_not_the_training(tmp_path
 def test_looks_are_a_table_and_a_figure():
     watch = CouplingCallback([(1, 2, 3), (4, 5)], every=1, share=1.0, k=4)
     assert watch.to_pandas().empty
-    for step in (0, 1):
-        watch.after(step, fresh())
+    assert "No score" in watch.verdict
+    assert "<table" in watch._repr_html_()
+    watch.after(0, fresh())
+    assert "only" in watch.verdict
+    watch.after(1, fresh())
     watch.note_loss(1, 3.5)
     assert "step 0" in watch.verdict
+    assert "2 looks" in repr(watch)
     table = watch.to_pandas()
     assert (table.step.tolist(), table.attrs["K"]) == ([0, 1], 4)
     np.testing.assert_array_equal(table.loss, [np.nan, 3.5])
@@ -181,7 +194,7 @@ def test_looks_are_a_table_and_a_figure():
 
 def kept(name, steps, *, seed=0, losses=()):
     """What is found of a run of this name after it was watched at these steps."""
-    model = tiny.model("gpt_neox", seed).requires_grad_(True)
+    model = small(seed)
     watch = CouplingCallback([(1, 2, 3)], every=5, share=1.0, k=4, name=name)
     for step in steps:
         watch.after(step, model)
@@ -192,26 +205,15 @@ def kept(name, steps, *, seed=0, losses=()):
 
 
 def test_a_training_that_goes_on_keeps_its_beginning_and_one_anew_keeps_nothing(caplog):
-    assert kept("on", (0, 5, 10), losses=(5, 10)) == pytest.approx(
-        {0: np.nan, 5: 105.0, 10: 110.0}, nan_ok=True
-    )
-    assert not caplog.records
-    assert kept("on", (10, 15), losses=(15,)) == pytest.approx(
-        {0: np.nan, 5: 105.0, 10: np.nan, 15: 115.0}, nan_ok=True
-    )
+    assert kept("on", (0, 3, 4, 5), losses=(0, 3, 4, 5)) == {0: 100.0, 5: 105.0}
+    (told,) = caplog.records  # of losses that have no place, once
+    assert "step 3" in told.getMessage()
+    gone_on = kept("on", (5, 10), losses=(10,))
+    assert gone_on == pytest.approx({0: 100.0, 5: np.nan, 10: 110.0}, nan_ok=True)
     anew = kept("on", (1, 5), seed=3)
     assert list(anew) == [5]
     assert np.isnan(anew[5])
-    assert "0, 5, 10, 15" in caplog.text
-
-
-def test_a_loss_without_a_place_is_told_once(caplog):
-    watch = CouplingCallback([(1, 2, 3)], every=5, share=1.0, k=4, name="between")
-    watch.after(0, fresh())
-    for step in (0, 3, 4):
-        watch.note_loss(step, 2.0)
-    (told,) = [record.getMessage() for record in caplog.records]
-    assert "step 3" in told
+    assert "0, 5, 10" in caplog.text
 
 
 def test_a_watched_run_says_with_what_it_was_measured(run):
@@ -225,3 +227,35 @@ def test_a_watched_run_says_with_what_it_was_measured(run):
     assert json.loads(out)["k"] == 4
     status, _, told = run("training", "--suite", "said", "--prompt", "another")
     assert (status, "(1, 2, 3)" in told) == (1, True)
+
+
+@pytest.mark.slow  # where their packages are installed
+def test_tensorboard_has_curves_and_maps_beside_the_losses(tmp_path):
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    watch = CouplingCallback(PROBES, every=2, share=1.0)
+    trained(tmp_path, watch, report_to=["tensorboard"])
+    (folder,) = (tmp_path / "out" / "runs").iterdir()
+    found = EventAccumulator(str(folder), size_guidance={"images": 0}).Reload()
+    told = {one.step: one.value for one in found.Scalars("coupling/corrected")}
+    expected = {look.step: look.numbers["corrected"] for look in watch.looks}
+    assert told == pytest.approx(expected, rel=1e-5)
+    assert len(found.Images("coupling/map")) == 3
+    assert found.Scalars("train/loss")
+
+
+@pytest.mark.slow
+def test_wandb_offline_has_them(tmp_path, monkeypatch):
+    wandb = pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_DIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    watch = CouplingCallback(PROBES, every=2, share=1.0)
+    trained(tmp_path, watch, report_to=["wandb"])
+    summary = dict(wandb.run.summary)
+    wandb.finish()
+    last = watch.looks[-1].numbers["corrected"]
+    assert summary["coupling/corrected"] == pytest.approx(last, rel=1e-6)
+    assert summary["train/loss"]
+    assert list(tmp_path.glob("wandb/offline-run-*/files/media/images/coupling/map*.png"))
