@@ -36,6 +36,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.settings import DEMO
 from coupling_core.serving import desk
 from coupling_core.store.archive import encode
+from explorer.server.headers import early
 
 pytestmark = pytest.mark.full
 
@@ -87,6 +88,14 @@ def test_no_answer_may_be_framed_or_guessed_at(demo: App) -> None:
                         lacking.append((method, address, name, values))
             connection.close()
     assert lacking == []
+    connection.request("GET", "/")
+    with connection.getresponse() as page:
+        link = page.headers["Link"]
+    assert link == early()
+    connection.close()
+    connection.request("GET", re.match(r"<\.(/[^>]+)>", link)[1])  # so that it is fetched once
+    assert connection.getresponse().status == 200
+    connection.close()
 
 
 def test_a_server_listens_on_its_own_port_alone(demo: App) -> None:
@@ -173,16 +182,21 @@ def ask(app: App, visitor: Visitor, prompt: str) -> str:
     return "".join([one.text for one in visitor.elements("progress")] + visitor.errors())
 
 
-def test_tabs_of_one_address_take_turns_as_one_whatever_they_say_of_it(
+def test_tabs_of_one_address_take_turns_as_one_and_closed_end_what_they_waited_for(
     visit: Visit, demo: App
 ) -> None:
-    for number in range(3):
-        forger = {"X-Forwarded-For": f"192.0.2.{number}"} if number else {}
-        tab = visit(STRANGER, additional_headers=forger)
-        ask(demo, tab, f"Tab {number} of a stranger asks")
-    assert "next in line" in ask(demo, visit(OTHER), "A visitor asks")
-    proxied = {"X-Forwarded-For": "198.51.100.7"}
-    assert "2nd in line" in ask(demo, visit(PROXY, additional_headers=proxied), "By a proxy")
+    with ExitStack() as tabs:
+        for number in range(3):
+            # Whatever they say of their address.
+            forger = {"X-Forwarded-For": f"192.0.2.{number}"} if number else {}
+            tab = tabs.enter_context(come(demo, STRANGER, additional_headers=forger))
+            ask(demo, tab, f"Tab {number} of a stranger asks")
+        assert "next in line" in ask(demo, visit(OTHER), "A visitor asks")
+        proxied = {"X-Forwarded-For": "198.51.100.7"}
+        assert "2nd in line" in ask(demo, visit(PROXY, additional_headers=proxied), "By a proxy")
+        wait_for(lambda: len(desk.jobs(demo.store)) == 5)
+    with answering(demo):  # and nobody needs to come
+        wait_for(lambda: [job["state"] for job in desk.jobs(demo.store)] == ["running", "queued"])
 
 
 @pytest.mark.slow
@@ -197,18 +211,6 @@ def test_two_hundred_tabs_keep_nobody_waiting(visit: Visit, demo: App) -> None:
     assert sum(count for what, count in said.items() if "wait already" in what) == 200 - taken
     assert "next in line" in ask(demo, visit(OTHER), "A visitor asks")
     wait_for(lambda: len(desk.jobs(demo.store)) == taken + 1)
-
-
-def test_a_closed_tab_ends_what_it_waited_for_and_nobody_needs_to_come(
-    visit: Visit, demo: App
-) -> None:
-    with come(demo, STRANGER) as stranger:
-        ask(demo, stranger, "A job that runs")
-        ask(demo, stranger, "A job that waits")
-        ask(demo, visit(OTHER), "A visitor asks")
-        wait_for(lambda: len(desk.jobs(demo.store)) == 3)
-    with answering(demo):
-        wait_for(lambda: [job["state"] for job in desk.jobs(demo.store)] == ["running"])
 
 
 def test_a_tab_has_a_limit_that_nobody_clears_and_an_operator_ends_any_job(

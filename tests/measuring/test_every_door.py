@@ -5,6 +5,6 @@ import pytest
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("made", [doors.of_transformers, doors.by_ones_own_hand, doors.adapted])
+@pytest.mark.parametrize("made", [doors.of_transformers, doors.by_ones_own_hand])
 def test_every_line_of_a_notebook_runs(made, tmp_path):
     doors.goes_through(made, tmp_path)

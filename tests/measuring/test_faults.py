@@ -8,7 +8,6 @@ import shutil
 import threading
 import time
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -30,7 +29,6 @@ from coupling_core.store import archive
 
 pytestmark = pytest.mark.full
 DAY = 86400
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture

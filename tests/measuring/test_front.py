@@ -26,13 +26,8 @@ def numbers(result):
     ("said", "kind"),
     [
         ({"k": 4, "token": 2, "final_norm": "exclude"}, "DepthResult"),
-        ({"k": 4, "kind": "fixed-output", "block": 1, "other_block": 2}, "TokensResult"),
         ({"k": 4, "kind": "fixed-input", "token": 2}, "TokenMeansResult"),
         ({"kind": "trajectory"}, "TrajectoryResult"),
-        ({"kind": "what-if"}, "WhatIfResult"),
-        ({"kind": "spectrum"}, "SpectrumResult"),
-        ({"kind": "perturbation"}, "PerturbationResult"),
-        ({"kind": "directions", "token": 2}, "DirectionsResult"),
     ],
 )
 def test_parts_give_what_a_request_gives_to_the_bit(llama, said, kind):

@@ -122,11 +122,6 @@ def test_a_model_of_ones_own_gives_the_numbers_of_its_folder_and_trains_on(folde
     assert own.training
 
 
-def test_token_ids_need_no_tokenizer():
-    result = measure(Request((5, 17, 42), k=4), model=tiny.model("gpt2"))
-    assert result.tokens == ("#5", "#17", "#42")
-
-
 def test_a_peft_wrapped_model_is_measured_with_its_adapter():
     from peft import LoraConfig, get_peft_model
 

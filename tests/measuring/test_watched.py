@@ -74,6 +74,13 @@ def test_json_logs_have_no_bar_between_them(terminal, monkeypatch, capsys):
     assert "".join(capsys.readouterr()) == ""
 
 
+def test_where_nobody_watches_a_line_tells_now_and_then(monkeypatch, capsys):
+    monkeypatch.setattr("coupling_core.measuring.watched.APART", 0.0)
+    with watched(None) as report:
+        report(Progress("blocks", 2, 8))
+    assert capsys.readouterr().err == "blocks: 2 of 8\n"
+
+
 def test_the_next_call_has_a_bar_after_one_that_failed(terminal, capsys):
     with pytest.raises(RuntimeError), watched(None):
         raise RuntimeError

@@ -371,6 +371,9 @@ def test_a_model_on_this_disk_is_made_ready_and_nothing_is_fetched_or_converted(
     assert found.provenance["load_seconds"] == 0
     assert real.call(gc.get_freeze_count) > 100_000  # torch, which it imported, has more
     assert not (home / "models").exists()
+    files = resolve(found.request).files
+    real.forget(files.location, files.digest)
+    assert real.call(mortal.kept) == []
 
 
 def test_weights_cut_short_under_a_measurement_do_not_end_the_process(tmp_path, folder, real):
