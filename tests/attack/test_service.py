@@ -8,13 +8,11 @@ come from, of which a loopback has many.
 import http.client
 import re
 import signal
-import subprocess
-import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -32,7 +30,6 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from waiting import until
 from wire import Visitor, visiting
 
-from coupling_core.base.errors import InputError
 from coupling_core.base.settings import DEMO
 from coupling_core.serving import desk
 from coupling_core.store.archive import encode
@@ -70,6 +67,11 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     settings |= {"COUPLING_TRUSTED_PROXIES": PROXY, "FORWARDED_ALLOW_IPS": ""}
     with serving(folder / "store", folder / "log.txt", **settings) as served:
         yield served
+
+
+def come(app: App, address: str, **more: object):
+    """A session from this address of the machine."""
+    return visiting(app.url, source_address=(address, 0), **more)
 
 
 # ---- what everybody is answered
@@ -117,129 +119,14 @@ def test_no_value_of_any_type_raises_for_all_widgets_at_once(demo: App) -> None:
         assert told > 10
 
 
-# ---- the queue
-
-
-@pytest.fixture(scope="module")
-def still(demo: App) -> Iterator[App]:
-    """The demo, whose worker stands still."""
-    done = threading.Event()
-    threading.Thread(target=hold_still, args=(demo, done)).start()
-    yield demo
-    done.set()
-
-
-_is_asked = threading.Event()
-"""Whether pages may ask the worker something just now."""
-
-
-def hold_still(app: App, done: threading.Event) -> None:
-    """Stop every worker that the app starts, but for moments: one that is silent is replaced."""
-    for turn in count():
-        if done.wait(0.2):
-            break
-        if not _is_asked.is_set():
-            signal_workers(app, signal.SIGCONT if turn % 20 == 0 else signal.SIGSTOP)
-
-
-@contextmanager
-def answering(app: App) -> Iterator[None]:
-    """Let the worker go on meanwhile: a page asks it what a measurement takes."""
-    _is_asked.set()
-    signal_workers(app, signal.SIGCONT)
-    yield
-    _is_asked.clear()
-    signal_workers(app, signal.SIGSTOP)
-
-
-def signal_workers(app: App, which: signal.Signals) -> None:
-    for worker in psutil.Process(app.pid).children():
-        with suppress(psutil.NoSuchProcess):
-            worker.send_signal(which)
+# ---- files
 
 
 @pytest.fixture
-def visit(still: App) -> Iterator[Visit]:
-    """Opens sessions that are closed at the end, when their jobs are ended too."""
+def visit(demo: App) -> Iterator[Visit]:
+    """Opens sessions that are closed at the end."""
     with ExitStack() as stack:
-        yield lambda address, **more: stack.enter_context(come(still, address, **more))
-    with answering(still):  # what runs comes to its next step, and ends
-        while jobs := desk.jobs(still.store):
-            with suppress(InputError):  # it has ended meanwhile
-                desk.end(still.store, jobs[0]["key"])
-            time.sleep(0.1)
-
-
-def come(app: App, address: str, **more: object):
-    return visiting(app.url, source_address=(address, 0), **more)
-
-
-def ask(app: App, visitor: Visitor, prompt: str) -> str:
-    """Have what takes long measured; gives where it stands in the queue, or why it is refused."""
-    with answering(app):
-        visitor.open(f"Tokens?{urlencode({'all': 1, 'prompt': prompt})}")
-        visitor.press("Compute")
-    return "".join([one.text for one in visitor.elements("progress")] + visitor.errors())
-
-
-def test_tabs_of_one_address_take_turns_as_one_and_closed_end_what_they_waited_for(
-    visit: Visit, demo: App
-) -> None:
-    with ExitStack() as tabs:
-        for number in range(3):
-            # Whatever they say of their address.
-            forger = {"X-Forwarded-For": f"192.0.2.{number}"} if number else {}
-            tab = tabs.enter_context(come(demo, STRANGER, additional_headers=forger))
-            ask(demo, tab, f"Tab {number} of a stranger asks")
-        assert "next in line" in ask(demo, visit(OTHER), "A visitor asks")
-        proxied = {"X-Forwarded-For": "198.51.100.7"}
-        assert "2nd in line" in ask(demo, visit(PROXY, additional_headers=proxied), "By a proxy")
-        wait_for(lambda: len(desk.jobs(demo.store)) == 5)
-    with answering(demo):  # and nobody needs to come
-        wait_for(lambda: [job["state"] for job in desk.jobs(demo.store)] == ["running", "queued"])
-
-
-@pytest.mark.slow
-def test_two_hundred_tabs_keep_nobody_waiting(visit: Visit, demo: App) -> None:
-    tabs = [visit(STRANGER) for _ in range(200)]
-    said = Counter(
-        re.sub(r"[\d.]+ \w+|next|\d+\w+", "#", ask(demo, tab, f"Tab {number} asks"))[:60]
-        for number, tab in enumerate(tabs)
-    )
-    taken = sum(count for what, count in said.items() if "Queued" in what or "Loading" in what)
-    assert taken == DEMO["queue_length"] // 2 + 1, said  # one of them runs
-    assert sum(count for what, count in said.items() if "wait already" in what) == 200 - taken
-    assert "next in line" in ask(demo, visit(OTHER), "A visitor asks")
-    wait_for(lambda: len(desk.jobs(demo.store)) == taken + 1)
-
-
-def test_a_tab_has_a_limit_that_nobody_clears_and_an_operator_ends_any_job(
-    visit: Visit, demo: App
-) -> None:
-    visitor = visit(STRANGER)
-    for number in range(4):
-        assert "under way" not in ask(demo, visitor, f"Question {number} before the clearing")
-    before = wait_for(lambda: len(found := desk.jobs(demo.store)) == 4 and found)
-    with come(demo, OTHER) as nobody:
-        for name in ("clear_cache", "load_git_info"):
-            message = BackMsg()
-            setattr(message, name, True)
-            nobody.say(message)
-        assert nobody.address_of_upload()  # the connection stands, and says nothing of git
-    assert "4 of your jobs are under way" in ask(demo, visitor, "One more")
-    listed = desk.jobs(demo.store)
-    assert [job["key"] for job in listed] == [job["key"] for job in before]
-
-    assert len({word for job in listed for word in job["whose"]}) == 1
-    assert "clearing" not in str(listed), "prompts are nobody else's"
-    assert (demo.store / desk.FOLDER).stat().st_mode & 0o077 == 0
-    key, command = listed[1]["key"], (sys.executable, "-m", "coupling_core", "jobs")
-    line = [*command, "--store", str(demo.store), "--end", key[:12]]
-    assert key in subprocess.run(line, capture_output=True, text=True, check=True).stdout
-    assert key not in [job["key"] for job in desk.jobs(demo.store)]
-
-
-# ---- files
+        yield lambda address: stack.enter_context(come(demo, address))
 
 
 def put(
@@ -310,6 +197,137 @@ def test_what_is_kept_of_files_is_bounded_and_goes(demo: App) -> None:
         other.open("Runs")
         assert put(demo, other.address_of_upload(), MEGABYTE, OTHER) == 204
     wait_for(lambda: server.memory_info().rss - before < 60 * MEGABYTE)
+
+
+# ---- the queue
+
+
+@pytest.fixture(scope="module")
+def still(demo: App) -> Iterator[App]:
+    """The demo, whose worker stands still."""
+    done = threading.Event()
+    threading.Thread(target=hold_still, args=(demo, done)).start()
+    yield demo
+    done.set()
+
+
+_is_asked = threading.Event()
+"""Whether pages may ask the worker something just now."""
+
+
+def hold_still(app: App, done: threading.Event) -> None:
+    """Stop every worker that the app starts, but for moments: one that is silent is replaced."""
+    for turn in count():
+        if done.wait(0.2):
+            break
+        if not _is_asked.is_set():
+            signal_workers(app, signal.SIGCONT if turn % 20 == 0 else signal.SIGSTOP)
+
+
+@contextmanager
+def answering(app: App) -> Iterator[None]:
+    """Let the worker go on meanwhile: a page asks it what a measurement takes."""
+    _is_asked.set()
+    signal_workers(app, signal.SIGCONT)
+    yield
+    _is_asked.clear()
+    signal_workers(app, signal.SIGSTOP)
+
+
+def signal_workers(app: App, which: signal.Signals) -> None:
+    for worker in psutil.Process(app.pid).children():
+        with suppress(psutil.NoSuchProcess):
+            worker.send_signal(which)
+
+
+def ask(app: App, visitor: Visitor, prompt: str) -> str:
+    """Have what takes long measured; gives where it stands in the queue, or why it is refused."""
+    with answering(app):
+        visitor.open(f"Tokens?{urlencode({'all': 1, 'prompt': prompt})}")
+        visitor.press("Compute")
+    return "".join([one.text for one in visitor.elements("progress")] + visitor.errors())
+
+
+@pytest.mark.slow
+def test_two_hundred_tabs_keep_nobody_waiting(still: App) -> None:
+    with ExitStack() as tabs:
+        said = Counter(
+            re.sub(r"[\d.]+ \w+|next|\d+\w+", "#", ask(still, tab, f"Tab {number} asks"))[:60]
+            for number, tab in enumerate(
+                tabs.enter_context(come(still, STRANGER)) for _ in range(200)
+            )
+        )
+        taken = sum(n for what, n in said.items() if "Queued" in what or "Loading" in what)
+        assert taken == DEMO["queue_length"] // 2 + 1, said  # one of them runs
+        assert sum(n for what, n in said.items() if "wait already" in what) == 200 - taken
+        visitor = tabs.enter_context(come(still, OTHER))
+        assert "next in line" in ask(still, visitor, "A visitor asks")
+        wait_for(lambda: len(desk.jobs(still.store)) == taken + 1)
+    with answering(still):
+        wait_for(lambda: not desk.jobs(still.store))
+
+
+@dataclass
+class Crowd:
+    """Who asked, and what they were told last."""
+
+    first: Visitor
+    tabs: ExitStack
+    told: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def crowd(still: App) -> Iterator[Crowd]:
+    """A stranger's three tabs, the first of which asked four times; then others ask."""
+    with ExitStack() as others, ExitStack() as tabs:
+        first = tabs.enter_context(come(still, STRANGER))
+        told = {f"secret {n}": ask(still, first, f"A secret question {n}") for n in range(4)}
+        for number in range(2):  # whatever they say of their address
+            forger = {"X-Forwarded-For": f"192.0.2.{number}"}
+            tab = tabs.enter_context(come(still, STRANGER, additional_headers=forger))
+            ask(still, tab, f"Tab {number} of a stranger asks")
+        for address, said in ((OTHER, {}), (PROXY, {"X-Forwarded-For": "198.51.100.7"})):
+            visitor = others.enter_context(come(still, address, additional_headers=said))
+            told[address] = ask(still, visitor, f"From {address}")
+        wait_for(lambda: len(desk.jobs(still.store)) == 8)
+        yield Crowd(first, tabs, told)
+
+
+def test_tabs_of_one_address_take_turns_as_one_whatever_they_say_of_it(crowd: Crowd) -> None:
+    assert "next in line" in crowd.told[OTHER]
+    assert "2nd in line" in crowd.told[PROXY]
+
+
+def test_a_tab_has_a_limit_that_nobody_clears(crowd: Crowd, demo: App) -> None:
+    assert not any("under way" in told for told in crowd.told.values())
+    before = desk.jobs(demo.store)
+    with come(demo, OTHER) as nobody:
+        for name in ("clear_cache", "load_git_info"):
+            message = BackMsg()
+            setattr(message, name, True)
+            nobody.say(message)
+        assert nobody.address_of_upload()  # the connection stands, and says nothing of git
+    assert "4 of your jobs are under way" in ask(demo, crowd.first, "One more")
+    assert [job["key"] for job in desk.jobs(demo.store)] == [job["key"] for job in before]
+
+
+def test_an_operator_ends_any_job_and_reads_no_prompt(crowd: Crowd, demo: App) -> None:
+    listed = desk.jobs(demo.store)
+    ((whose, asked),) = Counter(word for job in listed for word in job["whose"]).most_common(1)
+    assert asked == 6  # all those of one address
+    assert "secret" not in str(listed)
+    assert (demo.store / desk.FOLDER).stat().st_mode & 0o077 == 0
+    key = [job["key"] for job in listed if whose in job["whose"]][-1]
+    desk.end(demo.store, key)
+    assert key not in [job["key"] for job in desk.jobs(demo.store)]
+
+
+def test_closed_tabs_end_what_they_waited_for_and_nobody_needs_to_come(
+    crowd: Crowd, demo: App
+) -> None:
+    crowd.tabs.close()
+    with answering(demo):
+        wait_for(lambda: [job["state"] for job in desk.jobs(demo.store)] == ["running", "queued"])
 
 
 # ---- where people sign in

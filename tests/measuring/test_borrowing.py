@@ -108,27 +108,21 @@ def test_what_was_there_before_stays_though_another_revision_shares_its_content(
 
 def test_a_failed_measurement_leaves_nothing(server: FakeHub) -> None:
     with Borrower() as borrow, pytest.raises(InputError, match="token 99 is out of range"):
-        borrow(replace(request("step0"), kind="depth", token=99))
+        borrow(replace(request("step0"), kind="depth", k=4, token=99))
     assert here() == []
 
 
-def test_what_had_arrived_of_a_stopped_download_is_gone_on_with(server: FakeHub) -> None:
+def test_what_had_arrived_of_a_stopped_download_stays(server: FakeHub) -> None:
     server.slow = "model.safetensors"
 
     def stop(progress) -> None:
-        if progress.stage == "downloading" and progress.done > progress.total // 3:
+        if progress.stage == "downloading" and progress.done:
             raise Cancelled("enough")
 
     with Borrower() as borrow, pytest.raises(Cancelled):
         borrow(request("step0"), progress=stop)
-    (part,) = cache.repository(REPO).glob("blobs/*.incomplete")
-    begun = part.stat().st_size
-    server.slow = ""
-    with Borrower() as borrow:
-        borrow(request("step0"))
-        assert ("GET", f"range/{begun}/model.safetensors") in server.asked
+    assert list(cache.repository(REPO).glob("blobs/*.incomplete"))
     assert here() == []
-    assert not part.exists()
 
 
 def test_a_cache_that_forbids_it_is_told(server: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:

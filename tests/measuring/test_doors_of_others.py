@@ -11,7 +11,6 @@ import torch
 from doors import IDS, PROMPTS, bridge, bridged, of_nnsight
 
 import coupling_core as cc
-from coupling_core.base.errors import PromptError
 
 pytestmark = pytest.mark.slow
 
@@ -52,15 +51,6 @@ def test_a_text_is_read_as_the_bridge_reads_it(first):
         prompts[0], model=model, tokenizer=model.tokenizer, kind="trajectory", store=None
     )
     assert given.token_ids.tolist() == model.tokenizer(prompts[0])["input_ids"]
-
-
-def test_a_bridge_that_begins_texts_with_a_token_its_model_lacks_says_what_leaves_it_out():
-    said = {"hf_model": tiny.model("gpt2"), "tokenizer": tiny.tokenizer(), "device": "cpu"}
-    model = bridge().boot_transformers("tiny", **said)
-    with pytest.raises(PromptError, match="default_prepend_bos"):
-        cc.measure("The cat sat", model=model, store=None)
-    model.cfg.default_prepend_bos = False
-    assert cc.measure("The cat sat", model=model, kind="trajectory", store=None).tokens[0] == "The"
 
 
 def test_a_hook_that_detaches_is_named():

@@ -169,14 +169,6 @@ def test_jobs_on_a_disk_that_is_full_or_cannot_be_written(tmp_path):
     processes.on_a_small_disk(tmp_path, processes.compute_while_the_disk_is_full, "16m")
 
 
-def test_a_job_for_a_store_that_cannot_be_made_says_why(tmp_path, request_):
-    (tmp_path / "file").write_text("")
-    queue = Jobs(processes.own_store(tmp_path / "file" / "store"))
-    failed = ended(queue, request_)
-    assert failed.state == "failed"
-    assert "Not a directory): set COUPLING_STORE" in failed.error
-
-
 def test_a_cache_that_cannot_be_written_is_told(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("COUPLING_HOME", str(tmp_path / "file" / "home"))
