@@ -12,10 +12,11 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 from urllib.request import urlopen
 
@@ -267,17 +268,8 @@ def test_two_hundred_tabs_keep_nobody_waiting(still: App) -> None:
         wait_for(lambda: not desk.jobs(still.store))
 
 
-@dataclass
-class Crowd:
-    """Who asked, and what they were told last."""
-
-    first: Visitor
-    tabs: ExitStack
-    told: dict[str, str]
-
-
 @pytest.fixture(scope="module")
-def crowd(still: App) -> Iterator[Crowd]:
+def crowd(still: App) -> Iterator[SimpleNamespace]:
     """A stranger's three tabs, the first of which asked four times; then others ask."""
     with ExitStack() as others, ExitStack() as tabs:
         first = tabs.enter_context(come(still, STRANGER))
@@ -290,15 +282,17 @@ def crowd(still: App) -> Iterator[Crowd]:
             visitor = others.enter_context(come(still, address, additional_headers=said))
             told[address] = ask(still, visitor, f"From {address}")
         wait_for(lambda: len(desk.jobs(still.store)) == 8)
-        yield Crowd(first, tabs, told)
+        yield SimpleNamespace(first=first, tabs=tabs, told=told)
 
 
-def test_tabs_of_one_address_take_turns_as_one_whatever_they_say_of_it(crowd: Crowd) -> None:
+def test_tabs_of_one_address_take_turns_as_one_whatever_they_say_of_it(
+    crowd: Any,
+) -> None:
     assert "next in line" in crowd.told[OTHER]
     assert "2nd in line" in crowd.told[PROXY]
 
 
-def test_a_tab_has_a_limit_that_nobody_clears(crowd: Crowd, demo: App) -> None:
+def test_a_tab_has_a_limit_that_nobody_clears(crowd: Any, demo: App) -> None:
     assert not any("under way" in told for told in crowd.told.values())
     before = desk.jobs(demo.store)
     with come(demo, OTHER) as nobody:
@@ -311,7 +305,7 @@ def test_a_tab_has_a_limit_that_nobody_clears(crowd: Crowd, demo: App) -> None:
     assert [job["key"] for job in desk.jobs(demo.store)] == [job["key"] for job in before]
 
 
-def test_an_operator_ends_any_job_and_reads_no_prompt(crowd: Crowd, demo: App) -> None:
+def test_an_operator_ends_any_job_and_reads_no_prompt(crowd: Any, demo: App) -> None:
     listed = desk.jobs(demo.store)
     ((whose, asked),) = Counter(word for job in listed for word in job["whose"]).most_common(1)
     assert asked == 6  # all those of one address
@@ -323,7 +317,7 @@ def test_an_operator_ends_any_job_and_reads_no_prompt(crowd: Crowd, demo: App) -
 
 
 def test_closed_tabs_end_what_they_waited_for_and_nobody_needs_to_come(
-    crowd: Crowd, demo: App
+    crowd: Any, demo: App
 ) -> None:
     crowd.tabs.close()
     with answering(demo):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
+import doors
 import numpy as np
 import pytest
 import tiny
@@ -203,3 +204,9 @@ def test_a_small_model_has_one_thread(folder, monkeypatch, small, threads):
     finally:
         torch.set_num_threads(before)
     assert result.provenance["threads"] == threads
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("made", [doors.of_transformers, doors.by_ones_own_hand])
+def test_every_line_of_a_notebook_runs(made, tmp_path):
+    doors.goes_through(made, tmp_path)
