@@ -33,11 +33,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="holds memory by Linu
 
 @pytest.fixture
 def request_(tmp_path: Path) -> Request:
-    folder = tmp_path / "model"
-    folder.mkdir()
-    (folder / "config.json").write_text('{"architectures": ["MortalForCausalLM"]}')
-    with (folder / "model.safetensors").open("wb") as weights:
-        weights.truncate(bombs.WEIGHTS)
+    folder = mortal.folder(tmp_path / "model", bombs.WEIGHTS)
     return Request("The cat sat", model=str(folder), k=4)
 
 

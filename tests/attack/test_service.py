@@ -91,14 +91,9 @@ def test_no_answer_may_be_framed_or_guessed_at(demo: App) -> None:
                         lacking.append((method, address, name, values))
             connection.close()
     assert lacking == []
-    connection.request("GET", "/")
-    with connection.getresponse() as page:
-        link = page.headers["Link"]
-    assert link == early()
-    connection.close()
-    connection.request("GET", re.match(r"<\.(/[^>]+)>", link)[1])  # so that it is fetched once
-    assert connection.getresponse().status == 200
-    connection.close()
+    with urlopen(demo.url) as page:
+        assert page.headers["Link"] == early()
+    urlopen(demo.url + re.match(r"<\.(/[^>]+)>", early())[1]).close()  # it is there
 
 
 def test_a_server_listens_on_its_own_port_alone(demo: App) -> None:

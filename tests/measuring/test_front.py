@@ -26,7 +26,7 @@ def numbers(result):
     ("said", "kind"),
     [
         ({"k": 4, "token": 2, "final_norm": "exclude"}, "DepthResult"),
-        ({"k": 4, "kind": "fixed-input", "token": 2}, "TokenMeansResult"),
+        ({"k": 4, "kind": "fixed-input", "token": 2, "block": 1}, "TokensResult"),
         ({"kind": "trajectory"}, "TrajectoryResult"),
     ],
 )
@@ -153,7 +153,7 @@ def test_every_field_of_a_request_can_be_said():
 
 def test_threads_that_measure_one_model_wait_for_one_another(llama, tmp_path):
     """What a measurement hooks onto a model and puts before its modules is not for two at once."""
-    prompts = [(3, 1, 4, 1, 5), (2, 7, 1, 8), (1, 6, 1)]
+    prompts = [(3, 1, 4), (2, 7)]
     with ThreadPoolExecutor(len(prompts)) as pool:
         found = list(pool.map(lambda ids: measure(ids, tmp_path, model=llama, k=4), prompts))
     for ids, one in zip(prompts, found, strict=True):

@@ -10,7 +10,7 @@ from cases import SCORES, VIEW, planted, spectrum_result, trajectory_result
 from training import REQUEST, SUITE
 
 from coupling_core import Request, Store, View, find_suite
-from coupling_core.analysis.by_step import Course, doubt, numbers, path_request, spectrum_request
+from coupling_core.analysis.by_step import Course, doubt, numbers, spectrum_request
 from coupling_core.analysis.spectra import spectrum_numbers
 from coupling_core.analysis.trajectory import expodistance
 from coupling_core.experiments.gallery import EXAMPLES, TRAINING
@@ -80,12 +80,6 @@ def test_steps_that_serve_the_same_weights_are_told(store):
     assert doubt(twins).startswith("steps 0, 4 hold the same weights; steps 1, 2 hold the same")
     many = replace(course, depth=dict.fromkeys(range(20), depth[0]))
     assert doubt(many).startswith("20 steps from 0 to 19")
-
-
-def test_the_paths_of_a_request_have_its_prompt_and_no_triplets():
-    asked = path_request(replace(REQUEST, token=2, k_view=3, final_norm="exclude"))
-    found = (asked.kind, asked.token, asked.k_view, asked.final_norm)
-    assert found == ("trajectory", -1, None, "exclude")
 
 
 def test_numbers_are_means_off_the_diagonal(store):

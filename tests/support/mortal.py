@@ -24,6 +24,15 @@ from coupling_core.store.disk import Store
 BLOCKS = 3
 
 
+def folder(path: Path, size: int = 7) -> Path:
+    """What is taken for a model, with weights of so many bytes, all of them a hole."""
+    path.mkdir(exist_ok=True)
+    (path / "config.json").write_text('{"architectures": ["MortalForCausalLM"]}')
+    (path / "model.safetensors").touch()
+    os.truncate(path / "model.safetensors", size)
+    return path
+
+
 def measure(
     request: Request, store: Store, *, device: str | None, progress: Callable[[Progress], None]
 ) -> Result:
