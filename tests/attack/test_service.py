@@ -57,8 +57,6 @@ HEADERS = {
     "Permissions-Policy": r".*microphone=\(\).*",
 }
 
-Visit = Callable[..., Visitor]
-
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
@@ -93,7 +91,8 @@ def test_no_answer_may_be_framed_or_guessed_at(demo: App) -> None:
     assert lacking == []
     with urlopen(demo.url) as page:
         assert page.headers["Link"] == early()
-    urlopen(demo.url + re.match(r"<\.(/[^>]+)>", early())[1]).close()  # it is there
+    with urlopen(demo.url + re.match(r"<\.(/[^>]+)>", early())[1]) as script:
+        assert "javascript" in script.headers["Content-Type"]
 
 
 def test_a_server_listens_on_its_own_port_alone(demo: App) -> None:
@@ -119,7 +118,7 @@ def test_no_value_of_any_type_raises_for_all_widgets_at_once(demo: App) -> None:
 
 
 @pytest.fixture
-def visit(demo: App) -> Iterator[Visit]:
+def visit(demo: App) -> Iterator[Callable[..., Visitor]]:
     """Opens sessions that are closed at the end."""
     with ExitStack() as stack:
         yield lambda address: stack.enter_context(come(demo, address))
@@ -148,7 +147,7 @@ def put(
         connection.close()
 
 
-def test_files_are_taken_from_pages_that_ask_for_one(visit: Visit, demo: App) -> None:
+def test_files_are_taken_from_pages_that_ask_for_one(visit: Any, demo: App) -> None:
     silent, reader = visit(STRANGER), visit(OTHER)
     assert put(demo, silent.address_of_upload(), 1000) == 403
     silent.open("Depth")
@@ -162,7 +161,7 @@ def test_files_are_taken_from_pages_that_ask_for_one(visit: Visit, demo: App) ->
     assert put(demo, "/_stcore/upload_file/nobody/file", 1000) == 403
 
 
-def test_a_file_that_was_asked_for_comes_in(visit: Visit, demo: App) -> None:
+def test_a_file_that_was_asked_for_comes_in(visit: Any, demo: App) -> None:
     result = random_result(seed=7)
     reader = visit(OTHER)
     reader.open("Runs")

@@ -17,8 +17,6 @@ from coupling_core.measuring.probe import probe as found_of
 from coupling_core.sources.identity import locate
 from coupling_core.sources.resolved import resolve
 
-FAMILIES = ("gpt2", "gemma2", "mixtral", "opt_350m", "bert", "bart", "mamba")
-
 
 def request(model, **changes):
     return Request("-", model=str(model), **changes)
@@ -44,7 +42,7 @@ def test_a_gguf_file_is_probed_without_converting_it(tmp_path):
     assert not list(tmp_path.rglob("*.safetensors"))
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", "gpt2 gemma2 mixtral opt_350m bert bart mamba".split())
 def test_a_probe_tells_what_the_model_then_is(folder, family):
     asked = request(folder(family))
     found = found_of(resolve(asked))
