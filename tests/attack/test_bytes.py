@@ -14,7 +14,6 @@ from pathlib import Path
 import mutations
 import pyarrow as pa
 import pytest
-import tiny
 from bounded import MB, Ran, bounded, coupling, spoilt
 from cases import random_result
 from PIL import Image
@@ -35,11 +34,6 @@ from coupling_core.store.archive import SUFFIX
 pytestmark = pytest.mark.full
 
 RESULT = random_result()
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny.folder(tmp_path_factory.mktemp("model") / "tiny")
 
 
 def require_refused(ran: Ran, told: str) -> None:
@@ -120,9 +114,9 @@ NUMBERS |= {"intermediate_size": (10**12,), "max_position_embeddings": (10**15,)
     [["num_hidden_layers", "vocab_size"], pytest.param([*NUMBERS], marks=pytest.mark.slow)],
 )
 def test_no_number_of_a_config_builds_without_end(
-    model: Path, tmp_path: Path, fields: list[str]
+    folder: Path, tmp_path: Path, fields: list[str]
 ) -> None:
-    place = shutil.copytree(model, tmp_path / "m")
+    place = shutil.copytree(folder, tmp_path / "m")
     said = json.loads((place / "config.json").read_text())
     for field in fields:
         for number in NUMBERS[field]:
@@ -134,19 +128,19 @@ def test_no_number_of_a_config_builds_without_end(
 
 @pytest.mark.slow
 def test_a_tokenizer_that_ends_its_process_ends_no_other(
-    model: Path,
+    folder: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> None:
     request.addfinalizer(small._process.close)
     monkeypatch.setattr("coupling_core.sources.tokens._run", small.run)
-    place = shutil.copytree(model, tmp_path / "m")
+    place = shutil.copytree(folder, tmp_path / "m")
     said = json.loads((place / "tokenizer.json").read_text())
     more = {"type": "Replace", "pattern": {"String": "e"}, "content": "e" * 1000}
     said["normalizer"] = {"type": "Sequence", "normalizers": [more] * 4}
     (place / "tokenizer.json").write_text(json.dumps(said))
-    evil, good = (Source("folder", "x", str(folder), "0" * 64) for folder in (place, model))
+    evil, good = (Source("folder", "x", str(at), "0" * 64) for at in (place, folder))
     assert tokenize("tree", evil) is None
     assert tokenize("tree", good) is not None
 

@@ -49,11 +49,10 @@ def outcome(asked: Request, store: Store | None, expected: Result) -> str:
     return "the same numbers" if is_same else "other numbers"
 
 
-def require_refused(
-    asked: Request, folder: Path, damage: Callable[[Path, int], bytes], store: Store
-) -> None:
+def require_refused(asked: Request, damage: Callable[[Path, int], bytes], store: Store) -> None:
     """After each of many damages, which are mended again."""
     chance, found, expected = random.Random(0), Counter[str](), measure(asked)
+    folder = locate(asked).folder
     for name in FILES * TIMES:
         file = (folder / name).resolve()
         forget()
@@ -70,8 +69,7 @@ def test_bits_of_a_suite(tmp_path: Path, store: Store, monkeypatch: pytest.Monke
     name = f"models--{OWN.replace('/', '--')}"
     shutil.copytree(SHIPPED / "suites" / name, tmp_path / "shipped" / "suites" / name)
     monkeypatch.setattr(hub.cache, "SHIPPED", tmp_path / "shipped")
-    asked = Request("The cat sat", model=OWN, revision="step4000", k=4)
-    require_refused(asked, locate(asked).folder, flip, store)
+    require_refused(Request("The cat sat", model=OWN, revision="step4000", k=4), flip, store)
 
 
 def test_bits_of_the_hubs_blobs(
@@ -79,13 +77,12 @@ def test_bits_of_the_hubs_blobs(
 ) -> None:
     client(monkeypatch, tmp_path)
     lay_out(tmp_path / "hub", {"main": tiny.folder(tmp_path / "m")})
-    asked = Request("The cat sat", model=REPO, k=4)
-    require_refused(asked, locate(asked).folder, flip, store)
+    require_refused(Request("The cat sat", model=REPO, k=4), flip, store)
 
 
 def test_bits_that_rot_beneath_a_folder(tmp_path: Path, store: Store) -> None:
     folder = tiny.folder(tmp_path / "m")
-    require_refused(Request("The cat sat", model=str(folder), k=4), folder, rot, store)
+    require_refused(Request("The cat sat", model=str(folder), k=4), rot, store)
 
 
 def test_bits_that_rot_beneath_converted_weights(tmp_path: Path, store: Store) -> None:

@@ -22,7 +22,7 @@ def finished(process: subprocess.Popen[str]) -> None:
 def test_a_command_listens_nowhere(tmp_path: Path) -> None:
     model = ("--model", "coupling-explorer/mini-64", "--revision", "step0")
     command = ("depth", *model, "--prompt", "The")
-    with watching(0.1) as watch:
+    with watching() as watch:
         finished(python("-m", "coupling_core", *command, "--store", str(tmp_path)))
     assert not watch.sockets, watch
 

@@ -8,16 +8,15 @@ come from, of which a loopback has many.
 import http.client
 import re
 import signal
-import subprocess
-import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 from urllib.request import urlopen
 
@@ -32,10 +31,10 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from waiting import until
 from wire import Visitor, visiting
 
-from coupling_core.base.errors import InputError
 from coupling_core.base.settings import DEMO
 from coupling_core.serving import desk
 from coupling_core.store.archive import encode
+from explorer.server.headers import early
 
 pytestmark = pytest.mark.full
 
@@ -58,8 +57,6 @@ HEADERS = {
     "Permissions-Policy": r".*microphone=\(\).*",
 }
 
-Visit = Callable[..., Visitor]
-
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
@@ -69,6 +66,11 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     settings |= {"COUPLING_TRUSTED_PROXIES": PROXY, "FORWARDED_ALLOW_IPS": ""}
     with serving(folder / "store", folder / "log.txt", **settings) as served:
         yield served
+
+
+def come(app: App, address: str, **more: object):
+    """A session from this address of the machine."""
+    return visiting(app.url, source_address=(address, 0), **more)
 
 
 # ---- what everybody is answered
@@ -87,6 +89,10 @@ def test_no_answer_may_be_framed_or_guessed_at(demo: App) -> None:
                         lacking.append((method, address, name, values))
             connection.close()
     assert lacking == []
+    with urlopen(demo.url) as page:
+        assert page.headers["Link"] == early()
+    with urlopen(demo.url + re.match(r"<\.(/[^>]+)>", early())[1]) as script:
+        assert "javascript" in script.headers["Content-Type"]
 
 
 def test_a_server_listens_on_its_own_port_alone(demo: App) -> None:
@@ -106,6 +112,86 @@ def test_no_value_of_any_type_raises_for_all_widgets_at_once(demo: App) -> None:
             assert not exceptions(visitor)
             told += any(REFUSED in text for text in visitor.texts())
         assert told > 10
+
+
+# ---- files
+
+
+@pytest.fixture
+def visit(demo: App) -> Iterator[Callable[..., Visitor]]:
+    """Opens sessions that are closed at the end."""
+    with ExitStack() as stack:
+        yield lambda address: stack.enter_context(come(demo, address))
+
+
+def put(
+    app: App, path: str, data: int | bytes, address: str = STRANGER, told: int | None = None
+) -> int:
+    """Upload so many bytes, or these; gives the status."""
+    frame = b'--x\r\nContent-Disposition: form-data; name="f"; filename="f.safetensors"\r\n\r\n'
+    body = frame + bytes(data) + b"\r\n--x--\r\n"
+    with urlopen(f"{app.url}/_stcore/health", timeout=PATIENCE) as answer:
+        found = re.search(r"_streamlit_xsrf=\"?([^;\"]+)", answer.headers["Set-Cookie"] or "")
+    token = found[1] if found else "-"
+    headers = {"X-Xsrftoken": token, "Cookie": f"_streamlit_xsrf={token}"}
+    headers["Content-Type"] = "multipart/form-data; boundary=x"
+    headers["Content-Length"] = str(len(body) if told is None else told)
+    host = urlsplit(app.url).netloc
+    connection = http.client.HTTPConnection(host, timeout=PATIENCE, source_address=(address, 0))
+    try:
+        connection.request("PUT", path, body if told is None else b"", headers)
+        return connection.getresponse().status
+    except (BrokenPipeError, ConnectionResetError):  # refused before all was sent
+        return 413
+    finally:
+        connection.close()
+
+
+def test_files_are_taken_from_pages_that_ask_for_one(visit: Any, demo: App) -> None:
+    silent, reader = visit(STRANGER), visit(OTHER)
+    assert put(demo, silent.address_of_upload(), 1000) == 403
+    silent.open("Depth")
+    assert put(demo, silent.address_of_upload(), 1000) == 403
+    reader.open("Runs")
+    path = reader.address_of_upload()
+    assert put(demo, path, 2 * MEGABYTE, OTHER) == 204
+    assert put(demo, path, 0, OTHER, told=60 * MEGABYTE) == 413
+    reader.open("Depth")
+    assert put(demo, path, 1000, OTHER) == 403
+    assert put(demo, "/_stcore/upload_file/nobody/file", 1000) == 403
+
+
+def test_a_file_that_was_asked_for_comes_in(visit: Any, demo: App) -> None:
+    result = random_result(seed=7)
+    reader = visit(OTHER)
+    reader.open("Runs")
+    path = reader.address_of_upload()
+    assert put(demo, path, encode(result), OTHER) == 204
+    (control,) = reader.elements("file_uploader")
+    file, told = {"uploaded_file_info": [{"file_id": path.rpartition("/")[2]}]}, []
+    for _ in range(2):  # as a browser says it again at every run
+        reader.send(WidgetState(id=control.id, file_uploader_state_value=file))
+        assert not reader.errors()
+        told.append(f"Added `{result.key}`." in reader.texts())
+    assert told == [True, False]
+
+
+def test_what_is_kept_of_files_is_bounded_and_goes(demo: App) -> None:
+    server = psutil.Process(demo.pid)
+    before = server.memory_info().rss
+    with ExitStack() as stack:
+        paths = []
+        for _ in range(3):
+            visitor = stack.enter_context(come(demo, STRANGER))
+            visitor.open("Runs")
+            paths.append(visitor.address_of_upload())
+        statuses = [put(demo, path, 45 * MEGABYTE) for path in (*paths, paths[0])]
+        assert statuses == [204, 204, 429, 204], "the last takes the place of the first"
+        assert server.memory_info().rss - before < 200 * MEGABYTE
+        other = stack.enter_context(come(demo, OTHER))
+        other.open("Runs")
+        assert put(demo, other.address_of_upload(), MEGABYTE, OTHER) == 204
+    wait_for(lambda: server.memory_info().rss - before < 60 * MEGABYTE)
 
 
 # ---- the queue
@@ -149,22 +235,6 @@ def signal_workers(app: App, which: signal.Signals) -> None:
             worker.send_signal(which)
 
 
-@pytest.fixture
-def visit(still: App) -> Iterator[Visit]:
-    """Opens sessions that are closed at the end, when their jobs are ended too."""
-    with ExitStack() as stack:
-        yield lambda address, **more: stack.enter_context(come(still, address, **more))
-    with answering(still):  # what runs comes to its next step, and ends
-        while jobs := desk.jobs(still.store):
-            with suppress(InputError):  # it has ended meanwhile
-                desk.end(still.store, jobs[0]["key"])
-            time.sleep(0.1)
-
-
-def come(app: App, address: str, **more: object):
-    return visiting(app.url, source_address=(address, 0), **more)
-
-
 def ask(app: App, visitor: Visitor, prompt: str) -> str:
     """Have what takes long measured; gives where it stands in the queue, or why it is refused."""
     with answering(app):
@@ -173,141 +243,79 @@ def ask(app: App, visitor: Visitor, prompt: str) -> str:
     return "".join([one.text for one in visitor.elements("progress")] + visitor.errors())
 
 
-def test_tabs_of_one_address_take_turns_as_one_whatever_they_say_of_it(
-    visit: Visit, demo: App
-) -> None:
-    for number in range(3):
-        forger = {"X-Forwarded-For": f"192.0.2.{number}"} if number else {}
-        tab = visit(STRANGER, additional_headers=forger)
-        ask(demo, tab, f"Tab {number} of a stranger asks")
-    assert "next in line" in ask(demo, visit(OTHER), "A visitor asks")
-    proxied = {"X-Forwarded-For": "198.51.100.7"}
-    assert "2nd in line" in ask(demo, visit(PROXY, additional_headers=proxied), "By a proxy")
-
-
 @pytest.mark.slow
-def test_two_hundred_tabs_keep_nobody_waiting(visit: Visit, demo: App) -> None:
-    tabs = [visit(STRANGER) for _ in range(200)]
-    said = Counter(
-        re.sub(r"[\d.]+ \w+|next|\d+\w+", "#", ask(demo, tab, f"Tab {number} asks"))[:60]
-        for number, tab in enumerate(tabs)
-    )
-    taken = sum(count for what, count in said.items() if "Queued" in what or "Loading" in what)
-    assert taken == DEMO["queue_length"] // 2 + 1, said  # one of them runs
-    assert sum(count for what, count in said.items() if "wait already" in what) == 200 - taken
-    assert "next in line" in ask(demo, visit(OTHER), "A visitor asks")
-    wait_for(lambda: len(desk.jobs(demo.store)) == taken + 1)
+def test_two_hundred_tabs_keep_nobody_waiting(still: App) -> None:
+    with ExitStack() as tabs:
+        said = Counter(
+            re.sub(r"[\d.]+ \w+|next|\d+\w+", "#", ask(still, tab, f"Tab {number} asks"))[:60]
+            for number, tab in enumerate(
+                tabs.enter_context(come(still, STRANGER)) for _ in range(200)
+            )
+        )
+        taken = sum(n for what, n in said.items() if "Queued" in what or "Loading" in what)
+        assert taken == DEMO["queue_length"] // 2 + 1, said  # one of them runs
+        assert sum(n for what, n in said.items() if "wait already" in what) == 200 - taken
+        visitor = tabs.enter_context(come(still, OTHER))
+        assert "next in line" in ask(still, visitor, "A visitor asks")
+        wait_for(lambda: len(desk.jobs(still.store)) == taken + 1)
+    with answering(still):
+        wait_for(lambda: not desk.jobs(still.store))
 
 
-def test_a_closed_tab_ends_what_it_waited_for_and_nobody_needs_to_come(
-    visit: Visit, demo: App
+@pytest.fixture(scope="module")
+def crowd(still: App) -> Iterator[SimpleNamespace]:
+    """A stranger's three tabs, the first of which asked four times; then others ask."""
+    with ExitStack() as others, ExitStack() as tabs:
+        first = tabs.enter_context(come(still, STRANGER))
+        told = {f"secret {n}": ask(still, first, f"A secret question {n}") for n in range(4)}
+        for number in range(2):  # whatever they say of their address
+            forger = {"X-Forwarded-For": f"192.0.2.{number}"}
+            tab = tabs.enter_context(come(still, STRANGER, additional_headers=forger))
+            ask(still, tab, f"Tab {number} of a stranger asks")
+        for address, said in ((OTHER, {}), (PROXY, {"X-Forwarded-For": "198.51.100.7"})):
+            visitor = others.enter_context(come(still, address, additional_headers=said))
+            told[address] = ask(still, visitor, f"From {address}")
+        wait_for(lambda: len(desk.jobs(still.store)) == 8)
+        yield SimpleNamespace(first=first, tabs=tabs, told=told)
+
+
+def test_tabs_of_one_address_take_turns_as_one_whatever_they_say_of_it(
+    crowd: Any,
 ) -> None:
-    with come(demo, STRANGER) as stranger:
-        ask(demo, stranger, "A job that runs")
-        ask(demo, stranger, "A job that waits")
-        ask(demo, visit(OTHER), "A visitor asks")
-        wait_for(lambda: len(desk.jobs(demo.store)) == 3)
-    with answering(demo):
-        wait_for(lambda: [job["state"] for job in desk.jobs(demo.store)] == ["running"])
+    assert "next in line" in crowd.told[OTHER]
+    assert "2nd in line" in crowd.told[PROXY]
 
 
-def test_a_tab_has_a_limit_that_nobody_clears_and_an_operator_ends_any_job(
-    visit: Visit, demo: App
-) -> None:
-    visitor = visit(STRANGER)
-    for number in range(4):
-        assert "under way" not in ask(demo, visitor, f"Question {number} before the clearing")
-    before = wait_for(lambda: len(found := desk.jobs(demo.store)) == 4 and found)
+def test_a_tab_has_a_limit_that_nobody_clears(crowd: Any, demo: App) -> None:
+    assert not any("under way" in told for told in crowd.told.values())
+    before = desk.jobs(demo.store)
     with come(demo, OTHER) as nobody:
         for name in ("clear_cache", "load_git_info"):
             message = BackMsg()
             setattr(message, name, True)
             nobody.say(message)
         assert nobody.address_of_upload()  # the connection stands, and says nothing of git
-    assert "4 of your jobs are under way" in ask(demo, visitor, "One more")
-    listed = desk.jobs(demo.store)
-    assert [job["key"] for job in listed] == [job["key"] for job in before]
+    assert "4 of your jobs are under way" in ask(demo, crowd.first, "One more")
+    assert [job["key"] for job in desk.jobs(demo.store)] == [job["key"] for job in before]
 
-    assert len({word for job in listed for word in job["whose"]}) == 1
-    assert "clearing" not in str(listed), "prompts are nobody else's"
+
+def test_an_operator_ends_any_job_and_reads_no_prompt(crowd: Any, demo: App) -> None:
+    listed = desk.jobs(demo.store)
+    ((whose, asked),) = Counter(word for job in listed for word in job["whose"]).most_common(1)
+    assert asked == 6  # all those of one address
+    assert "secret" not in str(listed)
     assert (demo.store / desk.FOLDER).stat().st_mode & 0o077 == 0
-    key, command = listed[1]["key"], (sys.executable, "-m", "coupling_core", "jobs")
-    line = [*command, "--store", str(demo.store), "--end", key[:12]]
-    assert key in subprocess.run(line, capture_output=True, text=True, check=True).stdout
+    key = [job["key"] for job in listed if whose in job["whose"]][-1]
+    desk.end(demo.store, key)
     assert key not in [job["key"] for job in desk.jobs(demo.store)]
 
 
-# ---- files
-
-
-def put(
-    app: App, path: str, data: int | bytes, address: str = STRANGER, told: int | None = None
-) -> int:
-    """Upload so many bytes, or these; gives the status."""
-    frame = b'--x\r\nContent-Disposition: form-data; name="f"; filename="f.safetensors"\r\n\r\n'
-    body = frame + bytes(data) + b"\r\n--x--\r\n"
-    with urlopen(f"{app.url}/_stcore/health", timeout=PATIENCE) as answer:
-        found = re.search(r"_streamlit_xsrf=\"?([^;\"]+)", answer.headers["Set-Cookie"] or "")
-    token = found[1] if found else "-"
-    headers = {"X-Xsrftoken": token, "Cookie": f"_streamlit_xsrf={token}"}
-    headers["Content-Type"] = "multipart/form-data; boundary=x"
-    headers["Content-Length"] = str(len(body) if told is None else told)
-    host = urlsplit(app.url).netloc
-    connection = http.client.HTTPConnection(host, timeout=PATIENCE, source_address=(address, 0))
-    try:
-        connection.request("PUT", path, body if told is None else b"", headers)
-        return connection.getresponse().status
-    except (BrokenPipeError, ConnectionResetError):  # refused before all was sent
-        return 413
-    finally:
-        connection.close()
-
-
-def test_files_are_taken_from_pages_that_ask_for_one(visit: Visit, demo: App) -> None:
-    silent, reader = visit(STRANGER), visit(OTHER)
-    assert put(demo, silent.address_of_upload(), 1000) == 403
-    silent.open("Depth")
-    assert put(demo, silent.address_of_upload(), 1000) == 403
-    reader.open("Runs")
-    path = reader.address_of_upload()
-    assert put(demo, path, 2 * MEGABYTE, OTHER) == 204
-    assert put(demo, path, 0, OTHER, told=60 * MEGABYTE) == 413
-    reader.open("Depth")
-    assert put(demo, path, 1000, OTHER) == 403
-    assert put(demo, "/_stcore/upload_file/nobody/file", 1000) == 403
-
-
-def test_a_file_that_was_asked_for_comes_in(visit: Visit, demo: App) -> None:
-    result = random_result(seed=7)
-    reader = visit(OTHER)
-    reader.open("Runs")
-    path = reader.address_of_upload()
-    assert put(demo, path, encode(result), OTHER) == 204
-    (control,) = reader.elements("file_uploader")
-    file, told = {"uploaded_file_info": [{"file_id": path.rpartition("/")[2]}]}, []
-    for _ in range(2):  # as a browser says it again at every run
-        reader.send(WidgetState(id=control.id, file_uploader_state_value=file))
-        assert not reader.errors()
-        told.append(f"Added `{result.key}`." in reader.texts())
-    assert told == [True, False]
-
-
-def test_what_is_kept_of_files_is_bounded_and_goes(demo: App) -> None:
-    server = psutil.Process(demo.pid)
-    before = server.memory_info().rss
-    with ExitStack() as stack:
-        paths = []
-        for _ in range(3):
-            visitor = stack.enter_context(come(demo, STRANGER))
-            visitor.open("Runs")
-            paths.append(visitor.address_of_upload())
-        statuses = [put(demo, path, 45 * MEGABYTE) for path in (*paths, paths[0])]
-        assert statuses == [204, 204, 429, 204], "the last takes the place of the first"
-        assert server.memory_info().rss - before < 200 * MEGABYTE
-        other = stack.enter_context(come(demo, OTHER))
-        other.open("Runs")
-        assert put(demo, other.address_of_upload(), MEGABYTE, OTHER) == 204
-    wait_for(lambda: server.memory_info().rss - before < 60 * MEGABYTE)
+def test_closed_tabs_end_what_they_waited_for_and_nobody_needs_to_come(
+    crowd: Any, demo: App
+) -> None:
+    crowd.tabs.close()
+    with answering(demo):
+        wait_for(lambda: [job["state"] for job in desk.jobs(demo.store)] == ["running", "queued"])
 
 
 # ---- where people sign in

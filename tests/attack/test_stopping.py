@@ -67,7 +67,7 @@ def stop_again_and_again(command: list[str], whole: float, times: int, folder: P
 
 @pytest.mark.full
 def test_a_measurement_that_is_stopped_says_so_in_a_line(tmp_path: Path) -> None:
-    stop_again_and_again(DEPTH.split(), 2.0, 1, tmp_path)
+    stop_again_and_again(DEPTH.split(), 0.9, 1, tmp_path)
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """What the tests of measuring share."""
 
+import mortal
 import pytest
 import tiny
 
@@ -14,10 +15,7 @@ def llama():
 @pytest.fixture(scope="module")
 def mortal_folder(tmp_path_factory):
     """What `mortal` takes for a model."""
-    folder = tmp_path_factory.mktemp("model")
-    (folder / "config.json").write_text('{"architectures": ["MortalForCausalLM"]}')
-    (folder / "model.safetensors").write_bytes(b"weights")
-    return folder
+    return mortal.folder(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture

@@ -35,12 +35,8 @@ def server(folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyP
     fake.close()
 
 
-def request(step: str, **changes) -> Request:
-    return Request("The cat sat", model=REPO, k=4, revision=step, **changes)
-
-
-def path_request(step: str) -> Request:
-    return Request("The cat sat", model=REPO, revision=step, kind="trajectory")
+def request(step: str, prompt: str = "The cat sat") -> Request:
+    return Request(prompt, model=REPO, revision=step, kind="trajectory")
 
 
 def here() -> list[str]:
@@ -62,20 +58,20 @@ def test_one_checkpoint_is_on_the_disk_and_in_memory_at_a_time(
     server: FakeHub, folders: dict[str, Path]
 ) -> None:
     weights = (folders["step0"] / "model.safetensors").stat().st_size
-    beside = Request("The cat sat", model=str(folders["step8"]), k=4)
+    beside = replace(request("step8"), model=str(folders["step8"]), revision=None)
     own = measure(beside)
     with Borrower() as borrow:
         first = borrow(request("step0"), Store())
         assert here() == ["step0"]
-        borrow(path_request("step0"), Store())
+        borrow(request("step0", "The dog"), Store())
         assert fetches(server) == 1
         second = borrow(request("step8"), Store())
         assert here() == ["step8"]
         assert len(loading._kept) == 2  # the one that is borrowed, and the one beside
     assert here() == []
     assert blobs() < weights
-    assert (second.singular_values == own.singular_values).all()
-    assert (first.singular_values != second.singular_values).any()
+    assert (second.norms == own.norms).all()
+    assert (first.norms != second.norms).any()
     assert len(loading._kept) == 1
     assert load(resolve(beside)).seconds == 0
 
@@ -89,7 +85,7 @@ def test_without_the_weights_stored_answers_are_found_and_the_hubs_tools_read_th
     again = measure(request("step0"), Store())
     assert again.key == result.key
     with pytest.raises(ComputeError, match="not in the local cache"):
-        measure(request("step0", token=1), Store())
+        measure(request("step0", "The dog"), Store())
     scanned = scan_cache_dir(cache.root())
     assert not scanned.warnings
     (repository,) = scanned.repos
@@ -112,27 +108,21 @@ def test_what_was_there_before_stays_though_another_revision_shares_its_content(
 
 def test_a_failed_measurement_leaves_nothing(server: FakeHub) -> None:
     with Borrower() as borrow, pytest.raises(InputError, match="token 99 is out of range"):
-        borrow(request("step0", token=99))
+        borrow(replace(request("step0"), kind="depth", k=4, token=99))
     assert here() == []
 
 
-def test_what_had_arrived_of_a_stopped_download_is_gone_on_with(server: FakeHub) -> None:
+def test_what_had_arrived_of_a_stopped_download_stays(server: FakeHub) -> None:
     server.slow = "model.safetensors"
 
     def stop(progress) -> None:
-        if progress.stage == "downloading" and progress.done > progress.total // 3:
+        if progress.stage == "downloading" and progress.done:
             raise Cancelled("enough")
 
     with Borrower() as borrow, pytest.raises(Cancelled):
         borrow(request("step0"), progress=stop)
-    (part,) = cache.repository(REPO).glob("blobs/*.incomplete")
-    begun = part.stat().st_size
-    server.slow = ""
-    with Borrower() as borrow:
-        borrow(request("step0"))
-        assert ("GET", f"range/{begun}/model.safetensors") in server.asked
+    assert list(cache.repository(REPO).glob("blobs/*.incomplete"))
     assert here() == []
-    assert not part.exists()
 
 
 def test_a_cache_that_forbids_it_is_told(server: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +147,7 @@ def wait(jobs: Jobs, keys: list[str]) -> None:
 
 def test_the_queue_gives_back_what_nobody_wants_kept(server: FakeHub) -> None:
     jobs = Jobs(Store())
-    asked = [request("step0"), path_request("step0"), request("step8")]
+    asked = [request("step0"), request("step0", "The dog"), request("step8")]
     wait(jobs, [jobs.submit(resolve(one), "me", keep=False).key for one in asked])
     assert here() == []
     assert fetches(server) == 2
@@ -172,8 +162,7 @@ def test_who_joins_may_want_it_kept(server: FakeHub, monkeypatch: pytest.MonkeyP
         return measure(one, store, **options)
 
     jobs = Jobs(Store(), slow)
-    other = replace(request("step0"), revision="step8")
-    keys = [jobs.submit(resolve(other), "me").key]
+    keys = [jobs.submit(resolve(request("step8")), "me").key]
     assert first.wait(PATIENCE)
     keys.append(jobs.submit(resolve(request("step0")), "me", keep=False).key)
     assert jobs.submit(resolve(request("step0")), "you").key == keys[1]

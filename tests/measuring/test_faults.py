@@ -5,12 +5,9 @@ Bytes that change are in test_damage.py, the store by itself in test_store.py.
 
 import os
 import shutil
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -32,7 +29,6 @@ from coupling_core.store import archive
 
 pytestmark = pytest.mark.full
 DAY = 86400
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -40,14 +36,25 @@ def results(tmp_path):
     return processes.own_store(tmp_path / "results")
 
 
-@pytest.fixture
-def folder(tmp_path):
-    return tiny.folder(tmp_path / "tiny")
-
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def request_(folder):
     return Request("The cat sat", model=str(folder), k=4)
+
+
+@pytest.fixture(scope="module")
+def expected(request_):
+    return measure(request_, device="cpu")
+
+
+@pytest.fixture
+def own(tmp_path, folder):
+    """A model that may be harmed."""
+    return shutil.copytree(folder, tmp_path / "tiny")
+
+
+@pytest.fixture
+def of_own(own):
+    return Request("The cat sat", model=str(own), k=4)
 
 
 def numbers(result):
@@ -105,7 +112,7 @@ def ended(queue, request):
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
 )
 def test_whatever_is_raised_deep_inside_the_next_job_runs(
-    queue, results, request_, monkeypatch, place, error, words
+    queue, results, request_, expected, monkeypatch, place, error, words
 ):
     raised = []
 
@@ -113,7 +120,6 @@ def test_whatever_is_raised_deep_inside_the_next_job_runs(
         raised.append(error)
         raise error
 
-    expected = measure(request_, device="cpu")
     with monkeypatch.context() as fault:
         fault.setattr(place, fails)
         failed = ended(queue, request_)
@@ -161,14 +167,6 @@ def test_a_worker_that_cannot_be_started_is_started_later(queue, request_, monke
 
 def test_jobs_on_a_disk_that_is_full_or_cannot_be_written(tmp_path):
     processes.on_a_small_disk(tmp_path, processes.compute_while_the_disk_is_full, "16m")
-
-
-def test_a_job_for_a_store_that_cannot_be_made_says_why(tmp_path, request_):
-    (tmp_path / "file").write_text("")
-    queue = Jobs(processes.own_store(tmp_path / "file" / "store"))
-    failed = ended(queue, request_)
-    assert failed.state == "failed"
-    assert "Not a directory): set COUPLING_STORE" in failed.error
 
 
 def test_a_cache_that_cannot_be_written_is_told(tmp_path, monkeypatch):
@@ -234,101 +232,70 @@ def test_the_jobs_of_an_hour_are_counted_by_no_clock_on_the_wall(
 # --- model files that go away or change
 
 
-@pytest.mark.parametrize(
-    ("harm", "in_memory"),
-    [
-        (lambda folder: flip(folder / "model.safetensors", 99_999), False),
-        (lambda folder: os.truncate(folder / "model.safetensors", 5000), True),
-        (lambda folder: (folder / "config.json").write_text("{"), False),
-        pytest.param(shutil.rmtree, True, marks=pytest.mark.slow),
-    ],
-    ids=["flipped", "cut short", "config", "all deleted"],
-)
-def test_converted_weights_that_were_damaged_are_made_anew(
-    tmp_path, results, monkeypatch, harm, in_memory
-):
+HARMS = {  # and whether the model is still in memory
+    "flipped": (lambda folder: flip(folder / "model.safetensors", 99_999), False),
+    "cut short": (lambda folder: os.truncate(folder / "model.safetensors", 5000), True),
+    "config": (lambda folder: (folder / "config.json").write_text("{"), False),
+    "all deleted": (shutil.rmtree, True),
+}
+
+
+def test_converted_weights_that_were_damaged_are_made_anew(tmp_path, results):
     file = tiny.gguf_file(tmp_path / "tiny.gguf")
     asked = Request("The cat sat", model=str(file), k=4)
     before = measure(asked, results, device="cpu")
     source = locate(asked)
-    assert source.is_converted
-    harm(source.converted)
-    if not in_memory:
-        loading.forget()
-    assert not source.is_converted
-    assert content(results.find(asked, resolve(asked).identity)) == content(before)
-    again = measure(asked, device="cpu")
-    assert numbers(again) == numbers(replace(before, key=""))
-    assert source.is_converted
-    assert not list(source.converted.parent.glob(".*"))
+    for name, (harm, in_memory) in HARMS.items():
+        assert source.is_converted, name
+        harm(source.converted)
+        if not in_memory:
+            loading.forget()
+        assert not source.is_converted, name
+        assert content(results.find(asked, resolve(asked).identity)) == content(before)
+        again = measure(asked, device="cpu")
+        assert numbers(again) == numbers(replace(before, key="")), name
+        assert not list(source.converted.parent.glob(".*")), name
 
 
-def test_weights_that_are_damaged_or_gone_are_named_and_what_is_stored_stays(
-    request_, folder, results
-):
-    before = measure(request_, results, device="cpu")
-    other = replace(request_, prompt="Another")
-    os.truncate(folder / "model.safetensors", 5000)
+def test_weights_that_are_damaged_or_gone_are_named_and_what_is_stored_stays(of_own, own, results):
+    before = measure(of_own, results, device="cpu")
+    other = replace(of_own, prompt="Another")
+    os.truncate(own / "model.safetensors", 5000)
     with pytest.raises(ComputeError, match=r"/model.safetensors is damaged or cut short.*anew"):
-        measure(request_, results, device="cpu")
-    (folder / "model.safetensors").unlink()
+        measure(of_own, results, device="cpu")
+    (own / "model.safetensors").unlink()
     with pytest.raises(InputError, match=r"/tiny has no \*.safetensors"):
         measure(other, results)
-    shutil.rmtree(folder)
+    shutil.rmtree(own)
     with pytest.raises(InputError, match="/tiny': there is no such file"):
         measure(other, results)
     assert content(results.get(before.key)) == content(before)
 
 
 @pytest.mark.parametrize("stage", ["loading", "blocks"])
-def test_weights_replaced_while_they_are_measured_answer_for_nobody(
-    request_, folder, results, stage
-):
-    other = tiny.folder(folder.parent / "other", seed=1)
+def test_weights_replaced_while_they_are_measured_answer_for_nobody(of_own, own, results, stage):
+    other = tiny.folder(own.parent / "other", seed=1)
     new, changed = (other / "model.safetensors").read_bytes(), []
 
     def report(progress):
         if progress.stage == stage and not changed:
-            (folder / "model.safetensors").write_bytes(new)
+            (own / "model.safetensors").write_bytes(new)
             changed.append(stage)
 
     with pytest.raises(ComputeError, match="changed while they were measured"):
-        measure(request_, results, device="cpu", progress=report)
+        measure(of_own, results, device="cpu", progress=report)
     assert changed
     assert results.entries() == []
-    found = measure(request_, results, device="cpu")
-    expected = measure(replace(request_, model=str(other)), device="cpu")
+    found = measure(of_own, results, device="cpu")
+    expected = measure(replace(of_own, model=str(other)), device="cpu")
     assert (found.singular_values == expected.singular_values).all()
 
 
-def test_weights_that_go_away_while_they_are_measured_answer_for_nobody(request_, folder, results):
+def test_weights_that_go_away_while_they_are_measured_answer_for_nobody(of_own, own, results):
     def report(progress):
         if progress.stage == "tracing":
-            shutil.rmtree(folder)
+            shutil.rmtree(own)
 
     with pytest.raises(ComputeError, match="went away while it was measured"):
-        measure(request_, results, device="cpu", progress=report)
+        measure(of_own, results, device="cpu", progress=report)
     assert results.entries() == []
-
-
-CUT_SHORT = """
-import os, sys
-from coupling_core import ComputeError, Request, measure
-
-def report(progress):
-    if progress.stage == "tracing":
-        os.truncate(sys.argv[1] + "/model.safetensors", 1000)
-
-try:
-    measure(Request("The cat sat", model=sys.argv[1], k=4), device="cpu", progress=report)
-except ComputeError as error:
-    sys.exit(f"told: {error}")
-"""
-
-
-def test_weights_cut_short_under_a_measurement_do_not_end_the_process(folder):
-    """As `cp` and a training run do, which write anew into the file that is there."""
-    ran = subprocess.run(
-        [sys.executable, "-c", CUT_SHORT, folder], capture_output=True, text=True, cwd=ROOT
-    )
-    assert (ran.returncode, "told: the files of" in ran.stderr) == (1, True), ran.stderr

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
+import doors
 import numpy as np
 import pytest
 import tiny
@@ -122,11 +123,6 @@ def test_a_model_of_ones_own_gives_the_numbers_of_its_folder_and_trains_on(folde
     assert own.training
 
 
-def test_token_ids_need_no_tokenizer():
-    result = measure(Request((5, 17, 42), k=4), model=tiny.model("gpt2"))
-    assert result.tokens == ("#5", "#17", "#42")
-
-
 def test_a_peft_wrapped_model_is_measured_with_its_adapter():
     from peft import LoraConfig, get_peft_model
 
@@ -208,3 +204,9 @@ def test_a_small_model_has_one_thread(folder, monkeypatch, small, threads):
     finally:
         torch.set_num_threads(before)
     assert result.provenance["threads"] == threads
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("made", [doors.of_transformers, doors.by_ones_own_hand])
+def test_every_line_of_a_notebook_runs(made, tmp_path):
+    doors.goes_through(made, tmp_path)

@@ -23,14 +23,13 @@ LARGE = replace(
     SMALL, parameters=70 * GB, blocks=80, width=8192, block_parameters=856_000_000, widest=28672
 )
 PROGRAM = """
-import json, re, sys, threading, time
-from pathlib import Path
-import bitsandbytes, transformers
+import json, sys, threading
+import bitsandbytes, psutil, transformers
 from coupling_core import Request, measure
 
 def held():
-    status = Path("/proc/self/status").read_text()
-    return {n: 1024 * int(re.search(rf"{n}:\\s+(\\d+)", status)[1]) for n in ("RssAnon", "RssFile")}
+    took = psutil.Process().memory_info()
+    return {"RssAnon": took.rss - took.shared, "RssFile": took.shared}
 
 first, peak, done = held(), {"RssAnon": 0, "RssFile": 0}, threading.Event()
 

@@ -5,7 +5,9 @@ import signal
 import sys
 import time
 from functools import partial
+from itertools import count
 
+import hasty
 import mortal
 import psutil
 import pytest
@@ -20,10 +22,15 @@ pytestmark = pytest.mark.full
 TEXTS = ("The cat sat", "on the mat", "The dog sat on the mat")
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
+def _sooner(monkeypatch):
+    hasty.listen(monkeypatch)
+
+
+@pytest.fixture(scope="module")
 def two():
     """Two workers that import no torch, which takes seconds."""
-    with Several(2, modules=()) as several:
+    with Several(2, hasty.MODULES) as several:
         yield several
 
 
@@ -31,10 +38,15 @@ def by_mortal(store, worker, request, told):
     return worker.measure(request, store, progress=told, by=mortal.measure)
 
 
+starts = count(0, 10)
+"""Numbers of the first request, for workers that remember how often they tried each."""
+
+
 def measured(several, store, requests, report=lambda *_: None):
-    """What came of each request, by its number."""
-    every = several.measure(dict(enumerate(requests)), partial(by_mortal, store), report)
-    return {one.number: one for one in every}
+    """What came of each request, in their order."""
+    asked = dict(enumerate(requests, next(starts)))
+    every = {one.number: one for one in several.measure(asked, partial(by_mortal, store), report)}
+    return [every[number] for number in asked]
 
 
 def asked(folder, *texts, **said):
@@ -51,20 +63,20 @@ def numbers(result):
 # --- several workers
 
 
-def test_each_request_is_measured_once_and_both_processes_work(two, store, ask):
-    at_once, most = set(), 0
+def test_each_request_is_measured_once_and_both_processes_work(two, store, ask, tmp_path):
+    at_once, before = set(), two.measured
+    requests = [ask(f"wait for {tmp_path / 'both'}"), *(ask(f"number {n}") for n in range(3))]
 
     def report(number, progress):
-        nonlocal most
         (at_once.discard if progress.stage == "saving" else at_once.add)(number)
-        most = max(most, len(at_once))
+        if len(at_once) == 2:
+            (tmp_path / "both").touch()
 
-    found = measured(two, store, [ask(f"number {n}") for n in range(4)], report)
-    assert sorted(found) == [0, 1, 2, 3]
-    for number, one in found.items():
-        assert one.result.request == ask(f"number {number}")
+    found = measured(two, store, requests, report)
+    for request, one in zip(requests, found, strict=True):
+        assert one.result.request == request
         assert content(store.get(one.result.key)) == content(one.result)
-    assert (most, two.measured) == (2, 4)
+    assert two.measured - before == 4
     assert two.ask(partial(os.getenv, "OMP_NUM_THREADS")) == "1"
 
 
@@ -76,27 +88,28 @@ def test_a_process_that_is_killed_is_replaced_and_its_request_tried_once_more(tw
         while left and progress.stage == "blocks":
             os.kill(left.pop(), signal.SIGKILL)
 
-    found = measured(two, store, [ask(f"number {n}") for n in range(4)], report)
-    assert [found[n].result.request.prompt for n in range(4)] == [f"number {n}" for n in range(4)]
+    requests = [ask(f"number {n}") for n in range(4)]
+    found = measured(two, store, requests, report)
+    assert [one.result.request for one in found] == requests
     assert not before & {*two.pids}
 
 
 def test_what_kills_every_process_is_told_and_the_others_go_on(two, store, ask):
-    prompts = ("die of SIGKILL", "one", "two", "refuse")
+    before, prompts = two.measured, ("die of SIGKILL", "one", "two", "refuse")
     found = measured(two, store, [ask(prompt) for prompt in prompts])
     assert "SIGKILL while it computed" in str(found[0].error)
     assert "no room: make some" in str(found[3].error)
-    assert all(found[n].result for n in (1, 2))
-    assert two.measured == 2
+    assert all(one.result for one in found[1:3])
+    assert two.measured - before == 2
 
 
 def test_what_was_not_foreseen_is_raised(two, store, ask):
     with pytest.raises(Exception, match="to see"):
-        measured(two, store, [ask("fail to see"), ask("one")])
+        measured(two, store, [ask("fail to see")])
 
 
 def test_a_stop_ends_every_process_whatever_it_is_at(store, ask):
-    with Several(2, modules=()) as several:
+    with Several(2, hasty.MODULES) as several:
         pids = several.pids
         held = ask("hold everything up")
         stuck = [ask("one"), held, held, ask("two"), ask("three")]

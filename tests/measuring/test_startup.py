@@ -56,14 +56,6 @@ def test_a_process_that_has_imported_it_goes_on_collecting(folder):
     assert gc.get_freeze_count() == before
 
 
-def test_what_cannot_be_imported_leaves_the_collector_as_it_was(not_imported):
-    before = gc.get_freeze_count()
-    with pytest.raises(ImportError), startup.importing():
-        raise ImportError("a library is missing")
-    assert gc.isenabled()
-    assert gc.get_freeze_count() == before
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="what is read is looked up in /proc")
 def test_weights_are_read_to_their_end_meanwhile(folder, not_imported, monkeypatch):
     monkeypatch.setattr(startup, "_AT_ONCE", 1000)

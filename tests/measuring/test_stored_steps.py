@@ -10,10 +10,10 @@ from cases import SCORES, VIEW, planted, spectrum_result, trajectory_result
 from training import REQUEST, SUITE
 
 from coupling_core import Request, Store, View, find_suite
-from coupling_core.analysis.by_step import Course, doubt, numbers, path_request, spectrum_request
+from coupling_core.analysis.by_step import Course, doubt, numbers, spectrum_request
 from coupling_core.analysis.spectra import spectrum_numbers
 from coupling_core.analysis.trajectory import expodistance
-from coupling_core.experiments.gallery import EXAMPLES, TRAINING, training_requests
+from coupling_core.experiments.gallery import EXAMPLES, TRAINING
 from coupling_core.measuring.stored_steps import collect
 from coupling_core.sources.resolved import resolve
 from coupling_core.sources.suites import DEFAULT_SUITE
@@ -80,12 +80,6 @@ def test_steps_that_serve_the_same_weights_are_told(store):
     assert doubt(twins).startswith("steps 0, 4 hold the same weights; steps 1, 2 hold the same")
     many = replace(course, depth=dict.fromkeys(range(20), depth[0]))
     assert doubt(many).startswith("20 steps from 0 to 19")
-
-
-def test_the_paths_of_a_request_have_its_prompt_and_no_triplets():
-    asked = path_request(replace(REQUEST, token=2, k_view=3, final_norm="exclude"))
-    found = (asked.kind, asked.token, asked.k_view, asked.final_norm)
-    assert found == ("trajectory", -1, None, "exclude")
 
 
 def test_numbers_are_means_off_the_diagonal(store):
@@ -165,14 +159,6 @@ def test_stochastic_depth_keeps_the_coupling_up_that_the_plain_run_loses():
         course = collect(find_suite(name), Request(EXAMPLES[0]), Store(Path("none")), (4000,))
         (last[name],) = numbers(course, View(k=8))
     assert last["mini-64-sd"].corrected > 1.3 * last["mini-64"].corrected
-
-
-def test_results_of_training_runs_are_small():
-    shelf = Store(Path("none"))
-    wanted = {shelf.key(asked, resolve(asked).identity) for asked in training_requests()}
-    sizes = [entry.size for entry in shelf.entries() if entry.key in wanted]
-    assert len(sizes) == len(wanted)
-    assert sum(sizes) < 16 * 10**6
 
 
 def test_coupling_comes_with_training_is_local_and_does_not_only_grow():

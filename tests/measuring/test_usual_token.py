@@ -12,7 +12,7 @@ from coupling_core.measuring.asked import request_for
 from coupling_core.measuring.front import measure
 from coupling_core.sources.prompts import PromptSource
 
-IDS = (3, 1, 4, 1)
+IDS = (3, 1, 4)
 
 
 def test_of_a_text_it_is_the_last_and_of_a_fixed_input_the_first():

@@ -67,11 +67,12 @@ def test_a_stored_answer_shows_none_and_a_note_stays(terminal, capsys):
     assert "2/8" in told
 
 
-def test_json_logs_have_no_bar_between_them(terminal, monkeypatch, capsys):
+def test_json_logs_have_no_bar_between_them_but_a_line_now_and_then(terminal, monkeypatch, capsys):
     monkeypatch.setattr("coupling_core.base.logs.are_json", lambda: True)
+    monkeypatch.setattr("coupling_core.measuring.watched.APART", 0.0)
     with watched(None) as report:
-        report(Progress("blocks", 2, 8, note="this takes long"))
-    assert "".join(capsys.readouterr()) == ""
+        report(Progress("blocks", 2, 8))
+    assert "".join(capsys.readouterr()) == "blocks: 2 of 8\n"
 
 
 def test_the_next_call_has_a_bar_after_one_that_failed(terminal, capsys):

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import hasty
 import mortal
 import pytest
 import tiny
@@ -22,8 +23,9 @@ from waiting import PATIENCE, end_of, until
 from coupling_core import ComputeError, Request, measure
 from coupling_core.base.errors import Cancelled
 from coupling_core.measuring import deaths
-from coupling_core.measuring.worker import Worker, process, serving, small
-from coupling_core.serving.heartbeat import EVERY, file_of, problem
+from coupling_core.measuring.worker import Worker, serving, small
+from coupling_core.serving import heartbeat
+from coupling_core.serving.heartbeat import file_of, problem
 from coupling_core.serving.jobs import Jobs, JobStatus
 from coupling_core.sources.resolved import resolve
 
@@ -36,6 +38,7 @@ def home(tmp_path_factory, monkeypatch):
     """One for all tests, since one worker is: without what an earlier one noted."""
     place = tmp_path_factory.getbasetemp() / "home of the worker"
     monkeypatch.setenv("COUPLING_HOME", str(place))
+    hasty.listen(monkeypatch)
     yield place
     shutil.rmtree(place / "deaths", ignore_errors=True)
 
@@ -43,7 +46,7 @@ def home(tmp_path_factory, monkeypatch):
 @pytest.fixture(scope="module")
 def worker():
     """One that imports no torch, which takes seconds; it has a new process after each death."""
-    made = Worker(modules=(), grace=1.0)
+    made = Worker(hasty.MODULES, grace=0.3)
     yield made
     made.close()
 
@@ -70,11 +73,15 @@ def begun(jobs: Jobs, key: str) -> JobStatus:
 # --- what a worker does
 
 
-def test_jobs_run_in_another_process_and_their_results_are_in_the_store(jobs, store, worker, ask):
-    key = submit(jobs, ask("as it is"))
+def test_jobs_run_in_another_process_and_their_results_are_in_the_store(
+    jobs, store, worker, ask, tmp_path
+):
+    asked = ask(f"wait for {tmp_path / 'go'}")
+    key = submit(jobs, asked)
     partial_result = begun(jobs, key).progress.partial
-    assert partial_result.request == ask("as it is")
+    assert partial_result.request == asked
     assert (pid := worker.pid) not in (None, os.getpid())
+    (tmp_path / "go").touch()
     done = end_of(jobs, key)
     assert (done.state, done.stored, done.error) == ("done", key, "")
     assert content(store.get(key)) == content(replace(partial_result, key=key))
@@ -163,24 +170,26 @@ def test_another_version_of_torch_is_tried_again_and_a_note_that_cannot_be_read_
         assert (deaths.reason(resolve(ask("x"))), deaths.notes()) == ("", [])
 
 
-def test_a_job_that_another_call_ended_is_done_all_the_same(jobs, worker, ask):
+def test_a_job_that_another_call_ended_is_done_all_the_same(jobs, worker, ask, tmp_path):
     """A page that asks what a model is may end the process too."""
-    key = submit(jobs, ask("as it is"))
+    asked = ask(f"wait for {tmp_path / 'go'}")
+    key = submit(jobs, asked)
     begun(jobs, key)
     with pytest.raises(ComputeError, match=r"ended by SIGSEGV while it computed, a fault"):
         worker.call(partial(mortal.do, ["die", "of", "SIGSEGV"]))
+    (tmp_path / "go").touch()
     assert end_of(jobs, key).state == "done"
-    assert deaths.reason(resolve(ask("as it is"))) == ""
+    assert deaths.reason(resolve(asked)) == ""
 
 
 def test_a_death_is_told_though_it_left_words_unread(jobs, worker, ask):
     key = submit(jobs, ask("hold everything up"))
     begun(jobs, key)
-    time.sleep(0.5)
+    time.sleep(0.2)  # until it is where it gets stuck
     answers = []
     question = threading.Thread(target=lambda: answers.append(worker.call(os.getpid)))
     question.start()
-    time.sleep(0.2)
+    time.sleep(0.1)
     os.kill(stuck := worker.pid, signal.SIGKILL)
     assert "ended by SIGKILL" in end_of(jobs, key).error
     question.join(PATIENCE)
@@ -191,11 +200,11 @@ def test_a_death_is_told_though_it_left_words_unread(jobs, worker, ask):
 def test_a_job_that_holds_everything_up_fails_and_others_are_answered(
     jobs, worker, ask, monkeypatch
 ):
-    monkeypatch.setattr(process, "SILENT", 5)
     key = submit(jobs, ask("hold everything up"))
     begun(jobs, key)
     stuck = worker.pid
-    time.sleep(0.5)  # until it is where it gets stuck
+    time.sleep(0.2)  # until it is where it gets stuck
+    hasty.listen(monkeypatch, silent=5)
     assert worker.call(os.getpid) == worker.pid != stuck
     job = end_of(jobs, key)
     assert (job.state, "because it no longer answered" in job.error) == ("failed", True)
@@ -203,9 +212,9 @@ def test_a_job_that_holds_everything_up_fails_and_others_are_answered(
 
 
 def test_what_takes_long_is_not_taken_to_hang(worker, monkeypatch):
-    monkeypatch.setattr(process, "SILENT", 4)
     pid = worker.call(os.getpid)
-    worker.call(partial(time.sleep, 3.0))
+    hasty.listen(monkeypatch, silent=8)
+    worker.call(partial(time.sleep, 1.2))
     assert worker.pid == pid
 
 
@@ -223,23 +232,24 @@ def test_what_nobody_waits_for_ends_at_its_next_step(store, worker, ask):
 
 
 def test_a_job_that_is_stuck_gives_no_sign_of_life_and_its_end_loses_no_question(
-    jobs, store, worker, ask
+    jobs, store, worker, ask, tmp_path, monkeypatch
 ):
     """One that holds all threads up is left in attack/test_bounded_worker.py."""
+    monkeypatch.setattr(heartbeat, "EVERY", 0.1)
     key, other = submit(jobs, ask("sleep")), submit(jobs, ask("x"), "bob")
     begun(jobs, key)
+    time.sleep(heartbeat.EVERY)
     stuck, noted = worker.pid, file_of(store.root, os.getpid()).read_text()
-    time.sleep(2 * EVERY)
+    time.sleep(4 * heartbeat.EVERY)
     assert file_of(store.root, os.getpid()).read_text() == noted
-    answers = []
-    question = threading.Thread(
-        target=lambda: answers.append(worker.call(partial(time.sleep, 1.5)))
-    )
+    answers, mark = [], tmp_path / "it was asked"
+    again = partial(mortal.the_second_time, mark)
+    question = threading.Thread(target=lambda: answers.append(worker.call(again)))
     question.start()
-    time.sleep(0.1)
+    until(mark.exists)
     jobs.leave(key, "ann")
     question.join(PATIENCE)
-    assert answers == [None]
+    assert answers == [worker.pid] != [stuck]
     cancelled = end_of(jobs, key)
     assert (cancelled.state, cancelled.progress.partial is not None) == ("cancelled", True)
     assert end_of(jobs, other).state == "done"
@@ -263,7 +273,7 @@ def test_an_error_of_whoever_watches_stops_the_call(worker):
 APP = """
 import sys, time
 from functools import partial
-import mortal
+import hasty, mortal
 from coupling_core import Request, Store
 from coupling_core.base import logs
 from coupling_core.serving.jobs import Jobs
@@ -271,7 +281,7 @@ from coupling_core.measuring.worker import Worker
 from coupling_core.sources.resolved import resolve
 
 logs.set_up()
-worker = Worker(modules=())
+worker = Worker(hasty.MODULES)
 jobs = Jobs(Store(), partial(worker.measure, by=mortal.measure))
 def submit(prompt):
     return jobs.submit(resolve(Request(prompt, model=sys.argv[1], k=8, k_view=4)), "ann").key
@@ -341,23 +351,38 @@ def test_the_log_tells_of_deaths_in_one_place_and_quotes_no_prompt(mortal_folder
 # --- the real thing
 
 
+@pytest.fixture(scope="module")
+def real():
+    made = Worker(modules=())
+    yield made
+    made.close()
+
+
 def test_a_model_on_this_disk_is_made_ready_and_nothing_is_fetched_or_converted(
-    tmp_path, store, home, folder, monkeypatch
+    tmp_path, store, home, folder, real, monkeypatch
 ):
     file = tiny.gguf_file(tmp_path / "tiny.gguf")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    worker = Worker(modules=())
-    try:
-        for model in (str(file), "nobody/nothing", str(folder)):
-            worker.prepare(Request("-", model=model), "cpu")
-        assert until(partial(worker.call, mortal.kept)) == [str(folder)]
-        found = worker.measure(Request("The cat", model=str(folder), k=4), store, device="cpu")
-        assert found.provenance["load_seconds"] == 0
-        assert worker.call(gc.get_freeze_count) > 100_000  # torch, which it imported, has more
-        assert not (home / "models").exists()
-    finally:
-        worker.close()
+    for model in (str(file), "nobody/nothing", str(folder)):
+        real.prepare(Request("-", model=model), "cpu")
+    assert until(partial(real.call, mortal.kept)) == [str(folder)]
+    found = real.measure(Request("The cat", model=str(folder), k=4), store, device="cpu")
+    assert found.provenance["load_seconds"] == 0
+    assert real.call(gc.get_freeze_count) > 100_000  # torch, which it imported, has more
+    assert not (home / "models").exists()
+    files = resolve(found.request).files
+    real.forget(files.location, files.digest)
+    assert real.call(mortal.kept) == []
+
+
+def test_weights_cut_short_under_a_measurement_do_not_end_the_process(tmp_path, folder, real):
+    pid = real.call(os.getpid)
+    own = shutil.copytree(folder, tmp_path / "own")
+    asked = Request("The cat sat", model=str(own), k=4)
+    with pytest.raises(ComputeError, match="the files of"):
+        real.call(partial(mortal.measure_what_is_cut_short, asked), about=asked)
+    assert real.call(os.getpid) == pid
 
 
 # --- what it leaves to others
@@ -373,22 +398,13 @@ def test_what_measures_gives_way_and_what_answers_pages_does_not(worker):
 # --- the small one, without torch
 
 
-@pytest.fixture
-def little():
-    yield small
-    small._process.close()
-
-
-def test_a_small_call_that_dies_gives_none_and_the_next_is_answered(little):
-    assert little.run(partial(os.kill, 0, signal.SIGABRT)) is None
-    assert little.run(os.getpid) not in (None, os.getpid())
-
-
-def test_a_small_call_that_never_ends_is_ended(little, monkeypatch):
+def test_a_small_call_that_dies_takes_too_much_or_never_ends_gives_none_and_the_next_is_answered(
+    request, monkeypatch
+):
+    request.addfinalizer(small._process.close)
+    assert small.run(partial(os.kill, 0, signal.SIGABRT)) is None
+    assert small.run(os.getpid) not in (None, os.getpid())
+    assert small.run(partial(bytearray, small.MEMORY // 100)) is not None
+    assert small.run(partial(bytearray, small.MEMORY)) is None
     monkeypatch.setattr(small, "SECONDS", 0.1)
-    assert little.run(partial(time.sleep, 2 * PATIENCE)) is None
-
-
-def test_a_small_call_gets_no_more_memory_than_its_share(little):
-    assert little.run(partial(bytearray, small.MEMORY // 100)) is not None
-    assert little.run(partial(bytearray, small.MEMORY)) is None
+    assert small.run(partial(time.sleep, 2 * PATIENCE)) is None

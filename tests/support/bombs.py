@@ -91,11 +91,10 @@ def limits(request: Request, store: Store, *, device: str | None, progress: Repo
 
 def fill_and_die(request: Request, store: Store, *, device: str | None, progress: Report) -> Result:
     """Take nearly all, and die as a library does that has no memory for the rest."""
-    allow(2**29)
-    held = np.ones(2**26 - 2**20)
-    for _ in range(20):
-        progress(Progress("blocks", 1, 10**6, note=str(len(held))))
-        time.sleep(0.1)
+    allow(2**27)
+    held = np.ones(2**24 - 2**18)
+    progress(Progress("blocks", 1, 10**6, note=str(len(held))))
+    time.sleep(0.5)  # until it was seen
     signal.raise_signal(signal.SIGSEGV)
     raise AssertionError
 

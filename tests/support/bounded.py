@@ -104,7 +104,7 @@ def _each(case: Callable[[int], object], numbers: list[int], journal: TextIO, se
         signal.alarm(0)
 
 
-def coupling(*line: object, seconds: float = 200, memory: int = 1024 * MB) -> Ran:
+def coupling(*line: object) -> Ran:
     """Run a command line of the program, as `bounded` does."""
     from coupling_core.cli import main
 
@@ -112,7 +112,7 @@ def coupling(*line: object, seconds: float = 200, memory: int = 1024 * MB) -> Ra
         sys.argv = ["coupling", *map(str, line)]
         main()
 
-    return bounded(work, seconds=seconds, memory=memory)
+    return bounded(work)
 
 
 def _be_child(work: Callable[[], object], said: int, memory: int) -> None:
@@ -123,6 +123,8 @@ def _be_child(work: Callable[[], object], said: int, memory: int) -> None:
         sys.stdout = sys.stderr = open(2, "w", closefd=False)
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if "torch" in sys.modules:  # whose other threads, begun before, are in no fork
+            sys.modules["torch"].set_num_threads(1)
         work()
         status = 0
     except SystemExit as left:

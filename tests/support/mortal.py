@@ -6,10 +6,12 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psutil
 from cases import random_result
+from waiting import until
 
 from coupling_core.base.errors import ComputeError
 from coupling_core.base.records import Request
@@ -22,6 +24,15 @@ from coupling_core.store.disk import Store
 BLOCKS = 3
 
 
+def folder(path: Path, size: int = 7) -> Path:
+    """What is taken for a model, with weights of so many bytes, all of them a hole."""
+    path.mkdir(exist_ok=True)
+    (path / "config.json").write_text('{"architectures": ["MortalForCausalLM"]}')
+    (path / "model.safetensors").touch()
+    os.truncate(path / "model.safetensors", size)
+    return path
+
+
 def measure(
     request: Request, store: Store, *, device: str | None, progress: Callable[[Progress], None]
 ) -> Result:
@@ -29,7 +40,7 @@ def measure(
     result = random_result(request=request, identity=resolve(request).identity)
     for block in range(1, BLOCKS + 1):
         progress(Progress("blocks", block, BLOCKS, result))
-        time.sleep(0.11)
+        time.sleep(0.02)
     do(str(request.prompt).split(), request)
     progress(Progress("saving", 1, 1, result))
     store.put(result)
@@ -49,6 +60,8 @@ def do(words: list[str], request: Request | None = None) -> str:
             os._exit(int(status))
         case ["sleep"]:
             time.sleep(1000)
+        case ["wait", "for", path]:
+            until(Path(path).exists)
         case ["hold", "everything", "up"]:  # no other thread runs meanwhile
             re.match(r"(a+)+$", "a" * 60 + "b")
         case ["fail", *rest]:
@@ -56,6 +69,24 @@ def do(words: list[str], request: Request | None = None) -> str:
         case ["refuse"]:
             raise ComputeError("no room: make some")
     return " ".join(words)
+
+
+def the_second_time(mark: Path) -> int:
+    """The process's number, where it is asked once more; else nothing for ever."""
+    if not mark.exists():
+        mark.touch()
+        time.sleep(1000)
+    return os.getpid()
+
+
+def measure_what_is_cut_short(request: Request) -> None:
+    """Cut a model's weights short while they are measured, as `cp` does that writes them anew."""
+
+    def report(progress: Progress) -> None:
+        if progress.stage == "tracing":
+            os.truncate(Path(request.model) / "model.safetensors", 1000)
+
+    really(request, device="cpu", progress=report)
 
 
 def gone(pid: int) -> bool:

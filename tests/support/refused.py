@@ -7,7 +7,7 @@ import json
 import sys
 
 import tiny
-from cases import random_result
+from cases import EVERY_KIND, random_result
 
 import coupling_core as cc
 
@@ -32,13 +32,8 @@ def between_k(k):
 def calls():
     """Calls by name, each of which should be refused."""
     m = tiny.model("llama")
-    asked = {"model": m, "k": 4}
-    depth, between = cc.measure(IDS, **asked), cc.measure(IDS, kind="self", block=1, **asked)
-    means = cc.measure(IDS, kind="self", **asked)
-    paths, edits, found, noise = (
-        cc.measure(IDS, model=m, kind=kind)
-        for kind in ("trajectory", "what-if", "directions", "perturbation")
-    )
+    between, means = (cc.measure(IDS, kind="self", block=b, model=m, k=4) for b in (1, None))
+    depth, paths, edits, _, noise, found = (made() for made in EVERY_KIND)
     table = cc.measure_many([IDS], m, k=4, store=None, progress=False)
     view, of_paths = cc.View(k=4), cc.PathView()
     return {

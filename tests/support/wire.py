@@ -8,7 +8,6 @@ again when a page says that a part of it wants to be drawn anew, as a browser do
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -28,14 +27,6 @@ FRAGMENT = ForwardMsg.ScriptFinishedStatus.FINISHED_FRAGMENT_RUN_SUCCESSFULLY
 DONE = ForwardMsg.ScriptFinishedStatus.FINISHED_SUCCESSFULLY
 
 
-@dataclass(frozen=True)
-class _Sent:
-    """An element of the page, and the last run of the whole page when it was sent."""
-
-    run: str
-    element: Any
-
-
 @contextmanager
 def visiting(url: str, **options: Any) -> Iterator["Visitor"]:
     """A session with the app at this address; options are those of `websockets.connect`."""
@@ -51,19 +42,18 @@ class Visitor:
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
         self._page = self._query = self._run = ""
-        self._elements: dict[tuple[int, ...], _Sent] = {}
+        # Each with the last run of the whole page when it was sent.
+        self._elements: dict[tuple[int, ...], tuple[str, Any]] = {}
         self._wishes: dict[str, tuple[float, float]] = {}
         self.widgets: dict[str, str] = {}
         """What the last run of the whole page registered: kinds of widgets by their ids."""
 
-    def open(self, address: str) -> float:
-        """Open a page by its path and query; gives the seconds until it was drawn to its end."""
+    def open(self, address: str) -> None:
+        """Open a page by its path and query, and read it to its end."""
         path, _, self._query = address.partition("?")
         self._page = path.strip("/")
-        start = time.perf_counter()
         self._ask()
         self._read_to_the_end()
-        return time.perf_counter() - start
 
     def press(self, label: str) -> None:
         """Press a button, and read what comes of it."""
@@ -101,9 +91,9 @@ class Visitor:
 
     def elements(self, kind: str) -> Iterator[Any]:
         """What of this kind is on the page, such as `plotly_chart`."""
-        for sent in self._elements.values():
-            if sent.element.WhichOneof("type") == kind:
-                yield getattr(sent.element, kind)
+        for _, element in self._elements.values():
+            if element.WhichOneof("type") == kind:
+                yield getattr(element, kind)
 
     def texts(self) -> list[str]:
         """Texts and alerts on the page."""
@@ -161,7 +151,7 @@ class Visitor:
     def _take(self, at: tuple[int, ...], delta: Delta) -> None:
         what = delta.WhichOneof("type")
         if what == "new_element":
-            self._elements[at] = _Sent(self._run, delta.new_element)
+            self._elements[at] = self._run, delta.new_element
         if what in ("new_element", "add_block"):
             one = getattr(delta, what)
             kind = one.WhichOneof("type")
@@ -170,4 +160,4 @@ class Visitor:
 
     def _forget_earlier_runs(self) -> None:
         """A run of the whole page replaces all that was there."""
-        self._elements = {at: one for at, one in self._elements.items() if one.run == self._run}
+        self._elements = {at: one for at, one in self._elements.items() if one[0] == self._run}
