@@ -175,3 +175,11 @@ def test_a_lesson_goes_round(visit: Visit, offline: Page, tmp_path: Path) -> Non
     page.locator("input[type=file]").set_input_files(lesson)
     for label, text in ("Title", "One hour"), ("Answer (only you see it)", "Those in the middle."):
         expect(page.get_by_role("textbox", name=label, exact=True)).to_have_value(text)
+
+
+@pytest.mark.slow
+def test_the_tour_is_taken_home(visit: Visit, offline: Page, tmp_path: Path) -> None:
+    page = visit("/Tour")
+    page.get_by_role("button", name="Take the tour with you").click()
+    path = taken(page.get_by_role("button", name="To read (.html)"), tmp_path)
+    assert drawn(offline, path) > len(ALL)
