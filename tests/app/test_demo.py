@@ -188,6 +188,9 @@ def test_jobs_of_others_show_no_prompt_and_keep_running(demo, in_this_process, o
         assert job.key.partition("-")[0] not in sent(app)
         assert button(app, "Cancel").disabled
         app.run()
+    demo.setattr("explorer.asking.queue._session", lambda: "somebody")
+    assert press(open_page("Depth", **LINK, prompt=SECRET), "Cancel").info
+    assert queue().has_left(job.key)
     go_on.set()
 
 

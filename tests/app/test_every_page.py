@@ -58,10 +58,10 @@ def test_a_page_shows_what_ships(open_page, title) -> None:
     links = Counter(one.proto.label for one in app.get("page_link"))
     assert [page for page in contents.PAGES if links[page] < 2] == []  # aside, and on a phone
     assert begins_otherwise(app) == []
-    if charts(app):
+    if drawn := charts(app):
         check_figures(app, title)
-    drawn = charts(app)
-    assert charts(app.run()) == drawn
+    if title in MADE:
+        assert charts(app.run()) == drawn
 
 
 def check_figures(app: AppTest, title: str) -> None:
@@ -156,7 +156,7 @@ if sys.argv[1:]:
         time.sleep(0.05)
     app.run()
     assert app.get("plotly_chart")
-for title in PAGES if sys.argv[1:] else ("Depth", "Runs", "Training"):
+for title in PAGES if sys.argv[1:] else ("Depth",):
     app.switch_page(PAGES[title].file).run()
     assert not app.exception and not app.error, (title, [one.value for one in app.error])
 if sys.argv[1:]:

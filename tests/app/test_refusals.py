@@ -208,6 +208,10 @@ def test_an_empty_prompt_and_a_k_that_is_not_stored_are_told_with_a_way_back(ope
     press(app, "Use K = 50 instead")
     assert not app.info
     assert "mosaic" in charts(app)
+    app = open_page("Depth", token="99")
+    assert "1..10" in boxes(app)[0]
+    (tokens,) = [box.options for box in app.selectbox if box.label == "Token"]
+    assert tokens[-1].startswith("99 ")
     app = open_page("Runs", prompt="A text of one's own")
     app.text_area(key="prompt@own").set_value("  ").run()
     app.switch_page(PAGES["Depth"]).run()

@@ -12,11 +12,11 @@ import numpy as np
 import psutil
 import pytest
 from cases import content, random_result
-from handling import button, press
+from handling import button, labels, press
 from screen import PAGES, charts, heat, sent
 from streamlit.testing.v1 import AppTest
 from toy.page import PAGE as TOY
-from waiting import PATIENCE
+from waiting import PATIENCE, until
 
 from coupling_core.base import kinds
 from coupling_core.experiments.gallery import EXAMPLES, training_requests, vision_requests
@@ -68,12 +68,26 @@ def test_it_lists_and_searches_what_ships_and_what_was_measured_here(open_page) 
 def test_two_results_of_one_kind_can_be_compared(open_page) -> None:
     app = open_page("Runs")
     keys = list(app.dataframe[0].value["Key"])
-    first, second = rows_of(app, "depth")[:2]
+    first, second, third = rows_of(app, "depth")[:3]
+    assert "Compare these two" not in labels(select_rows(app, [first, second, third]))
     app = select_rows(app, [first, rows_of(app, "trajectory")[0]])
     assert button(app, "Compare these two").disabled
     app = press(select_rows(app, [first, second]), "Compare these two")
     assert app.title[0].value == "Two results side by side"
     assert (app.query_params["a"], app.query_params["b"]) == (keys[first], keys[second])
+
+
+def test_a_result_is_rechecked_unless_it_is_damaged(open_page, in_this_process, measured) -> None:
+    path = Store().root / f"{measured(k=8).key}.safetensors"
+    app = open_page("Runs")
+    app.segmented_control(key="from@runs").set_value("Measured here").run()
+    press(select_rows(app, [0]), "Recheck")
+    until(lambda: app.run().success)
+    data = path.read_bytes()
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    press(app, "Recheck")
+    until(lambda: app.run().info)
+    assert not app.success
 
 
 NORMS = """

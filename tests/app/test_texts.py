@@ -1,8 +1,9 @@
 """Recipes that reproduce the screen, chips, costs and units."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,14 @@ from typer.testing import CliRunner
 
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import OWN, Request, View
+from coupling_core.base.results import Progress
 from coupling_core.cli.commands import app
 from coupling_core.experiments.gallery import EXAMPLES
+from coupling_core.serving.jobs import JobStatus
+from coupling_core.serving.lists import Prompts
 from coupling_core.store.disk import Entry
+from explorer.asking.compute import _stopped
+from explorer.asking.watch import where
 from explorer.pages import depth
 from explorer.server.estimate import Estimate, earlier, estimate
 from explorer.session.plain_text import plain, sentence, with_minus
@@ -109,3 +115,23 @@ def test_a_negative_number_has_a_minus_and_nothing_else_has() -> None:
     assert with_minus("from -0.005 (-.5 to 2), **-3**") == minus
     others = "blocks 9-16, 1e-05, mini-64, x^-1, x^{-1}, A - B"
     assert with_minus(others) == others
+
+
+def test_where_a_job_stands_and_how_it_was_stopped(snapshot) -> None:
+    running = JobStatus("key", Request("text"), "running", seconds=3)
+    stages = get_args(get_type_hints(Progress)["stage"])
+    at = {stage: replace(running, progress=Progress(stage, 1, 4)) for stage in stages}
+    shares = {stage: where(status)[0] for stage, status in at.items()}
+    assert shares == dict.fromkeys(stages, 0.25) | {"loading": 0, "tracing": 0, "saving": 1}
+    third = replace(running, prompts=Prompts(2, 4, left=60), progress=Progress("blocks", 1, 2))
+    assert where(third)[0] == 2.5 / 4
+    assert "3 of 4" in where(third)[1]
+    stopped = {
+        "by an error": replace(running, state="cancelled", error="it went away"),
+        "others wait": replace(running, owners=1),
+        "loading": at["loading"],
+        "downloading": replace(at["downloading"], state="cancelled"),
+        "before it began": replace(running, state="cancelled"),
+        "after one of four": replace(at["blocks"], state="cancelled"),
+    }
+    assert {how: _stopped(status) for how, status in stopped.items()} == snapshot

@@ -95,9 +95,7 @@ def test_a_name_that_cannot_be_had_is_told(open_page) -> None:
     assert trainer.lane().names() == ()
 
 
-@pytest.mark.parametrize(
-    ("setting", "value"), [("READ_ONLY", "true"), ("MODE", "demo"), ("TRAINING", "false")]
-)
+@pytest.mark.parametrize(("setting", "value"), [("READ_ONLY", "true"), ("TRAINING", "false")])
 def test_an_app_that_trains_none_says_so(open_page, monkeypatch, setting, value) -> None:
     monkeypatch.setenv(f"COUPLING_{setting}", value)
     app = open_page("Train one")

@@ -200,6 +200,23 @@ def test_a_job_ends_when_the_last_tab_that_waits_is_closed(queue, be, monkeypatc
     assert not queue.waits(key)
 
 
+def test_only_the_latest_jobs_sessions_are_remembered(queue, be, go_on, monkeypatch) -> None:
+    monkeypatch.setattr(asking, "KEPT", 1)
+    be("ann 1")
+    first = queue.join(FIRST).key
+    be("bob 1")
+    second = queue.join(SECOND).key
+    be("ann 1")
+    assert queue.waits(first), "it is under way"
+    go_on.set()
+    wait_for_the_worker()
+    be("bob 1")
+    queue.join(SECOND)
+    assert queue.waits(second)
+    be("ann 1")
+    assert not queue.waits(first)
+
+
 # ---- who a visitor is where nobody signs in, and what of his files is kept
 
 

@@ -50,7 +50,8 @@ def visit(browser: Browser, app: App) -> Iterator[Visit]:
     contexts = []
 
     def come(address: str = "/", width: int = 1440, height: int = 1000, **more: Any) -> Page:
-        context = browser.new_context(viewport={"width": width, "height": height}, **more)
+        size = {"width": width, "height": height}
+        context = browser.new_context(viewport=size, reduced_motion="reduce", **more)
         context.set_default_timeout(WAIT)
         contexts.append(context)
         page = context.new_page()

@@ -8,16 +8,19 @@ import re
 from pathlib import Path
 
 import on_screen
+import pytest
 from accessible import COVERED, faults, tab_through, tab_to
 from driving import DOUBLE_CLICK, App, Visit, compute, taken, wait_for_chart
 from playwright.sync_api import Page, expect
 
+from coupling_core.sources.suites import find_suite
 from coupling_core.store.archive import load
 from explorer.panels.page import GROUPS
 
 MOST_NODES = 5000
-FRANCE = "What is the capital of France? The capital is"
-NAMED = "SmolLM2-135M-Instruct_What-is-the-capital-of-France_token-10_K-50_mosaic"
+SMALL = "coupling-explorer/mini-64&rev=step256"
+OWN = "/Train_one?own_blocks=2&own_width=32"
+NAMED = "coupling-explorer-mini-64-step256_Nobody-asked-this-before_token-10_K-50_mosaic"
 ENDINGS = (".svg", ".html", ".csv")
 NEW = "Nobody asked this before"
 ROW = 35
@@ -25,17 +28,9 @@ ROW = 35
 
 TOUCH = {"has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 GROUND = "getComputedStyle(document.querySelector('.stApp')).backgroundColor"
-FIRST_PAINT = """
-window.atFirst = 0;
-new MutationObserver(() => {
-  if (!window.atFirst && document.querySelector(".js-plotly-plot .main-svg"))
-    window.atFirst = document.querySelectorAll(".stPlotlyChart").length;
-}).observe(document, { childList: true, subtree: true });
-"""
-"""How many figures there are when the first is painted: others would keep it waiting."""
 
 
-def test_a_click_opens_its_pair_and_back_undoes_it(visit: Visit, app: App) -> None:
+def test_a_pair_is_chosen_by_the_mouse_and_by_the_keyboard(visit: Visit, app: App) -> None:
     page = visit("/_stcore/health", width=1280, height=720)
     asked = on_screen.asked_of_others(page, app.url)
     page.goto(app.url)
@@ -57,6 +52,18 @@ def test_a_click_opens_its_pair_and_back_undoes_it(visit: Visit, app: App) -> No
     expect(page).not_to_have_url(re.compile("basis="))
     assert page.evaluate(on_screen.NODES) < MOST_NODES
     assert asked == []
+
+    light = page.evaluate(GROUND)
+    page.emulate_media(color_scheme="dark")
+    assert faults(page) == []
+    assert page.evaluate(GROUND) != light
+    assert tab_through(page) == ([], [])
+    tab_to(page, "Block l (Jacobian)")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"block=\d+"))
+    block = page.url.partition("block=")[2].partition("&")[0]
+    expect(page.get_by_text(f"Blocks {block} and ").first).to_be_visible()
 
 
 def test_a_tap_selects_and_a_swipe_scrolls_on_a_phone(visit: Visit) -> None:
@@ -92,39 +99,29 @@ def test_a_tap_selects_and_a_swipe_scrolls_on_a_phone(visit: Visit) -> None:
     assert tops[0] + 300 < tops[1]  # the figure comes before what changes it
 
 
-def test_all_is_reached_and_a_pair_chosen_by_the_keyboard(visit: Visit) -> None:
-    page = visit("/", width=1280, height=720)
-    wait_for_chart(page, "matrix-untrained")
-    assert tab_through(page) == ([], [])
-    tab_to(page, "Block l (Jacobian)")
-    page.keyboard.press("ArrowUp")
-    page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile(r"block=\d+"))
-    block = page.url.partition("block=")[2].partition("&")[0]
-    expect(page.get_by_text(f"Blocks {block} and ").first).to_be_visible()
-
-
-def test_a_sentence_is_computed_verified_and_deleted(visit: Visit, app: App) -> None:
+def test_a_sentence_is_computed_taken_home_verified_and_deleted(
+    visit: Visit, app: App, tmp_path: Path
+) -> None:
     before = set(app.results)
-    page = visit("/")
-    wait_for_chart(page, "scores")
+    page = visit(f"/?model={SMALL}")
     page.get_by_label("Your own sentence").fill(NEW)
     page.keyboard.press("Enter")
     expect(page.get_by_text(re.compile(r"\d tokens; token \d"))).to_be_visible()
     expect(page).to_have_url(re.compile(r"prompt=Nobody\+asked\+this\+before"))
     assert set(app.results) == before
     compute(page)
-    expect(page.get_by_test_id("stProgress").get_by_text(re.compile(r"\d+ of 30"))).to_be_visible()
-    expect(page.locator(".st-key-partial .main-svg").first).to_be_visible()
     wait_for_chart(page, "mosaic")
     page.locator(".st-key-tools button").first.click()  # the line that says what is drawn
-    expect(page.get_by_text("30 of 30 SVDs certified")).to_be_visible()
+    expect(page.get_by_text("8 of 8 SVDs certified")).to_be_visible()
     page.keyboard.press("Escape")
     (path,) = set(app.results) - before
+    assert faults(page) == []
+    take_home(page, tmp_path)
 
     page.get_by_role("link", name="Runs").click()
     choose_only(page, "factorial untrained")
     expect(page.get_by_role("button", name="Delete")).to_be_disabled()  # it ships
+    assert faults(page) == []
     choose_only(page, NEW)
     page.get_by_role("button", name="Verify").click()
     expect(page.get_by_text("Sound: every byte")).to_be_visible()
@@ -137,6 +134,27 @@ def test_a_sentence_is_computed_verified_and_deleted(visit: Visit, app: App) -> 
     page.get_by_role("button", name="Delete it").click()
     expect(page.get_by_text("Deleted")).to_be_visible()
     assert set(app.results) == before
+
+
+def take_home(page: Page, folder: Path) -> None:
+    """Download the result, and a figure with its numbers: each is about this sentence."""
+    page.get_by_role("button", name="Export").click()
+    result = taken(page.get_by_role("button", name="Result (.safetensors)"), folder)
+    assert load(result).request.prompt == NEW
+    page.keyboard.press("Escape")
+    mosaic = page.locator(".st-key-mosaic")
+    mosaic.hover()
+    svg = taken(mosaic.get_by_role("button", name="Download plot"), folder)
+    assert f"“{NEW}”" in svg.read_text()
+    holder = mosaic.locator("xpath=ancestor::*[contains(., 'Table and files')][1]")
+    holder.get_by_text("Table and files").first.click()
+    html = taken(page.get_by_role("button", name="HTML", exact=True), folder)
+    assert "Plotly.newPlot" in html.read_text()
+    csv = taken(page.get_by_role("button", name="CSV", exact=True), folder)
+    assert [path.name for path in (svg, html, csv)] == [f"{NAMED}{end}" for end in ENDINGS]
+    head, first, *_ = csv.read_text().splitlines()
+    assert head.startswith(",block,basis,coupling,chance,corrected,model,prompt")
+    assert NEW in first
 
 
 def choose_only(page: Page, words: str) -> None:
@@ -152,47 +170,26 @@ def choose_only(page: Page, words: str) -> None:
     table.click(position={"x": ROW / 2, "y": 1.5 * ROW})
 
 
-def test_figures_and_results_are_taken_home(visit: Visit, app: App, tmp_path: Path) -> None:
-    page = visit("/_stcore/health")
-    page.add_init_script(FIRST_PAINT)
-    page.goto(f"{app.url}/Depth")
-    wait_for_chart(page, "angles")
-    assert 1 <= page.evaluate("window.atFirst") <= 2
-    page.get_by_role("button", name="Export").click()
-    result = taken(page.get_by_role("button", name="Result (.safetensors)"), tmp_path)
-    assert load(result).request.prompt == FRANCE
-    page.keyboard.press("Escape")
-    mosaic = page.locator(".st-key-mosaic")
-    mosaic.hover()
-    svg = taken(mosaic.get_by_role("button", name="Download plot"), tmp_path)
-    assert f"“{FRANCE}”" in svg.read_text()
-    assert "SmolLM2-135M-Instruct at token 10 of 10" in svg.read_text()
-    holder = mosaic.locator("xpath=ancestor::*[contains(., 'Table and files')][1]")
-    holder.get_by_text("Table and files").first.click()
-    html = taken(page.get_by_role("button", name="HTML", exact=True), tmp_path)
-    assert "Plotly.newPlot" in html.read_text()
-    csv = taken(page.get_by_role("button", name="CSV", exact=True), tmp_path)
-    assert [path.name for path in (svg, html, csv)] == [f"{NAMED}{end}" for end in ENDINGS]
-    head, first, *_ = csv.read_text().splitlines()
-    assert head.startswith(",block,basis,coupling,chance,corrected,model,prompt")
-    assert FRANCE in first
-
-
-def test_a_model_is_trained_and_its_steps_are_looked_at(visit: Visit, home: Path) -> None:
-    page = visit("/Train_one?own_blocks=2&own_width=32")
+def train(page: Page) -> None:
     page.get_by_role("button", name="Train", exact=True).click()
     expect(page.get_by_text("my-run-1: step")).to_be_visible()
-    wait_for_chart(page, "map-my-run-1")
-    expect(page.get_by_text("on other pages")).to_be_visible()
-    run = home / "suites" / "models--coupling-explorer--my-run-1"
-    steps = [int(path.name.removeprefix("step")) for path in (run / "refs").glob("step*")]
-    page.get_by_role("button", name="Training", exact=True).click()
-    wait_for_chart(page, "scores")  # stored: nothing has to be computed
-    assert "my-run-1" in page.url
+    expect(page.locator(".st-key-map-my-run-1 .main-svg").first).to_be_visible()
+
+
+def test_a_model_is_trained_until_it_is_cancelled_and_steps_are_looked_at(
+    visit: Visit, home: Path
+) -> None:
+    page = visit(OWN)
+    train(page)
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_test_id("stAlert").get_by_text("cancelled")).to_be_visible()
+    assert list(home.rglob("step*")) == []
+    page.get_by_role("link", name="Training", exact=True).click()
+    wait_for_chart(page, "scores")
+    assert faults(page) == []
     slider = page.get_by_role("slider", name="Training step")
-    slider.press("Home")
     drawn, frames = set(), set()
-    for step in sorted(steps)[:3]:
+    for step in find_suite("mini-64").steps[:3]:
         on_screen.expect_step(page, step, "scores")
         frames.add(str(on_screen.frame(page, "scores")))
         drawn.add(on_screen.data(page, "scores"))
@@ -202,18 +199,11 @@ def test_a_model_is_trained_and_its_steps_are_looked_at(visit: Visit, home: Path
     wait_for_chart(page, "mosaic")
 
 
-def test_no_serious_fault_is_found_on_four_pages(visit: Visit) -> None:
-    """With a map, tags, a table and a button: two of them in the dark."""
-    page = visit("/", width=1280, height=720, color_scheme="dark")
-    found, grounds = {"Start": faults(page)}, [page.evaluate(GROUND)]
-    for name in ("Training", "Directions", "Spectrum"):
-        page.locator(".st-key-pages-aside").get_by_role("link", name=name, exact=True).click()
-        expect(page.locator(".st-key-pages-aside [aria-current=page]")).to_have_text(name)
-        if name == "Directions":
-            page.emulate_media(color_scheme="light")
-        found[name] = faults(page)
-        grounds.append(page.evaluate(GROUND))
-    assert {name: what for name, what in found.items() if what} == {}
-    dark, light = grounds[0], grounds[-1]
-    assert grounds == [dark, dark, light, light]
-    assert dark != light
+@pytest.mark.slow
+def test_a_model_that_was_trained_is_a_run_like_others(visit: Visit) -> None:
+    page = visit(OWN)
+    train(page)
+    expect(page.get_by_text("on other pages")).to_be_visible()
+    page.get_by_role("button", name="Training", exact=True).click()
+    wait_for_chart(page, "scores")  # stored: nothing has to be computed
+    assert "my-run-1" in page.url

@@ -10,7 +10,7 @@ import on_screen
 import pytest
 import tiny
 from cases import planted
-from driving import App, Visit, choose, wait_for_chart
+from driving import App, Visit, wait_for_chart
 from playwright.sync_api import Browser, Page, expect
 from sweep_table import plant, sweep_of, zoo
 
@@ -148,18 +148,3 @@ def test_eighty_blocks_stay_light_and_answer_clicks(
     assert page.evaluate(on_screen.NODES) < MOST_NODES
     cell(70, 3)(page, "map-A-B")
     expect(page.get_by_role("heading", name="Block 70 in the basis of block 3")).to_be_visible()
-
-
-def test_a_copied_link_shows_what_its_sender_saw(visit: Visit, app: App) -> None:
-    page = visit("/Depth")
-    wait_for_chart(page, "angles")
-    page.get_by_label("K: leading directions of each block").fill("10")
-    page.keyboard.press("Enter")
-    page.get_by_test_id("stSidebar").get_by_text("Advanced").click()
-    choose(page.get_by_label("Definition of the score"), "alignment")
-    expect(page).to_have_url(re.compile("k=10.*def=alignment"))
-    page.get_by_role("button", name="Copy link").click()
-    address = page.get_by_test_id("stCode").inner_text().strip()
-    other = visit(address.removeprefix(app.url))
-    wait_for_chart(other, "angles")
-    on_screen.expect_the_same_figures(page, other)

@@ -42,12 +42,6 @@ def test_every_place_of_a_cell_can_be_tapped(visit: Visit, width: int, ratio: in
             on_screen.expect_selected(page, cell)
 
 
-def test_maps_are_large_on_a_projector(visit: Visit) -> None:
-    page = visit("/", width=1920, height=1080)
-    wait_for_chart(page, on_screen.MAPS[-1])
-    on_screen.expect_above_the_fold(page, 1080, 420, *on_screen.MAPS)
-
-
 @pytest.mark.parametrize("width", [390, 1280])
 def test_figures_fit_and_their_buttons_cover_no_words(visit: Visit, app: App, width: int) -> None:
     plant(Store(app.store), sweep_of(zoo()))
