@@ -108,7 +108,7 @@ def measured(*blocks):
 
 @pytest.mark.full
 def test_first_order_of_linear_blocks_is_never_off():
-    _, result = measured(Linear(0), Linear(1))
+    _, result = measured(Linear(0))
     assert result.error[:, 1:].max() < 1e-3
     assert (perturbation_radius(result) == np.inf).all()
     np.testing.assert_allclose(result.linear_distance, result.distance, rtol=1e-3)
@@ -127,7 +127,7 @@ def test_of_a_square_it_is_off_by_what_it_must_be():
 
 @pytest.mark.full
 def test_along_a_first_block_of_one_direction_all_noise_is_the_same_up_to_its_sign():
-    _, result = measured(OfOne(), Linear(1))
+    _, result = measured(OfOne())
     np.testing.assert_allclose(result.distance[1, 0, :, 0], SIZES[0], rtol=1e-3)
     growth = result.distance[..., 1] / result.distance[..., 0]
     np.testing.assert_allclose(growth[1], growth[1, 4, 0], rtol=1e-2)

@@ -30,7 +30,7 @@ CASES = {
     "nllb-moe": "right",  # routers of two experts
     "seamless_m4t": "right",  # text_encoder and text_decoder
 }
-DEFAULT = ("m2m_100", "prophetnet")
+DEFAULT = ("xglm", "prophetnet")
 
 
 def named(name):
