@@ -81,7 +81,6 @@ FullyShardedDataParallel.__module__ = "torch.distributed.fsdp"
 
 def test_models_without_a_residual_stream(snapshot):
     calls = {
-        "albert": lambda: trace(tiny.model("albert"), list(IDS), 2),
         "swin": lambda: trace(tiny.model("swin"), list(IDS), 2),
         "no blocks": lambda: find_blocks(nn.Linear(2, 2)),
         "in stages": lambda: find_blocks(in_stages()),
@@ -188,6 +187,8 @@ def test_files_that_do_not_load(snapshot, tmp_path, monkeypatch):
     tiny.folder(tmp_path / "falcon", "falcon")
 
     shipped = locate(Request("The cat", model="smollm2-135m"))
+    passport = plain(Passport(sketch(np.arange(99.0)), None, "sdpa", "", "AVX2", "MKL"))
+    few = passport["states"] | {"sums": [1.0, 2.0]}
 
     def loading(model, **asked):
         return lambda: load(resolve(Request("The cat", model=model, **asked)), "cpu")
@@ -205,6 +206,8 @@ def test_files_that_do_not_load(snapshot, tmp_path, monkeypatch):
         "quantised and untrained": loading("./plain", quantize="nf4", untrained=0),
         "nothing to quantise": loading("./falcon", quantize="nf4"),
         "no package": lambda: require_shipped(replace(shipped, location="gone.gguf")),
+        "no passport": lambda: passport_of({"passport": passport | {"logits": 7}}),
+        "a passport cut short": lambda: passport_of({"passport": passport | {"states": few}}),
         "another package": lambda: require_shipped(replace(shipped, location="damaged.gguf")),
     }
     assert told(calls, tmp_path) == snapshot
@@ -279,22 +282,6 @@ def test_edits_that_cannot_be_made(snapshot):
     }
     assert told(calls) == snapshot
     assert "forward" not in vars(model)
-
-
-def test_passports_that_are_damaged(snapshot):
-    made = Passport(sketch(np.arange(99.0)), None, "sdpa", "", "AVX2", "MKL")
-    right = plain(made)
-    assert passport_of({"passport": right}) == made
-    wrong = {
-        "a word for a norm": right | {"states": right["states"] | {"norm": "much"}},
-        "no norm": right | {"states": right["states"] | {"norm": float("nan")}},
-        "few sums": right | {"logits": right["states"] | {"sums": [1.0, 2.0]}},
-    }
-    calls = {
-        name: lambda damaged=damaged: passport_of({"passport": damaged})
-        for name, damaged in wrong.items()
-    }
-    assert told(calls) == snapshot
 
 
 def test_penalties_that_make_no_sense(snapshot):

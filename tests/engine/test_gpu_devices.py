@@ -54,24 +54,12 @@ PLANTED = {
     "loading.weights._ready": "depth",
     "pairs.svd._orthonormal": "depth",
     "jacobians.earlier_tokens._assemble": "fixed-output",
-    "jacobians.branches.product": "depth",
-    "jacobians.same_token.residual": "depth",
-    "pairs.square.random_frames": "depth",
-    "pairs.products.product": "self",
-    "edits.programs.after": "what-if",
-    "jacobians.linearised_path.products": "trajectory",
 }
-"""A function of each room whose tensor might stay on the CPU, and a kind that meets it.
-The first three are not slow."""
+"""A function of each room whose tensor might stay on the CPU, and a kind that meets it."""
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.full if at < 3 else pytest.mark.slow)
-        for at, name in enumerate(PLANTED)
-    ],
-)
+@pytest.mark.full
+@pytest.mark.parametrize("name", PLANTED)
 def test_a_tensor_left_on_the_cpu_is_found(name, monkeypatch):
     module, _, function = (ROOMS + name).rpartition(".")
     right = getattr(importlib.import_module(module), function)

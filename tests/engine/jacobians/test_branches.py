@@ -99,9 +99,7 @@ def test_a_past_kept_apart_is_the_whole_tensor_in_whatever_is_done_with_it():
     apart = (
         lambda x: x.transpose(-1, -2),
         lambda x: x.contiguous().to(torch.float32),
-        lambda x: x[:, :, None, :, :].expand(1, 2, 3, 6, 4),
         lambda x: x[:, :, None, :, :].expand((1, 2, 3, 6, 4)).reshape(1, 6, 6, 4),
-        lambda x: x.view(2, 6, 4),
     )
     together = (
         lambda x: x[:, :, 1:],

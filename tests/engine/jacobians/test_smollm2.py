@@ -6,11 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from checks import relative
 
 from coupling_core import Request, Store, View, mean_off_diagonal, measure, score_pairs
-from coupling_core.analysis import trajectory as of
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.engine import reference
 from coupling_core.engine.jacobians import between_tokens
@@ -115,34 +113,3 @@ def test_jacobians_between_tokens_are_those_of_the_whole_sequence(loaded, double
         found = [*to_one[at], crossed[at], own[at]]
         for J, expected in zip(found, [*exact, exact[GIVEN - 1], exact[TOKEN - 1]], strict=True):
             assert relative(J.double(), expected) < 1e-5
-
-
-@pytest.mark.slow
-def test_states_and_entropies_are_those_of_transformers(loaded, ids):
-    """It gives x^0 .. x^{L-1}, and x^L after the final norm."""
-    few, model = tuple(ids[:3]), loaded.model
-    found = measure(Request(few, kind="trajectory"), device="cpu")
-    with torch.no_grad():
-        told = model(torch.tensor([few]), output_hidden_states=True).hidden_states
-        hidden = torch.stack(told)[:, 0]
-        logits = model.lm_head(torch.cat([model.model.norm(hidden[:-1]), hidden[-1:]])).double()
-    hidden = hidden.double().numpy()
-    sizes = np.linalg.norm(hidden, axis=-1)
-    assert (np.linalg.norm(found.states - hidden, axis=-1) / sizes).max() < 1e-5
-    np.testing.assert_allclose(found.norms, sizes, rtol=1e-5)
-    p = logits.softmax(-1)
-    np.testing.assert_allclose(found.entropy, -(p * (p + 1e-300).log()).sum(-1), atol=2e-4)
-
-
-def test_training_straightens_the_paths_and_makes_the_steps_less_even():
-    """The papers report 4.25 against 6.54 over their models; this is one prompt of one model."""
-    asked = replace(REQUEST, kind="trajectory")
-    trained, untrained = (measure(replace(asked, untrained=seed), SHIPPED) for seed in (None, 0))
-    assert trained.line_shape.mean() == pytest.approx(4.478, abs=2e-3)
-    assert untrained.line_shape.mean() == pytest.approx(6.645, abs=2e-3)
-    assert (trained.line_shape < untrained.line_shape).all()
-    # At random, no step has anything to do with the one before: sqrt(L), and what norms add.
-    assert untrained.line_shape.min() > np.sqrt(30)
-    uneven, even = (of.equidistance(path.step_lengths).mean() for path in (trained, untrained))
-    assert even < 0.2
-    assert uneven > 1
