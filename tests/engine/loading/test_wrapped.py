@@ -74,16 +74,6 @@ def diagonal(model):
     return cc.measure(REQUEST, model=model).diagonal
 
 
-def test_a_final_norm_is_found_where_none_is_named():
-    gpt = GPT()
-    assert np.array_equal(diagonal(wrapped(gpt)), diagonal(wrapped(gpt, final_norm=None)))
-    with_norm, without = (
-        cc.measure(Request(IDS, k=4, final_norm=norm), model=wrapped(gpt)).singular_values[-1]
-        for norm in ("include", "exclude")
-    )
-    assert not np.allclose(with_norm, without, rtol=1e-2)
-
-
 class InNoList(GPT):
     """Blocks that are attributes, so that nobody can see that one was left out."""
 
