@@ -4,8 +4,10 @@ That nothing is stored, and that weights and hooks stay as they were, is tested 
 """
 
 import re
+from dataclasses import replace
 
 import by_hand
+import numpy as np
 import pytest
 import tiny
 import torch
@@ -26,12 +28,15 @@ from coupling_core.engine.edits.one_edit import continued
 from coupling_core.engine.jacobians.decode import read
 from coupling_core.engine.jacobians.trace import trace
 from coupling_core.engine.loading import as_loaded, find_blocks, load
+from coupling_core.engine.loading.convert import require_shipped
+from coupling_core.engine.passport import Passport, passport_of, plain, sketch
 from coupling_core.engine.penalty import coupling_penalty
+from coupling_core.sources.identity import locate
 from coupling_core.sources.resolved import resolve
 
 IDS = (3, 17, 42, 9, 8, 1)
 CHANGING = (
-    (r"differ by \S+", "differ by ..."),  # what was drawn
+    (r"(differ|off) by \S+", r"\1 by ..."),  # what was drawn
     (r"(cut short|holds none|fails with \w+) \([^)]*\)", r"\1 (...)"),  # words of libraries
     (r"does not load: .*", "does not load: ..."),
 )
@@ -62,9 +67,9 @@ def spoiled(spoil):
     return model
 
 
-def longformer():
-    (found,) = (each for each in architectures.every() if each.name == "longformer")
-    return architectures.build(found, scale=1.5)
+def architecture(name, scale=1.5):
+    (found,) = (each for each in architectures.every() if each.name == name)
+    return architectures.build(found, scale=scale)
 
 
 class FullyShardedDataParallel(nn.Module):
@@ -76,14 +81,17 @@ FullyShardedDataParallel.__module__ = "torch.distributed.fsdp"
 
 def test_models_without_a_residual_stream(snapshot):
     calls = {
-        "albert": lambda: trace(tiny.model("albert"), list(IDS), 2),
         "swin": lambda: trace(tiny.model("swin"), list(IDS), 2),
         "no blocks": lambda: find_blocks(nn.Linear(2, 2)),
         "in stages": lambda: find_blocks(in_stages()),
         "a weight on meta": measuring(spoiled(lambda w: torch.empty_like(w, device="meta"))),
         "a weight in float8": measuring(spoiled(lambda w: w.to(torch.float8_e4m3fn))),
         "sharded": measuring(FullyShardedDataParallel()),
-        "rows that are padded": lambda: measuring(longformer(), architectures.IDS)(),
+        "rows that are padded": measuring(architecture("longformer"), architectures.IDS),
+        "four streams": measuring(architecture("gemma3n_text"), architectures.IDS),
+        "gradients that are estimates": measuring(
+            architecture("yoso", 0.2), architectures.IDS, token=1
+        ),
         "a list": measuring(["gpt2"]),
     }
     assert told(calls) == snapshot
@@ -154,7 +162,13 @@ def test_wrapped_modules_without_a_residual_stream(snapshot):
         "a text without a tokenizer": measuring(wrapped(gpt), "The cat"),
         "no blocks": lambda: wrapped(gpt, blocks=[]),
         "a block that is a list": lambda: wrapped(gpt, blocks=[nn.ModuleList([gpt.ln_f])]),
+        "a block that is a function": lambda: wrapped(gpt, blocks=[len]),
         "a block twice": lambda: wrapped(gpt, blocks=[gpt.blocks[0]] * 2),
+        "blocks by name": lambda: wrapped(gpt, blocks="gpt.blocks"),
+        "one block for all": lambda: wrapped(gpt, blocks=gpt.blocks[0]),
+        "a number of blocks": lambda: wrapped(gpt, blocks=3),
+        "a norm that is a function": lambda: wrapped(gpt, final_norm=nn.functional.layer_norm),
+        "a function": lambda: cc.wrap(past_the_hooks, blocks=[a_map]),
         "blocks of another": lambda: measuring(wrapped(gpt, blocks=GPT().blocks))(),
         "forward of one": lambda: measuring(wrapped(gpt, forward=lambda ids: ids))(),
     }
@@ -172,6 +186,10 @@ def test_files_that_do_not_load(snapshot, tmp_path, monkeypatch):
     (tmp_path / "damaged.gguf").write_bytes(b"GGUF" + b"\x00" * 64)
     tiny.folder(tmp_path / "falcon", "falcon")
 
+    shipped = locate(Request("The cat", model="smollm2-135m"))
+    passport = plain(Passport(sketch(np.arange(99.0)), None, "sdpa", "", "AVX2", "MKL"))
+    few = passport["states"] | {"sums": [1.0, 2.0]}
+
     def loading(model, **asked):
         return lambda: load(resolve(Request("The cat", model=model, **asked)), "cpu")
 
@@ -187,6 +205,10 @@ def test_files_that_do_not_load(snapshot, tmp_path, monkeypatch):
         "quantised and rounded": loading("./plain", quantize="nf4", dtype="bfloat16"),
         "quantised and untrained": loading("./plain", quantize="nf4", untrained=0),
         "nothing to quantise": loading("./falcon", quantize="nf4"),
+        "no package": lambda: require_shipped(replace(shipped, location="gone.gguf")),
+        "no passport": lambda: passport_of({"passport": passport | {"logits": 7}}),
+        "a passport cut short": lambda: passport_of({"passport": passport | {"states": few}}),
+        "another package": lambda: require_shipped(replace(shipped, location="damaged.gguf")),
     }
     assert told(calls, tmp_path) == snapshot
 
@@ -254,6 +276,9 @@ def test_edits_that_cannot_be_made(snapshot):
         "measured": under("skip(2)", lambda: cc.measure(IDS, model=model, store=None)),
         "continued by bert": going_on("bert"),
         "continued by t5": going_on("t5"),
+        "continued into nothing": lambda: continued(
+            as_loaded(spoiled(lambda w: w * torch.nan), None), list(IDS), Edit("skip", (1,)), 3
+        ),
     }
     assert told(calls) == snapshot
     assert "forward" not in vars(model)

@@ -17,12 +17,6 @@ from coupling_core.measuring.measure import measure
 FAMILIES = (
     "gpt2", "mistral", "gemma3", "opt_350m", "openai_gpt", "bloom", "mamba", "t5", "vit", "beit",
 )  # fmt: skip
-QUICK = {
-    ("gpt_neox", "depth"): (),
-    ("gpt_neox", "fixed-output"): pytest.mark.full,
-    ("gpt_neox", "what-if"): pytest.mark.full,
-}
-"""What is not slow."""
 UNTOLD = ("BertForMaskedLM", "T5ForConditionalGeneration")
 """Their attention calls a kernel that the pretended device lacks, and goes a way of its own."""
 GPU = str(pretend_gpu.GPU)
@@ -39,7 +33,7 @@ def measure_there_too(family, kind, dtype=torch.float32):
 @pytest.mark.parametrize(
     ("family", "kind"),
     [
-        pytest.param(*case, marks=QUICK.get(case, pytest.mark.slow))
+        pytest.param(*case, marks=() if case == ("gpt_neox", "depth") else pytest.mark.slow)
         for case in (
             *itertools.product(("gpt_neox", "llama3", "bert"), KINDS),
             *itertools.product(FAMILIES, ("depth", "fixed-output")),
@@ -52,7 +46,7 @@ def test_a_gpu_is_given_all_that_it_computes_with(family, kind):
 
 @pytest.mark.full
 def test_weights_in_bfloat16_are_lent_where_they_are():
-    measure_there_too("llama3", "fixed-input", torch.bfloat16)
+    measure_there_too("gpt_neox", "fixed-output", torch.bfloat16)
 
 
 ROOMS = "coupling_core.engine."
@@ -60,24 +54,12 @@ PLANTED = {
     "loading.weights._ready": "depth",
     "pairs.svd._orthonormal": "depth",
     "jacobians.earlier_tokens._assemble": "fixed-output",
-    "jacobians.branches.product": "depth",
-    "jacobians.same_token.residual": "depth",
-    "pairs.square.random_frames": "depth",
-    "pairs.products.product": "self",
-    "edits.programs.after": "what-if",
-    "jacobians.linearised_path.products": "trajectory",
 }
-"""A function of each room whose tensor might stay on the CPU, and a kind that meets it.
-The first three are not slow."""
+"""A function of each room whose tensor might stay on the CPU, and a kind that meets it."""
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.full if at < 3 else pytest.mark.slow)
-        for at, name in enumerate(PLANTED)
-    ],
-)
+@pytest.mark.full
+@pytest.mark.parametrize("name", PLANTED)
 def test_a_tensor_left_on_the_cpu_is_found(name, monkeypatch):
     module, _, function = (ROOMS + name).rpartition(".")
     right = getattr(importlib.import_module(module), function)

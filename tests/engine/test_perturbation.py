@@ -75,18 +75,13 @@ def test_noise_is_that_of_a_hook_in_the_model(final_norm):
 
 
 class Linear(nn.Module):
-    def __init__(self, seed):
+    def __init__(self):
         super().__init__()
-        generator = torch.Generator().manual_seed(seed)
+        generator = torch.Generator().manual_seed(0)
         self.weight = nn.Parameter(torch.randn(8, 8, generator=generator) / 4)
 
     def forward(self, x):
         return x + x @ self.weight
-
-
-class Square(nn.Module):
-    def forward(self, x):
-        return x + 0.1 * x * x
 
 
 class OfOne(nn.Module):
@@ -96,38 +91,25 @@ class OfOne(nn.Module):
         return x + 2 * x[..., :1] * torch.eye(8)[0]
 
 
-def measured(*blocks):
-    """The embedded prompt's last token, and noise followed from there."""
+def measured(block):
+    """Noise followed through one block."""
     torch.manual_seed(0)
-    own = nn.Sequential(nn.Embedding(10, 8), nn.Sequential(*blocks))
+    own = nn.Sequential(nn.Embedding(10, 8), nn.Sequential(block))
     wrapped = wrap(own, blocks=own[1], forward=lambda model, ids: model(ids))
-    return own[0].weight[IDS[-1]].detach().double(), measure(
-        IDS, model=wrapped, kind="perturbation", store=None
-    )
+    return measure(IDS, model=wrapped, kind="perturbation", store=None)
 
 
 @pytest.mark.full
 def test_first_order_of_linear_blocks_is_never_off():
-    _, result = measured(Linear(0), Linear(1))
+    result = measured(Linear())
     assert result.error[:, 1:].max() < 1e-3
     assert (perturbation_radius(result) == np.inf).all()
     np.testing.assert_allclose(result.linear_distance, result.distance, rtol=1e-3)
 
 
-def test_of_a_square_it_is_off_by_what_it_must_be():
-    x, result = measured(Square())
-    units = noise(torch.eye(8), 8)[0].double()
-    for size, e in enumerate(SIZES):
-        d = e * x.norm() * units
-        linear, true = d + 0.2 * x * d, d + 0.2 * x * d + 0.1 * d * d
-        expected = (true - linear).norm(dim=1) / true.norm(dim=1)
-        if e >= 0.01:  # below it float32 counts
-            np.testing.assert_allclose(result.error[0, size, :, 1], expected, rtol=0.02)
-
-
 @pytest.mark.full
 def test_along_a_first_block_of_one_direction_all_noise_is_the_same_up_to_its_sign():
-    _, result = measured(OfOne(), Linear(1))
+    result = measured(OfOne())
     np.testing.assert_allclose(result.distance[1, 0, :, 0], SIZES[0], rtol=1e-3)
     growth = result.distance[..., 1] / result.distance[..., 0]
     np.testing.assert_allclose(growth[1], growth[1, 4, 0], rtol=1e-2)

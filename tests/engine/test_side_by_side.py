@@ -136,13 +136,8 @@ def test_what_is_noted_is_the_same_and_comes_once(beside):
     assert notes.derivative_error == 0.3
 
 
-@pytest.mark.parametrize(
-    "family",
-    ["gpt2", *(pytest.param(f, marks=pytest.mark.slow) for f in ("bert", "llama", "bloom"))],
-)
-def test_a_result_is_the_same_to_the_bit_with_any_number_of_workers(family, monkeypatch):
-    model = tiny.model(family)
-    results = []
+def test_a_result_is_the_same_to_the_bit_with_any_number_of_workers(monkeypatch):
+    model, results = tiny.model("gpt2"), []
     for workers in (1, 3):
         monkeypatch.setattr(compose, "side_by_side", lambda *_, n=workers: SideBySide(n))
         results.append(measure(ASKED, model=model, device="cpu"))

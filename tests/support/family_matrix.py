@@ -1,6 +1,6 @@
 """Every model family with its traces and oracle Jacobians, each built once a process.
 
-What is given here is shared: a test that changes a model takes `tiny.model` of its own.
+What is given here is shared: a test that changes a model builds one of its own.
 """
 
 from collections.abc import Collection
@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+import shallow
 import tiny
 import torch
 
@@ -16,6 +17,8 @@ from coupling_core.engine.jacobians.decode import Reader, read
 from coupling_core.engine.jacobians.true_float64 import TrueFloat64
 
 IDS = (5, 17, 42, 8, 99, 17, 3)
+DEPTH = 3
+"""Blocks of each: the first, which some families make otherwise, one inside, and the last."""
 
 FAST = ("gpt2", "llama3", "gpt_neox", "gemma3", "bert")
 """The families that every identity is asked of after every change."""
@@ -60,7 +63,7 @@ def is_bidirectional(name: str) -> bool:
 @cache
 def model(name: str) -> Any:
     """The tiny model of a stack, in float32."""
-    return tiny.model(STACKS[name][0])
+    return shallow.model(STACKS[name][0], DEPTH)
 
 
 @cache
@@ -72,7 +75,7 @@ def reader(name: str) -> Reader:
 @cache
 def double(name: str, attention: str | None = None) -> Any:
     """The same model in float64."""
-    return tiny.model(STACKS[name][0], attention=attention).double()
+    return shallow.model(STACKS[name][0], DEPTH, attention).double()
 
 
 @cache

@@ -4,6 +4,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
+import shallow
 import tiny
 import torch
 import vision_models
@@ -54,7 +55,7 @@ def built(family: str) -> tuple[Any, Any]:
     """A model, and what turns its prompts into numbers."""
     if family in vision_models.FAMILIES:
         return vision_models.model(family), vision_models.processor()
-    return tiny.model(family), None
+    return shallow.model(family, 3), None
 
 
 def measure_both(

@@ -6,7 +6,6 @@ import pytest
 import tiny
 import torch
 
-from coupling_core import InputError
 from coupling_core.base.edits import Edit, parse_edit
 from coupling_core.engine import reference
 from coupling_core.engine.edits.edited import edited
@@ -74,13 +73,10 @@ def test_what_changes_nothing_changes_no_bit_and_the_model_is_as_it_was(family):
     assert not any(block._forward_pre_hooks for block in find_blocks(model))
 
 
-def test_several_edits_are_made_at_once_and_none_within_them():
+def test_several_edits_are_made_at_once():
     model = tiny.model("llama")
     with edited(model, ["skip(1)", Edit("damp", (3,), 0.5)]):
         both = logits(model)
-        with pytest.raises(InputError), edited(model, "skip(2)"):
-            pass
-        assert torch.equal(logits(model), both)
     built = reference.edited_model(model, parse_edit("skip(1)"))
     with edited(built, "damp(2,0.5)"):  # of the three blocks that are left
         torch.testing.assert_close(both, logits(built))

@@ -15,10 +15,9 @@ from coupling_core.engine.jacobians.decode import read
 from coupling_core.engine.jacobians.true_float64 import in_float64
 
 IDS = [5, 17, 200, 31, 8, 99, 42]
-SLOW = ("gemma3", "mixtral", "bloom", "mamba", "bert")
+SLOW = ("t5", "gemma3", "mixtral", "bloom", "mamba", "bert")
 FAMILIES = [
     "gpt2",
-    pytest.param("t5", marks=pytest.mark.full),
     *(pytest.param(family, marks=pytest.mark.slow) for family in SLOW),
 ]
 

@@ -5,7 +5,6 @@
 
 import pytest
 import torch
-from checks import relative
 
 from benchmarks import architectures, matrix
 from benchmarks.definition import Definition
@@ -30,7 +29,7 @@ CASES = {
     "nllb-moe": "right",  # routers of two experts
     "seamless_m4t": "right",  # text_encoder and text_decoder
 }
-DEFAULT = ("m2m_100", "prophetnet")
+DEFAULT = ("xglm", "prophetnet")
 
 
 def named(name):
@@ -46,22 +45,6 @@ def test_right_or_refused_in_words(name):
     assert {row.verdict for row in rows} <= {"right", "refused"}, rows
     if CASES[name] == "right":
         assert any(row.verdict == "right" for row in rows)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["modernbert", "rwkv"])
-def test_a_jacobian_that_is_small_beside_the_identity_has_no_rounding_of_it(name):
-    rows = matrix.judge(named(name), 0.2)
-    assert all(row.error <= matrix.TOLERANCE for row in rows if row.verdict == "right"), rows
-    model = architectures.build(named(name), scale=0.2)
-    coarse, exact = (
-        Definition(model, architectures.inputs_of(model), dtype=dtype).jacobian(2, 5, 5)
-        for dtype in (torch.float32, torch.float64)
-    )
-    assert relative(coarse.double(), exact) > matrix.TOLERANCE  # or there is nothing to be found
-    result = measure(Request(architectures.IDS, token=5, k=4), model=model, device="cpu")
-    ways = result.provenance["ways"]
-    assert ways["a Jacobian in float64 (float32 was too coarse)"]["2"] == 1
 
 
 def test_what_is_lost_in_rounding_is_found_in_float64_or_told_as_not_seen():

@@ -53,6 +53,14 @@ def test_it_is_all_of_the_jacobian(queries, groups, cotangents):
     assert (found - dense(m, firsts)).norm() < 1e-13 * found.norm()
 
 
+def test_heads_may_lie_in_any_order_and_few_cotangents_be_taken_at_a_time(monkeypatch):
+    m, z, firsts = attention(6, 2)
+    monkeypatch.setattr(attention_heads, "CHUNK", 5)
+    mixed = m[torch.randperm(len(m), generator=torch.Generator().manual_seed(0))]
+    found = by_heads(mixed, z, firsts, "any")
+    assert (found - dense(mixed, firsts)).norm() < 1e-13 * found.norm()
+
+
 @pytest.mark.parametrize("mixing", [0.0, 0.01])
 def test_the_layout_of_one_block_serves_the_next_if_it_is_laid_out_so(mixing):
     by_heads(*attention(3, 3), "any")

@@ -10,6 +10,7 @@ from torch import nn
 
 from coupling_core.engine.jacobians.attention_heads import CHUNK
 from coupling_core.engine.jacobians.branches import branching
+from coupling_core.engine.jacobians.cached_attention import Joined
 from coupling_core.engine.jacobians.captured_block import Block
 from coupling_core.engine.jacobians.gradients import batched_gradients, gradients_by
 from coupling_core.engine.jacobians.same_token import block_jacobian
@@ -19,31 +20,35 @@ IDS = [5, 17, 42, 8, 99, 17, 3]
 
 
 class Gated(nn.Module):
-    """An MLP whose gate is an activation, and whose input is normed inside where asked."""
+    """An MLP whose gate is an activation; in some ways it is more than that."""
 
-    def __init__(self, width, hidden, mix=False):
+    def __init__(self, width, hidden, way=None):
         super().__init__()
         self.gate, self.up = nn.Linear(width, hidden), nn.Linear(width, hidden)
         self.down = nn.Linear(hidden, width)
-        self.mix = mix
+        self.way = way
 
     def forward(self, x):
+        if self.way == "replacing its weights":  # as some routers do
+            self.gate.weight.data = self.gate.weight.data.to(x.dtype)
         hidden = torch.tanh(self.gate(x)) * self.up(x)
-        if self.mix:  # no longer entry by entry
+        if self.way == "mixing":  # no longer entry by entry
             hidden = hidden.softmax(-1) * 3
-        return self.down(hidden)
+        given = self.down(hidden)
+        return (given, hidden.mean()) if self.way == "giving two" else given
 
 
 class Planted(nn.Module):
     """A block of two branches, the second of which sees the first."""
 
-    def __init__(self, width, hidden, mix=False):
+    def __init__(self, width, hidden, way=None):
         super().__init__()
         self.norm = nn.LayerNorm(width)
-        self.first, self.second = Gated(width, hidden, mix), Gated(width, hidden)
+        self.first, self.second = Gated(width, hidden, way), Gated(width, hidden)
 
     def forward(self, x):
-        x = x + self.first(self.norm(x))
+        first = self.first(self.norm(x))
+        x = x + (first[0] * first[1] if isinstance(first, tuple) else first)
         return x + self.second(self.norm(x))
 
 
@@ -57,11 +62,18 @@ def captured(module, width):
 
 
 @pytest.mark.parametrize(
-    ("width", "hidden", "mix"), [(6, 20, False), (6, 6, True), (CHUNK + 30, 8, False)]
+    ("width", "hidden", "way"),
+    [
+        (6, 20, None),
+        (6, 6, "mixing"),
+        (6, 8, "giving two"),
+        (6, 8, "replacing its weights"),
+        (CHUNK + 30, 8, None),
+    ],
 )
-def test_a_planted_block_has_the_jacobian_of_a_backward_pass(width, hidden, mix):
+def test_a_planted_block_has_the_jacobian_of_a_backward_pass(width, hidden, way):
     torch.manual_seed(0)
-    block = captured(Planted(width, hidden, mix).double().requires_grad_(False), width)
+    block = captured(Planted(width, hidden, way).double().requires_grad_(False), width)
     x = block.state[None, None].clone().requires_grad_()
     expected = torch.autograd.functional.jacobian(block.replay, x)[:, 0, 0]
     expected -= torch.eye(width, dtype=torch.float64)
@@ -76,6 +88,34 @@ def test_attention_and_mlp_are_branches(family):
         block.replay(x)
     assert [tuple(branch.jacobian.shape) for branch in branches] == [(32, 32), (32, 32)]
     assert all("forward" not in vars(module) for module in block.module.modules())
+
+
+def test_a_past_kept_apart_is_the_whole_tensor_in_whatever_is_done_with_it():
+    """Heads of six tokens, the last of which is measured; and what leaves it apart."""
+    whole, q, w = (torch.randn(1, 2, n, m).double() for n, m in ((6, 4), (3, 4), (3, 6)))
+    joined = Joined(whole[:, :, :5], whole[:, :, 5:], -2)
+    assert joined.size() == whole.shape
+    assert (joined.size(-2), joined.ndim, joined.dtype) == (6, 4, torch.float64)
+    apart = (
+        lambda x: x.transpose(-1, -2),
+        lambda x: x.contiguous().to(torch.float32),
+        lambda x: x[:, :, None, :, :].expand((1, 2, 3, 6, 4)).reshape(1, 6, 6, 4),
+    )
+    together = (
+        lambda x: x[:, :, 1:],
+        lambda x: x.reshape(1, 2, 24),
+        lambda x: x.softmax(-1),
+        lambda x: torch.stack([x, x]),
+        lambda x: w @ x,
+        lambda x: w[:, :1] @ x,
+        lambda x: torch.matmul(q, x.transpose(-1, -2)),
+        lambda x: torch.matmul(w[0, 0], x[0, 0]),
+    )
+    for number, of in enumerate((*apart, *together)):
+        found = of(joined)
+        assert isinstance(found, Joined) == (number < len(apart)), number
+        found = found.whole() if isinstance(found, Joined) else found
+        assert torch.allclose(found, of(whole)), number
 
 
 # --- cotangents pulled back together

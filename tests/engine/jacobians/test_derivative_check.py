@@ -7,6 +7,7 @@ from checks import relative
 from torch import nn
 
 from coupling_core import ComputeError
+from coupling_core.engine import ways_taken
 from coupling_core.engine.jacobians import derivative_check
 from coupling_core.engine.jacobians.between_tokens import through_all
 from coupling_core.engine.jacobians.captured_block import Block
@@ -128,6 +129,14 @@ def test_a_fast_way_that_is_off_gives_way_to_the_definition(monkeypatch):
     monkeypatch.setattr(derivative_check, "block_jacobian", lambda *_: wrong(true, "turned"))
     with pytest.raises(ComputeError, match="gradients give"):
         checked_jacobian(right)
+
+
+def test_of_a_small_jacobian_it_is_told_that_its_block_does_not_run_in_float64():
+    W, x = 1e-4 * drawn(D, D), drawn(D)
+    linear = Block(1, x, x + W @ x, nn.Identity(), lambda z: z[0, 0] + W @ z[0, 0])
+    with ways_taken.noting() as notes:
+        assert relative(checked_jacobian(linear), W) < 1e-2
+    assert "a small Jacobian in float32 (its block does not run in float64)" in notes.ways
 
 
 def test_one_percent_between_two_tokens_is_seen():

@@ -7,10 +7,12 @@ names of these tests.
 import itertools
 
 import pytest
+import shallow
 import tiny
 import torch
 from checks import relative
 from family_matrix import (
+    DEPTH,
     IDS,
     STACKS,
     double_reader,
@@ -65,7 +67,7 @@ def largest_error(name, attention):
     """Over tokens and blocks; every Jacobian is also held against a difference."""
     reads, errors = double_reader(name, attention), []
     with TrueFloat64():
-        for token in (1, 5, 7):
+        for token in (1, 5):
             for block in reads.at(token).blocks:
                 norm = reads.kind.final_norm if block.number == reads.n_blocks else None
                 found = block_jacobian(block, norm)
@@ -104,11 +106,11 @@ def test_a_jacobian_to_another_token_has_no_skip_term(name):
     assert relative(with_skip - without, eye) < 1e-9
 
 
-@tiered(full=("mixtral", "mamba", "t5-decoder"))
+@tiered(full=("mixtral",))
 def test_lent_weights_give_the_numbers_of_a_float32_model(name):
     """Weights in bfloat16, lent to one block at a time, against the same weights in float32."""
     family, stack = STACKS[name]
-    held, upcast = tiny.model(family), tiny.model(family)
+    held, upcast = (shallow.model(family, DEPTH) for _ in range(2))
     for rounded, plain in zip(held.parameters(), upcast.parameters(), strict=True):
         rounded.data = rounded.data.bfloat16()
         plain.data = rounded.data.float()

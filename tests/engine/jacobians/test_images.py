@@ -29,17 +29,11 @@ def definition(model, block, t1, t2, norm=None):
 
 
 @pytest.mark.parametrize(
-    ("family", "attention"),
-    [
-        *(
-            pytest.param(family, "sdpa", marks=MARKS.get(family, pytest.mark.slow))
-            for family in vision_models.FAMILIES
-        ),
-        pytest.param("beit", "eager", marks=pytest.mark.slow),
-    ],
+    "family",
+    [pytest.param(f, marks=MARKS.get(f, pytest.mark.slow)) for f in vision_models.FAMILIES],
 )
-def test_the_jacobian_is_that_of_the_whole_sequence(family, attention):
-    model = vision_models.model(family, attention).double()
+def test_the_jacobian_is_that_of_the_whole_sequence(family):
+    model = vision_models.model(family).double()
     with TrueFloat64():
         traced = trace(model, PIXELS, 11)
         assert not traced.kind.causal

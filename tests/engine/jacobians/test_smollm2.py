@@ -6,13 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from checks import relative
 
 from coupling_core import Request, Store, View, mean_off_diagonal, measure, score_pairs
-from coupling_core.analysis import trajectory as of
 from coupling_core.base.definitions import DEFINITIONS
-from coupling_core.base.records import ROLES
 from coupling_core.engine import reference
 from coupling_core.engine.jacobians import between_tokens
 from coupling_core.engine.jacobians.decode import read
@@ -27,7 +24,7 @@ PROMPT = "What is the capital of France? The capital is"
 REQUEST = Request(PROMPT)
 TOKEN, GIVEN = 6, 3
 SHIPPED = Store(Path("none"))
-SOME = (1, 2, 15, 22, 29, 30)
+SOME = (1, 2, 15, 30)
 """Blocks that are held against float64."""
 
 FLOAT32_ERROR = {
@@ -74,15 +71,6 @@ def test_the_first_of_all_tokens_alone_is_differentiated(loaded):
         assert check_derivative(block, block_jacobian(block)) < 0.02
 
 
-@pytest.mark.slow  # a minute, of what test_families.py shows of tiny models
-def test_one_token_agrees_with_the_full_sequence_definition(double, ids, jacobians):
-    n = len(ids)
-    with TrueFloat64():
-        expected = reference.block_jacobian(double, ids, 30, n, n, double.model.norm)
-    assert expected.dtype == torch.float64
-    assert relative(jacobians[30], expected) <= 1e-9
-
-
 def test_float32_scores_agree_with_float64(trained, jacobians):
     svds = {block: np.linalg.svd(J.numpy()) for block, J in jacobians.items()}
     at = np.ix_([block - 1 for block in SOME], [block - 1 for block in SOME])
@@ -100,14 +88,9 @@ def test_float32_scores_agree_with_float64(trained, jacobians):
             assert np.abs(found - expected).max() <= FLOAT32_ERROR[definition], (definition, k)
 
 
-@pytest.mark.parametrize("seed", [None, pytest.param(0, marks=pytest.mark.slow)])
-def test_every_svd_is_certified(seed, trained):
-    found = trained if seed is None else measure(replace(REQUEST, untrained=seed), device="cpu")
-    assert len(found.certificates) == 30
-    assert found.certified, [c.reason for c in found.certificates]
-
-
 def test_trained_blocks_are_coupled_above_chance_and_untrained_ones_are_not(trained, untrained):
+    assert len(trained.certificates) == 30
+    assert trained.certified, [c.reason for c in trained.certificates]
     assert trained.next_tokens[0][0] == " Paris"
     assert "".join(trained.tokens) == PROMPT
     view = View(k=50)
@@ -116,53 +99,17 @@ def test_trained_blocks_are_coupled_above_chance_and_untrained_ones_are_not(trai
 
 
 @pytest.mark.slow
-def test_the_released_algorithm_gives_the_same_scores(loaded, trained):
-    released = reference.released(loaded.model, loaded.encode(PROMPT), 50)  # 1.5 minutes
-    for role, expected in zip(ROLES, released, strict=True):
-        found = score_pairs(trained, View(k=50, definition="released", role=role)).coupling
-        assert np.abs(found - expected).max() <= 1e-5
-
-
 def test_jacobians_between_tokens_are_those_of_the_whole_sequence(loaded, double, ids):
     """To 1e-5: the whole sequence in float32 is itself off by up to 5e-6 at single tokens."""
     reader, ends = read(loaded.model, ids[:TOKEN]), (15, 30)
+    with TrueFloat64():
+        whole = read(double, ids[:TOKEN]).whole
     to_one = list(between_tokens.output_jacobians(reader, ends, TOKEN))
     ((_, crossed),) = between_tokens.input_jacobians(reader, ends, GIVEN, [TOKEN])
     ((_, own),) = between_tokens.self_jacobians(reader, ends, [TOKEN])
     for at, (block, norm) in enumerate(zip(ends, (None, double.model.norm), strict=True)):
         with TrueFloat64():
-            call = read(double, ids[:TOKEN]).whole[block - 1]
-            exact = between_tokens.through_all(call, TOKEN, norm)
+            exact = between_tokens.through_all(whole[block - 1], TOKEN, norm)
         found = [*to_one[at], crossed[at], own[at]]
         for J, expected in zip(found, [*exact, exact[GIVEN - 1], exact[TOKEN - 1]], strict=True):
             assert relative(J.double(), expected) < 1e-5
-
-
-def test_states_and_entropies_are_those_of_transformers(loaded, ids):
-    """It gives x^0 .. x^{L-1}, and x^L after the final norm."""
-    few, model = tuple(ids[:3]), loaded.model
-    found = measure(Request(few, kind="trajectory"), device="cpu")
-    with torch.no_grad():
-        told = model(torch.tensor([few]), output_hidden_states=True).hidden_states
-        hidden = torch.stack(told)[:, 0]
-        logits = model.lm_head(torch.cat([model.model.norm(hidden[:-1]), hidden[-1:]])).double()
-    hidden = hidden.double().numpy()
-    sizes = np.linalg.norm(hidden, axis=-1)
-    assert (np.linalg.norm(found.states - hidden, axis=-1) / sizes).max() < 1e-5
-    np.testing.assert_allclose(found.norms, sizes, rtol=1e-5)
-    p = logits.softmax(-1)
-    np.testing.assert_allclose(found.entropy, -(p * (p + 1e-300).log()).sum(-1), atol=2e-4)
-
-
-def test_training_straightens_the_paths_and_makes_the_steps_less_even():
-    """The papers report 4.25 against 6.54 over their models; this is one prompt of one model."""
-    asked = replace(REQUEST, kind="trajectory")
-    trained, untrained = (measure(replace(asked, untrained=seed), SHIPPED) for seed in (None, 0))
-    assert trained.line_shape.mean() == pytest.approx(4.478, abs=2e-3)
-    assert untrained.line_shape.mean() == pytest.approx(6.645, abs=2e-3)
-    assert (trained.line_shape < untrained.line_shape).all()
-    # At random, no step has anything to do with the one before: sqrt(L), and what norms add.
-    assert untrained.line_shape.min() > np.sqrt(30)
-    uneven, even = (of.equidistance(path.step_lengths).mean() for path in (trained, untrained))
-    assert even < 0.2
-    assert uneven > 1

@@ -7,13 +7,11 @@ test_families.py, precision and streaming in test_weights.py, revisions in test_
 import json
 import pickle
 
-import numpy as np
 import pytest
 import tiny
 import torch
 from checks import relative
 from hostile import Touch
-from transformers import LlamaConfig, LlamaForCausalLM
 
 from coupling_core import ComputeError, InputError, Request, measure
 from coupling_core.engine.jacobians import true_float64
@@ -55,19 +53,12 @@ def test_4_bit_weights_that_were_repacked_are_refused(tmp_path):
     It does on processors with bfloat16 instructions, and what the weights dequantise to from then
     on is wrong.
     """
-    shape = {"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 2, "vocab_size": 300}
-    config = LlamaConfig(**shape, num_attention_heads=4)
-    LlamaForCausalLM._from_config(config).save_pretrained(tmp_path / "model")
-    tiny.tokenizer().save_pretrained(tmp_path / "model")
-    asked = request(tmp_path / "model", quantize="nf4")
-    expected = measure(asked, device="cpu").singular_values
+    asked = request(tiny.folder(tmp_path / "model"), quantize="nf4")
     model = load(resolve(asked), "cpu").model
     with torch.no_grad():
         model(torch.tensor([IDS]))
     quantised = [module.weight.quant_state for module in model.modules() if is_quantised(module)]
     if not any(getattr(state, "packing_format_for_cpu", False) for state in quantised):
-        found = measure(Request(IDS, k=8, k_view=8), model=model).singular_values
-        assert np.array_equal(found, expected)
         quantised[0].packing_format_for_cpu = True  # as on other processors
     with pytest.raises(InputError, match="repacked"):
         measure(Request(IDS, k=8, k_view=8), model=model)

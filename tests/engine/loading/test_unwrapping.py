@@ -6,7 +6,7 @@ Real nnsight and TransformerLens are in tests/measuring/test_doors_of_others.py.
 import by_hand
 import numpy as np
 import pytest
-import tiny
+import shallow
 import torch
 from torch import nn
 
@@ -19,7 +19,7 @@ REQUEST = Request(IDS, k=4)
 
 @pytest.fixture(scope="module")
 def plain():
-    return cc.measure(REQUEST, model=tiny.model("llama"))
+    return cc.measure(REQUEST, model=shallow.model("llama"))
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ WRAPPERS = {
     [pytest.param(w, marks=() if w == "DataParallel" else pytest.mark.full) for w in WRAPPERS],
 )
 def test_numbers_are_those_of_the_model_inside(wrapper, alone, plain):
-    model = WRAPPERS[wrapper](tiny.model("llama").requires_grad_(True))
+    model = WRAPPERS[wrapper](shallow.model("llama").requires_grad_(True))
     found = cc.measure(REQUEST, model=model)
     assert all(parameter.requires_grad for parameter in model.parameters())
     assert found.request.model == plain.request.model
@@ -65,7 +65,7 @@ def test_numbers_are_those_of_the_model_inside(wrapper, alone, plain):
 
 @pytest.mark.full
 def test_compiled_blocks_in_the_place_of_blocks_are_measured(plain):
-    model = tiny.model("llama")
+    model = shallow.model("llama")
     for at, layer in enumerate(model.model.layers):
         model.model.layers[at] = torch.compile(layer, backend="eager")
     found = cc.measure(REQUEST, model=model)
@@ -88,7 +88,7 @@ def test_a_compiled_model_is_compiled_still_once_it_was_measured():
 
 
 def test_a_wrapped_one_has_the_key_of_the_model_inside(tmp_path):
-    models = tiny.model("llama"), nn.DataParallel(tiny.model("llama"))
+    models = shallow.model("llama"), nn.DataParallel(shallow.model("llama"))
     first, again = (cc.measure(REQUEST, Store(tmp_path), model=model) for model in models)
     assert first.key, first.provenance["not_stored"]
     assert again.key == first.key

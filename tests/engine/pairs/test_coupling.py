@@ -4,9 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
+import tiny
 import torch
 from cases import planted_jacobians
 
+from coupling_core import Request, View, measure, score_pairs
 from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.records import ROLES
 from coupling_core.engine import reference
@@ -41,6 +43,17 @@ def test_every_pair_is_the_matrix_of_the_definition(measured):
         assert fields["off_diagonal"][at] == pytest.approx(np.array(corners), abs=1e-5), at
         corner = fields["matrices"][at].astype(float) * fields["singular_values"][row, 0]
         assert corner == pytest.approx(A[:VIEW, :VIEW], abs=2e-3), at
+
+
+def test_the_released_algorithm_gives_the_same_scores():
+    model, ids = tiny.model("llama"), [5, 17, 42, 8, 99]
+    measured = measure(Request(tuple(ids), k=4), model=model)
+    for role, expected in zip(ROLES, reference.released(model, ids, 4), strict=True):
+        found = score_pairs(measured, View(k=4, definition="released", role=role)).coupling
+        assert np.abs(found - expected).max() <= 1e-5
+    states = reference.released_states(model, ids)[:2]
+    in_rows = reference.released_jacobian(*states, batch=1)
+    torch.testing.assert_close(in_rows, reference.released_jacobian(*states))
 
 
 def test_a_block_in_its_own_basis_is_diagonal_with_its_singular_values(measured):

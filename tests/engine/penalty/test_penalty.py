@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-import tiny
+import shallow
 import torch
 import vision_models
 from torch import nn
@@ -22,8 +22,8 @@ VALID = torch.eye(TOKEN)[-1:].expand(2, -1)
 """One token of each sequence counts, so that it is the one that is drawn."""
 FAMILIES = [
     "llama", "gpt_neox",
-    *(pytest.param(family, marks=pytest.mark.full) for family in ("bert", "vit")),
-    *(pytest.param(family, marks=pytest.mark.slow) for family in ("gpt2", "qwen3", "deit")),
+    pytest.param("vit", marks=pytest.mark.full),
+    *(pytest.param(family, marks=pytest.mark.slow) for family in ("bert", "gpt2", "qwen3", "deit")),
 ]  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def inputs(model, at=slice(None)):
 
 def trained(family, dtype=torch.float64):
     """A model as one trains it, but for what is dropped: it gives the same twice."""
-    of = vision_models if family in vision_models.FAMILIES else tiny
+    of = vision_models if family in vision_models.FAMILIES else shallow
     model = of.model(family).to(dtype).train().requires_grad_(True)
     for part in model.modules():
         if isinstance(part, nn.Dropout):
@@ -76,12 +76,7 @@ def test_the_value_is_that_of_the_definition(family):
     assert penalty.alignment == pytest.approx(values.mean().item(), rel=1e-4, abs=1e-7)
 
 
-GOALS = [("llama", "raise"), ("llama", 0.3), ("gpt_neox", "raise")]
-
-
-@pytest.mark.parametrize(
-    ("family", "goal"), [*GOALS, pytest.param("vit", "raise", marks=pytest.mark.full)]
-)
+@pytest.mark.parametrize(("family", "goal"), [("llama", "raise"), ("gpt_neox", 0.3)])
 def test_the_gradient_is_that_of_central_differences(family, goal):
     model = trained(family)
     penalty = coupling_penalty(model, goal=goal, pairs=3, k=3, sequences=2, refresh=10**6)
@@ -139,7 +134,7 @@ def driven(goal, steps, model=None, autocast=False):
     """The alignment of a toy at the beginning and at the end, pushed by the penalty alone."""
     model = model or toy()
     penalty = penalty_of(model, goal=goal, pairs=2, k=4)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.03)
     found = []
     for _ in range(steps):
         with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
@@ -148,17 +143,17 @@ def driven(goal, steps, model=None, autocast=False):
         (loss + penalty()).backward()
         optimizer.step()
         found.append(penalty.alignment)
-    return found[0], np.mean(found[-20:])
+    return found[0], np.mean(found[-10:])
 
 
 @pytest.mark.full
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("autocast", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_it_is_raised_and_held(autocast):
-    first, top = driven("raise", 40, autocast=autocast)
+    first, top = driven("raise", 20, autocast=autocast)
     assert first < 0.1
     assert top > 0.9
-    assert driven(0.5, 60, autocast=autocast)[1] == pytest.approx(0.5, abs=0.05)
+    assert driven(0.5, 25, autocast=autocast)[1] == pytest.approx(0.5, abs=0.05)
 
 
 @pytest.mark.full
@@ -166,7 +161,7 @@ def test_it_is_raised_and_held(autocast):
 def test_it_is_lowered_to_chance_and_not_beyond():
     model = toy()  # as coupled as blocks can be: the same block twice
     model[1][1].load_state_dict(model[1][0].state_dict())
-    first, last = driven("lower", 70, model)
+    first, last = driven("lower", 30, model)
     assert first > 0.8
     assert abs(last) < 0.05
 
@@ -203,7 +198,7 @@ def test_a_batch_has_the_mean_of_its_sequences_whichever_process_has_them():
     model = trained("llama")
 
     def penalty(ids, sequences):
-        watching = coupling_penalty(model, blocks=(1, 4), k=2, sequences=sequences)
+        watching = coupling_penalty(model, k=2, sequences=sequences)
         model(input_ids=ids, attention_mask=torch.ones_like(ids))
         value = watching().item()
         watching.close()
@@ -223,7 +218,7 @@ def test_checkpointing_of_transformers_gives_the_same_gradient():
         model = trained("llama", torch.float32)
         if reentrant is not None:
             model.gradient_checkpointing_enable({"use_reentrant": reentrant})
-        penalty = coupling_penalty(model, blocks=(2, 4))
+        penalty = coupling_penalty(model)
         (model(IDS).logits.square().mean() + penalty()).backward()
         grads.append(
             torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
