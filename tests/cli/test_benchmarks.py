@@ -5,6 +5,7 @@ from importlib import import_module
 
 import pytest
 import torch
+from command_line import refusal
 from threadpoolctl import threadpool_info
 
 import benchmarks
@@ -106,8 +107,26 @@ def test_the_committed_table_is_that_of_the_committed_results():
     assert text == readme.replaced(text, readme.section(common.ROOT / "benchmarks" / "results"))
 
 
-def test_every_script_can_collect_and_summarise_and_no_other_is_run(run):
+def test_the_command_runs_the_scripts_of_its_checkout_with_the_options(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(import_module("coupling_core.cli.bench"), "ROOT", tmp_path)
+    assert str(tmp_path) in refusal(run("bench"))
+    folder = tmp_path / "benchmarks"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("SCRIPTS = ('svd',)")
+    (folder / "__main__.py").write_text(
+        "import sys\nprint(*sys.argv, file=open('asked', 'w'))\n1/0"
+    )
+    assert run("bench", "svd", "--quick", "--out", "results")[0] == 1
+    assert (tmp_path / "asked").read_text().split()[1:] == [
+        "svd",
+        "--quick",
+        "--out",
+        str(tmp_path / "results"),
+    ]
+    status, _, err = run("bench", "speed")
+    assert (status, "svd" in err, "'speed'" in err) == (2, True, True)
+
+
+def test_every_script_can_collect_and_summarise():
     scripts = [import_module(f"benchmarks.{name}") for name in benchmarks.SCRIPTS]
     assert all(callable(one.collect) and callable(one.summary) for one in scripts)
-    status, _, err = run("bench", "speed")
-    assert (status, "'speed'" in err) == (2, True)

@@ -327,6 +327,8 @@ def test_runs_verify_finds_the_damaged_one(run, stored):
     status, out, err = run("runs", "verify")
     assert (status, err.startswith("error: 1 of ")) == (1, True)
     assert [f"{key}  sound" in out for key in stored] == [False, True]
+    (found,) = printed(run("runs", "recheck", stored[0], "--json"), status=1)
+    assert found["verdict"] == "unknown"
 
 
 def test_runs_rm_removes_for_good_but_nothing_that_is_shipped(run, stored):
@@ -339,6 +341,14 @@ def test_runs_rm_removes_for_good_but_nothing_that_is_shipped(run, stored):
 
 
 # ---- models
+
+
+def test_people_are_shown_the_models_that_json_has(run):
+    for words, name in ((("models",), "model"), (("vision", "list"), "repo")):
+        listed = printed(run(*words, "--json"))
+        out = run(*words)[1]
+        assert len(listed) > 5
+        assert [one[name] for one in listed if one[name] not in out] == []
 
 
 @pytest.fixture

@@ -100,7 +100,8 @@ def test_chance_is_a_line_at_zero_or_a_floor_a_model(means):
     upright = figures.over_models(means, "layers", "coupling")
     assert [shape.y0 for shape in upright.layout.shapes] == [0]
     raw = figures.over_models(st.model_means(TABLE, 8, "coupling"), "coupling", "loss")
-    assert not raw.layout.shapes
+    for other in (raw, figures.over_models(means, "layers", "loss")):
+        assert not other.layout.shapes
     floors = trace(raw, "chance")
     np.testing.assert_array_equal(floors.x, [0.5] * 19)
     assert sorted(floors.y) == sorted(means.rows["loss"])
