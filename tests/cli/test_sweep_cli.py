@@ -10,11 +10,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from command_line import printed
-from distributed import Client
 from documents import first_cells
 
 from coupling_core import Question, Store, find
-from coupling_core.base import pace
 from coupling_core.base.folders import SHIPPED
 from coupling_core.experiments import sweeps
 from coupling_core.experiments.gallery import EXAMPLES
@@ -34,7 +32,6 @@ text = "{EXAMPLES[1]}"
 """
 MORE = f'{SWEEP}[[prompts]]\ntext = "Water boils when it is hot"\n'
 LOST = SWEEP + '[[models]]\nmodel = "nobody/nothing"\n'
-CLUSTERS = "coupling_core.experiments.sweeps.clusters"
 MODELS = [f"coupling-explorer/mini-64@step{step}" for step in STEPS]
 
 
@@ -43,7 +40,7 @@ def alone(monkeypatch):
     """Offline, and without a cluster."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     for place in ("local", "running", "slurm"):
-        where = f"{CLUSTERS}.{place}"
+        where = f"coupling_core.experiments.sweeps.clusters.{place}"
         monkeypatch.setattr(where, lambda *_: pytest.fail("a cluster was started"))
 
 
@@ -147,17 +144,6 @@ def test_a_damaged_result_is_named_with_what_to_do(run, lay):
     assert f"`coupling runs rm {key}`" in err
     assert err.splitlines()[-1].startswith("error: 1 of 8 ")
     assert run("runs", "rm", key)[0] == run("sweep", "run", "few.toml")[0] == 0
-
-
-@pytest.mark.full
-def test_workers_measure_what_is_missing_and_that_is_told_on_the_way(run, lay, folder, monkeypatch):
-    workers = Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None)
-    monkeypatch.setattr(f"{CLUSTERS}.local", lambda _: workers)
-    monkeypatch.setattr(pace, "APART", 0.0)
-    path = lay(re.sub(r"(?m)^suite = .*\nsteps = .*", f'model = "{folder}"', SWEEP))
-    status, out, err = run("sweep", "run", path)
-    assert (status, "0 stored before, 2 measured" in one_line(out)) == (0, True), err
-    assert "2 of 2; 1 worker: done" in err
 
 
 # ---- how it stands
