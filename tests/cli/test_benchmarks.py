@@ -8,7 +8,6 @@ import torch
 from command_line import refusal
 from threadpoolctl import threadpool_info
 
-import benchmarks
 from benchmarks import common, gpu, readme, svd
 from coupling_core.engine.matrix_products import product
 
@@ -125,8 +124,3 @@ def test_the_command_runs_the_scripts_of_its_checkout_with_the_options(run, tmp_
     ]
     status, _, err = run("bench", "speed")
     assert (status, "svd" in err, "'speed'" in err) == (2, True, True)
-
-
-def test_every_script_can_collect_and_summarise():
-    scripts = [import_module(f"benchmarks.{name}") for name in benchmarks.SCRIPTS]
-    assert all(callable(one.collect) and callable(one.summary) for one in scripts)

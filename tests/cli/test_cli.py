@@ -6,7 +6,6 @@ What all commands that measure do alike is in tests/kinds/test_contract.py.
 import csv
 import io
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -183,15 +182,6 @@ def test_the_module_is_the_same_command_line_and_an_output_that_is_full_is_statu
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert done.stderr.startswith("error: ")
     assert "No space left on device" in done.stderr
-
-
-def test_threads_do_not_spin_unless_that_is_asked_for(run, monkeypatch):
-    for told, policy in ((None, "passive"), ("active", "active")):
-        monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
-        if told:
-            monkeypatch.setenv("OMP_WAIT_POLICY", told)
-        assert run("--version")[0] == 0
-        assert os.environ["OMP_WAIT_POLICY"] == policy
 
 
 # ---- many prompts

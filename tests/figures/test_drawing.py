@@ -8,7 +8,7 @@ from coupling_core import View, figures
 from coupling_core.figures import style
 from coupling_core.figures.drawing import draw
 from coupling_core.figures.enlarged import enlarged
-from coupling_core.figures.export import WIDTH, on_paper
+from coupling_core.figures.export import on_paper
 from coupling_core.figures.typeset import in_html, in_tex
 
 VIEW = View(k=6)
@@ -36,16 +36,6 @@ def test_matplotlib_draws_the_numbers_of_maps_curves_grounds_and_graphs(monkeypa
             wanted = np.transpose([trace.x, trace.y]).astype(float)
             if np.isfinite(wanted).all(1).any():  # else it stands in the legend alone
                 assert any(np.array_equal(wanted, line, equal_nan=True) for line in lines)
-
-
-def test_files_are_written_without_a_chromium(monkeypatch):
-    monkeypatch.setenv("BROWSER_PATH", "/nowhere/chromium")
-    shown = figures.mean_by_k(RESULT, VIEW), RESULT, VIEW
-    figure, *of = shown
-    svg = figures.render(figure, ".svg", *of).decode()
-    assert "Number of singular triplets K" in svg
-    png, pdf = (draw(on_paper(*shown), ending) for ending in (".png", ".pdf"))
-    assert (int.from_bytes(png[16:20]), pdf[:4]) == (2 * WIDTH, b"%PDF")
 
 
 def test_letters_and_lines_grow_and_numbers_stay():

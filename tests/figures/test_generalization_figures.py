@@ -203,17 +203,6 @@ def test_each_family_left_out_is_a_row_of_the_forest(means):
         assert drawn[row["row"]] == pytest.approx((row["estimate"], row["low"], row["high"]))
 
 
-def test_a_row_without_an_estimate_says_why(means):
-    rows = means.rows[means.rows["family"].isin(["Alpha", "Beta"])]
-    points = st.pair(replace(means, rows=rows), "coupling", "score")
-    found = st.leave_one_family_out(points.keep(np.arange(len(points)) < 5))
-    figure = figures.without_families(found)
-    missing = trace(figure, "no estimate")
-    said = dict(zip(missing.y, missing.text, strict=True))
-    assert said["without Alpha"] == found.without["Alpha"].reason
-    assert "without Alpha" not in rows_of(figure, "estimate")
-
-
 def test_trends_of_models_are_a_forest_with_their_mean_first():
     trends = st.prompt_trends(TABLE, "tokens", 8)
     figure, twin = figures.prompt_correlations(trends), figures.trends_table(trends)

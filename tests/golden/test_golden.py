@@ -30,14 +30,3 @@ def test_a_change_of_one_number_is_found_wherever_it_is() -> None:
             now = before.copy()
             now[at] += 1e-4
             assert known.moved(golden.Numbers.of(now)), (size, at)
-
-
-def test_what_is_gone_or_new_or_exchanged_is_found() -> None:
-    before = {"a": golden.Numbers.of(np.arange(100.0)), "key": "k1"}
-    swapped = golden.Numbers.of(np.array([1.0, 0.0, *range(2, 100)]))
-    nothing = golden.Numbers.of(np.array([np.nan, *range(1, 100)]))
-    assert golden.moved(before, dict(before)) == []
-    assert golden.moved(before, {"a": before["a"]}) == ["key: is gone"]
-    assert golden.moved(before, before | {"key": "k2"}) == ["key: k1, now k2"]
-    assert len(golden.moved(before, before | {"a": swapped})) == 1
-    assert len(golden.moved(before, before | {"a": nothing, "b": swapped})) == 2
