@@ -5,19 +5,14 @@ That each prompt has its row, and that the means are theirs, is in tests/kinds/t
 
 import json
 import os
-import re
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import psutil
 import pytest
 import xarray
 from command_line import printed
-from waiting import PATIENCE, until
 
 from coupling_core import Request, Store, compare_models, figures, mean_interval, means_by, measure
 from coupling_core.analysis.path_curves import CURVES
@@ -367,25 +362,3 @@ def test_what_grows_with_the_square_is_estimated_before(run, folder, monkeypatch
     monkeypatch.setattr(forewarning, "SHORT", 0.0)
     assert not told("The cat")  # stored by now
     assert told("A dog")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif((psutil.cpu_count(logical=False) or 1) < 2, reason="one core has one process")
-def test_ctrl_c_stops_all_processes_and_counts_what_they_have_stored(folder, tmp_path):
-    listed, store = tmp_path / "many.txt", tmp_path / "store"
-    listed.write_text("\n".join(f"the cat number {n} sat" for n in range(4000)))
-    command = [sys.executable, "-m", "coupling_core", "depth", "--model", str(folder), "--k", "4"]
-    command += ["--prompts", str(listed), "--store", str(store)]
-    threads = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
-    going = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=threads)
-    until(lambda: any(store.glob("*.safetensors")))
-    others = psutil.Process(going.pid).children()
-    going.send_signal(signal.SIGINT)
-    _, err = going.communicate()
-    assert len(others) > 1
-    stored = len(list(store.glob("*.safetensors")))
-    told = int(re.fullmatch(r"stopped: (\d+) of 4000 stored, .*", err.splitlines()[-1])[1])
-    assert told <= stored <= told + len(others)  # what was written as it ended is not counted
-    assert going.returncode == 130
-    psutil.wait_procs(others, PATIENCE)
-    assert {*store.iterdir()} == {*store.glob("*.safetensors")}  # nothing is half written
