@@ -6,7 +6,6 @@ What all commands that measure do alike is in tests/kinds/test_contract.py.
 import csv
 import io
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -185,15 +184,6 @@ def test_the_module_is_the_same_command_line_and_an_output_that_is_full_is_statu
     assert "No space left on device" in done.stderr
 
 
-def test_threads_do_not_spin_unless_that_is_asked_for(run, monkeypatch):
-    for told, policy in ((None, "passive"), ("active", "active")):
-        monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
-        if told:
-            monkeypatch.setenv("OMP_WAIT_POLICY", told)
-        assert run("--version")[0] == 0
-        assert os.environ["OMP_WAIT_POLICY"] == policy
-
-
 # ---- many prompts
 
 
@@ -327,6 +317,8 @@ def test_runs_verify_finds_the_damaged_one(run, stored):
     status, out, err = run("runs", "verify")
     assert (status, err.startswith("error: 1 of ")) == (1, True)
     assert [f"{key}  sound" in out for key in stored] == [False, True]
+    (found,) = printed(run("runs", "recheck", stored[0], "--json"), status=1)
+    assert found["verdict"] == "unknown"
 
 
 def test_runs_rm_removes_for_good_but_nothing_that_is_shipped(run, stored):
@@ -339,6 +331,14 @@ def test_runs_rm_removes_for_good_but_nothing_that_is_shipped(run, stored):
 
 
 # ---- models
+
+
+def test_people_are_shown_the_models_that_json_has(run):
+    for words, name in ((("models",), "model"), (("vision", "list"), "repo")):
+        listed = printed(run(*words, "--json"))
+        out = run(*words)[1]
+        assert len(listed) > 5
+        assert [one[name] for one in listed if one[name] not in out] == []
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ WRONG = {
     },
     "results": {
         "runs show": "zzz | '' | a.safetensors --out map.doc",
-        "runs recheck": "no.safetensors",
+        "runs recheck": " | no.safetensors | a.safetensors --all",
         "compare a.safetensors": "ffff | no.safetensors | path.safetensors",
         FILES: "--k 60 | --blocks 4 | --blocks 4-99 | --out c.graphml | --figure difference",
         f"graph {MODEL}": "--threshold 1.5 | --out g.safetensors | --blocks 40 | --layout cube",
@@ -69,7 +69,7 @@ WRONG = {
     },
     "jobs": {"jobs --end": "zz --store apps | ab --store apps | ../x --store apps"},
     "sweeps": {
-        "sweep new": "few.toml | no/x.toml",
+        "sweep new": "few.toml | no/x.toml | few.txt",
         **dict.fromkeys(("sweep run", "sweep status", "sweep report"), "none.toml | . | own.csv"),
         "sweep run few.toml": "--workers 2 --slurm | --scheduler tcp://x:1 --slurm | "
         "--workers 2 --scheduler tcp://x:1 | --jobs 2 | --workers 0 | --out x.html | --fast | "
@@ -79,7 +79,8 @@ WRONG = {
     },
     "training runs": {
         TRAINING: "--steps 3 | --steps early | --steps 16, | --suite mini-65 | --token 0 | "
-        "--figure heatmap | --out curve.safetensors"
+        "--figure heatmap | --out curve.safetensors",
+        "training --suite mini-64": "",
     },
 }
 """By subject: commands, and what is wrong after each."""

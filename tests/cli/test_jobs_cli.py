@@ -27,6 +27,7 @@ def app(tmp_path):
 
 def test_jobs_are_listed(run, tmp_path, app):
     assert printed(run("jobs", "--json")) == []
+    assert run("jobs")[1].startswith("nothing ")
     there = ("jobs", "--store", tmp_path / "apps")
     status, out, _ = run(*there)
     assert status == 0

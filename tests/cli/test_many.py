@@ -5,19 +5,14 @@ That each prompt has its row, and that the means are theirs, is in tests/kinds/t
 
 import json
 import os
-import re
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import psutil
 import pytest
 import xarray
 from command_line import printed
-from waiting import PATIENCE, until
 
 from coupling_core import Request, Store, compare_models, figures, mean_interval, means_by, measure
 from coupling_core.analysis.path_curves import CURVES
@@ -30,7 +25,7 @@ from coupling_core.kinds.trajectory import prompts as trajectory_prompts
 from coupling_core.measuring import many
 from coupling_core.sources.prompts import Prompt
 
-PROMPTS = ("The cat sat on the mat", "the dog lay down", "a bird sang at dawn")
+PROMPTS = ("The cat sat on the mat", "the dog lay down", "a dog sat")
 TOKENS = ("tokens", "--block", 2, "--k", 4)
 
 
@@ -69,12 +64,11 @@ def each(folder, shelf):
 @pytest.fixture
 def drawn(monkeypatch, ask):
     """The figure that a command writes, before it becomes a file."""
+    found = []
 
-    found, render = [], figures.render
-
-    def keep(figure, *others):
+    def keep(figure, *_):
         found.append(figure)
-        return render(figure, *others)
+        return b""
 
     monkeypatch.setattr(figures, "render", keep)
 
@@ -174,10 +168,9 @@ def test_an_interval_beyond_what_a_number_can_be_is_reported(each):
 # ---- figures
 
 
-@pytest.mark.parametrize("name", ["corrected", "coupling"])
-def test_the_map_of_many_prompts_is_their_mean(drawn, each, name):
-    figure = drawn("depth", "--k", 4, *(("--raw",) if name == "coupling" else ()))
-    wanted = np.mean([getattr(one.scores(k=4), name) for one in each(k=4)], axis=0)
+def test_the_map_of_many_prompts_is_their_mean(drawn, each):
+    figure = drawn("depth", "--k", 4, "--raw")
+    wanted = np.mean([one.scores(k=4).coupling for one in each(k=4)], axis=0)
     apart = ~np.eye(len(wanted), dtype=bool)
     shown = np.array(figure.data[0].z, dtype=float)
     assert shown[apart] == pytest.approx(wanted[apart], abs=1e-6)
@@ -185,11 +178,11 @@ def test_the_map_of_many_prompts_is_their_mean(drawn, each, name):
 
 
 def test_the_graph_of_many_prompts_is_of_their_mean(ask, drawn, each):
-    how = ("graph", "--k", 4, "--raw", "--threshold", 0.47)
+    how = ("graph", "--k", 4, "--raw", "--threshold", 0.48)
     mean = np.mean([one.scores(k=4).coupling for one in each(k=4)], axis=0)
     weight = (mean + mean.T) / 2
     pairs = zip(*np.triu_indices(len(mean), 1), strict=True)
-    expected = {(i + 1, j + 1): weight[i, j] for i, j in pairs if weight[i, j] >= 0.47}
+    expected = {(i + 1, j + 1): weight[i, j] for i, j in pairs if weight[i, j] >= 0.48}
     assert 0 < len(expected) < 6
     (edges,) = [t for t in drawn(*how, "--layout", "circle").data if t.name == "edges"]
     assert sorted(map(tuple, edges.customdata)) == sorted(expected)
@@ -226,12 +219,6 @@ def test_a_figure_of_many_prompts_has_a_dot_for_each(ask, drawn):
         assert found == pytest.approx(known, rel=1e-5), name
         (line, *_) = [shape for shape in shown.layout.shapes if shape.name == "mean"]
         assert line.x0 == pytest.approx(said["over_prompts"][name]["mean"], rel=1e-5)
-
-
-def test_raw_scores_of_tokens_stand_beside_their_floors(ask, drawn):
-    chance = printed(ask(*TOKENS, "--json"))["over_prompts"]["chance"]["mean"]
-    assert f"{chance:.3f}" in drawn(*TOKENS, "--raw").layout.meta["caption"]
-    assert f"{chance:.3f}" not in drawn(*TOKENS).layout.meta["caption"]
 
 
 # ---- what was asked stands with the numbers
@@ -375,25 +362,3 @@ def test_what_grows_with_the_square_is_estimated_before(run, folder, monkeypatch
     monkeypatch.setattr(forewarning, "SHORT", 0.0)
     assert not told("The cat")  # stored by now
     assert told("A dog")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif((psutil.cpu_count(logical=False) or 1) < 2, reason="one core has one process")
-def test_ctrl_c_stops_all_processes_and_counts_what_they_have_stored(folder, tmp_path):
-    listed, store = tmp_path / "many.txt", tmp_path / "store"
-    listed.write_text("\n".join(f"the cat number {n} sat" for n in range(4000)))
-    command = [sys.executable, "-m", "coupling_core", "depth", "--model", str(folder), "--k", "4"]
-    command += ["--prompts", str(listed), "--store", str(store)]
-    threads = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
-    going = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=threads)
-    until(lambda: any(store.glob("*.safetensors")))
-    others = psutil.Process(going.pid).children()
-    going.send_signal(signal.SIGINT)
-    _, err = going.communicate()
-    assert len(others) > 1
-    stored = len(list(store.glob("*.safetensors")))
-    told = int(re.fullmatch(r"stopped: (\d+) of 4000 stored, .*", err.splitlines()[-1])[1])
-    assert told <= stored <= told + len(others)  # what was written as it ended is not counted
-    assert going.returncode == 130
-    psutil.wait_procs(others, PATIENCE)
-    assert {*store.iterdir()} == {*store.glob("*.safetensors")}  # nothing is half written

@@ -6,11 +6,13 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from coupling_core.base.errors import Cancelled
+from coupling_core.cli import main
 from coupling_core.cli.signals import hear_ctrl_c, stopping
 
 STOPPED_WHILE_IMPORTED = """
@@ -53,6 +55,14 @@ def test_elsewhere_ctrl_c_is_heard_at_once() -> None:
     hear_ctrl_c()
     with pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_ctrl_c_before_a_command_has_begun_ends_in_a_word(monkeypatch, capfd) -> None:
+    stop = partial(os.kill, os.getpid(), signal.SIGINT)
+    monkeypatch.setattr("coupling_core.cli.signals.hear_ctrl_c", stop)
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert (left.value.code, capfd.readouterr()) == (130, ("", "stopped\n"))
 
 
 def test_who_has_it_ignored_is_obeyed() -> None:

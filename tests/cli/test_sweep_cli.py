@@ -152,6 +152,8 @@ def test_a_damaged_result_is_named_with_what_to_do(run, lay):
 def test_the_status_of_what_was_never_run(run, lay):
     status, out, _ = run("sweep", "status", lay())
     assert (status, "8 of 8" in out, "last run" in out) == (0, True, False)
+    assert "4 of 12 " in run("sweep", "status", lay(MORE))[2]
+    lay()
     said = printed(run("sweep", "status", "few.toml", "--json"))
     assert (said["state"], said["runs"], said["stored"], said["failed"]) == (None, False, 8, [])
 

@@ -21,7 +21,7 @@ from coupling_core import (
 from coupling_core.analysis.scores import block_means
 from coupling_core.analysis.subspaces import chance_angles
 from coupling_core.figures import style
-from coupling_core.figures.export import WIDTH, on_paper
+from coupling_core.figures.export import WIDTH, on_paper, options
 
 VIEW = View(k=6)
 RESULT = random_result(n_blocks=5, width=16, k_max=8, k_view=4)
@@ -355,13 +355,17 @@ def test_svg_is_vector_with_its_alternative_text_and_png_has_two_pixels_for_one(
     assert svg.startswith("<svg")
     assert 'role="img"><title>Score against K' in svg
     assert "</div>" not in svg
-    png = figures.render(figure, ".png", AWKWARD, VIEW)
-    assert png[:8] == b"\x89PNG\r\n\x1a\n"
-    assert int.from_bytes(png[16:20]) == 2 * WIDTH
+    asked = options(on_paper(figure, AWKWARD, VIEW), ".png")
+    assert (asked["format"], asked["scale"], asked["width"]) == ("png", 2, WIDTH)
 
 
 def test_where_nothing_draws_that_is_told_with_a_way_out(monkeypatch):
+    def fail(*_, **__):
+        raise TimeoutError("90 s")
+
     monkeypatch.setenv("BROWSER_PATH", "/nowhere/chromium")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ComputeError, match=r"\.html"):
-        figures.render(figures.scores(RESULT, VIEW), ".svg", RESULT, VIEW)
+    for why in ("none could be started", "TimeoutError: 90 s"):
+        with pytest.raises(ComputeError, match=rf"{why}.*\.html"):
+            figures.render(figures.scores(RESULT, VIEW), ".svg", RESULT, VIEW)
+        monkeypatch.setattr("kaleido.calc_fig_sync", fail)

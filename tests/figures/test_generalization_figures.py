@@ -100,7 +100,8 @@ def test_chance_is_a_line_at_zero_or_a_floor_a_model(means):
     upright = figures.over_models(means, "layers", "coupling")
     assert [shape.y0 for shape in upright.layout.shapes] == [0]
     raw = figures.over_models(st.model_means(TABLE, 8, "coupling"), "coupling", "loss")
-    assert not raw.layout.shapes
+    for other in (raw, figures.over_models(means, "layers", "loss")):
+        assert not other.layout.shapes
     floors = trace(raw, "chance")
     np.testing.assert_array_equal(floors.x, [0.5] * 19)
     assert sorted(floors.y) == sorted(means.rows["loss"])
@@ -200,17 +201,6 @@ def test_each_family_left_out_is_a_row_of_the_forest(means):
     assert outer["all models"] == pytest.approx((found.overall.estimate, whole.low, whole.high))
     for row in twin.to_dict("records"):
         assert drawn[row["row"]] == pytest.approx((row["estimate"], row["low"], row["high"]))
-
-
-def test_a_row_without_an_estimate_says_why(means):
-    rows = means.rows[means.rows["family"].isin(["Alpha", "Beta"])]
-    points = st.pair(replace(means, rows=rows), "coupling", "score")
-    found = st.leave_one_family_out(points.keep(np.arange(len(points)) < 5))
-    figure = figures.without_families(found)
-    missing = trace(figure, "no estimate")
-    said = dict(zip(missing.y, missing.text, strict=True))
-    assert said["without Alpha"] == found.without["Alpha"].reason
-    assert "without Alpha" not in rows_of(figure, "estimate")
 
 
 def test_trends_of_models_are_a_forest_with_their_mean_first():

@@ -1,11 +1,12 @@
 """Figures over many prompts: the mean map and graph, and a dot a prompt."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from cases import random_result
 from checks import trace
 
-from coupling_core import figures
+from coupling_core import compare_models, figures
 from coupling_core.analysis.over_prompts import mean_scores, of_prompt
 from coupling_core.analysis.scores import mean_interval
 from coupling_core.base.records import View
@@ -122,3 +123,21 @@ def test_another_model_stands_in_the_rows_of_the_same_prompts() -> None:
     assert rings.customdata.ravel().tolist() == dots.customdata.ravel().tolist() == [5, 1]
     assert list(rings.x) == [-0.02, 0.01]
     assert figure.layout.xaxis.range[0] < -0.02
+
+
+def test_two_models_differ_by_a_dot_a_prompt_in_the_colour_of_its_group() -> None:
+    rows = [
+        (model, f"prompt {i}", "depth", 8, 0.6 + apart, 0.5 - (model == "a") / 10, 1 + i // 2)
+        for model in "ab"
+        for i, apart in enumerate((0.0, 0.1, 0.3) if model == "a" else (0.0, 0.0, 0.0))
+    ]
+    table = pd.DataFrame(rows, columns="model prompt kind k coupling chance grade".split())
+    found = compare_models(table, "a", "b", measure="coupling")
+    figure = figures.prompt_differences(found, by="grade")
+    assert [dots.name.partition(":")[0] for dots in figure.data] == ["grade 1", "grade 2"]
+    assert np.concatenate([dots.x for dots in figure.data]) == pytest.approx([0.0, 0.1, 0.3])
+    shapes = {shape.name: shape.x0 for shape in figure.layout.shapes}
+    assert (shapes["chance"], shapes["mean"]) == (0, pytest.approx(0.4 / 3))
+    caption = figure.layout.meta["caption"]
+    assert "0.100 apart" in caption  # the two floors
+    assert "grade 2 0.300 (no interval: n = 1)" in caption

@@ -12,7 +12,8 @@ from coupling_core.analysis.scaling import fit_line, inverse_fits
 from coupling_core.base.units import percent
 from coupling_core.figures import style
 from coupling_core.figures.export import on_paper
-from coupling_core.figures.paths import MOST, PICKS, chosen_tokens
+from coupling_core.figures.paths import MOST, PICKS, chosen_tokens, draw
+from coupling_core.figures.paths_apart import paths_apart
 from coupling_core.figures.per_token import NUMBERS
 from coupling_core.figures.token_labels import label
 
@@ -20,6 +21,7 @@ VIEW = PathView(first=False)
 RESULT = trajectory_result()
 _OTHER = trajectory_result(seed=1)
 TWIN = replace(_OTHER, request=replace(_OTHER.request, untrained=0))
+NEAR = replace(TWIN, states=TWIN.states / 100)
 
 
 def trace(figure, uid):
@@ -101,6 +103,7 @@ def test_what_figures_of_paths_say(snapshot):
     waiting = replace(RESULT, one_step=RESULT.one_step * np.nan)
     rested = replace(RESULT, norms=np.where(np.arange(6) == 2, 1, RESULT.norms))
     shallow = trajectory_result(n_blocks=4)
+    onto = project_paths(TWIN, onto=project_paths(RESULT, VIEW))
     shown = {
         "paths": figures.paths(RESULT, VIEW, token=2),
         "paths in 3 dimensions": figures.paths(RESULT, VIEW, token=2, dimensions=3),
@@ -108,6 +111,8 @@ def test_what_figures_of_paths_say(snapshot):
         "no entropy": figures.by_depth(headless, "entropy", token=1),
         "a window too wide": figures.by_depth(shallow, "line-shape-by-depth", token=1),
         "no expodistance": figures.per_token(rested, "expodistance", token=1),
+        "far less beside": figures.paths(RESULT, VIEW, token=2, twin=NEAR),
+        "in another's components": draw(TWIN, VIEW, onto, token=2, dimensions=2),
         "linearised": figures.linearised(RESULT, token=2),
         "waiting": figures.linearised(waiting, token=1),
         "twin": figures.by_depth(RESULT, "norms", token=3, twin=TWIN),
@@ -121,6 +126,17 @@ def test_two_tokens_are_drawn_along_the_one_component_that_there_is():
     figure = figures.paths(trajectory_result(n_tokens=2), PathView(first=True), token=2)
     assert "there is none" in figure.layout.yaxis.title.text
     assert not np.any(trace(figure, "2").y)
+
+
+def test_two_results_stand_apart_and_why_one_has_no_components_stands_in_its_own_half():
+    alone = trajectory_result(n_tokens=1)
+    for both, axis in (((alone, RESULT), "x"), ((RESULT, alone), "x2")):
+        whole = paths_apart(*both, PathView(first=True), token=1, other_token=1)
+        own = figures.paths(RESULT, PathView(first=True), token=1)
+        drawn = next(t for t in whole.data if t.name == "3")
+        np.testing.assert_array_equal(drawn.x, trace(own, "3").x)
+        why = whole.layout.annotations[-1]
+        assert (drawn.xaxis, why.xref) == ({"x": "x2", "x2": "x"}[axis], f"{axis} domain")
 
 
 def test_the_text_of_a_token_stands_at_the_end_of_its_path():

@@ -14,7 +14,7 @@ from coupling_core.figures import tokens as figures
 from coupling_core.figures.mosaic import GAP
 from coupling_core.figures.tokens.axes import LABEL, label, window
 
-PROMPT = "The cat\nsat on 😀 <b>mat</b>"
+PROMPT = "The cat\nsat <😀>"
 VIEW = View(k=5)
 FORBIDDEN = "forbidden by causality"
 

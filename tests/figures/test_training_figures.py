@@ -178,10 +178,3 @@ def test_two_runs_are_compared_at_the_steps_that_both_have():
     assert figures.compared({"high": high, "low": low}) == told
     for runs in ({"low": low}, {"a": low, "b": high, "c": high}, {"low": low[:2], "high": high}):
         assert figures.compared(runs) == ""
-
-
-def test_the_range_of_a_map_depends_on_k_alone():
-    limits = [figures.map_limit(k) for k in range(1, 65)]
-    assert all(0 < limit < 1 for limit in limits)
-    assert limits[7] != limits[49]
-    assert figures.map_limit(500) == figures.map_limit(50)

@@ -176,19 +176,6 @@ def test_many_threads_asking_at_once_are_one_job(queue, bench, asked):
     assert len(bench.calls) == 1
 
 
-def test_the_queue_is_first_come_first_served(queue, bench, asked):
-    keys = submit_all(queue, asked, dict.fromkeys(range(3), "ann"))
-    bench.start()
-    active = queue.active()
-    assert [status.key for status in active] == keys
-    assert [status.place for status in active] == [0, 1, 2]
-    assert [status.state for status in active] == ["running", "queued", "queued"]
-    assert [status.seconds for status in active[1:]] == [0, 0]
-    bench.finish()
-    assert order(bench) == [0, 1, 2]
-    assert {queue.status(key).state for key in keys} == {"done"}
-
-
 def test_owners_take_turns(queue, bench, asked):
     submit_all(queue, asked, dict(enumerate(("ann", "ann", "ann", "ann", "bob", "bob", "cid"))))
     bench.start()

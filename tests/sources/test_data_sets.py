@@ -17,18 +17,7 @@ from fake_hub import DatasetHub
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.sources.prompts import BENCHMARKS, PromptSource, fetching, load, pools
-from coupling_core.sources.prompts.benchmarks import context, paragraph, up_to_blank
 from coupling_core.sources.prompts.drawing import draw
-
-TEXTS = {
-    context: {
-        "[header] Why? [title] Because.": "Why? Because.",
-        "[header] Sitting [title] Bend. [step] Sit [substeps] down": "Sitting. Bend. Sit down",
-        "A list [1] of things": "A list [1] of things",
-    },
-    up_to_blank: {"The cat _ the mat": "The cat", "No blank": "No blank"},
-    paragraph: {" = = Early = = \n": "", " a = b \n": "a = b", "\n": "", " = x": "= x"},
-}
 
 
 @pytest.fixture
@@ -55,11 +44,6 @@ def hub(monkeypatch):
 def texts(folder, name="gsm8k"):
     """The prompts of a copy."""
     return [prompt.text for prompt in load(PromptSource(dataset=name, folder=folder)).prompts]
-
-
-def test_texts_become_prompts():
-    for clean, pairs in TEXTS.items():
-        assert {text: clean(text) for text in pairs} == pairs
 
 
 # ---- in a folder, and of the hub

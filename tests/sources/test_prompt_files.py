@@ -1,7 +1,6 @@
 """Prompts from own files: what is read of them, and what a sweep's table says of its prompts."""
 
 import hashlib
-import json
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -94,12 +93,6 @@ def test_a_table_is_read_as_it_stands_and_its_paths_are_relative_to_the_file_of_
         assert PromptSource.parse({"file": written}, tmp_path).file == read
 
 
-def test_a_single_prompt_stands_for_itself():
-    found = load(PromptSource(text="Hello there"))
-    assert found.prompts == (Prompt("Hello there", "text", 1),)
-    assert (found.origin.source, found.origin.n, found.origin.revision) == ("text", 1, "")
-
-
 def test_the_origin_of_a_file_tells_its_content(tmp_path):
     path = tmp_path / "own.txt"
     path.write_text("a\nb\na\n")
@@ -142,12 +135,8 @@ def test_samples_are_the_same_for_all_time():
 
 
 def test_the_prompts_that_ship_are_sixty_in_twelve_categories():
-    rows = [json.loads(line) for line in SHIPPED.read_text(encoding="utf-8").splitlines()]
     found = read_file(SHIPPED)
-    assert [(p.text, p.category, p.difficulty) for p in found] == [tuple(r.values()) for r in rows]
     assert [prompt.row for prompt in found] == list(range(1, 61))
     assert len({prompt.text for prompt in found}) == 60
     assert {*Counter(prompt.category for prompt in found).values()} == {5}
-    difficulties = Counter(prompt.difficulty for prompt in found)
-    assert difficulties.keys() == {1, 2, 3}
-    assert min(difficulties.values()) >= 15
+    assert {prompt.difficulty for prompt in found} == {1, 2, 3}

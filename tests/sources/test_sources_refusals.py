@@ -88,6 +88,7 @@ def calls(root: Path) -> dict[str, Any]:
             }.items()
             for ending, content in zip((".txt", ".jsonl", ".csv"), contents, strict=True)
         },
+        "no image": lambda: read_file(stray),
         "no file": lambda: read_file(root / "none.txt"),
         **{f"table {table}": lambda table=table: PromptSource.parse(table) for table in TABLES},
         "another configuration": data("arc", folder=stray),

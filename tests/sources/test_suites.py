@@ -129,6 +129,8 @@ def test_the_steps_are_listed_with_their_losses(shipped, run):
     rows = {line.split()[0]: line.split() for line in out.splitlines()}
     assert rows["0"] == ["0", "step0", shipped["step0"][:12], "here", "5.500"]
     assert rows["8"] == ["8", "step8", "8" * 12, "not", "made"]
+    out = run("models", "--revisions", OWN)[1]
+    assert (out.count("on this disk"), out.count("not made")) == (4, 1)
 
 
 # ---- Pythia
