@@ -107,15 +107,6 @@ def wait_for_chart(page: Page, key: str) -> None:
     expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
 
 
-def choose(field: Locator, option: str) -> None:
-    """Choose an option of a list."""
-    field.scroll_into_view_if_needed()
-    # A list closes when its page is scrolled, of which the browser tells a frame later.
-    field.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
-    field.click()
-    field.page.get_by_role("option", name=option).click()
-
-
 def compute(page: Page) -> None:
     """Press Compute."""
     page.get_by_role("button", name="Compute").click()
