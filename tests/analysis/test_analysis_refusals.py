@@ -1,7 +1,6 @@
 """What the analysis refuses, and in which words: all in one table."""
 
 import inspect
-import sys
 from dataclasses import replace
 from functools import partial
 
@@ -17,11 +16,12 @@ from sweep_table import prompts_table, sweep_of, zoo
 
 import coupling_core as cc
 from coupling_core.analysis import directions, statistics, trajectory
+from coupling_core.analysis.at_steps import AtSteps
+from coupling_core.analysis.compare import depth_wise, summarise
 from coupling_core.analysis.coupling_effect import coupling_effect
 from coupling_core.analysis.effect_study import study_of
-from coupling_core.analysis.exports import to_netcdf, to_parquet
 from coupling_core.analysis.findings import Question, find
-from coupling_core.analysis.graph import directed, graph_edges
+from coupling_core.analysis.graph import directed, graph_edges, require_threshold
 from coupling_core.analysis.perturbation import nearest_size
 from coupling_core.analysis.pruning.study import Study
 
@@ -50,6 +50,10 @@ def of_scores_and_comparisons():
         "score_pairs of a spectrum": lambda: unchecked(cc.score_pairs)(
             cases.spectrum_result(), None
         ),
+        "a table": lambda: unchecked(depth_wise)("A", table()),
+        "distances of one block": lambda: cc.locality(one, k=2, blocks=[3]),
+        "a step of none": lambda: AtSteps()[4],
+        "a step that is a text": lambda: unchecked(AtSteps.__missing__)(AtSteps({4: one}), "4"),
     }
 
 
@@ -61,6 +65,7 @@ def of_pairs_of_tokens():
     return {
         "blocks": lambda: cc.compare(one, other, blocks="1-2"),
         "other tokens": lambda: cc.compare(one, shorter),
+        "a summary": lambda: unchecked(summarise)(cc.compare(one, other)),
         "a request for no block": lambda: cc.measure(no_block, model=asked["model"]),
     }
 
@@ -70,6 +75,7 @@ def of_graphs():
     graph = cc.layer_graph(result, VIEW, threshold=0.0)
     return {
         "K and a view": lambda: cc.layer_graph(random_result(), cc.View(k=3), k=3),
+        "a threshold that is a text": lambda: unchecked(require_threshold)("0.1"),
         "another graph": lambda: graph_edges(nx.Graph()),
         "a directed graph": lambda: unchecked(graph_edges)(directed(graph, result, VIEW)),
     } | {
@@ -92,8 +98,12 @@ def of_paths():
         "K": lambda: cc.compare(a, a, k=3),
         "another kind": lambda: cc.compare(a, planted()),
         "onto and a view": lambda: cc.project_paths(a, onto=found, fit="all"),
+        "onto paths": lambda: unchecked(cc.project_paths)(a, onto=a),
+        "a summary": lambda: unchecked(summarise)(both),
         "onto another width": lambda: cc.project_paths(trajectory_result(width=8), onto=found),
         "a batch of states": lambda: trajectory.line_shape(tuple(np.ones((4, 1, 2, 3)))),
+        "one state": lambda: trajectory.line_shape(np.ones((1, 2, 3))),
+        "a norm below 0": lambda: trajectory.expodistance(-np.ones((4, 2))),
         "growth_rates of (5,)": lambda: unchecked(trajectory.growth_rates)(np.ones(5)),
     }
 
@@ -102,6 +112,11 @@ def of_directions():
     one, a = directions_result(), directions_result(width=64, k=8)
     plain = replace(a, request=replace(a.request, final_norm="exclude"))
     two = cc.DirectionsView((2, 3))
+    prompts = {
+        "of two precisions": replace(a, request=replace(a.request, dtype="bfloat16")),
+        "of two modules": replace(a, identity=dict(a.identity) | {"digest": "another"}),
+        "twice the same": a,
+    }
     return {
         "one block shares nothing": lambda: directions.shared_subspace([np.eye(24)[:, :6]]),
         "blocks and a view": lambda: directions.shared_of(one, two, blocks="2-3"),
@@ -112,6 +127,9 @@ def of_directions():
         "another final norm": lambda: cc.cross(a, plain),
         "another width": lambda: cc.cross(a, directions_result(width=32, k=8)),
         "K of 5": lambda: cc.cross(a, a, 5),
+    } | {
+        f"prompts {name}": lambda b=b: directions.between_prompts([a, b], cc.DirectionsView())
+        for name, b in prompts.items()
     }
 
 
@@ -119,6 +137,10 @@ def of_tables_and_what_is_found_in_them():
     sweep, of_run = sweep_of(zoo()), sweep_of(zoo()[:3]).assign(score=1.0)
     paths = table(kind="trajectory", k=np.nan, line_shape=[1.0, 2, 3, 4]).drop(columns="corrected")
     best = Question(8, subset="above-45")
+    two_norms = table(final_norm=["include", "include", "include", "exclude"], prompt=list("xyxy"))
+    wide = pd.concat([table(k=k, width=8, prompt=list("xyxy")) for k in (8, 16)])
+    wide = wide[(wide["model"] == "b") | (wide["k"] == 8)]
+    compared = unchecked(cc.compare_models)
     return {
         "columns": lambda: statistics.model_means(sweep.drop(columns=["family", "width"]), 4),
         "K of no model": lambda: statistics.model_means(sweep, 5),
@@ -130,6 +152,15 @@ def of_tables_and_what_is_found_in_them():
         "none to compare": lambda: cc.compare_models(paths.assign(prompt=list("xyxy")), "a", "b"),
         "texts for scores": lambda: cc.means_by(table(corrected=["0.1", "", "", "x"]), "topic"),
         "prompts lost": lambda: cc.compare_models(table(prompt=["x", None, "x", "y"]), "a", "b"),
+        "final norms": lambda: cc.compare_models(two_norms, "a", "b"),
+        "a K past the width": lambda: cc.compare_models(wide, "a", "b", k=16),
+        "K as a text": lambda: compared(table(prompt=list("xyxy")), "a", "b", k="8"),
+        "a file for a table": lambda: compared("t.csv", "a", "b"),
+        "a model for a table": lambda: compared("a", "b", "c"),
+        "a column of prompts": lambda: compared(table(), "a", "b", column="topic"),
+        "means by a number": lambda: unchecked(cc.means_by)(table(), 3),
+        "means of a number": lambda: unchecked(cc.means_by)(table(), "topic", measure=3),
+        "means by lists": lambda: cc.means_by(table(topic=[["a"], ["b"], ["a"], ["b"]]), "topic"),
     } | {f"findings at K = {k}": lambda k=k: find(sweep, Question(k)) for k in (7, -1, 0.001)}
 
 
@@ -139,6 +170,7 @@ def of_effects_and_noise():
     effects = replace(effects, identity=depth.identity, tokens=("other",) * 6)
     return {
         "other prompts": lambda: coupling_effect(np.ones((2, 6, 6)), np.ones((3, 6, 6))),
+        "few blocks": lambda: coupling_effect(*[np.ones((2, 8, 8))] * 2, inner=True),
         "another prompt": lambda: study_of([(depth, effects)], 4),
         "no prompt": lambda: study_of([], 4),
         "noise of size 0": lambda: nearest_size(noise, 0),
@@ -166,13 +198,3 @@ def test_another_file_is_no_study_of_pruning(tmp_path):
         path.write_text(content)
         with pytest.raises(cc.InputError, match=r"other\.json"):
             Study.read(path)
-
-
-def test_a_missing_package_is_told_with_its_extra(monkeypatch):
-    for package, write in (
-        ("pyarrow", lambda: to_parquet(pd.DataFrame({"a": [1]}))),
-        ("h5netcdf", lambda: to_netcdf({"a": np.zeros(1)}, {})),
-    ):
-        monkeypatch.setitem(sys.modules, package, None)
-        with pytest.raises(cc.InputError, match=rf"{package}.*coupling-explorer\[files\]"):
-            write()

@@ -13,6 +13,7 @@ from coupling_core import compare_models, mean_interval, means_by
 def test_each_group_has_its_mean_and_interval(tmp_path):
     found = means_by(table(definition="page", role="B", token=np.int64(-1)), "topic")
     assert list(found) == ["topic", "n", "without", "mean", "median", "low", "high"]
+    assert means_by(table(certified=[True, False, True, True]), "topic").attrs["uncertified"] == 1
     first, second = found.to_dict("records")
     own = mean_interval([0.1, 0.5])
     assert (first["topic"], first["n"], first["without"]) == ("b", 2, 0)
@@ -52,12 +53,18 @@ def test_sampled_floors_are_told():
     for definition, told in (("preprint", True), ("released", True), ("paper", False)):
         found = compare_models(of.assign(definition=definition), "a", "b")
         assert ("8 random bases" in found.verdict) == told
+    of = of.assign(layers=[4, 4, 2, 2], blocks="1-2")
+    for asked, which in (({}, True), ({"final_norm": "exclude"}, False)):
+        found = compare_models(of.assign(**asked), "a", "b")
+        assert ("among the blocks of b alone" in found.verdict) == which
 
 
 def test_rows_that_stand_twice_and_groups_of_few_prompts_are_told():
     once = table(key=list("abcd"), corrected=0.5)
     with pytest.warns(UserWarning, match="1 of the rows"):
         means_by(pd.concat([once, once.head(1)]), "topic")
+    with pytest.warns(UserWarning, match="1 of the prompts"):
+        means_by(table(key=list("abcd"), prompt=list("xyxz")), "topic")
     with pytest.warns(UserWarning, match=r"^2 of 2 groups .* 5 prompts"):
         means_by(table(topic=["a", "a", "b", None]).dropna(subset="topic"), "topic")
     many = pd.concat([table(topic="a", prompt=f"{n}") for n in range(2)], ignore_index=True)

@@ -97,6 +97,12 @@ def test_results_between_tokens_are_compared_pair_by_pair():
     assert found.mean().a == pytest.approx(x.mean())
     assert found.mean().correlation == pytest.approx(np.corrcoef(x, y)[0, 1])
     assert found.to_pandas().attrs["b_K"] == 4
+    maps = found.to_xarray()
+    assert maps.difference.dims == ("token", "other_token")
+    cell = maps.sel(token=3, other_token=1)
+    assert (float(cell.a), float(cell.b)) == (a[3, 1].corrected, b[3, 1].corrected)
+    assert bool(cell.counted) == found.counted[2, 0]
+    assert f"over {found.mean().pairs} pairs" in repr(found)
 
 
 def test_what_differs_is_said(snapshot):

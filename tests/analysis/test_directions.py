@@ -42,6 +42,8 @@ def test_the_shared_directions_are_the_planted_ones():
     found = of.shared_subspace([lines[:, [0, 1]], lines[:, [0, 2]], lines[:, [1, 2]]])
     np.testing.assert_allclose(found.share, 2 / 3)
     assert found.count == found.directions.shape[1] == 2
+    told = f"share: [0.6667, 0.6667], chance: {found.chance:.4g}, count: 2)"
+    assert repr(found) == f"InCommon(directions: array of {D} x 2, {told}"
 
 
 def test_a_direction_that_a_block_lacks_is_shared_by_nobody():
@@ -105,6 +107,10 @@ def test_a_planted_permutation_is_matched_and_a_tie_is_told():
     assert not found.is_tied.any()
     size[2, 3] = size[3, 1] = 0.65  # the two could as well be exchanged
     assert of.assigned(size).is_tied.tolist() == [False, False, True, True]
+    u = RESULT.u.copy()
+    u[2] = u[1][:, [1, 0, 2, 3, 4, 5]]
+    found = of.same_direction(replace(RESULT, u=u), 2, 3, "u")
+    assert found.partner.tolist() == [2, 1, 3, 4, 5, 6]
 
 
 def test_counts_are_of_the_leading_directions():

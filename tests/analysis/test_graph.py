@@ -10,6 +10,7 @@ from cases import VIEW, planted, random_result
 
 from coupling_core import View, layer_graph, score_pairs
 from coupling_core.analysis import graph as graphs
+from coupling_core.analysis.exports.graph import edges_table
 from coupling_core.analysis.locality import locality
 
 RESULT = planted()
@@ -54,6 +55,7 @@ def test_the_table_of_edges_has_both_ways_of_each():
         table = graphs.graph_edges(graph)
         assert list(table) == list(graphs.EDGE_COLUMNS)
         assert len(table) == graph.number_of_edges() > 0
+        assert edges_table(result, view, corrected=corrected, threshold=0.0).equals(table)
         for row in table.itertuples():
             assert row.forward == scores[row.block - 1, row.basis - 1]
             assert row.backward == scores[row.basis - 1, row.block - 1]
@@ -157,6 +159,9 @@ def test_a_threshold_below_chance_and_the_edges_of_the_last_block_are_told():
     for corrected in (True, False):
         graph = layer_graph(random_result(), k=8, corrected=corrected, threshold=0)
         assert ("chance alone" in graphs.communities_words(graph)) is not corrected
+    floor = min(edge["chance"] for *_, edge in graph.edges(data=True))
+    graph = layer_graph(random_result(), k=8, corrected=False, threshold=floor + 0.01)
+    assert "chance alone" not in graphs.communities_words(graph)
     graph = layer_graph(RESULT, VIEW, threshold=0.0)
     told = graphs.last_block_words(graph)
     assert told.startswith(f"{graph.degree(5)} of {graph.number_of_edges()} edges")

@@ -30,10 +30,12 @@ def test_means_and_tokens_are_those_planted():
     assert (grows.a_above, grows.tokens) == (2, 3)
     assert "1.500 in A and 2.000 in B (more in A at 0 of 2 tokens" in compare(a, b).verdict
     for shape in (np.inf, np.nan):  # what no token has
-        table = compare(grown([2.0], [shape]), grown([2.0], [1.0])).to_pandas()
-        straight = table.set_index("number").loc["line_shape"]
+        found = compare(grown([2.0], [shape]), grown([2.0], [1.0]))
+        straight = found.to_pandas().set_index("number").loc["line_shape"]
         assert (straight.tokens, straight.a_above) == (0, 0)
         assert straight[["a", "b", "difference"]].isna().all()
+        assert "not to be compared" in found.verdict
+    assert "mean line shape A 1.500, B 2.000" in repr(compare(grown([2.0], [1.5]), b))
 
 
 def test_each_place_in_two_prompts_has_its_own_numbers():

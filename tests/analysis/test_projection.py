@@ -76,7 +76,7 @@ def test_without_components_it_is_said_why():
     assert project_paths(one, first=False).plot().figure.layout.annotations
     assert not project_paths(one, fit="all").plot().figure.layout.annotations
     # A remedy that was taken is not offered again.
-    assert "first=True" in project_paths(one).why_none
+    assert "first=True" in project_paths(one).why_none == project_paths(one).verdict
     assert "first=True" not in project_paths(trajectory_result(n_tokens=1), first=True).why_none
     assert project_paths(trajectory_result(), onto=project_paths(one)).why_none
     both = compare(one, trajectory_result()).plot("paths")
@@ -108,6 +108,7 @@ def test_paths_are_seen_in_the_components_of_others():
     shares = by_hand.reshape(len(flat), -1).var(0) / flat.var(0).sum()
     np.testing.assert_allclose(seen.explained, shares)
     assert seen.view == found.view
+    assert "fitted on all states of random" in repr(seen)
     np.testing.assert_allclose(found.components @ found.components.T, np.eye(3), atol=1e-9)
     # A token alone has no variance at the last state, and the components are there all the same.
     alone = project_paths(trajectory_result(n_tokens=2, seed=1), onto=project_paths(one))
@@ -140,6 +141,7 @@ def test_a_table_of_paths_says_of_what_it_is():
     named = {"model": result.model_name, "fit": "all", "first": 1}
     assert named.items() <= table.attrs.items()
     at = arrays.coordinates.sel(state=2, token=3, component=1).item()
-    assert table.set_index(["state", "token"])["pc_1"][2, 3] == at
+    place = found.tokens.tolist().index(3)
+    assert table.set_index(["state", "token"])["pc_1"][2, 3] == at == found.coordinates[2, place, 0]
     onto = project_paths(trajectory_result(seed=1), onto=found).to_pandas()
     assert onto.attrs["onto_model"] == result.model_name

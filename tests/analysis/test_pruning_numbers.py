@@ -86,6 +86,9 @@ def test_a_study_comes_back_from_its_file_and_as_a_table(tmp_path):
     assert Study.read(path) == study()
     table = study().to_pandas()
     assert list(table.by) == ["coupling", "last", "random"]
+    assert study().point("last", 1).left_out.loss == table.loss[1]
+    with pytest.raises(InputError, match="9 blocks by last"):
+        study().point("last", 9)
     assert (table.megabytes[0], table.tied_loss[1]) == pytest.approx((4.0, 1.0))
 
 

@@ -118,6 +118,7 @@ def test_the_interval_of_a_mean_covers_it_and_says_when_prompts_are_few():
     one = mean_interval(np.array([0.2]))
     assert (one.mean, one.n) == (0.2, 1)
     assert np.isnan([one.low, one.high]).all()
+    assert repr(one) == "Interval(mean=0.2000, median=0.2000, low=nan, high=nan, n=1)"
     values = np.array([0.1, 0.3, 0.2, 0.5])
     column = pd.Series(values, index=[7, 5, 3, 1])
     assert mean_interval(column) == mean_interval(list(values)) == mean_interval(values)

@@ -42,6 +42,7 @@ REQUESTS = [
     {"kind": "self", "block": 3, "other_block": 0},
     *({"kind": "self", "other_block": 3}, {"final_norm": "maybe"}, {"kind": "mine"}),
 ]
+EFFECTS = ((), (0,), (2, 2))
 VIEWS = ({"k": 0}, {"p": 0.5}, {"p": float("nan")}, {"definition": "mine"}, {"role": "C"})
 RANGES = ("0-3", "1-7", "-7", "4-2", "-1-2", "a", "1-3:0", "1-", "1;2")
 NO_BLOCKS = ("six", [0], [7], [], [1, 1], "4-2", [1.5], slice(0, 2), {"a": 1})
@@ -69,6 +70,8 @@ FILES = (
     *("models = []", "models = ' , '", "models = [1]", "largest_k = nan", "largest_k = 1.5"),
     "jobs_per_hour = -1",
 )
+FILES_FULL = SimpleNamespace(f_files=10, f_favail=0, f_bavail=9)
+"""A disk that has room, and no inodes."""
 DISKS = ("ENOSPC", "EDQUOT", "EIO", "EFBIG", "EMFILE", "EACCES")
 KEYS = (
     *(0, 1, 2, -1, slice(2, 4), slice(0, 3), slice(None), (1, 2, 3), (1,), (1, "2"), (1.5, 2)),
@@ -126,6 +129,7 @@ def calls(folder):
         **{f"Request {each}": request(each) for each in REQUESTS},
         "Request of a module": lambda: Request("x", model=model),
         **{f"View {each}": lambda each=each: View(**each) for each in VIEWS},
+        **{f"EffectView {each}": lambda each=each: cc.EffectView(each) for each in EFFECTS},
         **{f"blocks {each}": lambda each=each: parse_blocks(each, 6) for each in RANGES},
         **{f"blocks {each!r}": lambda each=each: blocks_of(each, 5) for each in NO_BLOCKS},
         **{f"edit {each}": lambda each=each: _edit(each) for each in EDITS},
@@ -139,6 +143,9 @@ def calls(folder):
         },
         **{f"coupling.toml {text[:40]!r}": file(text) for text in FILES},
         **{f"write: {name}": full(name) for name in DISKS},
+        "write: no inodes": mock.patch("os.statvfs", mock.Mock(return_value=FILES_FULL))(
+            full("ENOSPC")
+        ),
         **{f"scores[{key}]": lambda key=key: scores[key] for key in KEYS},
         **{f"tokens[{key}]": lambda key=key: tokens[key] for key in (3, "1-2", [2, 1], (1, 99))},
         "scores of some": lambda: scores["2-4"][1, 2],
@@ -156,6 +163,7 @@ def calls(folder):
         "format": lambda: depth.plot().save(folder / "map.docx"),
         "keyword": lambda: depth.scores(kk=3),
         "too many": lambda: depth.to_pandas("x"),
+        "too many of some": lambda: depth.scores(3, "1-2", "page"),
         "too few": lambda: cc.measure(),
     }
 

@@ -80,9 +80,12 @@ def picture(form):
     return held.getvalue()
 
 
-def test_three_formats_are_read():
+def test_three_formats_are_read_and_no_other(tmp_path):
     for form in ("PNG", "JPEG", "WEBP"):
         assert "4 x 3 pixels" in in_words(read_image(picture(form))), form
+    for file in (picture("GIF"), bytes(images.LARGEST_FILE + 1), tmp_path / "none.png"):
+        with pytest.raises(InputError):
+            read_image(file)
 
 
 def test_pictures_are_decoded_one_at_a_time():

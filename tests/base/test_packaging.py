@@ -12,9 +12,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import get_args
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from coupling_core import InputError
+from coupling_core.analysis.exports import to_netcdf, to_parquet
 from coupling_core.base.extras import Extra
 from coupling_core.engine.loading import convert, loading
 from coupling_core.sources.prompts import fetching
@@ -51,6 +54,8 @@ MISSING = (
     ("dask_jobqueue", "sweeps", lambda: import_module(CLUSTERS)),
     ("datasets", "sweeps", lambda: fetching.quiet().__enter__()),
     ("rdata", "train", lambda: import_module(NOVELS)),
+    ("pyarrow", "files", lambda: to_parquet(pd.DataFrame({"a": [1]}))),
+    ("h5netcdf", "files", lambda: to_netcdf({"a": np.zeros(1)}, {})),
     ("gguf", "gguf", lambda: convert._rewrite(Path("a.gguf"), Path("alone"), Path("new"))),
     ("bitsandbytes", "quant", lambda: loading._quantisation("nf4")),
 )

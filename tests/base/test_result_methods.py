@@ -66,6 +66,9 @@ def test_scores_are_those_of_the_function_whatever_names_the_blocks(depth):
         same(found, score_pairs(depth, view))
         assert (found.blocks, found.view.definition) == (numbers, "page")
     assert depth.scores().view.k == depth.k_max < 50
+    last = depth.singular_values_of(-1)
+    np.testing.assert_array_equal(last, depth.singular_values_of(5))
+    np.testing.assert_array_equal(last, depth.singular_values[-1])
 
 
 def test_scores_of_tokens_are_those_of_the_function(between):
@@ -75,6 +78,7 @@ def test_scores_of_tokens_are_those_of_the_function(between):
     pair, means = between
     assert pair.scores(k=3, blocks=1) == pair.scores(3, [1]) == pair.scores(k=3)
     assert means.scores(k=3, blocks=f"1-{means.n_blocks}") == means.scores(k=3)
+    assert "5 tokens" in repr(pair.scores(k=3))
 
 
 def test_means_are_without_a_jacobian_against_itself(depth, between):
@@ -101,9 +105,33 @@ def test_some_blocks_and_one_pair_are_had_by_their_numbers(depth, between):
     assert tokens[5, 2].chance == tokens.chance[4, 1]
 
 
+def test_three_numbers_are_not_taken_for_one_nor_results_for_arrays(depth):
+    scores = depth.scores(k=3)
+    for take in (
+        *(float, "{:.3f}".format, abs, round, sum, max, np.mean, np.asarray),
+        *(lambda of: 1 - of, lambda of: of / 2, lambda of: np.float64(1) + of),
+    ):
+        for three in (scores.mean(), scores[1, 2]):
+            with pytest.raises(InputError, match=r"its [.]corrected"):
+                take([three, three] if take in (sum, max) else three)
+    for found in (depth, scores):
+        for take in (np.asarray, np.mean, pd.isna):
+            with pytest.raises(InputError, match="is no array"):
+                take(found)
+        assert np.array([found, found], object).tolist() == [found, found]
+    with pytest.raises(InputError, match="corrected"):
+        f"{scores:.3f}"
+    assert f"{scores}" == repr(scores)
+    assert scores[1, 2] != scores[2, 1]
+    mean = scores.mean()
+    assert str(mean).startswith(f"Means(corrected={mean.corrected:.4f}, coupling=")
+
+
 def test_scores_are_equal_by_their_numbers(depth, between):
     scores = depth.scores(k=3)
-    assert scores == depth.scores(k=3) == replace(scores, result=None, view=None)
+    alone = replace(scores, result=None, view=None)
+    assert scores == depth.scores(k=3) == alone
+    assert (alone.attributes(), "<table" in alone._repr_html_()) == ({}, True)
     assert scores["2-3"] == depth.scores(k=3, blocks="2-3")
     assert scores["2-3"] != replace(scores["2-3"], blocks=(3, 4))
     assert scores != depth.scores(k=2)
@@ -187,6 +215,7 @@ def test_every_axis_is_had_by_its_number_and_a_table_keeps_whose_it_is(depth, tm
         pd.testing.assert_frame_equal(again, result.to_pandas())
         assert again.attrs.items() >= result.attributes().items()
         assert content(pickle.loads(pickle.dumps(result))) == content(result)
+        assert "random, 'The cat sat down'" in repr(result)
     found, table = directions_result().to_xarray(), directions_result().to_pandas()
     second = table.query("block == 1 and component == 2 and readout == 'writes'")
     at = found.peakedness.sel(block=1, readout="writes", k=2)

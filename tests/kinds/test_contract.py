@@ -13,7 +13,11 @@ from cases import content
 from command_line import printed, refusal
 
 from coupling_core import Request, Store, load, measure
+from coupling_core.base.edits import every_edit
 from coupling_core.base.kinds import kind_of, kinds
+from coupling_core.engine.directions.readouts import NULL
+from coupling_core.engine.spectrum import SHUFFLES
+from coupling_core.measuring.forecast import Probe
 
 PROMPTS = ("The cat sat on the mat", "the dog lay down")
 SIZES = {
@@ -203,6 +207,35 @@ def test_every_kind_is_held_to_the_contract_and_has_its_parts():
         assert kind.has_k == hasattr(kind.view(), "k")
 
 
+def times(count, parts):
+    return {name: count * once for name, once in parts.items()}
+
+
+def test_operations_are_those_counted_by_hand():
+    """Of two blocks of width 8 with 100 parameters each, and 20 tokens to choose from; 3 are read.
+
+    The edits of two blocks: 2 skip, 2 repeat, 8 damp, 2 replace and 1 interchanges. Block 1 edited,
+    2 blocks run for each of 5 factors, 2 if replaced, 2 if interchanged, and 1 if skipped; block 2
+    edited, 1 block for each factor, and 1 if replaced.
+    """
+    found = Probe("", "", 360, "", None, 2, blocks=2, width=8, block_parameters=100, causal=True)
+    run, edits, noise = 5 * 2 + 2 + 2 + 1 + 5 + 1, 2 + 2 + 8 + 2 + 1, 3 * 8 * 32
+    assert edits == len(every_edit(2))
+    tails = {"tails": 2 * 3 * 20 * 8 * edits, "logits": 3 * 20 * edits}
+    once = {"replays": 2 * 3 * 100, "scores": 4 * 9 * 8}  # of a block that is run
+    counted = {
+        "what-if": {"step": run, "products": 8 * 3 * 100 * 2} | tails | times(run, once),
+        "directions": {"readouts": 2 * (20 * 8) * 3 * (2 * 8 + NULL), "row": 2},
+        "perturbation": times(2 * noise, once | {"linear": 2 * 8 * 8}),
+        "spectrum": {"eigenvalues": 25 * 8**3 * 2, "products": 2 * 8**3 * (4 + 2 * (SHUFFLES + 2))},
+    }
+    for kind, parts in counted.items():
+        request = Request("x", kind=kind)
+        told = kind_of(kind).part("cost").operations(request, found, 3)
+        assert (parts | {"forward": 2 * 3 * 360}).items() <= told.items(), kind
+        assert ("pairs" in told) == (kind == "directions")  # of blocks with one another
+
+
 def test_json_says_what_it_took_and_the_second_time_it_is_stored(
     command, case, kind, measured, shelf
 ):
@@ -312,17 +345,25 @@ def test_prompts_give_a_row_each(command, case, kind, measured, shelf, tmp_path)
 
 
 WRONG = (
-    "--prompt x --prompts f.txt | --prompt '' | --prompts none.txt | --prompt x --revision main | "
-    "--prompt x --untrained -1 | --prompt x --device abacus | --prompt x --colour red | "
-    "--prompt x --dtype float8 | --prompt x --out r.gif | --prompt x --out none/r.npz | "
-    "--prompt x --out /proc/r.npz | --prompt x --out folder.npz | --prompt x --out - --json | "
-    "--prompt x --store /proc/store"
+    "--prompt x --prompts f.txt | --prompt x --device abacus | --prompt x --dtype float8 | "
+    "--prompt x --out r.gif | --prompt x --store /proc/store"
 )
+"""With every command that measures."""
+WRONG_TOO = (
+    "--prompt '' | --prompt x --revision main | --prompt x --untrained -1 | --prompt x --colour red"
+    " | --prompt x --out none/r.npz | --prompt x --out /proc/r.npz | --prompt x --out folder.npz"
+)
+"""What is found out in one place for all of them."""
 
 
-def test_wrong_input_is_one_line_with_status_2_and_stores_nothing(command, run, case, tmp_path):
+@pytest.mark.parametrize(
+    "kind", sorted(CASES.keys() - {"fixed-input", "fixed-output"})
+)  # as `self`
+def test_wrong_input_is_one_line_with_status_2_and_stores_nothing(
+    command, run, case, kind, tmp_path
+):
     (tmp_path / "folder.npz").mkdir()
-    for options in WRONG.split(" | "):
+    for options in [*WRONG.split(" | "), *(WRONG_TOO.split(" | ") if kind == "depth" else ())]:
         assert refusal(command(*shlex.split(options))), options
     status, out, err = command("--prompt", "x " * 65)  # `tokens` says first how long that takes
     assert (status, out) == (2, "")

@@ -127,14 +127,6 @@ def test_a_written_direction_is_added_to_the_output_and_a_read_one_to_the_input(
             assert found.names == (f"{side}_1", f"{side}_2")
 
 
-def test_frames_are_taken_out_of_one_block_or_all_beside_random_ones(result):
-    one, every = cc.ablate(result, blocks=[2], k=3), cc.ablate(result, k=3)
-    assert (one.blocks, every.blocks, one.k) == ((2,), (1, 2, 3, 4), 3)
-    assert 0 < one.divergence < every.divergence
-    assert len(one.by_chance) == 20
-    assert np.isfinite(every.by_chance).all()
-
-
 def test_what_blocks_share_can_be_steered_along_and_taken_out(result):
     shared = cc.shared_of(result, cc.DirectionsView((2, 3), 4), "v")
     asked = {"block": 2, "sizes": (0.3,), "side": "v"}
@@ -143,6 +135,8 @@ def test_what_blocks_share_can_be_steered_along_and_taken_out(result):
     np.testing.assert_allclose(same.divergence, own.divergence, rtol=1e-5)
     assert cc.ablate(result, blocks=[2, 3], frame=shared.directions[:, :2]).divergence > 0
     assert cc.ablate(result, blocks=[2], frame=np.zeros((32, 0))).divergence == 0.0
+    one, every = (cc.ablate(result, k=3, blocks=blocks) for blocks in ([2], None))
+    assert (every.blocks, 0 < one.divergence < every.divergence) == ((1, 2, 3, 4), True)
 
 
 def test_what_frames_hold_of_the_states_is_told(result, folder):

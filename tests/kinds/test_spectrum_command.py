@@ -82,6 +82,8 @@ def test_eigenvalues_of_a_defective_map_are_never_called_certain():
     np.testing.assert_array_equal(decode(encode(doubtful)).condition, condition)
     assert doubtful.certain.all(1).tolist() == [True, False, False, True, True]
     assert cc.spectrum_numbers(doubtful).certain.tolist() == [1, 0, 0, 1, 1]
+    told = repr(cc.spectrum_numbers(doubtful))
+    assert told.startswith(f"SpectrumNumbers({clear.n_blocks} blocks, in the median departure ")
     figure = doubtful.plot().figure
     named = {trace.name: len(trace.x) for trace in figure.data if trace.name}
     assert named["certain"] == 3 * clear.width
@@ -100,5 +102,7 @@ def test_one_block_is_drawn_alone_and_a_partial_result_as_far_as_it_is_known():
         arrays[name][2:] = np.nan
     partial = replace(whole, **arrays)
     assert not partial.complete
+    assert partial.verdict.startswith("Not all is measured yet")
+    assert "not complete" in repr(partial)
     for draw in (figures.eigenvalues, figures.linear_maps, figures.products_over_depth):
         assert draw(partial).layout.meta["alt"]

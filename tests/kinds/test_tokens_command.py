@@ -1,14 +1,12 @@
 """What is special to `coupling tokens`: pairs of blocks, forbidden pairs, a fixed token."""
 
 import csv
-from typing import get_args
 
 import numpy as np
 import pytest
 from command_line import printed
 
 from coupling_core import Request, View, measure, score_positions
-from coupling_core.kinds.tokens.views import FigureName
 
 PROMPT = "The cat\nsat on the mat"
 FIXED_OUTPUT = ("--kind", "fixed-output", "--block", 1, "--token", 4)
@@ -66,13 +64,6 @@ def test_files_of_a_pair_of_blocks_have_nothing_where_causality_forbids(tokens, 
         assert float(rows[2, 3]["coupling"]) == pytest.approx(named["coupling"][1, 2], rel=1e-5)
     assert rows[2, 5]["coupling"] == rows[5, 5]["corrected"] == rows[2, 5]["chance"] == ""
     assert rows[2, 3]["text"] == " cat"
-
-
-def test_every_figure_of_a_pair_of_blocks_is_drawn(tokens, tmp_path):
-    for figure in get_args(FigureName):
-        status, _, err = tokens(*FIXED_OUTPUT, "--out", "r.html", "--figure", figure)
-        assert status == 0, err
-        assert "in block 1" in (tmp_path / "r.html").read_text()
 
 
 def test_the_report_counts_what_is_forbidden_and_what_lacks_rank(tokens):

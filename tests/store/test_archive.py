@@ -2,7 +2,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 from cases import content, random_result
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,8 +9,7 @@ from hypothesis import strategies as st
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
 from coupling_core.base.results import Sizes
-from coupling_core.store import archive, request_key
-from coupling_core.store.archive import decode, encode, load, read_header, save
+from coupling_core.store.archive import decode, encode, read_header, save
 
 RESULT = random_result()
 DATA = encode(random_result(n_blocks=2, width=4, k_max=2, k_view=2))
@@ -83,18 +81,6 @@ def test_a_shorter_and_a_longer_file_is_refused(tmp_path: Path) -> None:
     for data in (*(DATA[:length] for length in lengths), DATA + b"\0"):
         assert not accepted(data), len(data)
         assert not header_accepted(data, tmp_path / "r.safetensors"), len(data)
-
-
-def test_an_old_schema_is_recognised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "r.safetensors"
-    with monkeypatch.context() as old:
-        old.setattr(archive, "SCHEMA", 0)
-        old.setattr(request_key, "SCHEMA", 0)
-        save(random_result(), path)
-        assert load(path).n_blocks == RESULT.n_blocks
-    for read in (load, read_header):
-        with pytest.raises(InputError, match="schema 0"):
-            read(path)
 
 
 def test_the_header_says_what_the_result_is(tmp_path: Path) -> None:

@@ -65,12 +65,6 @@ def test_what_changes_the_answer_changes_the_digest() -> None:
     assert len({*digests}) == len(digests)
 
 
-def test_another_schema_is_another_digest(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = key_of().digest
-    monkeypatch.setattr(request_key, "SCHEMA", request_key.SCHEMA + 1)
-    assert key_of().digest != before
-
-
 def test_sizes_stand_beside_the_digest() -> None:
     for k, k_view, sizes in (
         (50, None, (50, 32)),

@@ -147,6 +147,7 @@ def test_an_empty_store_has_nothing(root: Path) -> None:
     empty = processes.own_store(root)
     assert find(empty, RESULT) is None
     assert empty.entries() == []
+    assert "0 results, 0 more" in repr(empty)
     assert not root.exists()
 
 
@@ -448,11 +449,6 @@ def test_no_header_breaks_the_list_of_all_results(tmp_path: Path) -> None:
     assert [entry.path for entry in entries if not entry.problem] == [good]
 
 
-def test_what_is_removed_is_gone(stored: Store) -> None:
-    stored.remove(RESULT.key)
-    assert find(stored, RESULT) is None
-
-
 # --- where it is
 
 
@@ -469,6 +465,7 @@ def test_a_shared_store_is_read_below_ones_own_and_never_written(
         OTHER.key: False,
         RESULT.key: True,
     }
+    assert "1 result, 1 more" in repr(stored)
     with pytest.raises(InputError):
         stored.remove(RESULT.key)
     assert path.stat().st_mtime == before
