@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -39,6 +39,12 @@ def be(monkeypatch: pytest.MonkeyPatch) -> Iterator[Be]:
     settings.cache_clear()
 
 
+def to_its_end(work: Coroutine[Any, Any, Any]) -> Any:
+    """In a thread of its own: in this one, the loop of a browser's tests may still run."""
+    with ThreadPoolExecutor(1) as alone:
+        return alone.submit(asyncio.run, work).result()
+
+
 def message(name: str) -> bytes:
     sent = BackMsg()
     if sent.DESCRIPTOR.fields_by_name[name].message_type:
@@ -60,7 +66,7 @@ def passed(*frames: bytes) -> list[bytes]:
     async def receive() -> dict[str, Any]:
         return came.pop(0) if came else {"type": "websocket.disconnect"}
 
-    asyncio.run(Door(app)({"type": "websocket", "headers": [], "client": None}, receive, None))
+    to_its_end(Door(app)({"type": "websocket", "headers": [], "client": None}, receive, None))
     return found
 
 
@@ -89,7 +95,7 @@ def sent(door: Any, scope: dict[str, Any]) -> list[dict[str, Any]]:
     async def send(message: Any) -> None:
         found.append(message)
 
-    asyncio.run(door({"client": ("192.0.2.1", 1), "headers": []} | scope, receive, send))
+    to_its_end(door({"client": ("192.0.2.1", 1), "headers": []} | scope, receive, send))
     return found
 
 
@@ -202,7 +208,7 @@ def test_the_first_model_of_a_demo_is_ready_until_the_server_ends(be, worker, li
             assert worker.pid
             return worker.pid
 
-    pid = asyncio.run(life())
+    pid = to_its_end(life())
     until(lambda: not psutil.pid_exists(pid))
 
 
@@ -214,5 +220,5 @@ def test_where_nothing_can_be_computed_none_starts(be, worker, change) -> None:
         async with serving.begin(None):
             await asyncio.sleep(0.3)
 
-    asyncio.run(life())
+    to_its_end(life())
     assert worker.pid is None

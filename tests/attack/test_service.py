@@ -279,14 +279,14 @@ def crowd(still: App) -> Iterator[SimpleNamespace]:
         yield SimpleNamespace(first=first, tabs=tabs, told=told)
 
 
-def test_tabs_of_one_address_take_turns_as_one_whatever_they_say_of_it(
-    crowd: Any,
-) -> None:
+def test_tabs_of_one_address_take_turns_as_one_whatever_they_say_of_it(crowd: Any) -> None:
     assert "next in line" in crowd.told[OTHER]
     assert "2nd in line" in crowd.told[PROXY]
 
 
-def test_a_tab_has_a_limit_that_nobody_clears(crowd: Any, demo: App) -> None:
+def test_a_limit_is_cleared_by_nobody_but_an_operator_and_those_who_leave(
+    crowd: Any, demo: App
+) -> None:
     assert not any("under way" in told for told in crowd.told.values())
     before = desk.jobs(demo.store)
     with come(demo, OTHER) as nobody:
@@ -296,11 +296,9 @@ def test_a_tab_has_a_limit_that_nobody_clears(crowd: Any, demo: App) -> None:
             nobody.say(message)
         assert nobody.address_of_upload()  # the connection stands, and says nothing of git
     assert "4 of your jobs are under way" in ask(demo, crowd.first, "One more")
-    assert [job["key"] for job in desk.jobs(demo.store)] == [job["key"] for job in before]
-
-
-def test_an_operator_ends_any_job_and_reads_no_prompt(crowd: Any, demo: App) -> None:
     listed = desk.jobs(demo.store)
+    assert [job["key"] for job in listed] == [job["key"] for job in before]
+
     ((whose, asked),) = Counter(word for job in listed for word in job["whose"]).most_common(1)
     assert asked == 6  # all those of one address
     assert "secret" not in str(listed)
@@ -309,10 +307,6 @@ def test_an_operator_ends_any_job_and_reads_no_prompt(crowd: Any, demo: App) -> 
     desk.end(demo.store, key)
     assert key not in [job["key"] for job in desk.jobs(demo.store)]
 
-
-def test_closed_tabs_end_what_they_waited_for_and_nobody_needs_to_come(
-    crowd: Any, demo: App
-) -> None:
     crowd.tabs.close()
     with answering(demo):
         wait_for(lambda: [job["state"] for job in desk.jobs(demo.store)] == ["running", "queued"])

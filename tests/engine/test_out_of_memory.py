@@ -91,7 +91,7 @@ def test_what_is_kept_goes_when_memory_is_short(tmp_path):
 STAGES = {
     # Eager attention hides how rows meet, so that all of them are run.
     "rows": ("bert", 12, {"kind": "depth", "k": 8}, "eager"),
-    "pairs": ("llama", 4, {"kind": "self", "block": 2, "other_block": 1, "k": 4}, None),
+    "pairs": ("llama", 6, {"kind": "self", "block": 2, "other_block": 1, "k": 4}, None),
     "means": ("llama", 3, {"kind": "self", "k": 4}, None),
     "logits": ("llama", 12, {"kind": "trajectory"}, None),
 }
