@@ -14,7 +14,6 @@ from coupling_core.analysis import exports
 from coupling_core.analysis.compare import match_blocks
 from coupling_core.analysis.exports import arrays, attributes, axes, frame, to_netcdf
 from coupling_core.analysis.exports.compare import COMPARISON_AXES, comparison_arrays
-from coupling_core.analysis.exports.graph import graph_file
 from coupling_core.base.kinds import kind_of
 
 PROMPT = "What is the capital of France? The capital is"
@@ -81,27 +80,6 @@ def test_arrays_come_back_to_the_bit_under_named_axes_with_their_numbers(seen):
     for axis in {str(dim) for dim in whole.dims} & counted:
         first = 0 if axis == "state" else 1
         assert whole[axis].to_numpy().tolist() == list(range(first, first + whole.sizes[axis]))
-
-
-def test_a_pair_has_its_score_by_its_numbers():
-    result = measure(SHIPPED["depth"], Store())
-    scores = result.scores(k=10)
-    wanted, other = scores[12, 11].corrected, scores[11, 12].corrected
-    for blocks in (None, (9, 12, 11)):
-        view = View(k=10, blocks=blocks)
-        named = arrays(result, view, None)
-        found = opened(to_netcdf(named, axes(result), attributes(result, view)))
-        assert found["coupling"].dims == ("block", "basis")
-        assert float(found.corrected.sel(block=12, basis=11)) == pytest.approx(wanted, abs=1e-12)
-        said = {"k": 10, "definition": view.definition, "key": result.key, "certified": 1}
-        assert said.items() <= found.attrs.items()
-        corner = found["A"].sel(block=12, basis=11)
-        stored = result.matrix(12, 11)[: len(corner), : len(corner)]
-        np.testing.assert_allclose(corner, stored, rtol=1e-3)
-        graph = opened(graph_file(".nc", result, view, corrected=True, threshold=0.1))
-        weight = float(graph.weight.sel(block=11, basis=12))
-        assert weight == pytest.approx((wanted + other) / 2, abs=1e-12)
-        assert (graph.attrs["K"], graph.attrs["model"]) == (10, result.model_name)
 
 
 def test_a_comparison_has_the_numbers_of_a_and_says_whose_they_are():

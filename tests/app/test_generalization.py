@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import streamlit as st
-from handling import button, labels, numbers, plain_words
+from handling import button, labels, numbers
 from screen import charts, sent, words
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
@@ -18,12 +18,10 @@ from sweep_table import plant, sweep_of, zoo
 from coupling_core.analysis.findings import Question, filled_subsets, find
 from coupling_core.base.folders import user_cache
 from coupling_core.experiments.sweeps import Journal, read_table
-from coupling_core.figures.generalization_words import once
 from coupling_core.sources.catalogue import catalogue, read_catalogue
 from coupling_core.store.disk import Store
 from explorer.panels.sweep_tables import tables
 from explorer.server import backend
-from explorer.session.plain_text import with_minus
 
 pytestmark = [pytest.mark.full, pytest.mark.usefixtures("nothing_shipped")]
 
@@ -86,23 +84,6 @@ def test_without_a_sweep_it_says_how_to_make_one(open_page) -> None:
     assert "sweeps/mini.toml" in app.info[0].value
     assert not charts(app)
     assert [fold.label for fold in app.main.expander] == ["The catalogue of models"]
-
-
-def test_figures_and_sentences_have_the_numbers_of_the_table(open_page, planted) -> None:
-    app = open_page("Generalization")
-    answer, told = find(read_table(planted.table), Question(4)), plain_words(app)
-    assert list(charts(app)) == [
-        *("performance", "families", "sizes", "prompt", "trends"),
-        *("by-k", "correlation-by-k"),
-    ]
-    r, rho = (answer.correlations[name].estimate for name in ("pearson", "spearman"))
-    for number in ("13", f"{answer.fits[0].r_squared:.2f}", f"{r:.2f}", f"{rho:.2f}"):
-        assert f"**{with_minus(number)}**" in told
-    for line in (*once(answer.shows), *once(answer.does_not_show)):
-        assert with_minus(line) in told
-    assert "of 3 families · 5 prompts" in told
-    assert not app.warning
-    assert not app.error
 
 
 def test_switches_change_figures_and_link(open_page, planted) -> None:

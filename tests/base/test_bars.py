@@ -64,21 +64,6 @@ class Clock:
         return self.now
 
 
-def test_stored_answers_say_nothing_of_how_long_the_rest_takes():
-    clock = Clock()
-    pace = Pace(60, clock=clock)
-    for _ in range(20):
-        clock.now += 0.01
-        pace.step()
-        assert pace.line() == ""
-    lines = []
-    for _ in range(4):
-        clock.now += 6
-        pace.step()
-        lines.append(pace.line())
-    assert lines == ["", "prompt 23 of 60, about 4 minutes", "", "prompt 25 of 60, about 4 minutes"]
-
-
 def test_neither_loading_nor_the_first_wait_nor_a_stored_answer_counts():
     clock = Clock()
     pace = Pace(3, clock=clock)

@@ -2,9 +2,7 @@
 
 import copy
 import pickle
-import re
 from dataclasses import replace
-from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -23,8 +21,6 @@ from coupling_core import (
     score_positions,
 )
 from coupling_core.analysis import exports
-from coupling_core.base.drawing import FigureName
-from coupling_core.base.kinds import kind_of
 from coupling_core.base.results.scores import MEASURES
 
 IDS = (3, 1, 4, 1, 5)
@@ -230,22 +226,6 @@ def test_results_are_equal_by_key(depth):
     assert random_result(seed=1) != depth
     nameless = replace(depth, key="")
     assert nameless == nameless != replace(depth, key="")
-
-
-def test_every_figure_has_its_name_and_is_drawn(depth, between):
-    pair, means = between
-    drawn = [(means, "grid"), (means, "distance"), (OTHERS[-1], "readouts")]
-    for result in (depth, pair, *OTHERS[:-1]):
-        views = kind_of(result.request.kind).part("views")
-        names = getattr(views, "FIGURES", None) or get_args(views.FigureName)
-        drawn += [(result, name) for name in names]
-    names = {name for kind in get_args(FigureName) for name in get_args(kind)}
-    assert names == {name for _, name in drawn} | {""}
-    plots = [result.plot(name) for result, name in drawn]
-    told = {(repr(plot), plot.figure.data[0].type) for plot in plots}  # paths in 3-D are told alike
-    assert len(told) == len(plots)
-    uids = [trace.uid or "" for plot in plots for trace in plot.figure.data]
-    assert all(re.fullmatch(r"[\w -]*", uid) for uid in uids)  # a selector, where a browser draws
 
 
 def test_a_figure_is_that_of_its_scores_and_options_and_is_saved(depth, tmp_path):

@@ -107,21 +107,6 @@ def test_the_plain_method_is_measured_again_and_gives_the_same(depth):
     assert next(iter(plainly["provenance"]["ways"])) in out
 
 
-def test_npz_has_the_viewed_blocks_and_corners(depth, folder, tmp_path):
-    result = expected(folder)
-    assert depth("--prompt", PROMPT, "--k", 6, "--blocks", "1,3", "--out", "r.npz")[0] == 0
-    arrays = dict(np.load(tmp_path / "r.npz", allow_pickle=False))
-    found = score_pairs(result, View(k=6, blocks=(1, 3)))
-    np.testing.assert_allclose(arrays["singular_values"], result.singular_values[[0, 2], :6])
-    np.testing.assert_allclose(arrays["A"][1, 0], result.matrix(3, 1)[:6, :6], atol=1e-3)
-    np.testing.assert_allclose(arrays["corrected"], found.corrected, atol=1e-6)
-    assert list(arrays["blocks"]) == [1, 3]
-    depth("--prompt", PROMPT, "--role", "B", "--k-view", 3, "--out", "b.npz")
-    arrays = np.load(tmp_path / "b.npz")
-    assert "A" not in arrays
-    np.testing.assert_allclose(arrays["B"][1, 2], result.matrix(2, 3, "B")[:3, :3], atol=1e-3)
-
-
 @pytest.mark.full
 def test_without_a_chromium_a_figure_is_drawn_or_the_result_is_kept(depth, tmp_path, monkeypatch):
     monkeypatch.setenv("BROWSER_PATH", "/nowhere/chromium")

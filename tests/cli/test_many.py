@@ -207,20 +207,6 @@ DOTS = {
 """Commands and figures, by the number of each prompt that stands for it."""
 
 
-@pytest.mark.full
-def test_a_figure_of_many_prompts_has_a_dot_for_each(ask, drawn):
-    for name, (command, figure) in DOTS.items():
-        said = printed(ask(*command, "--json"))
-        shown = drawn(*command, *figure)
-        means = {prompt["line"]: prompt["mean"][name] for prompt in said["prompts"]}
-        (dots,) = [trace for trace in shown.data if trace.name == "prompts"]
-        found = dict(zip(dots.customdata.ravel().tolist(), dots.x, strict=True))
-        known = {line: mean for line, mean in means.items() if mean is not None}
-        assert found == pytest.approx(known, rel=1e-5), name
-        (line, *_) = [shape for shape in shown.layout.shapes if shape.name == "mean"]
-        assert line.x0 == pytest.approx(said["over_prompts"][name]["mean"], rel=1e-5)
-
-
 # ---- what was asked stands with the numbers
 
 

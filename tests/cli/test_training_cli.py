@@ -11,14 +11,13 @@ import pandas as pd
 import pytest
 import tiny
 from command_line import printed, refusal
-from fake_hub import FakeHub, client, lay_out
+from fake_hub import client, lay_out
 
 from coupling_core import ComputeError, Request, Store, View, find_suite, measure, numbers
 from coupling_core.cli import checkpoints
 from coupling_core.experiments.own import plans
 from coupling_core.measuring import filling
 from coupling_core.measuring.stored_steps import collect
-from coupling_core.sources import hub
 from coupling_core.sources.suites import MINI_STEPS
 
 PROMPT = "The cat sat on the mat"
@@ -209,21 +208,6 @@ def test_after_three_failures_in_a_row_the_rest_is_left_out(filled, capsys):
     assert "3 steps failed in a row" in capsys.readouterr().err
     course, _ = filled((0, 1, 16, 2, 1000), {0, 1, 2})  # not in a row
     assert set(course.depth) == {16, 1000}
-
-
-@pytest.mark.full
-def test_weights_are_deleted_again_unless_told(command, monkeypatch, tmp_path, folders):
-    served = FakeHub(folders | {"main": folders["step0"]}, REPO)
-    client(monkeypatch, tmp_path, served)
-    ask = ("--suite", "pythia-70m", "--steps", "16", "--token", 2, "--json")
-    try:
-        said = printed(command(*ask))
-        assert said["suites"][0]["missing"] == []
-        assert hub.cached(REPO) == []
-        printed(command(*ask, "--token", 1, "--keep"))
-        assert hub.cached(REPO) == ["step16"]
-    finally:
-        served.close()
 
 
 @pytest.mark.full

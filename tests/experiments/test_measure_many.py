@@ -10,8 +10,7 @@ from tokenizers.normalizers import Lowercase
 
 import coupling_core as cc
 from coupling_core.analysis.scores import means
-from coupling_core.base import pace
-from coupling_core.experiments import many_on_dask, many_progress
+from coupling_core.experiments import many_on_dask
 from coupling_core.experiments.sweeps.table import COLUMNS, MEASURED, OF_ONE_KIND
 from coupling_core.measuring import many
 
@@ -230,19 +229,3 @@ def test_a_store_that_the_workers_do_not_share_is_told(client, folders, tmp_path
     how = {"k": 4, "store": tmp_path / "kept", "client": client, "progress": False}
     with pytest.raises(cc.ComputeError, match="disk"):
         cc.measure_many(TEXTS[:1], folders[:1], **how)
-
-
-def test_lines_come_where_no_bar_is_drawn_and_who_stops_it_is_told(capsys, monkeypatch):
-    monkeypatch.setattr(pace, "APART", 0.0)
-    monkeypatch.setattr(pace, "READ", -1.0)
-    with many_progress.telling(3, shown=True) as advance:
-        advance("a", done=0)
-        for _ in range(3):
-            advance("a")
-    told = [line[:13] for line in capsys.readouterr().err.splitlines() if line]
-    assert told == ["prompt 2 of 3", "prompt 3 of 3"]
-    stopped = pytest.raises(KeyboardInterrupt, match="1 of 9")
-    with stopped, many_progress.telling(9, shown=False) as advance:
-        advance("a")
-        raise KeyboardInterrupt
-    assert not "".join(capsys.readouterr()).strip()

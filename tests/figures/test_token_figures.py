@@ -11,7 +11,6 @@ from masked import masked
 from coupling_core import InputError, Request, View, measure, score_positions
 from coupling_core.figures import export, render, style
 from coupling_core.figures import tokens as figures
-from coupling_core.figures.mosaic import GAP
 from coupling_core.figures.tokens.axes import LABEL, label, window
 
 PROMPT = "The cat\nsat <😀>"
@@ -141,20 +140,6 @@ def test_a_window_shows_part_of_the_prompt(itself):
     for wrong in ("1-2", [99]):
         with pytest.raises(InputError):
             inspect.unwrap(window)(itself, wrong)
-
-
-def test_the_mosaic_and_a_matrix_are_the_stored_corners(itself, into):
-    z = figures.mosaic(itself, VIEW, rows=(1, 2), columns=(3, 4, 5)).data[0].z
-    side = 5
-    assert z.shape == (2 * (side + GAP) - GAP, 3 * (side + GAP) - GAP)
-    stored = np.abs(itself.matrices[0, 1, 4]).astype(np.float32)
-    np.testing.assert_array_equal(z[side + GAP :, 2 * (side + GAP) :], stored)
-    assert np.isnan(z[:side, side : side + GAP]).all()
-    assert FORBIDDEN in [t.name for t in figures.mosaic(into, VIEW).data]
-    figure = figures.matrix(itself, 2, 3, View(k=20))
-    np.testing.assert_array_equal(figure.data[0].z, np.abs(itself.matrices[0, 1, 2]))
-    signed = figures.matrix(itself, 2, 3, View(k=20, role="B"), magnitude=False)
-    np.testing.assert_array_equal(signed.data[0].z, itself.matrices[1, 1, 2])
 
 
 def test_spectra_and_scores_against_k_end_at_the_rank(into):

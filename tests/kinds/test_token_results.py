@@ -5,17 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tiny
-from cases import content
 
 from coupling_core import DEFINITIONS, Cancelled, InputError, Request, Store, View, measure, read
 from coupling_core.analysis.token_scores import by_distance, score_positions, score_positions_by_k
-from coupling_core.base.results import TokenMeansResult, TokensResult
+from coupling_core.base.results import TokensResult
 from coupling_core.engine import reference
 from coupling_core.engine.jacobians import between_tokens
 from coupling_core.engine.pairs.token_coupling import kept_corner
 from coupling_core.measuring.measure import find_stored
 from coupling_core.sources.resolved import resolve
-from coupling_core.store.archive import decode, encode
 
 IDS = (5, 17, 42, 8, 17)
 N, L, K, FIXED = len(IDS), 4, 5, 4
@@ -153,22 +151,6 @@ def test_the_mean_of_a_bidirectional_model_allows_every_pair():
     result = measure(asked("fixed-output"), model=tiny.model("bert"))
     assert result.allowed.all()
     assert not np.isnan(score_positions(result, View(k=K)).coupling).any()
-
-
-def test_a_result_survives_its_file_and_is_found_again(folder, store):
-    of = {"prompt": "The cat sat", "model": str(folder)}
-    request = replace(asked("self", block=1, other_block=3), **of)
-    mean = replace(asked("fixed-output"), **of, token=-1)
-    for wanted, kind in ((request, TokensResult), (mean, TokenMeansResult)):
-        stages = []
-        result = measure(wanted, store)
-        again = measure(wanted, store, progress=stages.append)
-        assert isinstance(again, kind)
-        assert not stages
-        assert content(again) == content(result) == content(decode(encode(result)))
-        (entry,) = (e for e in store.entries() if e.key == result.key)
-        assert (entry.request, entry.token) == (result.request, result.token)
-        assert (entry.n_blocks, entry.k_max, entry.certified) == (L, 32, True)
 
 
 def test_a_larger_corner_is_measured_anew(folder, store):

@@ -43,21 +43,6 @@ def test_ids_may_be_a_list_or_an_array(llama):
         assert measure(ids, model=llama, k=4).request.prompt == IDS
 
 
-@pytest.mark.parametrize(
-    ("said", "looked_at"), [({}, 32), ({"kind": "fixed-output", "block": 1}, 20)]
-)
-def test_a_narrow_model_is_measured_at_its_width_where_no_k_is_said(
-    llama, said, looked_at, tmp_path
-):
-    found = measure(IDS, tmp_path / "kept", model=llama, **said)
-    assert found.k_max == found.request.k == 32
-    assert "K <= 32" in repr(found)
-    asked = measure(IDS, tmp_path / "kept", model=llama, k=32, **said)
-    assert (asked, numbers(asked)) == (found, numbers(found))
-    assert measure(Request(IDS, **said), tmp_path / "kept", model=llama) == found
-    assert found.scores().view.k == looked_at
-
-
 def test_a_mean_over_all_pairs_is_kept_at_the_width_too(llama):
     found = measure(IDS, model=llama, kind="fixed-output")
     assert found.k_max == 32 in found.k_grid

@@ -54,19 +54,6 @@ def test_a_terminal_stays_empty_where_that_is_said(terminal, llama, found, progr
     assert "".join(capsys.readouterr()) == ""
 
 
-def test_a_stored_answer_shows_none_and_a_note_stays(terminal, capsys):
-    with watched(None):
-        pass
-    assert "".join(capsys.readouterr()) == ""
-    with watched(None) as report:
-        report(Progress("blocks", 2, 8, note="this takes [long]"))
-        with watched(None) as inner:
-            assert inner is None
-    told = capsys.readouterr().err
-    assert "this takes [long]" in told
-    assert "2/8" in told
-
-
 def test_json_logs_have_no_bar_between_them_but_a_line_now_and_then(terminal, monkeypatch, capsys):
     monkeypatch.setattr("coupling_core.base.logs.are_json", lambda: True)
     monkeypatch.setattr("coupling_core.measuring.watched.APART", 0.0)

@@ -196,17 +196,6 @@ def test_a_job_of_several_owners_goes_when_it_is_the_turn_of_any(queue, bench, a
     assert order(bench) == [0, 2, 1]
 
 
-def test_who_asks_time_and_again_keeps_nobody_waiting(queue, bench, asked):
-    submit_all(queue, asked, {0: "ann", 1: "ann", 2: "ann", 3: "bob"})
-    bench.start()
-    bench.step(BLOCKS)
-    bench.release()  # ann's first ends
-    bench.start()
-    submit(queue, asked[4], "bob")  # asks again while his first runs
-    bench.finish()
-    assert order(bench) == [0, 3, 1, 4, 2]
-
-
 def test_the_owners_of_one_address_take_turns_as_one(queue, bench, asked):
     by = {0: "tab 0", 1: "tab 1", 2: "tab 2", 3: "tab 1", 4: "tab 3"}
     submit_all(queue, asked, by, address="192.0.2.1")

@@ -6,7 +6,6 @@ from waiting import end_of
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.results import Progress
-from coupling_core.serving import desk
 from coupling_core.serving.jobs import Jobs, Limits
 from coupling_core.serving.lists import list_key
 from coupling_core.sources.resolved import resolve
@@ -70,25 +69,6 @@ def test_what_is_stored_is_not_measured_again(queue, store, measuring, listed):
         store.put(random_result(request=one.request, identity=one.identity))
     assert done(queue, listed).prompts.done == 4
     assert measuring.asked == ["Prompt 1", "Prompt 3"]
-
-
-def test_progress_says_which_prompt_and_how_long_the_rest_takes(queue, measuring, listed):
-    seen, rows = [], []
-
-    def look():
-        (status,) = queue.active()
-        seen.append(status.prompts)
-        rows.append(desk._row(status))
-
-    measuring.before = {"Prompt 0": look, "Prompt 2": look}
-    done(queue, listed)
-    first, third = seen
-    assert (first.done, first.total, first.left) == (0, 4, None)
-    assert (third.done, third.total) == (2, 4)
-    assert third.left > 0
-    # What an operator sees has the count, and no prompt.
-    assert (rows[1]["stage"], rows[1]["done"], rows[1]["total"]) == ("prompts", 2, 4)
-    assert "Prompt" not in str(rows)
 
 
 def test_a_prompt_that_cannot_be_measured_loses_no_other(queue, measuring, listed):

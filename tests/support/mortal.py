@@ -101,12 +101,6 @@ def waits(*_: Any, progress: Callable[[Progress], None], **__: Any) -> None:
         time.sleep(0.01)
 
 
-def measure_or_die(request: Request, store: Store, **options: Any) -> Result:
-    """Measure, or die where the prompt says so."""
-    do(str(request.prompt).split(), request)
-    return really(request, store, **options)
-
-
 def move(environment: dict[str, str]) -> None:
     """Go on in another test's environment, with none of its models."""
     from coupling_core.base.settings import settings
