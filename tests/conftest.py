@@ -1,5 +1,6 @@
 """What every test shares: annotations checked at run time, and folders that are not the user's."""
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -42,6 +43,7 @@ def _own_folders(
     from coupling_core.base.settings import settings
 
     settings.cache_clear()  # a test before may have set some
+    logging.getLogger("coupling_core").setLevel(logging.NOTSET)  # and a command been --quiet
     monkeypatch.setenv("COUPLING_STORE", str(tmp_path / "store"))
     if request.node.get_closest_marker("real") is None:
         monkeypatch.setenv("COUPLING_HOME", str(tmp_path / "home"))

@@ -15,7 +15,7 @@ import pytest
 from coupling_core import Store
 
 GROUPS = Path("/sys/fs/cgroup/memory")
-SIZES = (1.25, 1.5, 2.0, 3.0)
+SIZES = (1.25, 3.0)
 """Gigabytes."""
 ASKING = """
 import json, os, sys

@@ -20,7 +20,7 @@ TOTAL = len(STEPS) * PROMPTS
 JOBS = '[slurm]\njobs = 2\nmemory = "2GB"\nwalltime = "00:10:00"\n'
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_workers_share_gpus_and_threads_and_only_the_key_opens_them(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)  # what somebody set by hand counts
     monkeypatch.setattr("coupling_core.engine.hardware.threads", lambda: 4)
