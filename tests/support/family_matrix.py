@@ -82,7 +82,9 @@ def double(name: str, attention: str | None = None) -> Any:
 def double_reader(name: str, attention: str | None = None) -> Reader:
     """It has read the prompt in true float64."""
     with TrueFloat64():
-        return read(double(name, attention), list(IDS), stack=STACKS[name][1])
+        made = read(double(name, attention), list(IDS), stack=STACKS[name][1])
+        assert made.run.calls  # which it keeps, and which may be asked for elsewhere first
+    return made
 
 
 def inputs(name: str) -> dict[str, torch.Tensor]:
