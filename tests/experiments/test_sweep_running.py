@@ -15,6 +15,7 @@ from coupling_core import ComputeError, InputError, Request, Store, measure, mea
 from coupling_core.base.errors import Cancelled, PromptError
 from coupling_core.base.results import Progress
 from coupling_core.experiments import sweeps
+from coupling_core.experiments.sweeps import clusters
 from coupling_core.experiments.sweeps import worker as working
 from coupling_core.experiments.sweeps.definition import parse
 from coupling_core.measuring.worker import Worker
@@ -109,9 +110,7 @@ def test_kinds_between_tokens_and_paths_have_their_rows(client, one, store):
 
 def test_only_what_is_missing_is_measured(client, plan, store, planted, monkeypatch):
     started = []
-    monkeypatch.setattr(
-        sweeps.clusters, "local", lambda n: started.append(n) or nullcontext(client)
-    )
+    monkeypatch.setattr(clusters, "local", lambda n: started.append(n) or nullcontext(client))
     for _ in range(2):
         sweeps.run(plan(), store, workers=3, progress=False)
     assert started == [3]  # and none where nothing is to be done
@@ -327,6 +326,7 @@ def test_workers_that_hang_and_cannot_be_started_anew_end_the_sweep(
             sweeps.run(asked, store, client)
     finally:
         awake.set()
+        client.submit(bool, pure=False).result(60)  # behind what the worker still had to do
     (failure,) = failures_of(store, asked)
     assert "hung" in failure.error
     assert "hangs" in sweeps.Journal.of(store, asked.id).state().ended

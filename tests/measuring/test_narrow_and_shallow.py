@@ -5,7 +5,6 @@ from typing import get_args
 import numpy as np
 import pytest
 import torch
-from cases import directions_result, trajectory_result
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaForCausalLM
 
 import coupling_core as cc
@@ -96,13 +95,3 @@ def test_paths_too_short_for_a_figure_are_refused(four):
     other = cc.measure([4, 3, 2], kind="trajectory", model=four, store=None)
     median = cc.compare(paths, other).plot().figure.data[0].y
     assert np.isfinite(median).all()
-
-
-def test_a_view_may_be_said_by_its_fields():
-    named = cc.project_paths(trajectory_result(), part="deeper", first=True)
-    whole = cc.project_paths(trajectory_result(), cc.PathView(part="deeper", first=True))
-    np.testing.assert_array_equal(named.coordinates, whole.coordinates)
-    found = [directions_result(), directions_result(token_ids=np.arange(5, 9))]
-    by_view = cc.between_prompts(found, cc.DirectionsView(blocks=(2, 3), leading=4))
-    by_name = cc.between_prompts(found, blocks="2-3", leading=4)
-    np.testing.assert_array_equal(by_view.angles, by_name.angles)
