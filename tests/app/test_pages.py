@@ -104,6 +104,9 @@ def test_a_narrow_model_is_offered_and_looked_at_with_all_that_it_has(open_page,
     assert all(number in app.warning[0].value for number in ("37", "32", "31"))
     scores = coloured(measure(Request(**narrow), Store()).scores().corrected)
     np.testing.assert_allclose(heat(charts(app)["scores"]), scores, rtol=1e-5)
+    app.number_input(key="k@sidebar").set_value(4).run()
+    assert not app.warning
+    assert "K = 4" in words(app)
 
 
 @pytest.mark.real

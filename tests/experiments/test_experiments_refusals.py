@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import shallow
 import tiny
 import training
 from PIL import Image
@@ -248,9 +249,7 @@ def runs(folder):
         watch = CouplingCallback(**{"prompts": [(3, 5)]} | how, every=1, share=1.0)
         watch.after(0, tiny.model("gpt_neox"))
 
-    shallow = tiny.model("gpt_neox")
-    del shallow.gpt_neox.layers[1:]
-    shallow.config.num_hidden_layers = 1
+    one_block = shallow.model("gpt_neox", 1)
     course = cc.collect(training.SUITE, training.REQUEST, training.stored(folder), (0, 4))
     unread = {"prompt": "The cat", "suite": "mini-64", "steps": 0}
 
@@ -268,7 +267,7 @@ def runs(folder):
         | each(lambda of: cc.measure_steps(**unread | of), steps, "steps: ")
         | {
             "nothing watched": CouplingCallback([(1, 2, 3)]).plot,
-            "one block watched": lambda: CouplingCallback([(1, 2, 3)]).after(0, shallow),
+            "one block watched": lambda: CouplingCallback([(1, 2, 3)]).after(0, one_block),
             "K beside a view": lambda: course.to_pandas(cc.View(k=2), k=2),
             "no such figure": lambda: bare(type(course).plot)(course, "map"),
             "nothing measured": lambda: replace(course, depth={}, paths={}).plot(),

@@ -96,7 +96,10 @@ def test_a_course_is_a_table_and_drawn(store):
     at = cc.View(k=2, definition="alignment", blocks=(1, 2, 3))
     of_view = [one.coupling for one in cc.numbers(course, at)]
     assert course.to_pandas(at)["coupling"].tolist() == of_view
-    assert table.attrs.items() >= {"suite": course.suite.name, "K": 4, "role": "A"}.items()
+    said = {"suite": course.suite.name, "K": 4, "definition": "paper", "role": "A", "p": 1.0}
+    one = course.depth[0].attributes()
+    said |= {name: one[name] for name in ("measured", "final_norm", "precision")}
+    assert table.attrs.items() >= said.items()
     drawn = course.plot("corrected", k=3)
     line = next(trace for trace in drawn.figure.data if trace.name == SUITE.title)
     np.testing.assert_allclose(line.y, [one.corrected for one in cc.numbers(course, cc.View(k=3))])

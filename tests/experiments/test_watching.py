@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import shallow
 import tiny
 import torch
 from transformers import Trainer, TrainingArguments, default_data_collator
@@ -33,10 +34,7 @@ def texts():
 
 def small(seed=0):
     """A model of three blocks."""
-    model = tiny.model("gpt_neox", seed).requires_grad_(True)
-    del model.gpt_neox.layers[3:]
-    model.config.num_hidden_layers = 3
-    return model
+    return shallow.model("gpt_neox", 3, seed=seed).requires_grad_(True)
 
 
 def fresh():

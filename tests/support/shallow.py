@@ -7,9 +7,9 @@ import tiny
 from coupling_core.engine.loading import find_stacks
 
 
-def model(family: str, depth: int = 2, attention: str | None = None) -> Any:
+def model(family: str, depth: int = 2, attention: str | None = None, seed: int = 0) -> Any:
     """The first blocks of each stack of `tiny.model`, with a config that says so."""
-    built = tiny.model(family, attention=attention)
+    built = tiny.model(family, seed, attention)
     config = built.config.get_text_config()
     for blocks in find_stacks(built).values():
         for name, value in list(vars(config).items()):
