@@ -10,7 +10,7 @@ from pathlib import Path
 import on_screen
 import pytest
 from accessible import COVERED, faults, tab_through, tab_to
-from driving import DOUBLE_CLICK, App, Visit, compute, taken, wait_for_chart
+from driving import DOUBLE_CLICK, App, Visit, come_to_rest, compute, taken, wait_for_chart
 from playwright.sync_api import Page, expect
 
 from coupling_core.sources.suites import find_suite
@@ -165,7 +165,7 @@ def choose_only(page: Page, words: str) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Verify")).to_have_count(0)  # of what was ticked before
     expect(page.get_by_text(re.compile("^1 of "))).to_be_visible()
-    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
+    come_to_rest(page)
     expect(table).to_have_count(1)  # for a moment, the one before stands beside it
     table.click(position={"x": ROW / 2, "y": 1.5 * ROW})
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import App, Visit, free_port, serving
+from driving import App, Visit, come_to_rest, free_port, serving
 from itsdangerous import TimestampSigner, URLSafeTimedSerializer
 from oidc_provider_mock import User, run_server_in_thread
 from playwright.sync_api import Page, expect
@@ -63,7 +63,7 @@ def provider(port: int) -> Iterator[None]:
 def expect_the_door(page: Page) -> None:
     """Nothing but the button."""
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
-    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
+    come_to_rest(page)
     expect(page.get_by_test_id("stMain")).to_have_text("Sign in")
     expect(page.get_by_test_id("stPageLink")).to_have_count(0)
 

@@ -104,7 +104,12 @@ def browser_path() -> str:
 def wait_for_chart(page: Page, key: str) -> None:
     """Wait until a figure is drawn, and the page at rest."""
     expect(page.locator(f".st-key-{key} .main-svg").first).to_be_visible()
-    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
+    come_to_rest(page)
+
+
+def come_to_rest(page: Page) -> None:
+    """Wait until no script runs: until then the file of a button may go with the run before."""
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
 
 
 def compute(page: Page) -> None:
@@ -114,6 +119,8 @@ def compute(page: Page) -> None:
 
 def taken(button: Locator, folder: Path) -> Path:
     """The file that a button downloads, under its own name."""
+    expect(button).to_be_visible()
+    come_to_rest(button.page)
     with button.page.expect_download() as caught:
         button.click()
     path = folder / caught.value.suggested_filename
