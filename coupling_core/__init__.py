@@ -366,9 +366,9 @@ if not TYPE_CHECKING:  # which would then know of no name that is missing
     def __getattr__(name: str) -> Any:
         """Bring in what is asked for; each name waits for its own room, and a command for none."""
         if name == "__version__":
-            from importlib.metadata import version
+            from coupling_core.base.installed import this
 
-            return version("coupling-explorer")
+            return this().version
         if name in ("sweeps", "figures"):
             return import_module(f"{__name__}.{name}")
         if name not in _WHERE:

@@ -8,6 +8,8 @@
     dev.txt         what the tests and the checks need beside app.txt
     others.txt      other people's models, for the slow tests, beside both
 
+Beside them, the `requirements.txt` of the checkout has the ranges of pyproject.toml, for any pip.
+
 Each names every package with one version and the hashes of all its files, for every platform and
 Python. A version stays while it satisfies pyproject.toml: delete its lines here and run `make lock`
 for the newest. The files name no index, so pip takes each package from wherever it is told to look.
@@ -17,11 +19,15 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parent / "pyproject.toml"
+RANGES = HERE.parent / "requirements.txt"
+HEAD = "# The ranges of pyproject.toml, with all extras; written by `make lock`."
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 """Where torch without CUDA is."""
 INSTALLER = ("pip>=26.1", "hatchling>=1.27")  # older pip takes no hashes from constraints
@@ -49,6 +55,14 @@ def main() -> None:
     write("others", {e: text for e, text in every.items() if e not in both})
     write("installer", resolve(["-"], "".join(both.values()), INSTALLER))
     write("models", resolve(["--no-deps", "-"], "", MODELS))
+    RANGES.write_text("\n".join([HEAD, *ranges()]) + "\n")
+
+
+def ranges() -> list[str]:
+    """What the program needs with all its extras, but for itself."""
+    project = tomllib.loads(PROJECT.read_text())["project"]
+    asked = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    return sorted({line for line in asked if not line.startswith(project["name"])})
 
 
 def resolve(sources: Sequence[str], kept: str, asked: Sequence[str] = ()) -> Lock:

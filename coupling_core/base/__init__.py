@@ -23,6 +23,7 @@ jacobian        one block's Jacobian, with its singular triplets
 images          a picture as a prompt
 settings        what whoever runs the app may decide
 extras          packages that may be missing, and the command that brings them
+installed       the version, needs and entry points of this package
 folders         where things are kept on a disk
 reading         files read by one door: regular ones, and a bound of bytes
 writing         files written whole or not at all

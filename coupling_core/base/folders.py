@@ -2,7 +2,11 @@
 
 import os
 import shutil
+import tempfile
+from contextlib import suppress
 from pathlib import Path
+
+from coupling_core.base.errors import InputError
 
 _IN_WHEEL = Path(__file__).resolve().parents[1] / "shipped"
 IN_CHECKOUT = not _IN_WHEEL.is_dir()
@@ -23,8 +27,43 @@ STORE_BYTES = 10 * 2**30
 def user_cache() -> Path:
     """Converted weights, remembered hashes, trained suites: COUPLING_HOME, or the user's cache."""
     if home := os.environ.get("COUPLING_HOME"):
-        return Path(home)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "coupling-explorer"
+        return expanded(home)
+    if caches := os.environ.get("XDG_CACHE_HOME"):
+        return expanded(caches) / "coupling-explorer"
+    try:
+        return Path.home() / ".cache" / "coupling-explorer"
+    except RuntimeError:
+        return _of_nobody()
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """A path, with the home that its `~` stands for.
+
+    Raises:
+        InputError: where nobody knows that home.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise InputError(
+            f"{os.fspath(path)} begins with a home that is not known: give the whole path"
+        ) from error
+
+
+def _of_nobody() -> Path:
+    """The cache of a user without a home, as containers have them: no other may have laid it out.
+
+    Raises:
+        InputError: where another user has.
+    """
+    folder = Path(tempfile.gettempdir()) / f"coupling-explorer-{os.getuid()}"
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    if folder.lstat().st_uid != os.getuid():
+        raise InputError(
+            f"{folder} belongs to another user: set COUPLING_HOME to a folder of yours"
+        )
+    return folder
 
 
 def free_bytes(folder: Path) -> int:

@@ -35,6 +35,7 @@ FORMATS = ("PNG", "JPEG", "WEBP")
 """Pillow tries any other that it knows, some by other programs, whatever a file is called."""
 
 _MODES = ("L", "RGB")
+_SIXTEEN_BITS = "I;16"
 _one_at_a_time = Lock()
 
 
@@ -84,8 +85,7 @@ def read_image(file: Path | bytes) -> str:
     name = "the file" if isinstance(file, bytes) else str(file)
     try:
         with opened_image(file) as found:
-            shown: Image = ImageOps.exif_transpose(found)
-            shown = shown if shown.mode in _MODES else shown.convert("RGB")
+            shown = in_eight_bits(ImageOps.exif_transpose(found))
             shown.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
             return _prompt(shown)
     except FileNotFoundError as error:
@@ -95,6 +95,26 @@ def read_image(file: Path | bytes) -> str:
             f"{name} cannot be read as an image ({error}): expected a PNG, JPEG or WebP of at most "
             f"{LARGEST_AREA / 1e6:g} megapixels and {size(LARGEST_FILE)}"
         ) from error
+
+
+def in_eight_bits(image: "Image") -> "Image":
+    """A picture, grey or RGB, with 8 bits a channel.
+
+    Raises:
+        ValueError: where nothing says which of its numbers are black and white.
+    """
+    from PIL import Image
+
+    if image.mode.startswith(_SIXTEEN_BITS):  # Pillow would cut off what is above 255
+        return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+    if image.mode in ("I", "F"):
+        raise ValueError("it has 32 bits a channel, and 8 or 16 are read")
+    return image if image.mode in _MODES else image.convert("RGB")
+
+
+def unreadable(why: str) -> str:
+    """A prompt in the place of an image that cannot be read: whoever measures it is told why."""
+    return f"{_PREFIX} {why}"
 
 
 def from_pixels(pixels: UInt8[np.ndarray, "height width *channel"]) -> str:
@@ -120,8 +140,8 @@ def in_words(prompt: str) -> str:
     """What to call an image: its size, and the beginning of its hash; or that it cannot be read."""
     try:
         height, width, channels = to_pixels(prompt).shape
-    except InputError:  # in a list of results, which others are in
-        return "image that cannot be read"
+    except InputError as error:  # in a list of prompts or results, which others are in
+        return str(error) if prompt.startswith(unreadable("")) else "image that cannot be read"
     kind = "grey" if channels == 1 else "colour"
     return f"{kind} image of {width} x {height} pixels ({_hash(prompt)})"
 
@@ -144,15 +164,17 @@ def _prompt(image: "Image") -> str:
 def _opened(prompt: str) -> "Image":
     from PIL import Image
 
+    if prompt.startswith(unreadable("")):
+        raise InputError(prompt.removeprefix(unreadable("")))
     try:
         content = base64.b64decode(prompt.removeprefix(_PREFIX), validate=True)
         image = Image.open(BytesIO(content), formats=["PNG"])
         if max(image.size) > LARGEST_SIDE:
             raise ValueError(f"it has {image.size[0]} x {image.size[1]} pixels")
         image.load()
+        return in_eight_bits(image)
     except Exception as error:  # the decoder raises whatever its format raises
         raise InputError(
             f"the prompt begins as an image does, and holds none ({error}): expected a PNG of at "
             f"most {LARGEST_SIDE} x {LARGEST_SIDE} pixels as a data URI, as `read_image` makes it"
         ) from error
-    return image if image.mode in _MODES else image.convert("RGB")

@@ -17,7 +17,7 @@ import threading
 import traceback
 from datetime import UTC, datetime
 from functools import cache
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 _OWN = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
 FRAMES = "Raised in another process:\n"
@@ -48,7 +48,13 @@ class Lines(logging.Formatter):
             line["error"] = type(error).__name__
             there = [n for n in getattr(error, "__notes__", ()) if n.startswith(FRAMES)]
             line["raised"] = "".join([*there, *traceback.format_tb(error.__traceback__)])
-        return json.dumps(line, default=str, ensure_ascii=False)
+        return to_json(line, sys.stderr.encoding, default=str)
+
+
+def to_json(value: Any, encoding: str | None, **options: Any) -> str:
+    """A value as JSON for a stream: what is no ASCII is escaped where that is not in UTF-8."""
+    is_utf8 = (encoding or "utf-8").lower().replace("-", "") == "utf8"
+    return json.dumps(value, ensure_ascii=not is_utf8, **options)
 
 
 def set_up(*, whole_process: bool = False) -> None:

@@ -50,6 +50,11 @@ def read_bytes(path: Path, most: int) -> bytes:
     return data
 
 
+def is_hidden(path: Path) -> bool:
+    """Whether a path leads through what systems and editors keep for themselves: `._a.png`."""
+    return any(part.startswith(".") and part.strip(".") for part in path.parts)
+
+
 def _open_at_once(path: str, flags: int) -> int:
     # Else the opening of a pipe waits for whoever writes to it.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

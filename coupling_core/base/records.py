@@ -242,7 +242,8 @@ class Request:
             )
         if self.untrained is not None and not 0 <= self.untrained < 2**63:
             raise InputError(
-                f"the seed of an untrained model must be an integer >= 0, and {self.untrained} came"
+                "the seed of an untrained model is a whole number from 0 to 2**63 - 1, and "
+                f"{self.untrained} came"
             )
 
     def _check_numbers(self) -> None:

@@ -7,6 +7,7 @@ names); the environment counts more. docs/hosting.md has the table, which `table
 
 import os
 import re
+import tomllib
 from functools import cache
 from ipaddress import ip_network
 from pathlib import Path
@@ -22,7 +23,7 @@ from pydantic_settings import (
 )
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.folders import STORE_BYTES
+from coupling_core.base.folders import STORE_BYTES, expanded
 
 PREFIX = "COUPLING_"
 FILE = "coupling.toml"
@@ -73,7 +74,9 @@ DEMO = {
 class Settings(BaseSettings):
     """The settings; None is no limit."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid"
+    )
 
     mode: Literal["local", "demo"] = Field(
         default="local", description="`demo`: strangers use the app; only `models`, and no path"
@@ -168,12 +171,19 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Environment before file."""
-        return (env_settings, TomlConfigSettingsSource(settings_cls, toml_file=config_file()))
+        return (env_settings, _File(settings_cls, toml_file=config_file()))
+
+
+class _File(TomlConfigSettingsSource):
+    """A TOML file that may begin with a mark, as some editors write it."""
+
+    def _read_file(self, file_path: Any) -> dict[str, Any]:
+        return tomllib.loads(file_path.read_text(encoding="utf-8-sig"))
 
 
 def config_file() -> Path:
     """The TOML file, whether or not it is there."""
-    return Path(os.environ.get(f"{PREFIX}CONFIG", FILE))
+    return expanded(os.environ.get(f"{PREFIX}CONFIG", FILE))
 
 
 @cache
@@ -186,7 +196,7 @@ def settings() -> Settings:
     """
     named = os.environ.get(f"{PREFIX}CONFIG")
     try:
-        if named and not Path(named).is_file():  # or its limits would silently not hold
+        if named and not expanded(named).is_file():  # or its limits would silently not hold
             raise FileNotFoundError("there is no such file")
         return Settings()
     except ValidationError as error:

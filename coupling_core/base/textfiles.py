@@ -3,6 +3,7 @@
 import csv
 import io
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.reading import TEXT, read_bytes
 
 MOST_COLUMNS = 1000
+csv.field_size_limit(max(csv.field_size_limit(), TEXT))  # a cell may be as long as its file
 
 
 def read_text(path: Path) -> str:
@@ -81,6 +83,8 @@ def csv_rows_of(
                 f"{path}: expected a table of at most {MOST_COLUMNS:,} columns, and "
                 f"{len(columns):,} came"
             )
+        if twice := [name for name, times in Counter(columns).items() if times > 1]:
+            raise InputError(f"{path}: the column {twice[0]!r} comes twice in line 1: rename one")
         if missing := [name for name in required if name not in columns]:
             came = ", ".join(columns) or "an empty file"
             hint = ": its columns are parted by commas" * (";" in came or "\t" in came)

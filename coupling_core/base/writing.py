@@ -83,12 +83,18 @@ def sweep(folder: Path) -> None:
                 path.unlink()
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes, *, follow: bool = True) -> None:
     """Replace a file so that a reader, or a crash at any moment, sees the old one or the new one.
+
+    Args:
+        path: of the file.
+        data: that it has then.
+        follow: whether a link stays one, and what it leads to is replaced.
 
     Raises:
         OSError: where that fails; the old file is untouched then.
     """
+    path = path.resolve() if follow and path.is_symlink() else path
     with replacing(path) as temporary:
         with temporary.open("xb") as file:
             file.write(data)

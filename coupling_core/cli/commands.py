@@ -54,9 +54,9 @@ def hushed(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _version(value: bool) -> bool:
     if value:
-        from importlib.metadata import version
+        from coupling_core.base.installed import this
 
-        terminal.print_lines(f"coupling {version('coupling-explorer')}")
+        terminal.print_lines(f"coupling {this().version}")
         raise typer.Exit
     return value
 

@@ -16,7 +16,7 @@ from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import OF_BLOCKS, AnyView, DirectionsView, View
 from coupling_core.base.results import DirectionsResult, Result, TokensResult
 from coupling_core.base.units import NO_CATEGORY, ranges
-from coupling_core.sources.prompts import Prompt, own_cells, own_columns
+from coupling_core.sources.prompts import Prompt, own_cells, own_columns, set_own
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -158,16 +158,17 @@ def frame(rows: Sequence[Row]) -> "DataFrame":
 
     ours = ("line", "prompt", *rows[0].mean, *_kept_apart(rows[0]), "certified", "key")
     own = own_columns([_fields(row.prompt) for row in rows], ours)
-    return DataFrame(
-        [
-            {"line": row.prompt.row, "prompt": row.prompt.words}
-            | {name: _cell(value) for name, value in own_cells(_fields(row.prompt), own).items()}
-            | row.mean
-            | _kept_apart(row)
-            | {"certified": row.certified, "key": row.key}
-            for row in rows
-        ]
-    )
+    told = [
+        {"line": row.prompt.row, "prompt": row.prompt.words}
+        | {name: _cell(value) for name, value in own_cells(_fields(row.prompt), own).items()}
+        | row.mean
+        | _kept_apart(row)
+        | {"certified": row.certified, "key": row.key}
+        for row in rows
+    ]
+    table = DataFrame(told)
+    set_own(table, own.values(), told)
+    return table
 
 
 def _kept_apart(row: Row) -> dict[str, str | float]:

@@ -52,7 +52,7 @@ def show_prompts(
 
 def _lines(found: Sample) -> list[str]:
     origin, prompts = found.origin, found.prompts
-    words = [len(prompt.text.split()) for prompt in prompts]
+    words = [len(prompt.words.split()) for prompt in prompts]
     categories = Counter(prompt.category for prompt in prompts if prompt.category)
     rated = [prompt.difficulty for prompt in prompts if prompt.difficulty is not None]
     place = " ".join(filter(None, (origin.repo or origin.source, origin.config, origin.split)))
@@ -69,7 +69,7 @@ def _lines(found: Sample) -> list[str]:
         if categories
         else "categories  none",
         "",
-        *(_line(prompt.row, prompt.text) for prompt in prompts[:SHOWN]),
+        *(_line(prompt.row, prompt.words) for prompt in prompts[:SHOWN]),
     ]
 
 

@@ -1,6 +1,5 @@
 """What the commands share at the terminal: progress bars, tables, JSON."""
 
-import json
 import logging
 import math
 import sys
@@ -201,7 +200,7 @@ def _count(done: int, total: int) -> str:
 def print_json(payload: Any) -> None:
     """Print JSON on stdout; NaN, which JSON lacks, becomes null."""
     if _ways.report:
-        typer.echo(json.dumps(_plain(payload), ensure_ascii=False, allow_nan=False))
+        typer.echo(logs.to_json(_plain(payload), sys.stdout.encoding, allow_nan=False))
 
 
 def print_lines(*lines: str) -> None:

@@ -11,6 +11,7 @@ directions          directions read by the unembedding, added to states, and tak
 token_paths         states, entropies and linearised errors along every token's path
 passport            what a model itself computed, to recognise it by
 hardware            devices, threads, free memory
+plain_torch         torch as it is where nobody has set anything
 matrix_products     large products by the faster library
 side_by_side        pieces of one measurement at the same time, each on one core
 out_of_memory       work in chunks that shrink where memory runs out

@@ -46,7 +46,7 @@ from coupling_core.experiments.sweeps.table import (
     of_weights,
 )
 from coupling_core.measuring.front import UNSAID, Shelf, shelf
-from coupling_core.sources.prompts import own_cells, own_columns, repeated
+from coupling_core.sources.prompts import own_cells, own_columns, repeated, set_own
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -303,7 +303,7 @@ def _sized(model: Model, every_k: Sequence[int | float]) -> Model:
     return replace(model, k=max(fit))
 
 
-def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception]) -> "DataFrame":
+def _table(rows: list[Row], own: Collection[str], left_out: Mapping[str, Exception]) -> "DataFrame":
     from pandas import DataFrame
 
     if not rows:
@@ -315,6 +315,7 @@ def _table(rows: list[Row], own: Iterable[str], left_out: Mapping[str, Exception
     known = (*MEASURED, *HOW, OF_SHARES)
     of_kind = [name for name in COLUMNS if name in found or name not in known]
     table = DataFrame(rows, columns=[*of_kind, *own])
+    set_own(table, own, rows)
     empty = [name for name in (*PERFORMANCES, OF_SHARES, FLOOR_ERROR) if name in table]
     table = table.drop(columns=[name for name in empty if table[name].isna().all()])
     table.attrs["left_out"] = {which: str(why) for which, why in left_out.items()}

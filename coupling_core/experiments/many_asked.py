@@ -89,6 +89,9 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
         yield from (Asked(prompt.text, prompt) for prompt in read_file(path))
         return
     is_frame = hasattr(prompts, "to_dict") and hasattr(prompts, "columns")  # a column has none
+    if is_frame and not prompts.columns.is_unique:
+        twice = prompts.columns[prompts.columns.duplicated()][0]
+        raise InputError(f"the column {twice!r} comes twice in the frame of prompts: rename one")
     records = prompts.to_dict("records") if is_frame else prompts
     if isinstance(prompts, Mapping) and not is_frame:
         records = _records(prompts)

@@ -54,6 +54,7 @@ from coupling_core.engine.hardware import choose_device
 from coupling_core.engine.jacobians.gradients import batched_gradients
 from coupling_core.engine.pairs.coupling import Pairs
 from coupling_core.engine.pairs.svd import top_svd
+from coupling_core.engine.plain_torch import plain_torch
 from coupling_core.measuring.measure import measure
 
 KS = (10, 30, 50)
@@ -140,6 +141,7 @@ def run_coupling_hf(
     return out
 
 
+@plain_torch()
 def coupling_from_hooks(
     hooks: Mapping[Any, Mapping[int, Tensor]],
     p: float = 2,

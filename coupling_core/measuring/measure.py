@@ -188,9 +188,14 @@ def find_stored(asked: Resolved, store: Store, *, fast: bool = True) -> Result |
         found = other if other and not other.provenance.get("final_norm", True) else None
     if found and (found.is_doubtful or (not fast and found.provenance.get("fast", True))):
         return None
-    if found is not None and found.k_max and request.k is not None:
+    if found is None:
+        return None
+    if found.k_max and request.k is not None:
         request.k_of(found.width)
-    return found
+    # Another way may have led to the same model; what is answered has the names of this one.
+    way = replace(found.request, model=request.model, revision=request.revision)
+    named = {"name": identity["name"]} if "name" in identity else {}
+    return replace(found, request=way, identity=dict(found.identity) | named)
 
 
 def _compute(

@@ -63,7 +63,7 @@ def probe(asked: Resolved, *, rehearse: bool = True) -> Probe:
         "architecture": type(model).__name__,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "stored": stored_precision(source, config),
-        "longest": longest_prompt(config),
+        "longest": longest_prompt(model),
         "heads": _heads(config),
         "stacks": STACKS if len(find_stacks(model)) == len(STACKS) else (),
     }
@@ -88,7 +88,7 @@ def seen(request: Request, loaded: LoadedModel, reader: Reader) -> Probe:
         architecture=class_name(loaded.model),
         parameters=loaded.parameters,
         stored=loaded.dtype,
-        longest=longest_prompt(loaded.model.config),
+        longest=longest_prompt(loaded.model),
         heads=_heads(loaded.model.config),
         stack=request.stack,
         width=reader.width,

@@ -4,7 +4,7 @@ import platform
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, entry_points, requires, version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, get_args
@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 from coupling_core.base.errors import CouplingError
 from coupling_core.base.extras import Extra, remedy
 from coupling_core.base.folders import free_bytes, user_cache
+from coupling_core.base.installed import this
 from coupling_core.base.memory import free_memory
 from coupling_core.base.records import Request
 from coupling_core.base.settings import config_file, settings
@@ -54,7 +55,7 @@ class Finding:
 
 def examine() -> Iterator[Finding]:
     """Look at everything, one thing after the other; nothing here raises."""
-    others = {other.name: other.load() for other in entry_points(group=OTHERS)}
+    others = {other.name: other.load() for other in this().entry_points.select(group=OTHERS)}
     for about, look in (_LOOKS | others).items():
         try:
             yield from (Finding(about, state, text) for state, text in look())
@@ -71,7 +72,7 @@ def _python() -> _Found:
 
 def _packages() -> _Found:
     """Whether what is installed is what this program asks for, by itself and for its extras."""
-    wanted = [Requirement(line) for line in requires("coupling-explorer") or ()]
+    wanted = [Requirement(line) for line in this().requires or ()]
     marked = [(r, r.marker) for r in wanted if r.marker]
     for requirement in (r for r in wanted if not r.marker):
         if wrong := _lacks(requirement):

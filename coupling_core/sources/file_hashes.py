@@ -23,7 +23,7 @@ _SEAL = "converted.sha256"
 _FRESH = 2 * 10**9
 """Nanoseconds within which a file may be written again without its time telling."""
 
-_WEIGHTS = "*.safetensors"
+_WEIGHTS = "[!.]*.safetensors"
 _UNREAD = frozenset(
     {
         *(".bin", ".ckpt", ".gguf", ".h5", ".msgpack", ".onnx", ".ot", ".pb", ".pt", ".pth"),

@@ -106,14 +106,27 @@ def patches(config: Mapping[str, Any]) -> int:
     return side**2 + BEFORE_PATCHES
 
 
-def readable(pieces: list[str], byte_level: bool) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class Spelling:
+    """How a tokenizer's pieces stand for text.
+
+    Args:
+        byte_level: whether bytes are spelled as characters, as GPT-2's are.
+        added: pieces that were added to the vocabulary, and stand for themselves.
+    """
+
+    byte_level: bool = False
+    added: frozenset[str] = frozenset()
+
+
+def readable(pieces: list[str], spelling: Spelling) -> tuple[str, ...]:
     r"""Turn a vocabulary's pieces into text: byte-level and sentencepiece spaces, newlines, UTF-8.
 
     Bytes that are only part of a character are written as hexadecimal, such as `\xe2`.
     """
-    if not byte_level:
+    if not spelling.byte_level:
         return tuple(piece.replace("▁", " ") for piece in pieces)
-    return tuple(_from_bytes(piece) for piece in pieces)
+    return tuple(piece if piece in spelling.added else _from_bytes(piece) for piece in pieces)
 
 
 @dataclass(frozen=True)
@@ -178,14 +191,18 @@ def with_bytes_named(text: str) -> str:
     return _BYTE.sub(lambda found: f"⟨byte\u00a0{found[1].upper()}⟩", text)
 
 
-def is_byte_level(tokenizer: Any) -> bool:
-    """Whether a tokenizer (of `tokenizers`) spells bytes as characters, as GPT-2's does.
+def spelling_of(tokenizer: Any) -> Spelling:
+    """How a tokenizer (of `tokenizers`) spells.
 
     Its two parts that would do so are asked, and not its JSON as a whole, of which the vocabulary
     is nearly all.
     """
     parts = filter(None, (tokenizer.decoder, tokenizer.pre_tokenizer))
-    return any(b'"ByteLevel"' in part.__getstate__() for part in parts)
+    added = tokenizer.get_added_tokens_decoder().values()
+    return Spelling(
+        any(b'"ByteLevel"' in part.__getstate__() for part in parts),
+        frozenset(token.content for token in added),
+    )
 
 
 @cache
@@ -200,7 +217,7 @@ def _bytes_of_characters() -> dict[str, int]:
 def _from_bytes(piece: str) -> str:
     spelled = _bytes_of_characters()
     if not all(character in spelled for character in piece):
-        return piece  # an added token, which is stored as plain text
+        return piece
     return bytes(spelled[character] for character in piece).decode(errors="backslashreplace")
 
 
@@ -221,25 +238,25 @@ def encoded(prompt: str, path: Path, modified: int) -> Tokens | None:
         The tokens, or None where the file is no tokenizer, or fails on this text.
     """
     try:
-        tokenizer, byte_level = _tokenizer(path, modified)
+        tokenizer, spelling = _tokenizer(path, modified)
         encoding = tokenizer.encode(prompt)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:  # the library has no class of its own, and panics past `Exception`
         return None
     return Tokens(
-        texts=readable(encoding.tokens, byte_level),
+        texts=readable(encoding.tokens, spelling),
         ids=tuple(encoding.ids),
         special=tuple(bool(flag) for flag in encoding.special_tokens_mask),
     )
 
 
 @lru_cache(maxsize=4)  # a training run has one for each of its steps
-def _tokenizer(path: Path, modified: int) -> tuple[Any, bool]:
+def _tokenizer(path: Path, modified: int) -> tuple[Any, Spelling]:
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_buffer(read_bytes(path, LARGEST))
     # Some are saved with the batches in mind that they were trained on.
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return tokenizer, is_byte_level(tokenizer)
+    return tokenizer, spelling_of(tokenizer)

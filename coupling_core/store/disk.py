@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.folders import IN_CHECKOUT, SHIPPED, user_cache
+from coupling_core.base.folders import IN_CHECKOUT, SHIPPED, expanded, user_cache
 from coupling_core.base.records import Request
 from coupling_core.base.results import Result
 from coupling_core.base.units import counted
@@ -94,7 +94,7 @@ class Entry:
 def default_root() -> Path:
     """COUPLING_STORE, or `cache/` of a checkout, or a folder in the user's cache."""
     if chosen := os.environ.get("COUPLING_STORE"):
-        return Path(chosen).expanduser()
+        return expanded(chosen)
     own = IN_CHECKOUT and (SHIPPED / "gallery").is_dir()
     return SHIPPED if own else user_cache() / "results"
 
@@ -106,7 +106,7 @@ def default_layers() -> tuple[Path, ...]:
         InputError: where one of them is no folder.
     """
     named = filter(None, os.environ.get("COUPLING_LAYERS", "").split(os.pathsep))
-    layers = tuple(Path(name).expanduser() for name in named)
+    layers = tuple(map(expanded, named))
     for layer in layers:
         if not layer.is_dir():
             raise InputError(f"COUPLING_LAYERS names {layer}, which is no folder: leave it out")
@@ -133,7 +133,7 @@ class Store:
         gallery: Path | None = None,
         max_bytes: int | None = None,
     ) -> None:
-        self.root = Path(root).expanduser() if root else default_root()
+        self.root = expanded(root) if root else default_root()
         self.gallery = gallery or SHIPPED / "gallery"
         self.layers = (*(default_layers() if layers is None else layers), self.gallery)
         self._max_bytes = max_bytes
@@ -362,11 +362,11 @@ class Store:
     def _write(self, path: Path, data: bytes) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
         try:
-            write_whole(path, data)
+            write_whole(path, data, follow=False)
         except FileNotFoundError:
             # Another process took the file for abandoned: one of the two clocks was just set.
             self.root.mkdir(parents=True, exist_ok=True)
-            write_whole(path, data)
+            write_whole(path, data, follow=False)
 
     def _evict(self, kept: Path) -> None:
         """Delete what was not used for longest until the rest fits; files may vanish meanwhile."""

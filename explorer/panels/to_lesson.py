@@ -4,7 +4,7 @@ import streamlit as st
 
 from coupling_core.base.errors import InputError
 from explorer.session.lesson import MOST_TASKS, Lesson, packed, unpacked
-from explorer.session.session import address, change, link, tell, value
+from explorer.session.session import address, change, task, tell, value
 
 CLASSROOM = "pages/17_Classroom.py"
 TITLE = "Classroom"
@@ -21,9 +21,9 @@ def to_lesson(title: str) -> None:
     label, icon = "Add this to a lesson as a task", ":material/school:"
     if st.button(label, type="tertiary", icon=icon, key="to-lesson"):
         draft = unpacked(value("draft")) if value("draft") else Lesson()
-        task = {"page": title, "view": link("").removeprefix("?")}
+        made = {"page": title, "view": task()}
         try:
-            change(draft=packed(draft.with_task(MOST_TASKS, **task)))
+            change(draft=packed(draft.with_task(MOST_TASKS, **made)))
         except InputError as error:
             tell(str(error))
         st.switch_page(CLASSROOM, query_params=address(TITLE))

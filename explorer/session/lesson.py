@@ -145,7 +145,7 @@ def from_file(content: bytes) -> Lesson:
     if not content.strip():
         raise InputError("the file is empty")
     try:
-        found = tomllib.loads(content.decode())
+        found = tomllib.loads(content.decode("utf-8-sig"))
     except (UnicodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"a lesson is a TOML file, and this is none: {error}") from None
     return _lesson(found)

@@ -72,6 +72,7 @@ class Parameter:
         of_prompt: whether it numbers tokens, and so means nothing in another prompt.
         offered: whether a value may be asked for here; None is any.
         page: the title of the one page whose links carry it; empty is every page.
+        answered: whether it is what a reader answered, which is in no task for others.
     """
 
     name: str = ""
@@ -79,6 +80,7 @@ class Parameter:
     of_prompt: bool = False
     offered: Callable[[Any], bool] | None = None
     page: str = ""
+    answered: bool = False
 
 
 class Field(NamedTuple):

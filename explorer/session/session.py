@@ -25,7 +25,7 @@ S = TypeVar("S", bound=State)
 _CHOSEN, _LINKS = "_chosen", "_links"
 """Where the session keeps the fields of all pages' states, and what knows their form in a link."""
 _PAGE, _URL, _ACTED, _PROBLEMS = "_page", "_url", "_acted", "_problems"
-_DEVICE, _CARRIED, _LENGTH = "_device", "_carried", "_length"
+_DEVICE, _CARRIED, _LENGTH, _STATE = "_device", "_carried", "_length", "_state"
 _GIVEN = "_given_prompt"
 """Where the session keeps the prompt that its link came with."""
 LONGEST_ADDRESS = 4000
@@ -44,7 +44,7 @@ def open_session(page: str, of: type[S], links: Links) -> S:
         what was chosen of the page's state.
     """
     memory, url = st.session_state, st.query_params.to_dict()
-    memory[_LINKS] = links
+    memory[_LINKS], memory[_STATE] = links, of
     first = _CHOSEN not in memory
     acted = memory.pop(_ACTED, False) or memory.get(_PAGE) != page
     if first or (not acted and url != memory[_URL]):
@@ -173,6 +173,19 @@ def link(page_url: str) -> str:
     """The address that shows all that is on the screen."""
     query = urlencode(_query())
     return f"{page_url}?{query}" if query else page_url
+
+
+def task() -> str:
+    """What a link says of this page to others: nothing of other pages, and no answer given."""
+    memory = st.session_state
+    shown = {item.name for item in fields_of(memory[_STATE])}
+    known = memory[_LINKS].fields
+    said = {
+        name: text
+        for name, text in _query().items()
+        if known[name].field in shown and not known[name].parameter.answered
+    }
+    return urlencode(said)
 
 
 def said_by(query: str) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -11,6 +11,7 @@ from pydantic import AfterValidator
 
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
+from coupling_core.base.images import is_image, to_pixels
 from coupling_core.base.records import (
     DEFAULT_K,
     DEFAULT_MODEL,
@@ -46,6 +47,15 @@ _List = Annotated[
     Parameter("list"),
 ]
 _Threshold = Annotated[float, expect(lambda least: 0 <= least <= 1, "a number from 0 to 1")]
+
+
+def _legible(prompt: str) -> str:
+    if is_image(prompt):
+        to_pixels(prompt)
+    return prompt
+
+
+Prompt = Annotated[Text, AfterValidator(_legible)]
 
 
 def _known(definition: str) -> str:
@@ -93,7 +103,7 @@ class State:
 
     model: Text = DEFAULT_MODEL
     revision: Annotated[Text, Parameter("rev")] = ""
-    prompt: Text = DEFAULT_PROMPT
+    prompt: Prompt = DEFAULT_PROMPT
     prompts: _List = ""
     nth: Natural = 0
     token: Annotated[Token, Parameter(of_prompt=True)] = -1

@@ -66,6 +66,7 @@ def test_a_measurement_beyond_the_limits_is_not_offered(open_page) -> None:
         assert "Compute" not in labels(app)
 
 
+@pytest.mark.full
 def test_a_widget_that_sends_what_it_does_not_offer_gets_nothing(open_page) -> None:
     app = open_page("Depth", **LINK, prompt="A prompt that nobody has measured yet")
     compute = button(app, "Compute")

@@ -201,6 +201,7 @@ def test_a_link_costs_only_what_is_wrong_in_it_and_that_is_told_once(open_page) 
     assert not app.warning
 
 
+@pytest.mark.full
 @pytest.mark.real
 def test_an_empty_prompt_and_a_k_that_is_not_stored_are_told_with_a_way_back(open_page) -> None:
     app = open_page("Depth", k="80")

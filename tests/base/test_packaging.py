@@ -136,6 +136,13 @@ def test_all_that_the_project_names_is_locked():
     assert {"pip", *built_with} <= locked("installer").keys()
 
 
+def test_the_ranges_of_any_pip_are_those_of_the_project():
+    lock = runpy.run_path(str(ROOT / "requirements" / "lock.py"))
+    told = (ROOT / "requirements.txt").read_text().splitlines()
+    assert told == [lock["HEAD"], *lock["ranges"]()]
+    assert len(told) > 30
+
+
 def test_torch_comes_from_pypi_or_without_cuda():
     of_pypi, without_cuda = locked("app")["torch"], locked("torch-cpu")["torch"]
     # A file of that name without a known hash would be left for PyPI's, were both in one place.

@@ -234,6 +234,7 @@ def test_no_command_line_ends_in_a_traceback_or_touches_what_it_does_not_name(
             assert any(one in (path, *path.parents) or path in one.parents for one in named), path
 
 
+@pytest.mark.full
 def test_what_was_found_stays_mended(build: Any, folder: Path) -> None:
     depth = ["depth", "--prompt", "x"]
     lines = [

@@ -2,12 +2,14 @@
 
 import json
 from collections import namedtuple
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints
+from types import SimpleNamespace
 
 import pytest
 import tiny
 from cases import random_result
 
+from coupling_core.base.installed import this
 from coupling_core.base.records import Request
 from coupling_core.measuring import deaths
 from coupling_core.serving import doctor
@@ -28,14 +30,20 @@ def found(about):
 def only(monkeypatch, about):
     """Look at one thing alone."""
     monkeypatch.setattr(doctor, "_LOOKS", {about: doctor._LOOKS[about]})
-    monkeypatch.setattr(doctor, "entry_points", lambda group: ())
+    says(monkeypatch)
+
+
+def says(monkeypatch, *requires, looks=()):
+    """Have the package say that it requires these, and has these entry points."""
+    this = SimpleNamespace(requires=requires, entry_points=EntryPoints(looks))
+    monkeypatch.setattr(doctor, "this", lambda: this)
 
 
 @pytest.mark.full
 def test_the_command_prints_what_it_found_and_leaves_with_its_status(run):
     status, out, err = run("doctor", "--json")
     listed = json.loads(out)
-    others = {each.name for each in entry_points(group=doctor.OTHERS)}
+    others = {each.name for each in this().entry_points.select(group=doctor.OTHERS)}
     assert {item["about"] for item in listed} == set(doctor._LOOKS) | others
     assert [item for item in listed if item["state"] == "wrong"] == []
     assert status == 0
@@ -44,12 +52,12 @@ def test_the_command_prints_what_it_found_and_leaves_with_its_status(run):
 
 def test_a_missing_and_an_old_package_are_told(monkeypatch):
     only(monkeypatch, "packages")
-    monkeypatch.setattr(doctor, "requires", lambda _: ["nonesuch>=1", "numpy>=99"])
+    says(monkeypatch, "nonesuch>=1", "numpy>=99")
     problems = [text for state, text in found("packages") if state == "wrong"]
     for problem, install in zip(problems, ("nonesuch>=1", "numpy>=99"), strict=True):
         assert f"pip install '{install}'" in problem
     wanted = ["nonesuch>=1; extra == 'sweeps'", "numpy>=99; extra == 'sweeps'", "rich>=1"]
-    monkeypatch.setattr(doctor, "requires", lambda _: wanted)
+    says(monkeypatch, *wanted)
     (note, ok) = found("packages")
     assert (note[0], ok[0]) == ("note", "ok")
     assert note[1].endswith(": pip install 'coupling-explorer[sweeps]'")
@@ -123,6 +131,6 @@ def seen_elsewhere():
 def test_what_another_package_looks_at_is_told_too(monkeypatch):
     only(monkeypatch, "memory")
     other = EntryPoint("elsewhere", f"{__name__}:seen_elsewhere", doctor.OTHERS)
-    monkeypatch.setattr(doctor, "entry_points", lambda group: [other] * (group == doctor.OTHERS))
+    says(monkeypatch, looks=[other])
     assert [each.about for each in examine()] == ["memory", "elsewhere"]
     assert found("elsewhere") == [("note", "seen by another package")]

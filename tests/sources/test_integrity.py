@@ -19,6 +19,8 @@ from coupling_core.sources import hub, integrity
 from coupling_core.sources.file_hashes import counted
 from coupling_core.sources.identity import Source, locate
 
+pytestmark = pytest.mark.full  # each of a copy of a model, which is damaged and measured
+
 OWN = "coupling-explorer/mini-64"
 PROMPT = "The cat sat"
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"

@@ -38,6 +38,13 @@ class Block(nn.Module):
         return x + self.mlp(self.ln2(x))
 
 
+class InPlace(Block):
+    def forward(self, x: Tensor) -> Any:
+        x += self.attn(self.ln1(x))
+        x += self.mlp(self.ln2(x))
+        return x
+
+
 class PostNorm(Block):
     def forward(self, x: Tensor) -> Any:
         x = self.ln1(x + self.attn(x))

@@ -39,6 +39,8 @@ _FIRST = {"state": 0} | dict.fromkeys(
 )
 """Where the numbers of an axis begin, which no array of the file lists."""
 
+_NUL = "␀"
+"""Stands for the character 0, which ends a text in NetCDF."""
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """What a text begins with that a spreadsheet computes, or that stands for such a text."""
 
@@ -59,13 +61,21 @@ def to_csv(table: "DataFrame", *, index: bool = False) -> bytes:
 def to_parquet(table: "DataFrame") -> bytes:
     """A table as the content of a .parquet file, with the types and bits of its numbers.
 
+    A column that no one type holds, such as of texts and numbers, has texts.
+
     Raises:
         InputError: where pyarrow is missing, with the remedy.
     """
     with needed("files"):
-        import pyarrow  # noqa: F401
+        import pyarrow
+    written = table.copy(deep=False)
+    for name in table.select_dtypes(object):
+        try:
+            pyarrow.array(table[name], from_pandas=True)
+        except (pyarrow.ArrowException, OverflowError):
+            written[name] = table[name].map(str, na_action="ignore")
     buffer = io.BytesIO()
-    table.to_parquet(buffer, engine="pyarrow", index=False)
+    written.to_parquet(buffer, engine="pyarrow", index=False)
     return buffer.getvalue()
 
 
@@ -97,8 +107,7 @@ def to_netcdf(
         for axis, size in zip(names, values.shape, strict=True)
         if (numbers := _along(axis, size, named, axes)) is not None
     }
-    told = (attributes or {}).items()  # NetCDF has no truth values
-    attrs = {name: int(value) if isinstance(value, bool) else value for name, value in told}
+    attrs = {name: _plain_attribute(value) for name, value in (attributes or {}).items()}
     found = Dataset(variables, along, attrs)
     return bytes(found.to_netcdf(engine="h5netcdf"))
 
@@ -141,7 +150,16 @@ def numbered(found: "Dataset") -> "Dataset":
 
 def _plain(values: np.ndarray) -> np.ndarray:
     """Texts as objects, which NetCDF stores at any length."""
-    return values.astype(object) if values.dtype.kind == "U" else values
+    if values.dtype.kind != "U":
+        return values
+    return np.char.replace(values, "\0", _NUL).astype(object)
+
+
+def _plain_attribute(value: str | int | float) -> str | int | float:
+    """As NetCDF has it, where there are no truth values."""
+    if isinstance(value, str):
+        return value.replace("\0", _NUL)
+    return int(value) if isinstance(value, bool) else value
 
 
 def written(

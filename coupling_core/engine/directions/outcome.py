@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from coupling_core.base.errors import InputError
 from coupling_core.engine.edits.divergence import divergence_of
 from coupling_core.engine.edits.effects import Effects, Measured
 from coupling_core.engine.edits.replays import Replays
@@ -79,7 +80,16 @@ class Outcomes:
         return self.compared(self._own[None])
 
     def compared(self, said: Float[Tensor, "sequence v"]) -> Changes:
-        """What is said, held against what the model itself said."""
+        """What is said, held against what the model itself said.
+
+        Raises:
+            InputError: where float32 has no number for it.
+        """
+        if not said.isfinite().all():
+            raise InputError(
+                "behind the changed states the model has numbers that float32 does not hold: give "
+                "a smaller size"
+            )
         if self.measured == "states":
             apart = (said.double() - self._own.double()).norm(dim=-1) / self._own.double().norm()
             none = said.new_zeros(len(said), 2, 0)

@@ -7,7 +7,7 @@ with f^l, f^{l+1} and their Jacobians, over the whole sequence, all at X^{l-1}: 
 the two residual maps. It is 0 where blocks commute; coupled blocks need not.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -84,7 +84,8 @@ def jacobian_product(
 def _at(replays: Replays, block: int, states: Float[Tensor, "1 token d"]) -> Call:
     """A block's call as if other states had reached it."""
     call = replays.call(block)
-    return Call(call.module, *call.arguments(states), replays.run(block, states))
+    args, kwargs = call.arguments(states)
+    return replace(call, args=args, kwargs=kwargs, output=replays.run(block, states))
 
 
 def _map(call: Call) -> Float[Tensor, "1 token d"]:

@@ -6,6 +6,8 @@ model over so many copies of the prompt. Whether a block then treats each sequen
 tried; where one does not, sequences are run one at a time.
 """
 
+from dataclasses import replace
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -157,7 +159,7 @@ def _without_states(call: Call) -> Call:
     """A call whose own states are gone; those of other calls are given to it."""
     bare = call.hidden.new_empty(0)
     args, kwargs = call.arguments(bare)
-    return Call(call.module, args, kwargs, bare)
+    return replace(call, args=args, kwargs=kwargs, output=bare)
 
 
 def _one_sequence(reader: Reader) -> str:

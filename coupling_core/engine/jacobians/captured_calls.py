@@ -3,12 +3,14 @@
 import copy
 import inspect
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from coupling_core.base.errors import InputError
 
@@ -22,12 +24,14 @@ class Call:
         args: of the call, caches frozen as the block met them.
         kwargs: likewise.
         output: the states that it returned (1 token d_out).
+        writes: whether it writes into the states that it is given, and so must be given a copy.
     """
 
     module: nn.Module
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     output: Tensor
+    writes: bool = False
 
     @property
     def hidden(self) -> Tensor:
@@ -48,6 +52,7 @@ class Call:
         """The arguments for other states, all else as it was."""
         # The call's own caches were frozen before it ran; each replay needs fresh copies again.
         args, kwargs = frozen(self.args), frozen(self.kwargs)
+        hidden = hidden.clone() if self.writes else hidden
         if args:
             return (hidden, *args[1:]), kwargs
         return args, kwargs | {self.first: hidden}
@@ -58,34 +63,60 @@ class Call:
 
         Of a block of somebody's own it is that of its first parameter.
         """
-        if "hidden_states" in self.kwargs:
-            return "hidden_states"
-        return next(iter(inspect.signature(self.module.forward).parameters), "")
+        return _first(self.module, self.kwargs)
 
     def double(self) -> "Call":
         """The same call with all that it is given in float64; its output is as exact as it was."""
         args, kwargs = _doubled(frozen(self.args)), _doubled(frozen(self.kwargs))
-        return Call(self.module, args, kwargs, self.output)
+        return replace(self, args=args, kwargs=kwargs)
 
     def replay(
         self, hidden: Float[Tensor, "sequence token d"]
     ) -> Float[Tensor, "sequence token d_out"]:
         """What the block gives for other states, of as many sequences as it was called with."""
         args, kwargs = self.arguments(hidden)
-        return tensor_of(self.module(*args, **kwargs))
+        with _OutOfPlace() if self.writes else nullcontext():
+            return tensor_of(self.module(*args, **kwargs))
+
+
+class _OutOfPlace(TorchFunctionMode):
+    """While it lasts, `x += y` is `x = x + y`: autograd still needs the x of before."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        return _PLAIN.get(func, func)(*args, **(kwargs or {}))
+
+
+_PLAIN: dict[Any, Any] = {
+    Tensor.add_: torch.add,
+    Tensor.sub_: torch.sub,
+    Tensor.mul_: torch.mul,
+    Tensor.div_: torch.div,
+}
 
 
 @contextmanager
 def capturing(blocks: nn.ModuleList) -> Iterator[list[Call]]:
-    """Collect each block's call, with any cache in its arguments frozen as the block met it."""
-    calls: list[Call] = []
-    pending: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+    """Collect each block's call, with any cache in its arguments frozen as the block met it.
 
-    def before(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        pending.append((frozen(args), frozen(kwargs)))
+    A block is given a copy of its states, lest it write into what the block before it gave.
+    """
+    calls: list[Call] = []
+    pending: list[tuple[tuple[Any, ...], dict[str, Any], Tensor | None]] = []
+
+    def before(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        name = _first(module, kwargs)
+        given = args[0] if args else kwargs.get(name)
+        copied = given.clone() if isinstance(given, Tensor) else None
+        pending.append((frozen(args), frozen(kwargs), copied))
+        if copied is None:
+            return None
+        return ((copied, *args[1:]), kwargs) if args else (args, kwargs | {name: copied})
 
     def after(module: nn.Module, args: Any, output: Any) -> None:
-        calls.append(Call(module, *pending.pop(), tensor_of(output)))
+        *given, copied = pending.pop()
+        calls.append(Call(module, *given, tensor_of(output), _is_written(copied)))
 
     handles = [block.register_forward_pre_hook(before, with_kwargs=True) for block in blocks]
     handles += [block.register_forward_hook(after) for block in blocks]
@@ -94,6 +125,17 @@ def capturing(blocks: nn.ModuleList) -> Iterator[list[Call]]:
     finally:
         for handle in handles:
             handle.remove()
+
+
+def _first(module: nn.Module, kwargs: dict[str, Any]) -> str:
+    if "hidden_states" in kwargs:
+        return "hidden_states"
+    return next(iter(inspect.signature(module.forward).parameters), "")
+
+
+def _is_written(copied: Tensor | None) -> bool:
+    """Whether a fresh copy was written into; in inference mode nobody knows."""
+    return copied is not None and (copied.is_inference() or copied._version > 0)
 
 
 def frozen(value: Any) -> Any:

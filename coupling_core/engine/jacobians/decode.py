@@ -25,6 +25,7 @@ from coupling_core.engine.jacobians.one_row import Rows
 from coupling_core.engine.jacobians.runner import Prompt, Reads, Run, Runner, runner_of
 from coupling_core.engine.jacobians.stack_properties import Kind, apart_at, find_kind, same
 from coupling_core.engine.loading import class_name
+from coupling_core.engine.plain_torch import plain_torch
 from coupling_core.engine.ways_taken import note
 
 
@@ -101,6 +102,7 @@ class Reader:
         """Each block's call over the whole sequence, as the definition says."""
         return self._whole.calls
 
+    @plain_torch()
     def at(self, token: int) -> Moment:
         """All blocks at one token.
 
@@ -187,6 +189,7 @@ class Capture:
 
 
 @known_keywords
+@plain_torch()
 def read(
     model: Any,
     reads: Prompt,

@@ -130,8 +130,8 @@ def check_replay(block: Block, y: Float[Tensor, " d_out"]) -> None:
         raise InputError(
             f"block {block.number} does not replay: its output differs by {error:.1e} (relative) "
             f"from what the model computed in {block.output.dtype}; the block keeps a state of its "
-            "own, the program has replaced a function of torch, or the model is not float32 in "
-            "evaluation mode"
+            "own or writes into what it is given (x.add_(y): write x = x + y), the program has "
+            "replaced a function of torch, or the model is not float32 in evaluation mode"
         )
 
 

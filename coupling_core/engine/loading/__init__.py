@@ -12,6 +12,7 @@
     shortened, save_whole   a model of some of its blocks alone, written as transformers reads it
     find_blocks             the stack of transformer blocks                  (blocks)
     READS, reads_images     what a model of images calls its input           (pictures)
+    bringing                tensors that accelerate keeps elsewhere          (offloaded)
     in_float32              weights upcast or dequantised, block by block    (weights)
 
 The only importer of transformers and bitsandbytes.
@@ -35,6 +36,7 @@ from coupling_core.engine.loading.loading import (
     require_unwritten,
     within_reach,
 )
+from coupling_core.engine.loading.offloaded import bringing
 from coupling_core.engine.loading.own import as_loaded, describe, own_code, own_name, request_of
 from coupling_core.engine.loading.pictures import READS, reads_images
 from coupling_core.engine.loading.shortened import (
@@ -62,6 +64,7 @@ __all__ = [
     "Skeleton",
     "Wrapped",
     "as_loaded",
+    "bringing",
     "class_name",
     "describe",
     "evaluating",

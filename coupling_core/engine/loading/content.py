@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 import json
 import sys
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from enum import Enum
 from types import ModuleType
 from typing import Any
@@ -24,6 +24,7 @@ from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from coupling_core.engine.loading import code
+from coupling_core.engine.loading.offloaded import MOVING, bringing, only_moves
 from coupling_core.engine.loading.unwrapping import is_of_bridge
 
 _OF_MODULES = frozenset(vars(nn.Module()))
@@ -51,8 +52,6 @@ number of what runs next."""
 _WATCHING = ("transformers.utils.output_capturing", f"{_BRIDGE}block")
 """Leave hooks on a model that look at its states, and change none: what a bridge's own hooks do to
 them stands in its hook points."""
-_MOVING = "accelerate.hooks"
-"""Replaces the forward of modules by one that moves what goes in and out between devices."""
 _LENDING = "nnsight.intervention.source"
 """Replaces the forward of modules by one that lends what goes through it to an intervention."""
 _LENT = "__nnsight__"
@@ -80,7 +79,7 @@ def content(model: nn.Module, *, tensors: bool = True) -> Content:
         model: as it is about to be measured.
         tensors: whether its weights are read; without them the digest tells no models apart.
     """
-    found = _Reader(tensors)
+    found = _Reader(tensors, bringing(model))
     found.functions(torch)
     found.functions(nn.functional)
     hooks = [getattr(hooks_of_all, f"_global{name}") for name in _HOOKS]
@@ -92,8 +91,8 @@ def content(model: nn.Module, *, tensors: bool = True) -> Content:
 class _Reader:
     """Turns values into lists and texts, each object once."""
 
-    def __init__(self, tensors: bool) -> None:
-        self.tensors = tensors
+    def __init__(self, tensors: bool, bring: Callable[[Tensor], Tensor]) -> None:
+        self.tensors, self.bring = tensors, bring
         self.foreign: list[str] = []
         self._seen: dict[int, tuple[int, Any]] = {}  # holds what it saw, lest a number come again
         self._classes: set[type] = set()
@@ -164,6 +163,8 @@ class _Reader:
         if is_of_bridge(module):
             # What is set anew, as hooks are that come and go, has another place among the others.
             held = {name: held[name] for name in sorted(held) if name not in _NOTED}
+        if only_moves(module, held.get("forward")):
+            held = {name: held[name] for name in held if name not in ("forward", *MOVING)}
         if _only_watches(module, held.get("forward")):
             del held["forward"], held[_LENT]
         patched = [self._patch(module, name, held.pop(name)) for name in _patches(module, held)]
@@ -175,8 +176,6 @@ class _Reader:
 
     def _patch(self, module: nn.Module, name: str, value: Any) -> Any:
         """An attribute that stands in the way of a method of the module's class."""
-        if name == "forward" and _only_moves(module, value):
-            return [name, "moves"]
         if name in _ENTRIES or code.foreign(value):
             told = code.foreign(value) or f"{_name(value)}, put there later"
             self.foreign.append(f"{self._where()}.{name} was replaced ({told})")
@@ -250,7 +249,7 @@ class _Reader:
 
     def _bytes(self, tensor: Tensor) -> str:
         try:
-            flat = tensor.detach().cpu().contiguous().flatten().view(torch.uint8)
+            flat = self.bring(tensor).detach().cpu().contiguous().flatten().view(torch.uint8)
             return hashlib.sha256(flat.numpy().data).hexdigest()
         except (NotImplementedError, RuntimeError, TypeError):
             self.foreign.append(f"{self._where()} is a tensor whose content cannot be read")
@@ -261,18 +260,6 @@ def _patches(module: nn.Module, held: Mapping[str, Any]) -> list[str]:
     """Attributes of a module under names that its class has methods of."""
     cls = type(module)
     return [name for name, value in held.items() if callable(value) and hasattr(cls, name)]
-
-
-def _only_moves(module: nn.Module, forward: Any) -> bool:
-    """Whether accelerate has put its own forward before the module's, and nothing else."""
-    before = vars(module).get("_old_forward")
-    hook = vars(module).get("_hf_hook")
-    return (
-        code.home(getattr(forward, "func", forward)) == _MOVING
-        and type(hook).__module__ == _MOVING
-        and getattr(before, "__self__", None) is module
-        and getattr(before, "__func__", None) is type(module).forward
-    )
 
 
 def _only_watches(module: nn.Module, forward: Any) -> bool:

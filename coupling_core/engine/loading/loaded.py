@@ -18,8 +18,9 @@ from coupling_core.engine.loading.pictures import class_names, reads_images, to_
 from coupling_core.engine.loading.pictures import token_names as image_token_names
 from coupling_core.engine.loading.unwrapping import is_of_bridge
 from coupling_core.engine.loading.wrapped import class_name
+from coupling_core.engine.plain_torch import plain_torch
 from coupling_core.sources.integrity import Stamps
-from coupling_core.sources.tokens import is_byte_level, readable
+from coupling_core.sources.tokens import Spelling, readable, spelling_of
 
 LIKELY = 5
 """Next tokens, or classes, that are named."""
@@ -113,7 +114,7 @@ class LoadedModel:
                 f"token id {beyond[0]} is out of range: this model has ids 0..{vocabulary - 1}"
                 + _FIRST * (self.reading is not None and beyond == ids[:1])
             )
-        longest = longest_prompt(self.model.config)
+        longest = longest_prompt(self.model)
         if longest is not None and len(ids) > longest:
             raise PromptError(
                 f"the prompt has {len(ids)} tokens and this model takes at most {longest}: "
@@ -147,7 +148,7 @@ class LoadedModel:
                 "with a text for each id. Give it one, or pass token ids and no tokenizer"
             )
         pieces = self.tokenizer.convert_ids_to_tokens(ids)
-        known = iter(readable([p for p in pieces if p is not None], self._is_byte_level))
+        known = iter(readable([p for p in pieces if p is not None], self._spelling))
         return tuple(
             f"#{i}" if piece is None else next(known) for i, piece in zip(ids, pieces, strict=True)
         )
@@ -161,9 +162,9 @@ class LoadedModel:
         return json.dumps(sorted(table().items()))
 
     @property
-    def _is_byte_level(self) -> bool:
+    def _spelling(self) -> Spelling:
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
-        return backend is not None and is_byte_level(backend)
+        return Spelling() if backend is None else spelling_of(backend)
 
     def likely(self, logits: Tensor | None) -> tuple[tuple[str, float], ...]:
         """The most probable next tokens as texts with probabilities; none without logits.
@@ -182,10 +183,28 @@ class LoadedModel:
         return tuple(zip(texts, probabilities.tolist(), strict=True))
 
 
-def longest_prompt(config: Any) -> int | None:
-    """How many tokens a model takes at most, by its config; None where nothing limits them."""
-    found = getattr(config.get_text_config(), "max_position_embeddings", None)
-    return found if isinstance(found, int) and found > 0 else None
+def longest_prompt(model: Any) -> int | None:
+    """How many tokens a model takes at most; None where nothing limits them."""
+    config = model.config.get_text_config()
+    found = getattr(config, "max_position_embeddings", None)
+    if not isinstance(found, int) or found <= 0 or _stretches(config):
+        return None
+    paddings = (
+        module.padding_idx
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Embedding)
+        and module.num_embeddings == found
+        and "position" in name.rpartition(".")[2]
+    )
+    # RoBERTa and its kin count positions from behind that of the padding.
+    return found - max((1 + padding for padding in paddings if padding is not None), default=0)
+
+
+def _stretches(config: Any) -> bool:
+    """Whether a model's rotary positions grow with the prompt, as dynamic NTK scaling has them."""
+    rope = getattr(config, "rope_parameters", None) or {}
+    kinds = (rope, *(each for each in rope.values() if isinstance(each, dict)))
+    return any(kind.get("rope_type") == "dynamic" for kind in kinds)
 
 
 def _uncompiled() -> AbstractContextManager[Any]:
@@ -203,14 +222,14 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     """Have a model as it is measured, whoever hands it over and wherever, and leave it as it was.
 
     It is in evaluation mode (no dropout), and its parameters are constants: `from_pretrained` gives
-    them as what is to be trained. Gradients are taken, of states alone, also where the caller has
-    turned them off. What was compiled runs as it was written.
+    them as what is to be trained. Gradients are taken of states alone. What the caller has set of
+    torch does not matter, and what was compiled runs as it was written.
     """
     training = [module for module in model.modules() if module.training]
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     model.eval().requires_grad_(False)
     try:
-        with torch.inference_mode(False), torch.enable_grad(), _uncompiled():
+        with plain_torch(), _uncompiled():
             yield
     finally:
         for module in training:

@@ -42,6 +42,7 @@ from coupling_core.engine.loading.reading import read_whole
 from coupling_core.engine.loading.weights import is_quantised
 from coupling_core.engine.loading.words import plain_errors, quiet
 from coupling_core.engine.out_of_memory import when_short
+from coupling_core.engine.plain_torch import plain_torch
 from coupling_core.sources import hub, integrity
 from coupling_core.sources.identity import Source
 from coupling_core.sources.resolved import Resolved
@@ -58,6 +59,7 @@ when_short(lambda: _kept.release())
 _log = logging.getLogger(__name__)
 
 
+@plain_torch()
 def load(
     asked: Resolved,
     device: str | None = None,
@@ -94,6 +96,7 @@ def load(
         return loaded
 
 
+@plain_torch()
 def load_apart(
     asked: Resolved, device: str | None = None, report: Report | None = None
 ) -> LoadedModel:

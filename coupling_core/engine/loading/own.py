@@ -12,6 +12,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import OWN, Request
 from coupling_core.engine.loading.content import content
 from coupling_core.engine.loading.loaded import LoadedModel
+from coupling_core.engine.loading.offloaded import device_of
 from coupling_core.engine.loading.unwrapping import carried_reading, carried_tokenizer, unwrapped
 from coupling_core.engine.loading.wrapped import class_name, has_config, measurable, not_told
 from coupling_core.sources.identity_form import FORM
@@ -41,7 +42,7 @@ def as_loaded(model: Any, tokenizer: Any) -> LoadedModel:
         raise not_told(model)
     dtypes = {p.dtype for p in model.parameters() if p.is_floating_point()}
     shown = ", ".join(sorted(str(dtype).removeprefix("torch.") for dtype in dtypes))
-    device = next(model.parameters()).device
+    device = device_of(model)
     return LoadedModel(model, tokenizer, device, dtype=shown, own=True, reading=reading)
 
 

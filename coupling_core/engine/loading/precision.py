@@ -48,7 +48,7 @@ def stored_weights(folder: Path, config: Any) -> Counter[str]:
     """
     packed = ("U8",) if getattr(config, "quantization_config", None) else ()
     entries: Counter[str] = Counter()
-    for file in sorted(folder.glob("*.safetensors")):
+    for file in sorted(folder.glob("[!.]*.safetensors")):
         _require_few(file)
         try:
             with safe_open(file, "pt") as weights:

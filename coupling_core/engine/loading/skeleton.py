@@ -15,6 +15,7 @@ from coupling_core.engine.loading.convert import require_shipped
 from coupling_core.engine.loading.loading import auto_class, require_known_quantisation
 from coupling_core.engine.loading.precision import stored_weights
 from coupling_core.engine.loading.words import plain_errors, quiet
+from coupling_core.engine.plain_torch import plain_torch
 from coupling_core.sources import hub
 from coupling_core.sources.identity import Source
 
@@ -41,6 +42,7 @@ class Skeleton:
     model: nn.Module
 
 
+@plain_torch()
 def skeleton(source: Source) -> Skeleton:
     """Build a model from its config; of a hub model that is not here, only that is fetched.
 
@@ -66,6 +68,7 @@ def rehearsal_size(model: nn.Module) -> int:
     return sum(4 * shape.numel() for shape in shapes) + sum(b.nbytes for b in model.buffers())
 
 
+@plain_torch()
 def rehearsal(bare: Skeleton) -> nn.Module:
     """The same architecture, every block of it, with few weights: what it does can be tried.
 

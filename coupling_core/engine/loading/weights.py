@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from coupling_core.base.errors import InputError
 from coupling_core.engine.loading.blocks import find_stacks
+from coupling_core.engine.loading.offloaded import bringing, without_moving
 from coupling_core.engine.replaced_forward import overriding
 
 LARGE = 2**24
@@ -40,19 +41,21 @@ def in_float32(model: nn.Module, device: torch.device) -> Iterator[None]:
         device: where to compute.
 
     Raises:
-        InputError: where the weights are not there (offloaded), or no longer what was quantised.
+        InputError: where the weights are not there, or no longer what was quantised.
     """
-    _require_weights(model)
     with ExitStack() as stack:
+        stack.enter_context(without_moving(model))
+        lender = _Lender(stack, device, bringing(model))
+        lender.require_weights(model)
         inside: set[nn.Module] = set()
         for block in itertools.chain.from_iterable(find_stacks(model).values()):
             inside.update(block.modules())
-            _lend(stack, block, list(block.modules()), device)
+            lender.lend(block, list(block.modules()))
         for module in model.modules():
             if is_quantised(module):
                 stack.enter_context(overriding(module, _dequantised(module)))
             elif module not in inside:
-                _lend_outside(stack, module, device)
+                lender.lend_outside(module)
         yield
 
 
@@ -86,56 +89,108 @@ def dequantised_weight(module: nn.Module) -> Tensor:
     return dequantize_bnb_weight(weight, getattr(module, "state", None)).float()
 
 
-def _require_weights(model: nn.Module) -> None:
-    for name, tensor in model.named_parameters():
-        if tensor.is_meta:
-            raise InputError(
-                f"the weight {name} is not in memory (offloaded by accelerate?): load the model "
-                "without device_map (in nnsight, with dispatch=True), or name its folder to have "
-                "it streamed"
-            )
-        if tensor.is_floating_point() and tensor.itemsize == 1:
-            raise InputError(
-                f"the weight {name} is {tensor.dtype}, which means nothing without its scales: "
-                "load the model dequantised, or quantised by bitsandbytes"
-            )
+class _Lender:
+    """Lends modules float32 copies of their own tensors on a device, until `stack` is left."""
 
+    def __init__(
+        self, stack: ExitStack, device: torch.device, bring: Callable[[Tensor], Tensor]
+    ) -> None:
+        self._stack, self._device, self._bring = stack, device, bring
 
-def _lend(
-    stack: ExitStack, caller: nn.Module, modules: list[nn.Module], device: torch.device
-) -> None:
-    """Give modules float32 copies of their own tensors while `caller` runs."""
-    slots: list[tuple[_Store, str]] = [
-        (store, name)
-        for module in modules
-        if not is_quantised(module)
-        for store in (module._parameters, module._buffers)
-        for name, tensor in store.items()
-        if tensor is not None and not _is_ready(tensor, device)
-    ]
-    if not slots:
-        return
-    lent: list[tuple[_Store, str, Tensor]] = []
+    def require_weights(self, model: nn.Module) -> None:
+        """Refuse weights that are nowhere, or mean nothing by themselves."""
+        for name, tensor in model.named_parameters():
+            if tensor.is_meta and self._bring(tensor).is_meta:
+                raise InputError(
+                    f"the weight {name} is not in memory: load the model with its weights (in "
+                    "nnsight, with dispatch=True), or name its folder to have it streamed"
+                )
+            if tensor.is_floating_point() and tensor.itemsize == 1:
+                raise InputError(
+                    f"the weight {name} is {tensor.dtype}, which means nothing without its scales: "
+                    "load the model dequantised, or quantised by bitsandbytes"
+                )
 
-    def before(_: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        copies: dict[int, Tensor] = {}  # tied weights are copied once
-        for store, name in slots:
-            tensor = store[name]
-            lent.append((store, name, tensor))
-            if id(tensor) not in copies:
-                copies[id(tensor)] = _ready(tensor, device)
-            store[name] = copies[id(tensor)]
-        # Some models cast what they pass on to the precision that the next weight is held in.
-        return tuple(_ready(a, device) if isinstance(a, Tensor) else a for a in args)
+    def lend(self, caller: nn.Module, modules: list[nn.Module]) -> None:
+        """Give modules copies while `caller` runs."""
+        slots: list[tuple[_Store, str]] = [
+            (store, name)
+            for module in modules
+            if not is_quantised(module)
+            for store in (module._parameters, module._buffers)
+            for name, tensor in store.items()
+            if tensor is not None and not _is_ready(tensor, self._device)
+        ]
+        if not slots:
+            return
+        lent: list[tuple[_Store, str, Tensor]] = []
 
-    def after(*_: Any) -> None:
-        while lent:
-            store, name, tensor = lent.pop()
-            store[name] = tensor
+        def before(_: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
+            copies: dict[int, Tensor] = {}  # tied weights are copied once
+            for store, name in slots:
+                tensor = store[name]
+                lent.append((store, name, tensor))
+                if id(tensor) not in copies:
+                    copies[id(tensor)] = self._ready(self._bring(tensor))
+                store[name] = copies[id(tensor)]
+            # Some models cast what they pass on to the precision that the next weight is held in.
+            return tuple(self._ready(a) if isinstance(a, Tensor) else a for a in args)
 
-    stack.callback(after)
-    stack.callback(caller.register_forward_pre_hook(before).remove)
-    stack.callback(caller.register_forward_hook(after, always_call=True).remove)
+        def after(*_: Any) -> None:
+            while lent:
+                store, name, tensor = lent.pop()
+                store[name] = tensor
+
+        self._around(caller, before, after)
+
+    def lend_outside(self, module: nn.Module) -> None:
+        """Give a module outside the blocks its own, a large one in parts."""
+        weight = module._parameters.get("weight")
+        if weight is None or weight.numel() <= LARGE or _is_ready(weight, self._device):
+            self.lend(module, [module])
+        elif isinstance(module, nn.Embedding):
+            self._lend_rows(module)
+        elif type(module) is nn.Linear:
+            self._stack.enter_context(overriding(module, self._in_parts(module)))
+        else:
+            self.lend(module, [module])
+
+    def _lend_rows(self, module: nn.Embedding) -> None:
+        """Give an embedding only the rows that a call looks up."""
+        own: _Store = module._parameters
+        kept, padding = own["weight"], module.padding_idx
+
+        def before(_: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            rows, positions = args[0].unique(return_inverse=True)
+            whole = self._bring(kept)
+            own["weight"] = self._ready(whole[rows.to(whole.device)])
+            module.padding_idx = None  # it only matters to training, and names a row of the whole
+            return (positions, *args[1:])
+
+        def after(*_: Any) -> None:
+            own["weight"], module.padding_idx = kept, padding
+
+        self._around(module, before, after)
+
+    def _in_parts(self, module: nn.Linear) -> Callable[[Tensor], Tensor]:
+        """A large linear map, a slice of its outputs at a time."""
+        rows = max(1, LARGE // module.in_features)
+
+        def forward(x: Tensor) -> Tensor:
+            parts = self._bring(module.weight).split(rows)
+            x = self._ready(x)
+            y = torch.cat([F.linear(x, self._ready(part)) for part in parts], -1)
+            return y if module.bias is None else y + self._ready(self._bring(module.bias))
+
+        return forward
+
+    def _around(self, module: nn.Module, before: Callable[..., Any], after: Any) -> None:
+        self._stack.callback(after)
+        self._stack.callback(module.register_forward_pre_hook(before).remove)
+        self._stack.callback(module.register_forward_hook(after, always_call=True).remove)
+
+    def _ready(self, tensor: Tensor) -> Tensor:
+        return _ready(tensor, self._device)
 
 
 def _is_ready(tensor: Tensor, device: torch.device) -> bool:
@@ -147,50 +202,6 @@ def _ready(tensor: Tensor, device: torch.device) -> Tensor:
     """The tensor itself where it is ready to compute with, else a copy that is."""
     with torch.no_grad():
         return tensor.to(device, torch.float32 if tensor.is_floating_point() else tensor.dtype)
-
-
-def _lend_outside(stack: ExitStack, module: nn.Module, device: torch.device) -> None:
-    weight = module._parameters.get("weight")
-    if weight is None or weight.numel() <= LARGE or _is_ready(weight, device):
-        _lend(stack, module, [module], device)
-    elif isinstance(module, nn.Embedding):
-        _lend_rows(stack, module, device)
-    elif type(module) is nn.Linear:
-        stack.enter_context(overriding(module, _in_parts(module, device)))
-    else:
-        _lend(stack, module, [module], device)
-
-
-def _lend_rows(stack: ExitStack, module: nn.Embedding, device: torch.device) -> None:
-    """Give an embedding only the rows that a call looks up."""
-    own: _Store = module._parameters
-    whole, padding = own["weight"], module.padding_idx
-
-    def before(_: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        rows, positions = args[0].unique(return_inverse=True)
-        own["weight"] = _ready(whole[rows.to(whole.device)], device)
-        module.padding_idx = None  # it only matters to training, and names a row of the whole
-        return (positions, *args[1:])
-
-    def after(*_: Any) -> None:
-        own["weight"], module.padding_idx = whole, padding
-
-    stack.callback(after)
-    stack.callback(module.register_forward_pre_hook(before).remove)
-    stack.callback(module.register_forward_hook(after, always_call=True).remove)
-
-
-def _in_parts(module: nn.Linear, device: torch.device) -> Callable[[Tensor], Tensor]:
-    """A large linear map, a slice of its outputs at a time."""
-    rows = max(1, LARGE // module.in_features)
-
-    def forward(x: Tensor) -> Tensor:
-        parts = module.weight.split(rows)
-        x = _ready(x, device)
-        y = torch.cat([F.linear(x, _ready(part, device)) for part in parts], -1)
-        return y if module.bias is None else y + _ready(module.bias, device)
-
-    return forward
 
 
 def _dequantised(module: nn.Module) -> Callable[[Tensor], Tensor]:

@@ -28,6 +28,7 @@ from coupling_core.engine.jacobians.between_tokens import (
 )
 from coupling_core.engine.jacobians.decode import Reader
 from coupling_core.engine.pairs.square import Numerators, svd_or_nothing
+from coupling_core.engine.plain_torch import plain_torch
 
 CORNERS = 4 << 20
 """Bytes of the corners that are kept: 16 x 16 of 64 positions, and less of each where there are
@@ -37,6 +38,7 @@ BATCHES = 16
 
 
 @known_keywords
+@plain_torch()
 def couple_positions(
     reader: Reader,
     kind: str,

@@ -28,6 +28,7 @@ from coupling_core.engine.loading import Wrapped, find_blocks, measurable
 from coupling_core.engine.penalty.bases import Bases, leading
 from coupling_core.engine.penalty.linear import Linear
 from coupling_core.engine.penalty.watched import Watched, spread
+from coupling_core.engine.plain_torch import plain_defaults
 
 
 class CouplingPenalty:
@@ -69,6 +70,7 @@ class CouplingPenalty:
             f"blocks a step, k = {self._k}, step {self.step})"
         )
 
+    @plain_defaults()
     def __call__(self, valid: Tensor | None = None) -> Tensor:
         """The penalty of the last forward pass, to be added to its loss with a weight.
 

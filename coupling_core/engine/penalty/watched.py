@@ -23,6 +23,7 @@ class Watched:
 
     def __init__(self, blocks: Sequence[nn.Module]) -> None:
         self._calls: dict[int, tuple[tuple[Any, ...], dict[str, Any]]] = {}
+        self._versions: dict[int, int] = {}
         self._unseen = False
         self._handles: list[RemovableHandle] = [
             block.register_forward_pre_hook(self._hook(at), with_kwargs=True)
@@ -34,6 +35,7 @@ class Watched:
         def before(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             if module.training and torch.is_grad_enabled():
                 self._calls[at] = frozen(args), frozen(kwargs)
+                self._versions[at] = _version(args, kwargs)
             elif module.training:
                 self._unseen = True
 
@@ -43,7 +45,8 @@ class Watched:
         """The arguments of every block in the last pass, which are then forgotten.
 
         Raises:
-            InputError: where there was no such pass since the last time.
+            InputError: where there was no such pass since the last time, or a block wrote into
+                what it was given.
         """
         if len(self._calls) < self._count:
             self._calls = {}
@@ -55,6 +58,11 @@ class Watched:
             )
             raise InputError(f"the penalty has no forward pass to be taken of: {why}")
         found = [self._calls[at] for at in range(self._count)]
+        if any(_version(*call) != self._versions[at] for at, call in enumerate(found)):
+            raise InputError(
+                "a block writes into the states that it is given, and the penalty needs them as "
+                "they were: write x = x + f(x) in place of x += f(x)"
+            )
         self._calls, self._unseen = {}, False
         return found
 
@@ -63,6 +71,12 @@ class Watched:
         for handle in self._handles:
             handle.remove()
         self._calls = {}
+
+
+def _version(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    """How often the states have been written into that a block was given."""
+    states = args[0] if args else kwargs.get("hidden_states")
+    return states._version if isinstance(states, Tensor) else 0
 
 
 def spread(value: Any, count: int, of: int) -> Any:

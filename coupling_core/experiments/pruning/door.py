@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,6 +12,7 @@ from coupling_core.analysis.pruning.prices import Cut
 from coupling_core.analysis.pruning.rankings import RANKINGS, Ranking, split
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import SWEEPS
+from coupling_core.base.installed import NAME, this
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import DEFAULT_MODEL, Dtype, Request
 from coupling_core.base.removal import Removal
@@ -317,7 +317,7 @@ def _provenance(subject: Subject, took: float) -> dict[str, Any]:
         "threads": hardware.threads(),
         "seconds": round(took, 1),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": hardware.versions() | {"coupling-explorer": version("coupling-explorer")},
+        "versions": hardware.versions() | {NAME: this().version},
     }
 
 

@@ -284,7 +284,7 @@ def read(what: str | os.PathLike[str] | Mapping[str, Any]) -> Sweep:
         )
     path = Path(what)
     try:
-        found = tomllib.loads(read_bytes(path, LARGEST).decode())
+        found = tomllib.loads(read_bytes(path, LARGEST).decode("utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", "") or error
         raise InputError(f"the sweep {path} cannot be read: {why}") from error

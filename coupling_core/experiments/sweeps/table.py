@@ -30,7 +30,7 @@ from coupling_core.base.writing import write_whole, writing
 from coupling_core.experiments.sweeps.plan import Plan, Weights, published, require_plan
 from coupling_core.sources.catalogue import CatalogueModel
 from coupling_core.sources.file_hashes import hash_of
-from coupling_core.sources.prompts import Prompt, own_cells, own_columns, read_back
+from coupling_core.sources.prompts import Prompt, own_cells, own_columns, read_back, set_own
 from coupling_core.sources.suites import find_suite
 from coupling_core.store.disk import Store, as_store
 
@@ -60,6 +60,8 @@ _log = logging.getLogger(__name__)
 TABLES = (".csv", ".parquet")
 """Endings of a table's file."""
 
+_EXACT = 2**53
+"""Whole numbers below which are exact in float64."""
 _DIGITS = "%.6g"
 
 Row = dict[str, object]
@@ -108,6 +110,7 @@ def make_table(
     still = set(plan.stored(store)) if left_out else set()
     ours = [name for name in COLUMNS if name != OF_BLOCKS]  # all of them are looked at
     table = pd.DataFrame(rows, columns=[*ours, *own.values()])
+    set_own(table, own.values(), rows)
     return table, {key: why for key, why in left_out.items() if key in still}
 
 
@@ -123,15 +126,14 @@ def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
         table: of a sweep or of `measure_many`.
 
     Raises:
-        InputError: where it cannot be written, no table came, its name ends otherwise, or a column
-            of a Parquet file has texts and numbers.
+        InputError: where it cannot be written, no table came, or its name ends otherwise.
         ComputeError: where the disk is full.
     """
     path = _path(path)
     if path.suffix not in TABLES:
         raise InputError(f"a table is written as {' or '.join(TABLES)}, and {path.name!r} came")
     require_table(table)
-    content = _parquet(path, table) if path.suffix == ".parquet" else table_csv(table)
+    content = to_parquet(table) if path.suffix == ".parquet" else table_csv(table)
     with writing(path):
         write_whole(path, content)
 
@@ -150,16 +152,6 @@ def _path(path: object) -> Path:
     )
 
 
-def _parquet(path: Path, table: pd.DataFrame) -> bytes:
-    try:
-        return to_parquet(table)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"the table {path} cannot be written as Parquet, where a column has values of one type "
-            f"({error}): make them texts, as table[name].astype(str) does, or write a .csv file"
-        ) from error
-
-
 def table_csv(table: pd.DataFrame) -> bytes:
     """A table as CSV, with six digits of each number that is no whole one."""
     text = StringIO()
@@ -171,7 +163,8 @@ def table_csv(table: pd.DataFrame) -> bytes:
 def _whole(table: pd.DataFrame) -> pd.DataFrame:
     """The table with columns of whole numbers as such, which keep all their digits."""
     floats = table.select_dtypes("float")
-    whole = [name for name in floats if (floats[name].dropna() % 1 == 0).all()]
+    is_whole = floats.isna() | ((floats % 1 == 0) & (floats.abs() < _EXACT))
+    whole = [name for name in floats if is_whole[name].all()]
     return table.astype(dict.fromkeys(whole, "Int64"))
 
 

@@ -7,7 +7,8 @@ from jaxtyping import Int64, UInt8
 from PIL import Image, UnidentifiedImageError
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.images import FORMATS, opened_image
+from coupling_core.base.images import FORMATS, in_eight_bits, opened_image
+from coupling_core.base.reading import is_hidden
 from coupling_core.experiments.vision.pictures import Pictures, hold_out
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm")
@@ -15,7 +16,7 @@ _MORE_FORMATS = ("BMP", "GIF", "TIFF", "PPM")
 HELD_OUT = ("test", "val", "valid", "validation")
 """What the folder beside `train` may be called."""
 
-_GREY = {"1", "L", "I", "I;16", "F", "LA"}
+_GREY = {"1", "L", "LA"}
 
 Files = list[tuple[Path, int]]
 
@@ -57,11 +58,15 @@ def _classes(root: Path, at_least: int = 2) -> tuple[str, ...]:
 
 
 def _is_class(path: Path) -> bool:
-    return path.is_dir() and any(_is_image(inside) for inside in path.iterdir())
+    return (
+        path.is_dir()
+        and not is_hidden(Path(path.name))
+        and any(_is_image(inside) for inside in path.iterdir())
+    )
 
 
 def _is_image(path: Path) -> bool:
-    return path.suffix.lower() in SUFFIXES and not path.name.startswith(".")
+    return path.suffix.lower() in SUFFIXES and not is_hidden(Path(path.name))
 
 
 def _files(root: Path, classes: tuple[str, ...]) -> Files:
@@ -89,7 +94,7 @@ def _read(
 def _pixels(path: Path, size: int, mode: str) -> np.ndarray:
     image = _open(path)
     try:
-        square = image.convert(mode).resize((size, size), Image.Resampling.BILINEAR)
+        square = in_eight_bits(image).convert(mode).resize((size, size), Image.Resampling.BILINEAR)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise _unreadable(path, error) from error
     return np.asarray(square, dtype=np.uint8).reshape(size, size, -1)

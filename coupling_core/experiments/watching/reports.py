@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from coupling_core.base.errors import ComputeError
+from coupling_core.base.folders import expanded
 from coupling_core.base.records import View
 from coupling_core.experiments.watching.probes import Look
 
@@ -35,7 +36,7 @@ def tensorboard_folder(arguments: Any) -> Path:
     """Where a trainer's own curves go, by its arguments; older versions of transformers say it."""
     said = getattr(arguments, "logging_dir", None) or os.environ.get("TENSORBOARD_LOGGING_DIR")
     if said:
-        return Path(said).expanduser()
+        return expanded(said)
     runs = Path(arguments.output_dir) / "runs"
     begun = sorted(runs.glob("*/"), key=lambda folder: folder.stat().st_mtime)
     return begun[-1] if begun else runs / PREFIX

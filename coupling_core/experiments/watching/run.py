@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field, replace
 from hashlib import sha1
 from typing import Any
+from weakref import WeakValueDictionary
 
 from coupling_core.analysis.by_step import path_request, steps_told
 from coupling_core.base.errors import InputError
@@ -41,7 +42,11 @@ def require_name(name: str) -> None:
         )
 
 
-@dataclass
+_begun: WeakValueDictionary[str, "Run"] = WeakValueDictionary()
+"""Who writes each run, by its repository: whoever began it last in this process."""
+
+
+@dataclass(eq=False)
 class Run:
     """A training run that is watched.
 
@@ -99,6 +104,7 @@ class Run:
             )
         for ref in gone.values():
             ref.unlink(missing_ok=True)
+        _begun[self.repo] = self
         (folder / "refs").mkdir(parents=True, exist_ok=True)
         known = find_losses(folder / LOSSES)
         self._losses = {number: loss for number, loss in known.items() if number < first}
@@ -110,8 +116,13 @@ class Run:
         """Put the results of a prompt at a step into the store.
 
         Raises:
+            InputError: where another training has begun a run of this name meanwhile.
             ComputeError: where the store cannot be written.
         """
+        if _begun.get(self.repo) is not self:
+            raise InputError(
+                f"another callback has begun the run {self.name} since: give each a name of its own"
+            )
         ref = hub.cache.trained_here(self.repo) / "refs" / revision(step)
         if not ref.is_file():
             told = f"{self.name} {step} ".encode() + depth.singular_values.tobytes()

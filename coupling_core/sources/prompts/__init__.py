@@ -14,7 +14,7 @@
 """
 
 from coupling_core.sources.prompts.benchmarks import BENCHMARKS
-from coupling_core.sources.prompts.columns import own_cells, own_columns, read_back
+from coupling_core.sources.prompts.columns import own_cells, own_columns, read_back, set_own
 from coupling_core.sources.prompts.files import TEXTS, read_content, read_file
 from coupling_core.sources.prompts.prompt import Prompt, known_names, repeated
 from coupling_core.sources.prompts.sampling import Origin, Sample, load
@@ -35,4 +35,5 @@ __all__ = [
     "read_content",
     "read_file",
     "repeated",
+    "set_own",
 ]

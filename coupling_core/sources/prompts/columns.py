@@ -3,8 +3,14 @@
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame, Series
+
+_WORD = 2**63
+"""Whole numbers up to which are columns of numbers."""
 _TRUTHS = {"True": True, "False": False}
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d*)")
 _DECIMAL = re.compile(r"[+-]?(0|[1-9]\d*)?(\.\d*)?(?<=[\d.])([eE][+-]?\d+)?")
@@ -41,9 +47,38 @@ def own_cells(fields: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str
     return {column: math.nan if value is None else value for column, value in found.items()}
 
 
-def read_back(cells: Sequence[str]) -> list[Any]:
+def set_own(table: "DataFrame", own: Iterable[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Put the columns that hold what stands beside prompts into a table, as they came.
+
+    Whole numbers keep all their digits, though some are missing or too long for a machine's word.
+
+    Args:
+        table: changed.
+        own: the columns.
+        rows: what stands in each row, by column, as `own_cells` gives it.
+    """
+    for name in own:
+        table[name] = _column([row[name] for row in rows])
+
+
+def read_back(cells: Sequence[str]) -> "Series":
     """A column of a table of ours as it was before it was written; NaN where a cell is empty."""
-    return [math.nan if cell is None else cell for cell in typed(cells)]
+    return _column([math.nan if cell is None else cell for cell in typed(cells)])
+
+
+def _column(values: Sequence[Any]) -> "Series":
+    from pandas import Series
+
+    filled = [value for value in values if not (isinstance(value, float) and math.isnan(value))]
+    is_whole = all(isinstance(value, Integral) and not isinstance(value, bool) for value in filled)
+    if not filled or not is_whole:
+        return Series(values)
+    if any(abs(int(value)) >= _WORD for value in filled):
+        return Series(values, dtype=object)
+    return Series(
+        [None if isinstance(value, float) else value for value in values],
+        dtype="Int64" if len(filled) < len(values) else "int64",
+    )
 
 
 def typed(cells: Sequence[str]) -> list[Any]:

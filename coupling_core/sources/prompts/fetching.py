@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.extras import needed
-from coupling_core.base.reading import opened
+from coupling_core.base.reading import is_hidden, opened
 from coupling_core.base.units import size
 from coupling_core.sources.prompts.source import PromptSource
 
@@ -171,7 +171,8 @@ def _files_of(place: Path, split: str) -> list[Path]:
     named = re.compile(rf"{split}(-.*)?\.\w+")
     found = [path for path in place.iterdir() if named.fullmatch(path.name)]
     inside = place / split
-    return [*found, *inside.iterdir()] if inside.is_dir() else found
+    beside = inside.iterdir() if inside.is_dir() else ()
+    return [*found, *(path for path in beside if not is_hidden(Path(path.name)))]
 
 
 def fingerprint(files: list[Path]) -> str:

@@ -1,12 +1,14 @@
 """Own prompts: one a line, JSONL or CSV with a category and a difficulty, a folder of images."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.images import read_image
+from coupling_core.base.images import read_image, unreadable
+from coupling_core.base.reading import is_hidden
 from coupling_core.base.textfiles import csv_rows_of, read_stdin, read_text
 from coupling_core.sources.prompts.columns import typed
 from coupling_core.sources.prompts.prompt import OWN, Prompt, known_names
@@ -87,7 +89,8 @@ def files_of(path: Path) -> list[Path]:
     """The file itself, or the images of a folder by name."""
     if not path.is_dir():
         return [path]
-    return sorted(file for file in path.rglob("*") if file.suffix.lower() in IMAGES)
+    images = (file for file in path.rglob("*") if file.suffix.lower() in IMAGES)
+    return sorted(file for file in images if not is_hidden(file.relative_to(path)))
 
 
 def _from_folder(path: Path) -> list[Prompt]:
@@ -95,9 +98,16 @@ def _from_folder(path: Path) -> list[Prompt]:
     if not files:
         raise InputError(f"the folder {path} has no image: expected {', '.join(IMAGES)}")
     return [
-        Prompt(read_image(file), path.name, number, "" if file.parent == path else file.parent.name)
+        Prompt(_image(file), path.name, number, "" if file.parent == path else file.parent.name)
         for number, file in enumerate(files, 1)
     ]
+
+
+def _image(file: Path) -> str:
+    try:
+        return read_image(file)
+    except InputError as error:
+        return unreadable(str(error))
 
 
 def _from_json(path: Path, text: str) -> Iterator[Prompt]:
@@ -117,12 +127,19 @@ def _numbered(path: Path, text: str) -> Iterator[tuple[int, str]]:
 
 def _object(line: str) -> dict[str, Any]:
     try:
-        found = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        found = json.loads(line, object_pairs_hook=_once)
+    except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError("this is no JSON") from error
     if not isinstance(found, dict):
         raise ValueError("this is no object in braces")
     return known_names(found)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object each of whose names comes once: of two, one would be lost."""
+    if twice := [name for name, times in Counter(name for name, _ in pairs).items() if times > 1]:
+        raise ValueError(f"{twice[0]!r} comes twice in it")
+    return dict(pairs)
 
 
 def _from_csv(path: Path, text: str) -> Iterator[Prompt]:

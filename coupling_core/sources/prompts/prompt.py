@@ -1,5 +1,6 @@
 """One prompt, and where it stands in its source."""
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -61,8 +62,9 @@ class Prompt:
             raise ValueError(f"category is a text, and {_shown(category)} came{_RENAME}")
         if not _is_finite_or_none(difficulty):
             raise ValueError(f"difficulty is a number, and {_shown(difficulty)} came{_RENAME}")
-        _require_unicode(text)
-        _require_unicode(category or "")
+        for name, value in fields.items():
+            _require_unicode(name)
+            _require_unicode(value)
         kept = {name: value for name, value in fields.items() if name not in OWN}
         return cls(text, source, row, (category or "").strip(), difficulty, kept)
 
@@ -75,8 +77,10 @@ def known_names(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {known.get(name, name): value for name, value in fields.items()}
 
 
-def _require_unicode(text: str) -> None:
+def _require_unicode(value: object) -> None:
     """Refuse halves of characters, which no file and no tokenizer takes."""
+    is_nested = isinstance(value, dict | list)
+    text = json.dumps(value, ensure_ascii=False, default=str) if is_nested else str(value)
     try:
         text.encode()
     except UnicodeEncodeError as error:

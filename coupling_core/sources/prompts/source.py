@@ -8,6 +8,7 @@ from typing import Any
 
 from coupling_core.base.choosing import unknown
 from coupling_core.base.errors import InputError
+from coupling_core.base.folders import expanded
 from coupling_core.sources.prompts.benchmarks import BENCHMARKS, Benchmark
 
 _KINDS = ("text", "file", "dataset")
@@ -99,12 +100,5 @@ class PromptSource:
             if type(value) is not wanted:
                 kind = "a whole number" if wanted is int else "a text in quotes"
                 raise InputError(f"prompts: {key} is {kind}, and {value!r} came")
-        paths = {key: base / _expanded(table[key]) for key in _PATHS if key in table}
+        paths = {key: base / expanded(table[key]) for key in _PATHS if key in table}
         return cls(**{**table, **paths})
-
-
-def _expanded(path: str) -> Path:
-    try:
-        return Path(path).expanduser()
-    except RuntimeError as error:
-        raise InputError(f"prompts: {path!r} begins with a home that is not known") from error

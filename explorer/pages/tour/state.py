@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Annotated
 
-from explorer.session.link import expect
+from explorer.session.link import Parameter, expect
 from explorer.session.state import State
 
 STOPS = 8
@@ -29,7 +29,9 @@ class TourState(State):
 
     stop: Annotated[int, expect(lambda n: 1 <= n <= STOPS, f"1 to {STOPS}")] = 1
     guesses: Annotated[
-        str, expect(lambda text: re.fullmatch("[-s0-2]{0,8}", text), "at most eight of -, s, 0..2")
+        str,
+        expect(lambda text: re.fullmatch("[-s0-2]{0,8}", text), "at most eight of -, s, 0..2"),
+        Parameter(answered=True),
     ] = ""
     reacts: Annotated[int, expect(lambda n: 1 <= n < 10**9, "a block's number")] = 12
     turn: Annotated[int, expect(lambda a: -90 <= a <= 90, "-90 to 90 degrees")] = -20

@@ -11,8 +11,8 @@ from coupling_core.base.records import DEFAULT_K, Request, View
 from coupling_core.sources.suites import DEFAULT_K as SUITE_K
 from coupling_core.sources.suites import DEFAULT_SUITE, Suite, find_suite
 from explorer.server.admission import offered
-from explorer.session.link import Count, Natural, Parameter, Text
-from explorer.session.state import State
+from explorer.session.link import Count, Natural, Parameter
+from explorer.session.state import Prompt, State
 
 FIRST_STEP = 0
 """The training step shown first: the model before it learns, whose coupling is chance."""
@@ -63,7 +63,7 @@ class TrainingState(State):
     suite_k: Annotated[Count, Parameter("sk")] = SUITE_K
     by_step: Annotated[ByStep, Parameter("by")] = "coupling"
     over: Annotated[str, AfterValidator(_one), Parameter(offered=_one_offered)] = ""
-    over_prompt: Annotated[Text, Parameter("over-prompt")] = ""
+    over_prompt: Annotated[Prompt, Parameter("over-prompt")] = ""
 
     @property
     def asks_spectra(self) -> bool:

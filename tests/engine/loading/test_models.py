@@ -15,7 +15,7 @@ from coupling_core.engine.loading import load, prepare
 from coupling_core.engine.loading.configs import read_config, require_bounded
 from coupling_core.sources.identity import ALIASES, locate
 from coupling_core.sources.resolved import resolve
-from coupling_core.sources.tokens import is_byte_level, readable
+from coupling_core.sources.tokens import Spelling, readable, spelling_of
 
 
 def request(model, **changes):
@@ -66,8 +66,8 @@ def test_the_alias_is_the_file_in_its_package_and_its_tokens_need_no_torch():
 
 
 def test_pieces_of_other_vocabularies_are_readable():
-    assert readable(["▁The", "▁cat"], byte_level=False) == (" The", " cat")
-    assert readable(["Ġâ", "Ĥ", "¬"], byte_level=True) == (r" \xe2", r"\x82", r"\xac")
+    assert readable(["▁The", "▁cat"], Spelling()) == (" The", " cat")
+    assert readable(["Ġâ", "Ĥ", "¬"], Spelling(byte_level=True)) == (r" \xe2", r"\x82", r"\xac")
 
 
 def test_a_tokenizer_of_bytes_is_known_by_its_parts():
@@ -78,9 +78,9 @@ def test_a_tokenizer_of_bytes_is_known_by_its_parts():
         ("decoder", decoders.Metaspace(), False),
     ):
         tokenizer = Tokenizer(tokenizer_models.BPE())
-        assert not is_byte_level(tokenizer)
+        assert not spelling_of(tokenizer).byte_level
         setattr(tokenizer, part, value)
-        assert is_byte_level(tokenizer) == expected, value
+        assert spelling_of(tokenizer).byte_level == expected, value
 
 
 # --- configs are bounded before anything is built from them

@@ -120,6 +120,31 @@ def test_hooks_that_only_watch_or_move_are_no_change(stores):
     assert not measure(REQUEST, stores[0], model=moved).key
 
 
+def test_weights_that_are_brought_as_they_are_needed_give_the_same_numbers(tmp_path, stores):
+    from accelerate import cpu_offload, disk_offload
+    from transformers import AutoModelForCausalLM
+
+    folder = tiny.folder(tmp_path / "model")
+    auto = {"device_map": "auto", "max_memory": {"cpu": 60_000}, "offload_folder": tmp_path / "a"}
+    here, split, on_cpu, on_disk = (
+        AutoModelForCausalLM.from_pretrained(folder, **given) for given in ({}, auto, {}, {})
+    )
+    cpu_offload(on_cpu, execution_device="cpu")
+    disk_offload(on_disk, tmp_path / "b", execution_device="cpu")
+    wanted = measure(REQUEST, stores[0], model=here)
+    for model in (split, on_cpu, on_disk):
+        assert all(parameter.is_meta for parameter in model.parameters())
+        said = model(input_ids=torch.tensor([IDS])).logits
+        for kind in ("depth", "directions"):
+            asked = replace(REQUEST, kind=kind, k=None, k_view=None)
+            found = measure(asked, stores[0], model=model)
+            assert found.key
+            ours = measure(asked, None, model=here).singular_values
+            assert np.array_equal(found.singular_values, ours)
+        assert torch.equal(model(input_ids=torch.tensor([IDS])).logits, said)
+    assert measure(REQUEST, stores[0], model=on_disk).key == wanted.key
+
+
 def test_a_named_model_is_not_stored_while_the_program_changes_what_it_computes(folder, stores):
     request = replace(REQUEST, model=str(folder))
     for change in (behaviours.forward_of_the_class, behaviours.global_hook):

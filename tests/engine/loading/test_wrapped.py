@@ -50,6 +50,15 @@ WORLDS = {
 }
 
 
+def test_blocks_that_write_into_their_states_give_the_numbers_of_those_that_do_not():
+    found = [
+        cc.measure(REQUEST, model=wrapped(GPT(block).eval()))
+        for block in (by_hand.Block, by_hand.InPlace)
+    ]
+    assert np.allclose(found[0].singular_values, found[1].singular_values, rtol=1e-5)
+    assert np.allclose(found[0].matrices, found[1].matrices, atol=1e-4)
+
+
 @pytest.mark.parametrize("world", WORLDS)
 def test_jacobians_are_those_of_the_definition(world):
     gpt = WORLDS[world]()
