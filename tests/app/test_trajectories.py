@@ -7,7 +7,6 @@ from screen import charts
 
 from coupling_core import PathView, TrajectoryResult, project_paths
 from coupling_core.analysis.path_curves import CURVES
-from coupling_core.base.units import percent
 from coupling_core.experiments.gallery import EXAMPLES, path_requests
 from explorer.pages.trajectories import PathsState, recipes
 
@@ -19,23 +18,6 @@ def stored() -> tuple[TrajectoryResult, TrajectoryResult]:
     """The committed paths, trained and untrained."""
     trained, twin = map(shipped, path_requests())
     return trained, twin
-
-
-def test_the_stored_paths_show_at_once_beside_those_of_the_twin(open_page, stored) -> None:
-    for query, shown in (({}, stored), ({"untrained": "0"}, stored[::-1])):
-        app = open_page("Trajectories", **query)
-        assert not app.error
-        for name, result in zip(("paths", "paths-twin"), shown, strict=True):
-            found, figure = project_paths(result, PathView(first=False)), charts(app)[name]
-            own = [one.name for one in result.plot().figure.data]  # as Python draws it
-            assert [one["name"] for one in figure["data"]] == own
-            drawn = numbers(trace(figure, "10")["x"])
-            np.testing.assert_allclose(drawn, found.coordinates[:-1, -1, 0], rtol=1e-4)
-            told = figure["layout"]["xaxis"]["title"]["text"]
-            assert percent(found.explained[0], 1) in told
-        lines = charts(app)["line-shape"]
-        for name, result in zip(("trained", "untrained"), stored, strict=True):
-            np.testing.assert_allclose(numbers(trace(lines, name)["y"]), result.line_shape)
 
 
 def test_switches_change_the_projection_and_the_link(open_page, stored) -> None:

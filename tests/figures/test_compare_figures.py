@@ -70,31 +70,6 @@ def test_what_one_of_the_two_lacks_is_grey_and_named():
     assert len([name for name in named if "rank below K" in name]) == 1
 
 
-def test_all_three_stand_in_one_file():
-    whole = figures.comparison(SAME)
-    maps = [t for t in whole.data if t.name in ("scores", "difference")]
-    assert [(np.array(t.z).shape, t.xaxis) for t in maps] == [
-        ((5, 5), axis) for axis in ("x", "x2", "x3")
-    ]
-    assert (maps[0].zmin, maps[0].zmax) == (maps[1].zmin, maps[1].zmax)
-    assert [a.text for a in whole.layout.annotations] == ["A", "B", "A - B"]
-    page = on_paper(whole, SAME.a, SAME.view)
-    assert page.layout.width == whole.layout.width > page.layout.height
-
-
-def test_the_spectra_lie_over_each_other():
-    figure = figures.spectra(OTHER, 5, 3)
-    a, b = OTHER.a.singular_values, OTHER.b.singular_values
-    for name, wanted in (
-        ("A, block 5 (Jacobian)", a[4]),
-        ("A, block 3 (basis)", a[2]),
-        ("B, block 3 (Jacobian)", b[2]),
-        ("B, block 2 (basis)", b[1]),
-    ):
-        assert trace(figure, name).y == pytest.approx(wanted)
-    assert (len(figure.data), figure.layout.yaxis.type) == (4, "log")
-
-
 def test_the_table_has_every_pair_once():
     table = figures.differences_table(SAME)
     assert len(table) == 20

@@ -242,19 +242,6 @@ def test_means_count_only_the_pairs_that_have_a_score():
     assert np.isnan(as_jacobian[2])
 
 
-def test_angles_are_those_of_the_nearest_stored_k_below():
-    for k, stored in ((1, 0), (3, 0), (4, 1), (7, 1), (8, 2)):
-        figure = figures.angles(RESULT, 2, 4, View(k=k))
-        table = figures.angles_table(RESULT, 2, 4, View(k=k))
-        n = RESULT.angle_k[stored]
-        for side, (name, column) in enumerate((("left (U)", "left"), ("right (V)", "right"))):
-            wanted = RESULT.angles[side, stored, 1, 3, :n]
-            assert trace(figure, name).y == pytest.approx(wanted)
-            assert table[column].to_numpy() == pytest.approx(wanted)
-        assert trace(figure, "chance").y == pytest.approx(chance_angles(int(n), 16))
-        assert f"K = {n}" in figure.layout.xaxis.title.text
-
-
 def test_angles_by_chance_are_those_of_random_subspaces():
     rng = np.random.default_rng(0)
     for k, width in ((40, 400), (150, 200), (64, 64)):

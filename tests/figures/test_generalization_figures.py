@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from checks import trace
-from sweep_table import KS, sweep_of, zoo
+from sweep_table import sweep_of, zoo
 
 from coupling_core import figures
 from coupling_core.analysis import statistics as st
@@ -113,24 +113,6 @@ def test_families_differ_without_their_colours_and_keep_their_looks():
     _, symbols = zip(*looks.values(), strict=True)
     assert len(set(symbols[:8])) == 8
     assert family_looks(["b", "a"]) == family_looks(["a", "b", "a"])
-
-
-def test_coupling_against_k_is_a_line_a_model_with_gaps(by_k):
-    rows = by_k[8].rows
-    without = by_k | {8: replace(by_k[8], rows=rows[rows["model"] != "Beta-1"])}
-    figure, twin = figures.coupling_by_k(without), figures.coupling_by_k_table(without)
-    assert len(figure.data) == 19
-    for one in figure.data:
-        own = twin[twin["model"] == one.customdata[0]].set_index("k").reindex(KS)
-        np.testing.assert_array_equal(one.x, KS)
-        np.testing.assert_array_equal(one.y, own["coupling"])
-        np.testing.assert_allclose(one.y + one.error_y.array, own["high"])
-        assert np.isnan(one.y[1]) == (one.customdata[0] == "Beta-1")
-        assert not one.connectgaps
-    in_legend = [one.name for one in figure.data if one.showlegend]
-    assert sorted(in_legend) == ["Alpha", "Beta", "Delta", "Gamma", "mini-64"]
-    raw = figures.coupling_by_k(st.means_by_k(TABLE, "coupling"))
-    assert {tuple(one.y) for one in raw.data if one.name == "chance"} == {(0.5, 0.5, 0.5)}
 
 
 def test_the_correlation_against_k_has_both_intervals(by_k):

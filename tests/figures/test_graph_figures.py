@@ -109,20 +109,6 @@ def test_a_node_has_its_strongest_partner_and_the_colour_of_its_community_or_dep
     assert list(trace(by_depth, "blocks").marker.color) == [1, 2, 3, 4, 5]
 
 
-def test_the_selected_pair_is_marked_even_below_the_threshold():
-    for pair in ((1, 5), (5, 1), (4, 1)):
-        figure = figures.graph(RESULT, VIEW, threshold=0.3, selected=pair)
-        mark = trace(figure, f"selected: {pair[0]} and {pair[1]}")
-        (line,) = [s for s in figure.layout.shapes if s.name == mark.name]
-        assert {line.path[1], line.path[-3]} == set(map(str, pair))
-        width = trace(figure, "blocks").marker.line.width
-        assert [block for block, on in zip(range(1, 6), width, strict=True) if on] == sorted(pair)
-    for pair in ((2, 2), (1, 9), None):  # no pair of the graph
-        figure = figures.graph(RESULT, VIEW, selected=pair)
-        assert not [t for t in figure.data if t.name.startswith("selected")]
-        assert len(lines(figure)) == len(figure.layout.shapes)
-
-
 def test_what_graphs_say(snapshot):
     missing = planted(rank=np.array([8, 8, 8, 0, 8]))
     nothing = replace(RESULT, rank=np.zeros(5, int))

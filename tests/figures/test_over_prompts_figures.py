@@ -10,7 +10,6 @@ from coupling_core import compare_models, figures
 from coupling_core.analysis.over_prompts import mean_scores, of_prompt
 from coupling_core.analysis.scores import mean_interval
 from coupling_core.base.records import View
-from coupling_core.figures import style
 
 VIEW = View(4)
 PARTS = [of_prompt(random_result(seed=seed), VIEW) for seed in range(6)]
@@ -27,18 +26,6 @@ def strip(numbers=NUMBERS, over=OVER, **options):
     """Dots of prompts."""
     texts = options.pop("texts", {at: f"prompt {at}" for at in numbers})
     return figures.prompt_strip(numbers, texts, over, "Score", origin=ORIGIN, **options)
-
-
-def test_the_map_colours_the_means_in_the_range_of_one_prompt() -> None:
-    off = ~np.eye(5, dtype=bool)
-    for corrected, means, bounds in (
-        (True, MEAN.corrected, style.CORRECTED_RANGE),
-        (False, MEAN.coupling, style.RAW_RANGE),
-    ):
-        figure = figures.mean_map(PARTS, "a list", corrected=corrected, selected=(2, 3))
-        np.testing.assert_allclose(figure.data[0].z[off], means[off], rtol=1e-6)
-        assert (figure.data[0].zmin, figure.data[0].zmax) == bounds
-        assert figure.data[-1].customdata[1, 2].tolist() == [2, 3]
 
 
 def test_the_graph_has_the_edges_of_the_means() -> None:

@@ -9,8 +9,6 @@ from cases import depth_result, planted_jacobians, trajectory_result
 from coupling_core import PathView, figures, project_paths
 from coupling_core.analysis.path_curves import CURVES, median
 from coupling_core.analysis.scaling import fit_line, inverse_fits
-from coupling_core.figures import style
-from coupling_core.figures.export import on_paper
 from coupling_core.figures.paths import MOST, PICKS, chosen_tokens, draw
 from coupling_core.figures.paths_apart import paths_apart
 from coupling_core.figures.per_token import NUMBERS
@@ -34,22 +32,6 @@ def test_paths_without_the_final_norm_are_whole():
         figure = figures.paths(one, view, token=4)
         assert trace(figure, "4").customdata[-1] == last
         assert "normed" not in [t.name for t in figure.data]
-
-
-def test_the_selected_path_is_in_ink_and_on_top():
-    for token in (2, 4):
-        figure = figures.paths(RESULT, VIEW, token=token)
-        ring, line, end = [t for t in figure.data if t.meta == style.INKED]
-        assert (ring.name, line.name, end.name) == ("selected normed", str(token), "selected")
-        inked = {line.line.color, end.marker.color, end.textfont.color, ring.marker.color}
-        assert inked == {style.BLACK}
-        assert end.text[-1] == f"word{token}"
-        names = [t.name for t in figure.data]
-        assert names[-5:] == [str(token), "ends", "selected", "places", "picks"]
-        style.reink(figure, "white")
-        assert {line.line.color, end.marker.color, end.textfont.color} == {"white"}
-        paper = on_paper(figure, RESULT, VIEW)
-        assert trace(paper, str(token)).line.color == style.BLACK
 
 
 def test_a_click_anywhere_on_a_path_has_its_token():
@@ -115,19 +97,6 @@ def test_two_results_stand_apart_and_why_one_has_no_components_stands_in_its_own
         np.testing.assert_array_equal(drawn.x, trace(own, "3").x)
         why = whole.layout.annotations[-1]
         assert (drawn.xaxis, why.xref) == ({"x": "x2", "x2": "x"}[axis], f"{axis} domain")
-
-
-def test_the_text_of_a_token_stands_at_the_end_of_its_path():
-    """Not at the farthest point of a path that turns back, which has no dot."""
-    states = RESULT.states.copy()
-    states[6] *= 40
-    for dimensions in (2, 3):
-        figure = figures.paths(replace(RESULT, states=states), VIEW, token=4, dimensions=dimensions)
-        for ends in (trace(figure, "ends"), trace(figure, "selected")):
-            for at, text in enumerate(ends.text):
-                path = trace(figure, text.removeprefix("word"))
-                for axis in "xyz"[:dimensions]:
-                    assert ends[axis][at] == path[axis][-1]
 
 
 def test_numbers_by_depth_are_drawn_and_tabled():

@@ -80,23 +80,6 @@ def test_a_token_with_itself_in_one_block_is_grey_and_named(measured):
     assert not [t for t in figures.mosaic(alone, VIEW).data if t.showlegend]
 
 
-def test_forbidden_cells_are_hatched_and_a_rank_below_k_is_grey(into):
-    figure = figures.grid(into, VIEW)
-    hatched = trace(figure, FORBIDDEN)
-    assert hatched.fillpattern.shape == "/"
-    n = len(into.tokens)
-    corners = np.array([x for x in hatched.x if x is not None]).reshape(-1, 4)
-    assert (corners[:, 1] - corners[:, 0]).sum() == n * n - 6 * 6
-    hover = trace(figure, "pairs").text
-    assert FORBIDDEN in hover[0, 6]
-    assert "c = " in hover[0, 5]
-    assert figures.matrix(into, 2, 7, VIEW).data[-1].name == FORBIDDEN
-    low = figures.grid(into, View(k=25))
-    grey = next(t for t in low.data if "rank below K" in (t.name or ""))
-    assert int(np.isfinite(grey.z).sum()) == 35  # of 6 x 6, all but the fixed token with itself
-    assert "rank below K" in trace(low, "pairs").text[0, 0]
-
-
 def test_what_waits_is_grey_and_told_apart(measured):
     for more in ({}, {"block": 1}):
         seen = []
@@ -121,19 +104,6 @@ def test_a_window_shows_part_of_the_prompt(itself):
     for wrong in ("1-2", [99]):
         with pytest.raises(InputError):
             inspect.unwrap(window)(itself, wrong)
-
-
-def test_spectra_and_scores_against_k_end_at_the_rank(into):
-    figure = figures.spectrum(into, VIEW, selected=(2, 6))
-    lines = [t for t in figure.data if t.name.startswith("token ")]
-    assert len(lines) == 6 + 2
-    rank = int(into.rank[0, 1])
-    assert np.isnan(lines[1].y[rank:]).all()
-    np.testing.assert_allclose(lines[1].y[:rank], into.singular_values[0, 1, :rank])
-    np.testing.assert_allclose(lines[-1].y, into.singular_values[1, 5])
-    score = trace(figures.score_by_k(into, 2, 3, VIEW), "score").y
-    assert np.isnan(score[min(rank, int(into.rank[1, 2])) :]).all()
-    assert score[4] == pytest.approx(score_positions(into, VIEW).coupling[1, 2])
 
 
 def test_every_figure_has_its_words_and_a_table(itself, into, means, snapshot):
