@@ -192,10 +192,11 @@ def find_stored(asked: Resolved, store: Store, *, fast: bool = True) -> Result |
         return None
     if found.k_max and request.k is not None:
         request.k_of(found.width)
-    # Another way may have led to the same model; what is answered has the names of this one.
-    way = replace(found.request, model=request.model, revision=request.revision)
-    named = {"name": identity["name"]} if "name" in identity else {}
-    return replace(found, request=way, identity=dict(found.identity) | named)
+    if identity["kind"] not in ("folder", "gguf"):
+        return found
+    # Of two copies of one model, the answer has the name of the one that is asked for.
+    named = dict(found.identity) | {"name": identity["name"]}
+    return replace(found, request=replace(found.request, model=request.model), identity=named)
 
 
 def _compute(
