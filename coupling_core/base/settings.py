@@ -71,12 +71,14 @@ DEMO = {
 """What a demo is limited to where nothing else is set."""
 
 
+_OPENS = ("mode", "models", "sign_in", "framed_by", "trusted_proxies", "training", "read_only")
+"""Settings that are refused where they are empty: their defaults let more people do more."""
+
+
 class Settings(BaseSettings):
     """The settings; None is no limit."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX, env_ignore_empty=True, frozen=True, extra="forbid"
-    )
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
 
     mode: Literal["local", "demo"] = Field(
         default="local", description="`demo`: strangers use the app; only `models`, and no path"
@@ -159,7 +161,9 @@ class Settings(BaseSettings):
     @model_validator(mode="before")
     @classmethod
     def _limit_demo(cls, values: dict[str, Any]) -> dict[str, Any]:
-        return DEMO | values if values.get("mode") == "demo" else values
+        empty = [name for name, value in values.items() if value == "" and name not in _OPENS]
+        said = {name: value for name, value in values.items() if name not in empty}
+        return DEMO | said if said.get("mode") == "demo" else said
 
     @classmethod
     def settings_customise_sources(

@@ -152,7 +152,8 @@ def _plain(values: np.ndarray) -> np.ndarray:
     """Texts as objects, which NetCDF stores at any length."""
     if values.dtype.kind != "U":
         return values
-    return np.char.replace(values, "\0", _NUL).astype(object)
+    plain = [_plain_attribute(text) for text in values.ravel().tolist()]
+    return np.array(plain, dtype=object).reshape(values.shape)
 
 
 def _plain_attribute(value: str | int | float) -> str | int | float:

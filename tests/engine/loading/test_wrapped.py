@@ -56,7 +56,7 @@ def test_blocks_that_write_into_their_states_give_the_numbers_of_those_that_do_n
         for block in (by_hand.Block, by_hand.InPlace)
     ]
     assert np.allclose(found[0].singular_values, found[1].singular_values, rtol=1e-5)
-    assert np.allclose(found[0].matrices, found[1].matrices, atol=1e-4)
+    assert np.allclose(found[0].matrices, found[1].matrices, atol=2e-3)
 
 
 @pytest.mark.parametrize("world", WORLDS)
