@@ -34,6 +34,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PositiveInt,
+    PrivateAttr,
     ValidationError,
     model_validator,
 )
@@ -225,6 +226,7 @@ class Sweep(_Table):
     timeout: Annotated[float, Field(gt=0, strict=False)] = 3600.0
     retries: Annotated[int, Field(ge=0)] = 2
     slurm: Slurm = Slurm()
+    _folder: Path = PrivateAttr(Path())
 
     @model_validator(mode="after")
     def _measurable(self) -> "Sweep":
@@ -250,6 +252,12 @@ class Sweep(_Table):
             width: d, beyond which there is no K; 0 where nobody needs to know it.
         """
         return every_k_of(self.k, width)
+
+    def beside(self, models: Models) -> Models:
+        """A table whose model is a path beside the sweep's file, though nothing may be there."""
+        if models.model is None or "\0" in models.model:
+            return models
+        return models.model_copy(update={"model": str((self._folder / models.model).resolve())})
 
     @property
     def needs_widths(self) -> bool:
@@ -312,9 +320,11 @@ def parse(found: dict[str, Any], path: Path) -> Sweep:
     if isinstance(models, list):
         found = found | {"models": [_beside(table, path.parent) for table in models]}
     try:
-        return Sweep.model_validate(_tuples(found))
+        sweep = Sweep.model_validate(_tuples(found))
     except ValidationError as error:
         raise InputError(f"the sweep {path}: {_told(error, found)}") from error
+    sweep._folder = path.parent
+    return sweep
 
 
 def _source(table: dict[str, Any], path: Path, number: int) -> PromptSource:
