@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Unpack, overload
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.folders import expanded
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import FinalNorm, Kind, Quantisation, Request, Stack, TokenKind
 from coupling_core.base.results import (
@@ -271,7 +272,7 @@ def _require_folder(store: object) -> None:
             f"the store is a {type(store).__name__}: expected a Store or its folder; a model goes "
             "to model="
         )
-    if not (Path(store).is_dir() or Path(store).is_absolute() or store.startswith((".", "~"))):
+    if not (expanded(store).is_dir() or Path(store).is_absolute() or store.startswith((".", "~"))):
         raise InputError(
             f"the store is {store!r}, and there is no such folder: a model is given as "
             f"model={store!r}, and a folder that shall be made as ./{store} or as a Path"

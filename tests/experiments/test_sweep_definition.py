@@ -101,11 +101,11 @@ def test_what_is_gone_is_as_the_last_run_found_it_and_is_looked_at_but_not_run(l
         looked_at = make(sweep, noted=store)
         assert (looked_at.id, looked_at.stored(store)) == (plan.id, plan.stored(store))
         assert make_table(looked_at, store)[0].key.unique() == [result.key]
-        with pytest.raises(InputError, match="own.txt"):
+        with pytest.raises(InputError, match=r"own\.txt"):
             run(looked_at, store)
     path.write_text(path.read_text() + "sample = 1\n")  # another sweep, of which nothing is noted
     for other, noted in ((path, store), (sweep, False), (sweep, tmp_path / "another")):
-        with pytest.raises(InputError, match="own.txt"):
+        with pytest.raises(InputError, match=r"own\.txt"):
             make(other, noted=noted)
 
 

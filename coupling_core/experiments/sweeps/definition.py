@@ -43,6 +43,7 @@ from coupling_core.analysis.scores import every_k_of
 from coupling_core.base.choosing import none_of, unknown
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError
+from coupling_core.base.folders import expanded
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.reading import read_bytes
 from coupling_core.base.records import (
@@ -257,7 +258,9 @@ class Sweep(_Table):
         """A table whose model is a path beside the sweep's file, though nothing may be there."""
         if models.model is None or "\0" in models.model:
             return models
-        return models.model_copy(update={"model": str((self._folder / models.model).resolve())})
+        return models.model_copy(
+            update={"model": str((self._folder / expanded(models.model)).resolve())}
+        )
 
     @property
     def needs_widths(self) -> bool:
@@ -290,7 +293,7 @@ def read(what: str | os.PathLike[str] | Mapping[str, Any]) -> Sweep:
             f"a {type(what).__name__} came as a sweep: expected the path of its TOML file, or a "
             "dict of what such a file says"
         )
-    path = Path(what)
+    path = expanded(what)
     try:
         found = tomllib.loads(read_bytes(path, LARGEST).decode("utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
@@ -346,7 +349,7 @@ def _beside(table: Any, folder: Path) -> Any:
     model = table.get("model") if isinstance(table, dict) else None
     if not isinstance(model, str) or not model.strip() or "\0" in model or model in ALIASES:
         return table
-    here = folder / model
+    here = folder / expanded(model)
     try:
         return table | {"model": str(here.resolve())} if here.exists() else table
     except OSError:  # too long for a name

@@ -266,7 +266,7 @@ def make(
     sweep: Sweep | str | os.PathLike[str] | Mapping[str, Any],
     *,
     told: bool = True,
-    noted: Store | str | os.PathLike[str] | None | Literal[False] = None,
+    noted: Store | str | os.PathLike[str] | Literal[False] | None = None,
 ) -> Plan:
     """Find a sweep's models and load its prompts.
 
