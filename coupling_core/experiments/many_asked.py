@@ -104,8 +104,6 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
     for number, record in enumerate(records, 1):
         about = known_names(record) if isinstance(record, Mapping) else {"prompt": record}
         about = {name: None if _is_missing(value) else value for name, value in about.items()}
-        if isinstance(category := about.get("category"), int | float):
-            about["category"] = str(category)  # as a file has it
         if "prompt" not in about:
             raise InputError(
                 f"prompt {number} of those that came has no 'prompt', but {', '.join(about)}: its "

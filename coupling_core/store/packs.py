@@ -19,7 +19,7 @@ from pathlib import Path
 from shutil import copyfileobj
 from typing import Any
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, reason
 from coupling_core.base.reading import opened
 from coupling_core.base.records import SCHEMA
 from coupling_core.base.results import Result
@@ -236,7 +236,7 @@ def _listed(file: _Pack, name: str) -> list[dict[str, Any]]:
         version, results = manifest["version"], list(manifest["results"])
     except (InputError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise InputError(
-            f"{name} is no pack of results: it has no {MANIFEST} of ours ({error})"
+            f"{name} is no pack of results: it has no {MANIFEST} of ours ({reason(error)})"
         ) from error
     if version != VERSION:
         raise InputError(

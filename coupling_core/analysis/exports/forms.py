@@ -152,7 +152,9 @@ def _plain(values: np.ndarray) -> np.ndarray:
     """Texts as objects, which NetCDF stores at any length."""
     if values.dtype.kind != "U":
         return values
-    return np.char.replace(values, "\0", _NUL).astype(object)
+    # np.char.replace takes "\0" for an empty text, which stands between all letters.
+    texts = [text.replace("\0", _NUL) for text in values.ravel().tolist()]
+    return np.array(texts, dtype=object).reshape(values.shape)
 
 
 def _plain_attribute(value: str | int | float) -> str | int | float:

@@ -43,7 +43,7 @@ def _reader(gguf: Any) -> type:
         def data(self, mapped: Any) -> None:
             self._data = mapped.view(np.ndarray)  # a memmap is slow to cut
 
-        def _get_field_parts(self, orig_offs: int, raw_type: int) -> Any:
+        def _get_field_parts(self, orig_offs: Any, raw_type: Any) -> Any:
             if raw_type == kinds.ARRAY and self.byte_order != "S":
                 inner, n = self._get(orig_offs, np.uint32), self._get(orig_offs + 4, np.uint64)
                 kind, start = kinds(inner[0]), orig_offs + 12

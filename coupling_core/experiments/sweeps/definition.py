@@ -42,7 +42,7 @@ from pydantic import (
 from coupling_core.analysis.scores import every_k_of
 from coupling_core.base.choosing import none_of, unknown
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, a_type, reason
 from coupling_core.base.folders import expanded
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.reading import read_bytes
@@ -290,7 +290,7 @@ def read(what: str | os.PathLike[str] | Mapping[str, Any]) -> Sweep:
         return parse(_as_toml(what), Path(str(what.get("name") or "without a name")))
     if not isinstance(what, str | os.PathLike):
         raise InputError(
-            f"a {type(what).__name__} came as a sweep: expected the path of its TOML file, or a "
+            f"{a_type(what)} came as a sweep: expected the path of its TOML file, or a "
             "dict of what such a file says"
         )
     path = expanded(what)
@@ -300,7 +300,7 @@ def read(what: str | os.PathLike[str] | Mapping[str, Any]) -> Sweep:
         why = getattr(error, "strerror", "") or error
         raise InputError(f"the sweep {path} cannot be read: {why}") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"the sweep {path} is no TOML: {error}") from error
+        raise InputError(f"the sweep {path} is no TOML: {reason(error)}") from error
     return parse(found, path)
 
 
@@ -364,7 +364,7 @@ def _as_toml(value: Any) -> Any:
         return os.fspath(value)
     if hasattr(value, "parameters"):
         raise InputError(
-            f"a {type(value).__name__} came as a model, and a sweep is measured by processes that "
+            f"{a_type(value)} came as a model, and a sweep is measured by processes that "
             "load their models by name, folder or file: a module of your own is measured by "
             "measure_many(prompts, models)"
         )

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
-from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.errors import ComputeError, InputError, a_type
 from coupling_core.base.images import is_image, shown
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, Request, usual_token
@@ -245,7 +245,7 @@ def require_plan(plan: object) -> None:
     """
     if not isinstance(plan, Plan):
         raise InputError(
-            f"a {type(plan).__name__} came where a plan is needed: sweeps.make(sweep) makes it of "
+            f"{a_type(plan)} came where a plan is needed: sweeps.make(sweep) makes it of "
             "a sweep's file, a dict or what read(...) gives"
         )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from coupling_core.base.images import shown
+from coupling_core.base.textfiles import legible
 
 OWN = ("prompt", "category", "difficulty")
 """What a record says that a prompt has fields of its own for."""
@@ -35,6 +36,10 @@ class Prompt:
     difficulty: float | None = None
     fields: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
+    def __post_init__(self) -> None:
+        for name in ("source", "category"):  # of a file or a folder
+            object.__setattr__(self, name, legible(getattr(self, name)))
+
     @property
     def words(self) -> str:
         """The text for people; an image in words."""
@@ -54,6 +59,8 @@ class Prompt:
         """
         text, category = fields.get("prompt"), fields.get("category")
         difficulty = _number(fields.get("difficulty"))
+        if isinstance(category, int | float):
+            category = None if math.isnan(category) else str(category)
         if not isinstance(text, str):
             raise ValueError(f"prompt is a text, and {_shown(text)} came")
         if not text.strip():
