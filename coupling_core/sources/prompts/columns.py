@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # half a second to import
 
 _WORD = 2**63
 """Whole numbers up to which are columns of numbers."""
-LONGEST = 1000
+LONGEST = 900
 """Digits from which on a number is a text: Python refuses to read more than a few thousand."""
 _TRUTHS = {"True": True, "False": False}
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d*)")

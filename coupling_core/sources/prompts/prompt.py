@@ -12,6 +12,8 @@ from coupling_core.base.textfiles import legible
 
 OWN = ("prompt", "category", "difficulty")
 """What a record says that a prompt has fields of its own for."""
+_BITS = 3000
+"""Of a whole number: Python prints none of more than a few thousand digits."""
 _RENAME = ": give a column of your own another name"
 
 
@@ -85,7 +87,9 @@ def known_names(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _require_unicode(value: object) -> None:
-    """Refuse halves of characters, which no file and no tokenizer takes."""
+    """Refuse halves of characters, which no file and no tokenizer takes, and what has no text."""
+    if isinstance(value, int) and value.bit_length() > _BITS:
+        raise ValueError("a number of thousands of digits came: give it as a text")
     is_nested = isinstance(value, dict | list)
     text = json.dumps(value, ensure_ascii=False, default=str) if is_nested else str(value)
     try:
