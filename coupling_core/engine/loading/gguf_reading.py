@@ -21,12 +21,13 @@ def read_fast() -> Iterator[None]:
     """Let transformers read so; other threads wait, as `quiet` makes them."""
     with needed("gguf"):
         import gguf
-    own = gguf.GGUFReader
-    gguf.GGUFReader = _reader(gguf)
+    package: Any = gguf
+    own = package.GGUFReader
+    package.GGUFReader = _reader(package)
     try:
         yield
     finally:
-        gguf.GGUFReader = own
+        package.GGUFReader = own
 
 
 def _reader(gguf: Any) -> type:
@@ -34,7 +35,7 @@ def _reader(gguf: Any) -> type:
 
     kinds = gguf.GGUFValueType
 
-    class Reader(gguf.GGUFReader):  # type: ignore[misc]
+    class Reader(gguf.GGUFReader):
         @property
         def data(self) -> Any:
             return self._data

@@ -446,7 +446,7 @@ def _found(
     except (InputError, ComputeError) as error:
         known = note and note.known(asked, needs_width=needs_width)
         if known:
-            noted = "gone" if isinstance(error, InputError) else "away"
+            noted: Literal["away", "gone"] = "gone" if isinstance(error, InputError) else "away"
             of, width = known.family, known.width
             return Weights(asked, known.identity, str(error), of, suite, step, width, noted=noted)
         if isinstance(error, InputError):
