@@ -22,7 +22,7 @@ from coupling_core.analysis.scores import means, score_pairs
 from coupling_core.analysis.spectra import spectrum_numbers
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.equality import SameContent, hash_of, same
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, a_type
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import Request, View, require_view, viewed
@@ -274,7 +274,7 @@ def numbers(course: Course, view: View) -> tuple[StepNumbers, ...]:
     """
     if not isinstance(course, Course):
         raise InputError(
-            f"a {type(course).__name__} came: expected what measure_steps(...) or collect(...) "
+            f"{a_type(course)} came: expected what measure_steps(...) or collect(...) "
             "gives of a training run"
         )
     require_view(view, View)

@@ -24,7 +24,7 @@ from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.equality import SameContent
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, a_type
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import (
     TOKEN_KINDS,
@@ -360,8 +360,7 @@ def summarise(found: Comparison) -> Summary:
         own = "; its own are found.mean()" * isinstance(found, TokenComparison)
         own += "; its own are in found.to_pandas()" * isinstance(found, PathComparison)
         raise InputError(
-            f"a {type(found).__name__} came: expected what compare(a, b) gives of two results of "
-            f"blocks{own}"
+            f"{a_type(found)} came: expected what compare(a, b) gives of two results of blocks{own}"
         )
     return found.mean()
 
@@ -460,7 +459,7 @@ def depth_wise(name: str, result: Result) -> DepthResult:
     if not isinstance(result, Result):
         tables = "; compare_models(table, a, b) compares two models of a table"
         raise InputError(
-            f"{name} is a {type(result).__name__}: expected a result, as measure(...) or "
+            f"{name} is {a_type(result)}: expected a result, as measure(...) or "
             f"Store().get(key) gives it{tables * hasattr(result, 'columns')}"
         )
     kind = result.request.kind

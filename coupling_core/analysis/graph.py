@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from coupling_core.analysis.scores import Scores, score_pairs
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, a_type
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import DEFAULT_THRESHOLD, Role, View, resolve_blocks, viewed
 from coupling_core.base.results import DepthResult
@@ -323,8 +323,7 @@ def _require_graph(graph: object) -> None:
     """Refuse what `layer_graph` did not make."""
     if "pairs_without_score" not in getattr(graph, "graph", {}):
         raise InputError(
-            f"a {type(graph).__name__} came where a layer graph is needed, as layer_graph(result) "
-            "makes it"
+            f"{a_type(graph)} came where a layer graph is needed, as layer_graph(result) makes it"
         )
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from coupling_core.analysis.sides import told_sides
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.equality import SameContent
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, a_type
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Fit, Part, PathView, view_by
 from coupling_core.base.results import TrajectoryResult
@@ -238,7 +238,7 @@ def project_paths(
     require_result(result, TrajectoryResult, "trajectory")
     if onto is not None and not isinstance(onto, ProjectedPaths):
         raise InputError(
-            f"a {type(onto).__name__} came where projected paths are needed, as "
+            f"{a_type(onto)} came where projected paths are needed, as "
             "project_paths(another) gives them"
         )
     if onto is not None:

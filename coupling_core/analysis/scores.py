@@ -5,6 +5,7 @@ What each score is stands in `coupling_core.base.definitions`.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -371,9 +372,9 @@ def k_of(k: int | float, width: float) -> int:
     """
     if isinstance(k, int) and k >= 1:
         return k
-    if 0 < k < 1:
+    if isinstance(k, Real) and 0 < k < 1:
         return max(1, round(k * width))
-    raise InputError(f"K must be an integer from 1 on or a share of the width below 1, not {k}")
+    raise InputError(f"K must be an integer from 1 on or a share of the width below 1, not {k!r}")
 
 
 def every_k_of(asked: Iterable[int | float], width: float) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from coupling_core.analysis.scores import corrected, require_k, score_cell, scor
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.equality import SameContent
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, a_type
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import ROLES, TOKEN_KINDS, View, require_view, resolve_token
 from coupling_core.base.results import (
@@ -226,7 +226,7 @@ def by_distance(found: PositionScores, *, above_chance: bool = True) -> ByDistan
     """
     if not isinstance(found, PositionScores):
         raise InputError(
-            f"a {type(found).__name__} came: expected the scores of tokens, as result.scores() "
+            f"{a_type(found)} came: expected the scores of tokens, as result.scores() "
             "gives them of a result between tokens"
         )
     values = found.corrected if above_chance else found.coupling

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from coupling_core.base.choosing import nearest, none_of
 from coupling_core.base.errors import InputError
+from coupling_core.base.folders import expanded
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.writing import write_whole, writing
 
@@ -92,7 +93,7 @@ class Drawing:
             InputError: on an ending that no figure is written as, or where nothing can be written.
             ComputeError: where nothing is there that draws such a file, or the disk is full.
         """
-        path = Path(path)
+        path = expanded(path)
         content = self._render(path.suffix)
         with writing(path):
             write_whole(path, content)

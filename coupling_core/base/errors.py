@@ -26,6 +26,17 @@ class Cancelled(CouplingError):
     """The user stopped a running measurement."""
 
 
+def a_type(value: object) -> str:
+    """What a value is, with its article: a list, an int."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
+
+
+def reason(error: Exception) -> str:
+    """Why something cannot be read; of what is nested too deeply, Python speaks of itself."""
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
 def by_reason(errors: Mapping[Name, Exception]) -> dict[str, list[Name]]:
     """What failed for each reason, both in the order in which they came.
 

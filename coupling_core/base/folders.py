@@ -50,6 +50,20 @@ def expanded(path: str | os.PathLike[str]) -> Path:
         ) from error
 
 
+def give_home() -> None:
+    """Give a user without a home one, for what libraries keep there.
+
+    Raises:
+        InputError: where another user has laid it out.
+    """
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = folder = str(_of_nobody())
+        if not os.environ.get("XDG_CACHE_HOME"):
+            os.environ.setdefault("COUPLING_HOME", folder)
+
+
 def _of_nobody() -> Path:
     """The cache of a user without a home, as containers have them: no other may have laid it out.
 

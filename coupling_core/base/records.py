@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from coupling_core.base.choosing import none_of
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
-from coupling_core.base.errors import InputError, PromptError
+from coupling_core.base.errors import InputError, PromptError, a_type
 from coupling_core.base.images import is_image, shown
 from coupling_core.base.keywords import known_fields, known_keywords
 from coupling_core.base.kinds import kind_of, kinds
@@ -206,7 +206,7 @@ class Request:
             raise InputError("the prompt is empty: give a text of at least one token")
         if not isinstance(self.model, str | os.PathLike):
             raise InputError(
-                f"a request names its model, and a {type(self.model).__name__} came: pass a module "
+                f"a request names its model, and {a_type(self.model)} came: pass a module "
                 "beside the request, measure(Request(...), model=...)"
             )
         object.__setattr__(self, "model", os.fspath(self.model))

@@ -22,7 +22,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, reason
 from coupling_core.base.folders import STORE_BYTES, expanded
 
 PREFIX = "COUPLING_"
@@ -210,7 +210,7 @@ def settings() -> Settings:
             f"begin with {PREFIX}"
         ) from error
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{config_file()} cannot be read as TOML: {error}") from error
+        raise InputError(f"{config_file()} cannot be read as TOML: {reason(error)}") from error
 
 
 def _problem(found: Any) -> str:

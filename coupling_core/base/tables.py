@@ -1,6 +1,6 @@
 """A table of measurements, as functions that read one take it."""
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, a_type
 
 
 def require_table(table: object) -> None:
@@ -15,6 +15,6 @@ def require_table(table: object) -> None:
         return
     pair = "; sweeps.make_table gives two: table, damaged = sweeps.make_table(plan)"
     raise InputError(
-        f"a {type(table).__name__} came where a table is needed, as measure_many(...) gives it"
+        f"{a_type(table)} came where a table is needed, as measure_many(...) gives it"
         f"{pair * isinstance(table, tuple)}"
     )

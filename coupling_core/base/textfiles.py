@@ -44,6 +44,11 @@ def decoded(content: bytes, whose: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def legible(name: str) -> str:
+    """A file's name as a text: bytes of it that are no UTF-8 are spelled out."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
 def read_stdin() -> str:
     """What standard input says until its end, with every end of a line as a newline.
 

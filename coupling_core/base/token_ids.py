@@ -4,7 +4,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, SupportsIndex, runtime_checkable
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, a_type
 
 
 @runtime_checkable
@@ -39,9 +39,7 @@ def token_ids(given: Any) -> tuple[int, ...]:
         InputError: where they are of several prompts, or are no whole numbers.
     """
     if isinstance(given, Mapping) or hasattr(given, "input_ids"):
-        raise InputError(
-            f"token ids were expected, and a {type(given).__name__} came: pass its input_ids"
-        )
+        raise InputError(f"token ids were expected, and {a_type(given)} came: pass its input_ids")
     if isinstance(given, str):
         raise InputError(
             "a text came where token ids were expected: pass those of its tokenizer, "
@@ -64,7 +62,7 @@ def token_ids(given: Any) -> tuple[int, ...]:
         return tuple(operator.index(each) for each in found)
     except TypeError as error:
         raise InputError(
-            f"token ids are whole numbers, one for each token, and a {type(given).__name__} came "
+            f"token ids are whole numbers, one for each token, and {a_type(given)} came "
             f"that has others: {_shown(given)}"
         ) from error
 

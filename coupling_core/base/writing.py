@@ -45,6 +45,11 @@ def replacing(path: Path) -> Iterator[Path]:
             temporary.unlink()
 
 
+def target(path: Path) -> Path:
+    """What a link leads to; of another path, itself."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
 @contextmanager
 def appearing(folder: Path) -> Iterator[Path]:
     """A new folder beside this one, which takes its place once it is written without an error."""
@@ -94,7 +99,7 @@ def write_whole(path: Path, data: bytes, *, follow: bool = True) -> None:
     Raises:
         OSError: where that fails; the old file is untouched then.
     """
-    path = path.resolve() if follow and path.is_symlink() else path
+    path = target(path) if follow else path
     with replacing(path) as temporary:
         with temporary.open("xb") as file:
             file.write(data)

@@ -80,6 +80,12 @@ def _run() -> int:
 
     from coupling_core.base import logs
     from coupling_core.base.errors import Cancelled, ComputeError, InputError
+    from coupling_core.base.folders import give_home
+
+    try:
+        give_home()  # before a library is imported that looks for it
+    except InputError as error:
+        return _say(str(error), 2)
     from coupling_core.cli import terminal
     from coupling_core.cli.commands import app  # which imports kinds, and they this package
 

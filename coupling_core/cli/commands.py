@@ -4,10 +4,12 @@ from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from coupling_core.base.folders import expanded
 from coupling_core.base.kinds import FOLDERS
 from coupling_core.cli import terminal
 from coupling_core.cli.bench import bench
@@ -34,6 +36,12 @@ HELP = {"help_option_names": ["-h", "--help"]}
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result and errors.")]
 
 
+def _at_home(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return type(value)(map(_at_home, value))
+    return expanded(value) if isinstance(value, Path) else value
+
+
 def hushed(command: Callable[..., Any]) -> Callable[..., Any]:
     """A command with the option --quiet, which all have."""
 
@@ -41,6 +49,8 @@ def hushed(command: Callable[..., Any]) -> Callable[..., Any]:
     def quietly(*args: Any, quiet: bool = False, **kwargs: Any) -> Any:
         if quiet:
             terminal.hush()
+        # A shell leaves the ~ of --out=~/x.csv, and of what stands in quotes.
+        kwargs = {name: _at_home(value) for name, value in kwargs.items()}
         return command(*args, **kwargs)
 
     own = signature(command)

@@ -4,7 +4,7 @@ from typing import Any
 
 from coupling_core.base.pace import Pace
 from coupling_core.base.records import parse_blocks
-from coupling_core.base.results import Progress
+from coupling_core.base.results import BEGINNING, Progress
 from coupling_core.cli.terminal import ProgressBar
 
 
@@ -34,7 +34,7 @@ class Course:
         Raises:
             InputError: where the model lacks the blocks.
         """
-        if progress.stage not in ("downloading", "loading"):
+        if progress.stage not in BEGINNING:
             self._pace.begin()
         if processes == 1 or progress.note or not self._pace.computed:
             self._bar(progress)

@@ -10,6 +10,7 @@ from coupling_core.analysis.over_prompts import prompts
 from coupling_core.analysis.path_curves import CURVES
 from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW
 from coupling_core.base.results.scores import MEASURES
+from coupling_core.base.textfiles import legible
 from coupling_core.base.units import NO_CATEGORY
 from coupling_core.cli.files import STDOUT
 from coupling_core.cli.rows import Row, alike, mean_of_each, over_prompts
@@ -135,4 +136,4 @@ def _fact(name: str, value: str | float) -> str:
 
 def listed(file: Path | None) -> str:
     """What a file of prompts is called in figures."""
-    return "standard input" if file is None or file == STDOUT else file.name
+    return "standard input" if file is None or file == STDOUT else legible(file.name)

@@ -99,8 +99,7 @@ def _prepare(model: str) -> None:
         return
     from coupling_core.engine.loading import prepare  # torch
 
-    say(f"converting {source.name}: half a minute, once")
-    print_lines(f"{source.name} is ready in {prepare(model)}")
+    print_lines(f"{source.name} is ready in {prepare(model, lambda progress: say(progress.note))}")
 
 
 def _probe(request: Request, *, as_json: bool) -> None:

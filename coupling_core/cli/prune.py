@@ -10,6 +10,7 @@ from coupling_core.analysis.pruning import words
 from coupling_core.analysis.pruning.rankings import NAMES, RANKINGS, Ranking
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_MODEL, Request
+from coupling_core.base.textfiles import legible
 from coupling_core.base.units import about
 from coupling_core.cli import files, options
 from coupling_core.cli.signals import stopping
@@ -111,7 +112,7 @@ def _pruned(
                     total, done, what, f"text {done} of {total}: {what}"
                 ),
             )
-        return found if file is None else replace(found, source=f"texts of {file.name}")
+        return found if file is None else replace(found, source=f"texts of {legible(file.name)}")
 
 
 def _rankings(names: Sequence[str]) -> tuple[Ranking, ...]:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from coupling_core.base.folders import expanded
 from coupling_core.cli import options
 from coupling_core.cli.terminal import print_json, print_lines
 from coupling_core.sources.prompts import BENCHMARKS, PromptSource, Sample, load
@@ -34,7 +35,7 @@ def show_prompts(
     is_dataset = source in BENCHMARKS
     found = load(
         PromptSource(
-            file=None if is_dataset else Path(source),
+            file=None if is_dataset else expanded(source),
             dataset=source if is_dataset else None,
             config=config,
             split=split,

@@ -1,8 +1,7 @@
 """Stored results by what people type: a key, its first letters, or a file."""
 
-from pathlib import Path
-
 from coupling_core.base.errors import InputError
+from coupling_core.base.folders import expanded
 from coupling_core.base.results import Result
 from coupling_core.store.archive import SUFFIX
 from coupling_core.store.disk import Store
@@ -17,7 +16,7 @@ def open_result(store: Store, text: str) -> Result:
     """
     if text.endswith(SUFFIX):
         return load(text)
-    if Path(text).is_file():
+    if expanded(text).is_file():
         raise InputError(
             f"{text} is no stored result: expected a key, its first letters, or a file that ends "
             f"in {SUFFIX}, as `--out result{SUFFIX}` writes it"

@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperCommand
 
 from coupling_core.analysis.exports import ENDINGS
+from coupling_core.base.folders import expanded
 from coupling_core.cli.files import STDOUT
 from coupling_core.cli.many_drawn import OF_MANY, OF_ONE
 from coupling_core.store.archive import SUFFIX
@@ -52,7 +52,7 @@ class Strict(TyperCommand):
 def _require_another_file(ctx: Any, options: Iterable[Any]) -> None:
     """Refuse to write over the prompts that are read."""
     many, out = ctx.params.get("many"), ctx.params.get("out")
-    if many is None or out in (None, STDOUT) or Path(many).resolve() != Path(out).resolve():
+    if many is None or out in (None, STDOUT) or expanded(many).resolve() != expanded(out).resolve():
         return
     told = f"{out} is the file of the prompts, which would be lost: name another"
     raise typer.BadParameter(told, ctx=ctx, param=next(o for o in options if o.name == "out"))

@@ -88,7 +88,7 @@ def run(
     files.require_writable(out, TABLES, as_json=as_json)
     from coupling_core.experiments import sweeps
 
-    plan, shelf = sweeps.make(sweeps.read(file)), Store(store)
+    plan, shelf = sweeps.make(sweeps.read(file), noted=False), Store(store)
     if dry_run:
         _show_plan(plan, shelf, as_json=as_json)
         if lost := sum(bool(weights.problem) for weights in plan.weights):
@@ -153,8 +153,8 @@ def status(file: File, as_json: options.Json = False, store: options.StoreFolder
     """Tell what is stored of a sweep, what is missing, and what failed."""
     from coupling_core.experiments import sweeps
 
-    plan = sweeps.make(sweeps.read(file), told=False)
-    found = sweeps.status(plan, store)
+    plan, shelf = sweeps.make(sweeps.read(file), told=False, noted=store), Store(store)
+    found = sweeps.status(plan, shelf)
     if as_json:
         print_json(
             {
@@ -210,7 +210,7 @@ def report(
     from coupling_core.analysis.statistics import at_k
     from coupling_core.experiments.sweeps.report import report as make_report
 
-    plan, shelf = sweeps.make(sweep, told=False), Store(store)
+    plan, shelf = sweeps.make(sweep, told=False, noted=store), Store(store)
     table, _ = sweeps.make_table(plan, shelf)
     missing = len(plan) - table["key"].nunique()
     if missing:

@@ -122,7 +122,7 @@ def passport_of(provenance: Mapping[str, Any]) -> Passport | None:
         passport = TypeAdapter(Passport).validate_python(found)
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
-        raise InputError(f"its passport is damaged: {where} is not as expected") from error
+        raise InputError(f"its passport is damaged: {where or 'it'} is not as expected") from error
     for part in filter(None, (passport.states, passport.logits)):
         if len(part.sums) != SUMS or not all(map(math.isfinite, (part.norm, *part.sums))):
             raise InputError(f"its passport is damaged: expected {SUMS} finite sums and a norm")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
+from coupling_core.base.folders import expanded
 from coupling_core.base.records import DEFAULT_MODEL, OWN, Request
 from coupling_core.experiments.sweeps.plan import Weights, family_of, told_apart
 from coupling_core.measuring.asked import is_named, prompt_of
@@ -76,7 +77,7 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
         InputError: where there is none, or one is none.
     """
     if isinstance(prompts, str | os.PathLike):
-        path = Path(prompts)
+        path = expanded(prompts)
         is_file = isinstance(prompts, os.PathLike) or path.suffix.lower() in TEXTS
         if not path.exists() and is_file:
             raise InputError(f"the prompts' file {path} is not there")
@@ -103,8 +104,6 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
     for number, record in enumerate(records, 1):
         about = known_names(record) if isinstance(record, Mapping) else {"prompt": record}
         about = {name: None if _is_missing(value) else value for name, value in about.items()}
-        if isinstance(category := about.get("category"), int | float):
-            about["category"] = str(category)  # as a file has it
         if "prompt" not in about:
             raise InputError(
                 f"prompt {number} of those that came has no 'prompt', but {', '.join(about)}: its "

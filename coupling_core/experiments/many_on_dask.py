@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.errors import ComputeError, InputError, a_type
 from coupling_core.base.records import Request
 from coupling_core.base.results import Result
 from coupling_core.measuring.measure import find_stored, measure
@@ -37,7 +37,7 @@ def on_client(
     """
     if not (hasattr(client, "submit") and hasattr(client, "scheduler_info")):
         raise InputError(
-            f"client is a {type(client).__name__}: expected a Client of dask.distributed, or None "
+            f"client is {a_type(client)}: expected a Client of dask.distributed, or None "
             "to measure here"
         )
     root = str(store.root.absolute())

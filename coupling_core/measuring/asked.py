@@ -3,10 +3,10 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, a_type
+from coupling_core.base.folders import expanded
 from coupling_core.base.images import read_image
 from coupling_core.base.records import (
     Dtype,
@@ -99,10 +99,10 @@ def prompt_of(prompt: Prompt) -> str | tuple[int, ...]:
     if isinstance(prompt, str):
         return prompt
     if isinstance(prompt, os.PathLike):
-        return read_image(Path(prompt))
+        return read_image(expanded(prompt))
     if isinstance(prompt, Mapping) and "input_ids" in prompt:
         raise InputError(
-            f"the prompt is a {type(prompt).__name__}, all that a tokenizer gives: expected its "
+            f"the prompt is {a_type(prompt)}, all that a tokenizer gives: expected its "
             'token ids, prompt["input_ids"]'
         )
     dtype = str(getattr(prompt, "dtype", ""))
@@ -124,4 +124,4 @@ def prompt_of(prompt: Prompt) -> str | tuple[int, ...]:
 def _shown(prompt: Any) -> str:
     shape = getattr(prompt, "shape", None)
     told = f" of shape {tuple(shape)}" if shape is not None else f" {prompt!r}"
-    return f"a {type(prompt).__name__}{told[:60]}"
+    return f"{a_type(prompt)}{told[:60]}"

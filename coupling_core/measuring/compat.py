@@ -47,6 +47,7 @@ from torch import Tensor, nn
 from coupling_core.analysis.scores import score
 from coupling_core.base.definitions import norm_by_k
 from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.folders import expanded
 from coupling_core.base.records import FinalNorm, Request
 from coupling_core.base.results import DepthResult, Progress
 from coupling_core.base.writing import write_whole, writing
@@ -319,7 +320,7 @@ def _numbered(prompts: Sequence[str], start: int | None, end: int | None) -> lis
 
 def _output(out_path: str | os.PathLike[str] | None, model_name: str) -> Path:
     """The file to save in; refused at once where it could not be written after hours."""
-    file = Path(out_path or ".") / f"{model_name}_coupling.pt"
+    file = expanded(out_path or ".") / f"{model_name}_coupling.pt"
     if not file.parent.is_dir():
         raise InputError(
             f"{str(file.parent)!r} is no folder, and {file.name} is to be saved there: create it, "

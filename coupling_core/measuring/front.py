@@ -8,7 +8,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final, Literal, Unpack, overload
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, a_type
+from coupling_core.base.folders import expanded
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import FinalNorm, Kind, Quantisation, Request, Stack, TokenKind
 from coupling_core.base.results import (
@@ -232,7 +233,7 @@ def measure(
     }
     if callable(getattr(prompt, "forward", None)):
         raise InputError(
-            f"the prompt is a {type(prompt).__name__}: measure takes the prompt first, and the "
+            f"the prompt is {a_type(prompt)}: measure takes the prompt first, and the "
             'module by its name, as in measure("The cat sat", model=module, tokenizer=tokenizer)'
         )
     _require_folder(store)
@@ -268,10 +269,9 @@ def _require_folder(store: object) -> None:
         return
     if not isinstance(store, str):
         raise InputError(
-            f"the store is a {type(store).__name__}: expected a Store or its folder; a model goes "
-            "to model="
+            f"the store is {a_type(store)}: expected a Store or its folder; a model goes to model="
         )
-    if not (Path(store).is_dir() or Path(store).is_absolute() or store.startswith((".", "~"))):
+    if not (expanded(store).is_dir() or Path(store).is_absolute() or store.startswith((".", "~"))):
         raise InputError(
             f"the store is {store!r}, and there is no such folder: a model is given as "
             f"model={store!r}, and a folder that shall be made as ./{store} or as a Path"

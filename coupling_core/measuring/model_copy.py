@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, a_type
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Quantisation
 from coupling_core.measuring.asked import is_named, request_for
@@ -50,7 +50,7 @@ def load_model(
     """
     if not is_named(model):
         raise InputError(
-            f"the model is a {type(model).__name__}: expected a name, such as 'smollm2-135m'; a "
+            f"the model is {a_type(model)}: expected a name, such as 'smollm2-135m'; a "
             "module is measured as it is, with measure(..., model=module)"
         )
     said = {"revision": revision, "untrained": untrained, "dtype": dtype, "quantize": quantize}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, a_type
 from coupling_core.base.jacobian import BlockJacobian
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import DEFAULT_K, FinalNorm, Quantisation, Stack
@@ -115,4 +115,4 @@ def _require_order(model: object, prompt: object) -> None:
 
 
 def _told(given: object) -> str:
-    return repr(given[:40]) if isinstance(given, str) else f"a {type(given).__name__}"
+    return repr(given[:40]) if isinstance(given, str) else f"{a_type(given)}"

@@ -6,10 +6,10 @@ the result (see `coupling_core.engine.passport`). The result itself stays as it 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
 
 from coupling_core.base.errors import ComputeError, CouplingError, InputError
+from coupling_core.base.folders import expanded
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.memory import is_out_of_memory
 from coupling_core.base.records import Request
@@ -165,7 +165,7 @@ def _of_that_commit(result: Result) -> Request:
 
 def _elsewhere(result: Result) -> str:
     """Why a model is not found that was named relative to a folder; "" of any other."""
-    path = Path(result.request.model)
+    path = expanded(result.request.model)
     if result.identity["kind"] not in ("gguf", "folder") or path.is_absolute() or path.exists():
         return ""
     return (

@@ -19,10 +19,11 @@ from coupling_core.base.installed import this
 from coupling_core.base.memory import free_memory
 from coupling_core.base.records import Request
 from coupling_core.base.settings import config_file, settings
-from coupling_core.base.units import size
+from coupling_core.base.units import duration, size
 from coupling_core.measuring import deaths
 from coupling_core.serving import heartbeat
 from coupling_core.sources import hub
+from coupling_core.sources.gguf_head import read_head
 from coupling_core.sources.identity import ALIASES, locate
 from coupling_core.sources.suites import suites
 from coupling_core.store.disk import Store
@@ -150,7 +151,8 @@ def _models() -> _Found:
         if not Path(source.location).exists():
             yield "note", f"{alias} is not installed: {ALIASES[alias].install}"
         elif not source.is_converted:
-            yield "note", f"{alias} is converted at its first use, which takes half a minute"
+            takes = duration(read_head(Path(source.location)).seconds)
+            yield "note", f"{alias} is converted at its first use, which takes about {takes}"
         else:
             yield "ok", f"{alias} is ready"
     for what, path in deaths.notes():

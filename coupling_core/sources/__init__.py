@@ -2,6 +2,7 @@
 
 identity        who a model is: its files, and the hashes that name it
 file_hashes     hashes of a model's files, remembered
+gguf_head       the head of a GGUF file: whether it is whole, how long its conversion takes
 integrity       whether the bytes that are loaded are what a model's name says
 identity_form   which earlier identities count no longer
 hub             models of the hub: naming, asking, fetching, cleaning

@@ -208,6 +208,8 @@ def _alias_path(alias: Alias) -> Path:
 def _gguf_digest(path: Path) -> str:
     with reading(path), opened(path) as file:
         magic = file.read(4)
+    if magic != b"GGUF" and b"GGUF".startswith(magic):
+        raise InputError(f"{path} was cut short: copy or download it anew")
     if magic != b"GGUF":
         raise InputError(
             f"{path} is no GGUF file: it begins with {magic!r} instead of b'GGUF'; "

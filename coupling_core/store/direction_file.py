@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from coupling_core.analysis.directions import gaps, tied
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, reason
 from coupling_core.base.reading import read_bytes
 from coupling_core.base.records import resolve_block
 from coupling_core.base.results import DirectionsResult
@@ -123,7 +123,7 @@ def read_direction(path: Path) -> Direction:
     except (LookupError, TypeError, ValueError, RecursionError, SafetensorError) as error:
         raise InputError(
             f"{path} holds no direction: expected a safetensors file as `coupling directions "
-            f"--export` writes it ({error})"
+            f"--export` writes it ({reason(error)})"
         ) from error
 
 

@@ -19,11 +19,11 @@ from pathlib import Path
 from shutil import copyfileobj
 from typing import Any
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, reason
 from coupling_core.base.reading import opened
 from coupling_core.base.records import SCHEMA
 from coupling_core.base.results import Result
-from coupling_core.base.writing import replacing
+from coupling_core.base.writing import replacing, target
 from coupling_core.store.archive import MAX_RESULT, SUFFIX, decode, encode
 from coupling_core.store.disk import Store
 from coupling_core.store.request_key import parse_key
@@ -75,7 +75,7 @@ def pack(store: Store, keys: Iterable[str], path: Path) -> int:
         OSError: where the file cannot be written.
     """
     listed = []
-    with replacing(path) as temporary, zipfile.ZipFile(temporary, "w") as file:
+    with replacing(target(path)) as temporary, zipfile.ZipFile(temporary, "w") as file:
         for key in dict.fromkeys(keys):
             result = store.get(key)
             data = encode(result)
@@ -236,7 +236,7 @@ def _listed(file: _Pack, name: str) -> list[dict[str, Any]]:
         version, results = manifest["version"], list(manifest["results"])
     except (InputError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise InputError(
-            f"{name} is no pack of results: it has no {MANIFEST} of ours ({error})"
+            f"{name} is no pack of results: it has no {MANIFEST} of ours ({reason(error)})"
         ) from error
     if version != VERSION:
         raise InputError(

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, reason
 from coupling_core.base.records import SCHEMA, Request
 from coupling_core.sources.identity_form import lacked
 
@@ -110,6 +110,6 @@ def _canonical_json(value: Any) -> str:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (RecursionError, TypeError, ValueError) as error:
         raise InputError(
-            f"this request has no key, for it is not JSON ({error}): expected text, integers, "
-            "finite numbers, lists and mappings"
+            f"this request has no key, for it is not JSON ({reason(error)}): expected text, "
+            "integers, finite numbers, lists and mappings"
         ) from error

@@ -7,7 +7,8 @@ what the page Runs downloads and opens.
 import os
 from pathlib import Path
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, a_type
+from coupling_core.base.folders import expanded
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.results import Result
 from coupling_core.store import archive
@@ -28,7 +29,7 @@ def save(result: Result, path: str | os.PathLike[str]) -> Path:
             written.
         ComputeError: where the disk is full.
     """
-    path = Path(path)
+    path = expanded(path)
     if path.suffix != archive.SUFFIX:
         raise InputError(
             f"a result is saved as {archive.SUFFIX}, and {path.name!r} came: give it that ending; "
@@ -64,8 +65,8 @@ def load(path: str | os.PathLike[str]) -> Result:
     from coupling_core.store.soundness import require_sound  # pydantic
 
     if not isinstance(path, str | os.PathLike):
-        raise InputError(f"a {type(path).__name__} came where the path of a file is expected")
-    result = archive.load(Path(path))
+        raise InputError(f"{a_type(path)} came where the path of a file is expected")
+    result = archive.load(expanded(path))
     try:
         require_sound(result)
     except InputError as error:

@@ -10,6 +10,7 @@ from coupling_core.serving.jobs import JobStatus
 from coupling_core.serving.lists import Prompts
 from explorer.asking.queue import is_active, queue
 from explorer.session.plain_errors import plain_errors
+from explorer.session.plain_text import plain
 from explorer.session.session import change
 
 EVERY = 0.5
@@ -88,9 +89,9 @@ def left(keys: Iterable[str]) -> list[str]:
 
 
 def loads(status: JobStatus) -> bool:
-    """Whether a job is at the one step that has no way out: reading weights from the disk."""
-    progress = status.progress
-    return status.state == "running" and (progress is None or progress.stage == "loading")
+    """Whether a job is at a step that has no way out: reading weights from the disk."""
+    stage = status.progress.stage if status.progress else "loading"
+    return status.state == "running" and stage in ("converting", "loading")
 
 
 def tell_queue() -> None:
@@ -145,6 +146,8 @@ def _of_list(prompts: Prompts, progress: Progress | None) -> tuple[float, str]:
 def _of_one(status: JobStatus) -> tuple[float, str]:
     so_far = duration(status.seconds)
     progress = status.progress
+    if progress and progress.stage == "converting":
+        return 0.0, f"{plain(progress.note)}; {so_far} so far"
     if progress is None or loads(status):
         return 0.0, f"Loading the model, {so_far}"
     if progress.stage == "downloading":

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, reason
 from coupling_core.base.records import DEFAULT_MODEL
 
 LONGEST = 6000
@@ -147,7 +147,7 @@ def from_file(content: bytes) -> Lesson:
     try:
         found = tomllib.loads(content.decode("utf-8-sig"))
     except (UnicodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"a lesson is a TOML file, and this is none: {error}") from None
+        raise InputError(f"a lesson is a TOML file, and this is none: {reason(error)}") from None
     return _lesson(found)
 
 

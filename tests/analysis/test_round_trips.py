@@ -82,6 +82,13 @@ def test_arrays_come_back_to_the_bit_under_named_axes_with_their_numbers(seen):
         assert whole[axis].to_numpy().tolist() == list(range(first, first + whole.sizes[axis]))
 
 
+def test_texts_come_back_and_the_character_0_is_marked():
+    texts = {"text": np.array([["a\0b", "abc"], ["", "ü"]])}
+    found = opened(to_netcdf(texts, {}, {"prompt": "a\0b"}))
+    assert found["text"].to_numpy().tolist() == [["a␀b", "abc"], ["", "ü"]]
+    assert found.attrs["prompt"] == "a␀b"
+
+
 def test_a_comparison_has_the_numbers_of_a_and_says_whose_they_are():
     a, b = random_result(n_blocks=6), random_result(n_blocks=4)
     found = compare(a, b, k=3)

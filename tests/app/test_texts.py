@@ -122,7 +122,9 @@ def test_where_a_job_stands_and_how_it_was_stopped(snapshot) -> None:
     stages = get_args(get_type_hints(Progress)["stage"])
     at = {stage: replace(running, progress=Progress(stage, 1, 4)) for stage in stages}
     shares = {stage: where(status)[0] for stage, status in at.items()}
-    assert shares == dict.fromkeys(stages, 0.25) | {"loading": 0, "tracing": 0, "saving": 1}
+    assert shares == dict.fromkeys(stages, 0.25) | {
+        "converting": 0, "loading": 0, "tracing": 0, "saving": 1
+    }  # fmt: skip
     third = replace(running, prompts=Prompts(2, 4, left=60), progress=Progress("blocks", 1, 2))
     assert where(third)[0] == 2.5 / 4
     assert "3 of 4" in where(third)[1]

@@ -1,7 +1,9 @@
 """Files: replaced as a whole, and read to a bound; and those of pictures."""
 
 import io
+import os
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,9 +11,11 @@ from PIL import Image
 
 from coupling_core.base import images, writing
 from coupling_core.base.errors import InputError
+from coupling_core.base.folders import expanded, give_home
 from coupling_core.base.images import in_words, opened_image, read_image
 from coupling_core.base.reading import read_bytes
 from coupling_core.base.textfiles import MOST_COLUMNS, csv_rows, read_text
+from coupling_core.base.writing import write_whole
 
 OLD, NEW = "old " * 5000, "new"
 
@@ -59,6 +63,19 @@ def test_who_reads_a_file_while_it_is_replaced_has_the_old_one(old):
             assert (first + reader.read()).decode() == OLD
         assert old.read_text() == NEW
         assert list(old.parent.iterdir()) == [old]
+
+
+def test_who_has_no_home_is_given_one_and_a_link_stays_one(tmp_path, monkeypatch):
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    give_home()
+    assert Path.home() == tmp_path / f"coupling-explorer-{os.getuid()}"
+    assert expanded("~/x") == Path.home() / "x"
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    write_whole(tmp_path / "link", b"1")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"1"
 
 
 def test_a_file_is_read_to_its_bound(tmp_path):

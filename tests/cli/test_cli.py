@@ -366,7 +366,9 @@ def test_models_lists_the_hub_cache(run, folder, tmp_path, monkeypatch):
 def test_preparing_converts_once_and_only_what_needs_it(run, folder, gguf_alias, monkeypatch):
     asked = []
     (gguf_alias / "toy.gguf").write_bytes(b"GGUF")
-    monkeypatch.setattr("coupling_core.engine.loading.convert.convert", asked.append)
+    monkeypatch.setattr(
+        "coupling_core.engine.loading.convert.convert", lambda source, _: asked.append(source)
+    )
     assert run("models", "--prepare", folder)[0] == 0
     assert asked == []
     assert run("models", "--prepare", "toy")[0] == 0

@@ -1,5 +1,7 @@
 """One name, one meaning, one default: the options of all commands side by side; completions."""
 
+import json
+import os
 from collections import defaultdict
 from importlib.metadata import version
 
@@ -7,6 +9,7 @@ from cases import random_result
 from command_line import commands, refusal
 
 from coupling_core import Store
+from coupling_core.experiments.sweeps import read
 
 EXCEPTIONS = {
     ("--figure", "choices and default"): "each command draws figures of its own",
@@ -71,6 +74,18 @@ def test_what_lists_is_called_list_and_answers_to_its_old_name(run):
     assert not [name for name in SHOWN if name.endswith(" ls")]
     assert run("runs", "ls") == run("runs", "list")
     assert run("--version")[:2] == (0, f"coupling {version('coupling-explorer')}\n")
+
+
+def test_a_home_and_a_name_of_any_bytes_are_those_of_the_disk(run, tmp_path, monkeypatch):
+    """A shell leaves the ~ of --out=~/x.csv, and of what stands in quotes."""
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    (tmp_path / "me").mkdir()
+    (tmp_path / "me" / os.fsdecode(b"p\xff.txt")).write_text("The cat\n")
+    assert run("sweep", "new", "~/s.toml")[0] == 0
+    assert read("~/s.toml").name == "s"
+    status, out, _ = run("prompts", os.fsdecode(b"~/p\xff.txt"), "--json")
+    assert (status, json.loads(out)["origin"]["source"]) == (0, "p\\udcff.txt")
+    assert run("prompts", "~nobody-here/p.txt")[0] == 2
 
 
 def test_what_may_come_twice_does(run):

@@ -1,5 +1,6 @@
 """What a sweep's file may say, what it comes to, and which measurement a worker does next."""
 
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -9,9 +10,9 @@ import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coupling_core import Request, Store, measure
+from coupling_core import InputError, Request, Store, measure
 from coupling_core.base.folders import SWEEPS
-from coupling_core.experiments.sweeps import make, read
+from coupling_core.experiments.sweeps import Journal, make, make_table, read, run
 from coupling_core.experiments.sweeps.plan import Item, published
 from coupling_core.experiments.sweeps.table import of_weights
 from coupling_core.experiments.sweeps.turns import Turns
@@ -87,6 +88,25 @@ def test_what_is_stored_is_found_whoever_measured_it(lay_out, tmp_path):
     stored = dict(zip(plan.items(), plan.stored(store), strict=True))
     assert [item.prompt for item, key in stored.items() if key] == [1]
     assert set(stored.values()) == {"", result.key}
+
+
+def test_what_is_gone_is_as_the_last_run_found_it_and_is_looked_at_but_not_run(lay_out, tmp_path):
+    path, store = lay_out(SWEEP.replace("{folder}", "model")), Store(tmp_path / "store")
+    plan, request = make(path), Request("Water boils", model=str(tmp_path / "model"), k=12)
+    result = measure(request, store, device="cpu")
+    Journal.of(store, plan.id).begin(plan.described, plan.found)
+    shutil.rmtree(tmp_path / "model")
+    (tmp_path / "own.txt").unlink()
+    for sweep in (path, read(path)):
+        looked_at = make(sweep, noted=store)
+        assert (looked_at.id, looked_at.stored(store)) == (plan.id, plan.stored(store))
+        assert make_table(looked_at, store)[0].key.unique() == [result.key]
+        with pytest.raises(InputError, match=r"own\.txt"):
+            run(looked_at, store)
+    path.write_text(path.read_text() + "sample = 1\n")  # another sweep, of which nothing is noted
+    for other, noted in ((path, store), (sweep, False), (sweep, tmp_path / "another")):
+        with pytest.raises(InputError, match=r"own\.txt"):
+            make(other, noted=noted)
 
 
 def test_one_result_answers_with_and_without_a_norm_where_there_is_none(lay_out, tmp_path):

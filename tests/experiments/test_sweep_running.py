@@ -181,7 +181,7 @@ def test_the_status_counts_what_is_stored_of_each_model(plan, store):
 def test_the_status_tells_a_run_that_goes_on_and_a_model_out_of_reach(plan, store, folders):
     asked = plan(models=[{"model": str(folders[0])}, {"model": "somebody/nowhere"}])
     journal, now = sweeps.Journal.of(store, asked.id), time.time()
-    journal.begin(asked.described)
+    journal.begin(asked.described, asked.found)
     journal.note(sweeps.State(asked.id, "few", 8, 2, 1, started=now, updated=now), now=True)
     found = sweeps.status(asked, store)
     assert found.runs
@@ -244,7 +244,7 @@ def test_a_worker_that_does_not_see_the_store_ends_the_sweep(client, one, store,
 def test_a_sweep_that_runs_is_not_run_twice(client, one, store):
     asked = one()
     journal = sweeps.Journal.of(store, asked.id)
-    journal.begin(asked.described)
+    journal.begin(asked.described, asked.found)
     parent = os.getppid()
     state = sweeps.State(asked.id, "few", 8, 0, started=time.time() + 5, pid=parent)
     journal.note(state, now=True)

@@ -17,7 +17,7 @@ from coupling_core.sources.suites import find_suite
 
 JSONL = (
     *("no json", "[" * 5000, '["x"]', '{"text": "x"}', '{"prompt": 3}', '{"prompt": " "}'),
-    '{"prompt": "x", "category": 1}',
+    '{"prompt": "x", "category": [1]}',
     *(
         f'{{"prompt": "x", "difficulty": {of}}}'
         for of in ('"hard"', "true", "NaN", "1" + "0" * 400)

@@ -69,7 +69,7 @@ def to_parquet(table: "DataFrame") -> bytes:
     with needed("files"):
         import pyarrow
     written = table.copy(deep=False)
-    for name in (name for name, kind in table.dtypes.items() if str(kind) == "object"):
+    for name in table:
         try:
             pyarrow.array(table[name], from_pandas=True)
         except (pyarrow.ArrowException, OverflowError):
@@ -152,8 +152,9 @@ def _plain(values: np.ndarray) -> np.ndarray:
     """Texts as objects, which NetCDF stores at any length."""
     if values.dtype.kind != "U":
         return values
-    plain = [_plain_attribute(text) for text in values.ravel().tolist()]
-    return np.array(plain, dtype=object).reshape(values.shape)
+    # np.char.replace takes "\0" for an empty text, which stands between all letters.
+    texts = [text.replace("\0", _NUL) for text in values.ravel().tolist()]
+    return np.array(texts, dtype=object).reshape(values.shape)
 
 
 def _plain_attribute(value: str | int | float) -> str | int | float:

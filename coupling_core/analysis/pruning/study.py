@@ -12,7 +12,7 @@ import numpy as np
 from coupling_core.analysis.pruning.prices import Cut, Point, Price, curve, price
 from coupling_core.analysis.pruning.rankings import Ranking
 from coupling_core.base.equality import SameContent
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, reason
 from coupling_core.base.reading import TEXT, read_bytes
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
@@ -156,7 +156,7 @@ class Study(SameContent):
             return cls(**found)
         except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
             raise InputError(
-                f"{path} is not what `coupling prune --out FILE.json` writes: {error}"
+                f"{path} is not what `coupling prune --out FILE.json` writes: {reason(error)}"
             ) from error
 
 

@@ -23,7 +23,7 @@ from coupling_core.base.results.base import Result, Sizes
 from coupling_core.base.results.depth import DepthResult
 from coupling_core.base.results.directions import DirectionsResult
 from coupling_core.base.results.perturbation import PerturbationResult
-from coupling_core.base.results.progress import Progress
+from coupling_core.base.results.progress import BEGINNING, Progress
 from coupling_core.base.results.scores import Means, PairScores, PositionScores, ScoreMap, Scores
 from coupling_core.base.results.spectrum import SpectrumResult
 from coupling_core.base.results.token_means import TokenMeansResult
@@ -32,6 +32,7 @@ from coupling_core.base.results.trajectory import TrajectoryResult
 from coupling_core.base.results.whatif import WhatIfResult
 
 __all__ = [
+    "BEGINNING",
     "DepthResult",
     "DirectionsResult",
     "Means",

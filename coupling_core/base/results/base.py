@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import AbstractArray, Int
 
 from coupling_core.base.drawing import Drawing, FigureName
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, a_type
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, AnyView, Certificate, Request
 from coupling_core.base.showing import Drawn, Told, in_a_line
@@ -492,7 +492,7 @@ def require_result(result: object, wanted: type | tuple[type, ...], *kinds: str)
     """
     if isinstance(result, wanted):
         return
-    came = f"a {type(result).__name__}"
+    came = f"{a_type(result)}"
     if isinstance(result, Result):
         came = f"a result of kind {result.request.kind!r}"
     elif isinstance(result, Told):

@@ -5,6 +5,9 @@ from typing import Literal
 
 from coupling_core.base.results.base import Result
 
+BEGINNING = ("downloading", "converting", "loading")
+"""Stages before the model is there."""
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -21,6 +24,7 @@ class Progress:
 
     stage: Literal[
         "downloading",
+        "converting",
         "loading",
         "tracing",
         "blocks",

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, a_type
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Call:
         given = self.args[0] if self.args else self.kwargs.get(self.first)
         if not isinstance(given, Tensor):
             raise InputError(
-                f"a {type(self.module).__name__} takes {_kind(given)} first, and not the states of "
+                f"{a_type(self.module)} takes {_kind(given)} first, and not the states of "
                 "a residual stream: expected a block that takes them and gives them back"
             )
         return given
@@ -214,7 +214,7 @@ def recording(blocks: nn.ModuleList) -> Iterator[list[Any]]:
 
 
 def _kind(value: Any) -> str:
-    return "nothing" if value is None else f"a {type(value).__name__}"
+    return "nothing" if value is None else f"{a_type(value)}"
 
 
 def is_same(a: Tensor, b: Tensor) -> bool:

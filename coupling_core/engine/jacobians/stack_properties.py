@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, a_type
 from coupling_core.base.memory import is_out_of_memory
 from coupling_core.base.records import Stack
 from coupling_core.engine.jacobians.captured_block import (
@@ -224,7 +224,7 @@ def _final_norm(
         came = any(m is named for m, _, _ in given)
         _require_the_last_block(model)
         raise InputError(
-            f"final_norm is a {type(named).__name__} that "
+            f"final_norm is {a_type(named)} that "
             + ("norms nothing" if came else "is not given the last block's output of all tokens")
             + f" in {class_name(model)}: name the norm that the model applies to that, or leave it "
             "out, and it is found out"
@@ -299,7 +299,7 @@ def _require_by_token(norm: nn.Module, of_all: tuple[Tensor, Tensor]) -> None:
         off = inf
     if off > _SAME.get(y.dtype, inf):
         raise InputError(
-            f"the final norm, a {type(norm).__name__}, gives something else for one state alone "
+            f"the final norm, {a_type(norm)}, gives something else for one state alone "
             "than for all tokens together: expected one that norms each token by itself, over the "
             "last axis"
         )

@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,14 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from coupling_core.base.errors import ComputeError
-from coupling_core.base.extras import needed
 from coupling_core.base.records import Request
+from coupling_core.base.results import Progress
+from coupling_core.base.units import duration
+from coupling_core.engine.loading.gguf_reading import read_fast
 from coupling_core.engine.loading.reading import read_whole
 from coupling_core.engine.loading.words import plain_errors, quiet
 from coupling_core.sources.file_hashes import hash_of, seal
+from coupling_core.sources.gguf_head import read_head
 from coupling_core.sources.identity import ALIASES, Source, digest_now, locate
 
 _UNFINISHED = ".converting-"
@@ -23,18 +27,22 @@ _ABANDONED_AFTER = 86400.0
 """Seconds from the beginning of a conversion on; the largest models take an hour."""
 
 
-def prepare(name: str) -> Path:
+def prepare(name: str, report: Callable[[Progress], None] | None = None) -> Path:
     """Convert an alias or a .gguf file into a safetensors folder, once, so that it loads fast."""
     source = locate(Request(prompt="-", model=name))
     if source.kind == "gguf":
-        convert(source)
+        convert(source, report)
     return source.converted
 
 
-def convert(source: Source) -> None:
+def convert(source: Source, report: Callable[[Progress], None] | None = None) -> None:
     """Read a GGUF file through transformers and save it as a folder, atomically.
 
     A folder that is there but not as it was written is made anew.
+
+    Args:
+        source: of the file.
+        report: told before it begins, with how long it takes.
 
     Raises:
         ComputeError: where the file is missing, another one, or damaged.
@@ -44,7 +52,10 @@ def convert(source: Source) -> None:
     if source.is_converted:
         return
     require_shipped(source)
-    with plain_errors(source), quiet():
+    with plain_errors(source), quiet(), read_fast():
+        takes = duration(read_head(file).seconds)
+        note = f"{source.name} is converted once, which takes about {takes}"
+        (report or (lambda _: None))(Progress("converting", note=note))
         parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=parent) as place:
             folder = Path(place) / "new"
@@ -74,8 +85,6 @@ def _rewrite(file: Path, alone: Path, folder: Path) -> None:
     It is read from a folder of its own: what lies beside it is no part of its hash, and a
     tokenizer's config would be read from there.
     """
-    with needed("gguf"):
-        import gguf  # noqa: F401 - transformers reads with it
     alone.mkdir()
     (alone / file.name).symlink_to(file)
     where: dict[str, Any] = {"gguf_file": file.name, "trust_remote_code": False}

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from coupling_core.base.errors import InputError, PromptError
+from coupling_core.base.errors import InputError, PromptError, a_type
 from coupling_core.base.images import is_image
 from coupling_core.engine.loading.pictures import class_names, reads_images, to_tensor
 from coupling_core.engine.loading.pictures import token_names as image_token_names
@@ -143,7 +143,7 @@ class LoadedModel:
             return tuple(f"#{i}" for i in ids)
         if not hasattr(self.tokenizer, "convert_ids_to_tokens"):
             raise InputError(
-                f"the tokenizer, a {type(self.tokenizer).__name__}, does not say what a token is "
+                f"the tokenizer, {a_type(self.tokenizer)}, does not say what a token is "
                 "called: expected convert_ids_to_tokens(ids), as those of transformers have it, "
                 "with a text for each id. Give it one, or pass token ids and no tokenizer"
             )
@@ -252,7 +252,7 @@ def _ids_of(tokenizer: Any, text: str) -> list[int]:
         return list(tokenizer(text)["input_ids"])
     except (TypeError, KeyError, IndexError, AttributeError) as error:
         raise InputError(
-            f"the tokenizer, a {type(tokenizer).__name__}, cannot be called as those of "
+            f"the tokenizer, {a_type(tokenizer)}, cannot be called as those of "
             f"transformers: expected tokenizer(text)['input_ids'], and it raised "
             f"{type(error).__name__} ({error}). Pass one that can, or token ids instead of the text"
         ) from error

@@ -179,8 +179,8 @@ def _load(
     start = time.perf_counter()
     still_wanted = partial(report, Progress("loading"))
     if source.kind == "gguf":
-        convert(source)
-        still_wanted()  # half a minute has gone by: who waits may have left
+        convert(source, report)
+        still_wanted()  # who waits may have left meanwhile
     elif source.kind == "folder":
         require_shipped(source)
     weights = request.untrained is None

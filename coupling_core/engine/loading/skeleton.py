@@ -1,6 +1,7 @@
 """A model's architecture from its config alone: all its modules, and none of its weights."""
 
 import copy
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ from transformers import AutoModelForCausalLM
 
 from coupling_core.engine.loading.configs import read_config
 from coupling_core.engine.loading.convert import require_shipped
+from coupling_core.engine.loading.gguf_reading import read_fast
 from coupling_core.engine.loading.loading import auto_class, require_known_quantisation
 from coupling_core.engine.loading.precision import stored_weights
 from coupling_core.engine.loading.words import plain_errors, quiet
 from coupling_core.engine.plain_torch import plain_torch
 from coupling_core.sources import hub
+from coupling_core.sources.gguf_head import read_head
 from coupling_core.sources.identity import Source
 
 VOCABULARY = 16
@@ -51,7 +54,7 @@ def skeleton(source: Source) -> Skeleton:
         ComputeError: where the config is missing, out of reach, or of no known architecture.
     """
     where, options = _config_place(source)
-    with plain_errors(source), quiet():
+    with plain_errors(source), quiet(), read_fast() if options else nullcontext():
         config = read_config(where, options)
         if source.kind != "gguf":  # what a GGUF file is quantised by is undone as it is converted
             require_known_quantisation(config)
@@ -132,5 +135,6 @@ def _config_place(source: Source) -> tuple[Path, dict[str, str]]:
     if not source.is_converted:
         file = Path(source.location)
         require_shipped(source)
+        read_head(file)
         return file.parent, {"gguf_file": file.name}
     return source.converted, {}

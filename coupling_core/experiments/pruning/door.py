@@ -5,13 +5,12 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, cast
 
 from coupling_core.analysis.pruning.prices import Cut
 from coupling_core.analysis.pruning.rankings import RANKINGS, Ranking, split
 from coupling_core.base.errors import InputError
-from coupling_core.base.folders import SWEEPS
+from coupling_core.base.folders import SWEEPS, expanded
 from coupling_core.base.installed import NAME, this
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import DEFAULT_MODEL, Dtype, Request
@@ -274,7 +273,7 @@ def _texts(texts: Sequence[str] | os.PathLike[str] | None) -> tuple[list[str], s
         texts = [prompt.text for prompt in read_file(SHIPPED_TEXTS)]
         source = f"the {len(texts)} texts that come with the program"
     if isinstance(texts, os.PathLike):
-        texts = [prompt.text for prompt in read_file(Path(texts))]
+        texts = [prompt.text for prompt in read_file(expanded(texts))]
     if not isinstance(texts, Iterable):
         exchanged = ": the model comes first, prune(model, texts)" * callable(texts)
         raise InputError(f"texts are a list of texts, and {type(texts).__name__} came{exchanged}")

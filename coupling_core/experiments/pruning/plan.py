@@ -9,6 +9,7 @@ from typing import Any
 from coupling_core.analysis.pruning import words
 from coupling_core.analysis.pruning.study import Study
 from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.folders import expanded
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.showing import Drawn
 
@@ -68,7 +69,7 @@ class Pruning(Study, Drawn):
         """
         from coupling_core.experiments.pruning.saving import save
 
-        return save(self, Path(folder), by, remove)
+        return save(self, expanded(folder), by, remove)
 
     def __repr__(self) -> str:
         removed = sorted({point.removed for point in self.curve})

@@ -2,6 +2,7 @@
 
 definition   what is asked for, from a TOML file
 plan         every set of weights with every prompt, and what the store has of it
+noted        what a run found, for when a model or the prompts are gone
 turns        which measurement a worker does next
 worker       what it does
 clusters     where workers run (dask)

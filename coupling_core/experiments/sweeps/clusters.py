@@ -15,6 +15,7 @@ from typing import Any
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.extras import needed
+from coupling_core.base.folders import expanded
 from coupling_core.engine import hardware
 from coupling_core.experiments.sweeps.definition import Slurm
 from coupling_core.measuring.worker.process import THREADS
@@ -177,7 +178,7 @@ def slurm(asked: Slurm, folder: Path, jobs: int | None = None) -> Iterator[Clien
             "Slurm's `sbatch` is not on this machine: run the sweep on a login node of the "
             "cluster, or use --scheduler"
         )
-    logs = Path(asked.folder) if asked.folder else folder
+    logs = expanded(asked.folder) if asked.folder else folder
     gpus = [f"--gres=gpu:{asked.gpus}"] * bool(asked.gpus)
     with _configured():
         options: dict[str, Any] = {

@@ -34,6 +34,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PositiveInt,
+    PrivateAttr,
     ValidationError,
     model_validator,
 )
@@ -41,7 +42,8 @@ from pydantic import (
 from coupling_core.analysis.scores import every_k_of
 from coupling_core.base.choosing import none_of, unknown
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, a_type, reason
+from coupling_core.base.folders import expanded
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.reading import read_bytes
 from coupling_core.base.records import (
@@ -225,6 +227,7 @@ class Sweep(_Table):
     timeout: Annotated[float, Field(gt=0, strict=False)] = 3600.0
     retries: Annotated[int, Field(ge=0)] = 2
     slurm: Slurm = Slurm()
+    _folder: Path = PrivateAttr(Path())
 
     @model_validator(mode="after")
     def _measurable(self) -> "Sweep":
@@ -250,6 +253,14 @@ class Sweep(_Table):
             width: d, beyond which there is no K; 0 where nobody needs to know it.
         """
         return every_k_of(self.k, width)
+
+    def beside(self, models: Models) -> Models:
+        """A table whose model is a path beside the sweep's file, though nothing may be there."""
+        if models.model is None or "\0" in models.model:
+            return models
+        return models.model_copy(
+            update={"model": str((self._folder / expanded(models.model)).resolve())}
+        )
 
     @property
     def needs_widths(self) -> bool:
@@ -279,17 +290,17 @@ def read(what: str | os.PathLike[str] | Mapping[str, Any]) -> Sweep:
         return parse(_as_toml(what), Path(str(what.get("name") or "without a name")))
     if not isinstance(what, str | os.PathLike):
         raise InputError(
-            f"a {type(what).__name__} came as a sweep: expected the path of its TOML file, or a "
+            f"{a_type(what)} came as a sweep: expected the path of its TOML file, or a "
             "dict of what such a file says"
         )
-    path = Path(what)
+    path = expanded(what)
     try:
         found = tomllib.loads(read_bytes(path, LARGEST).decode("utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", "") or error
         raise InputError(f"the sweep {path} cannot be read: {why}") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"the sweep {path} is no TOML: {error}") from error
+        raise InputError(f"the sweep {path} is no TOML: {reason(error)}") from error
     return parse(found, path)
 
 
@@ -312,9 +323,11 @@ def parse(found: dict[str, Any], path: Path) -> Sweep:
     if isinstance(models, list):
         found = found | {"models": [_beside(table, path.parent) for table in models]}
     try:
-        return Sweep.model_validate(_tuples(found))
+        sweep = Sweep.model_validate(_tuples(found))
     except ValidationError as error:
         raise InputError(f"the sweep {path}: {_told(error, found)}") from error
+    sweep._folder = path.parent
+    return sweep
 
 
 def _source(table: dict[str, Any], path: Path, number: int) -> PromptSource:
@@ -336,7 +349,7 @@ def _beside(table: Any, folder: Path) -> Any:
     model = table.get("model") if isinstance(table, dict) else None
     if not isinstance(model, str) or not model.strip() or "\0" in model or model in ALIASES:
         return table
-    here = folder / model
+    here = folder / expanded(model)
     try:
         return table | {"model": str(here.resolve())} if here.exists() else table
     except OSError:  # too long for a name
@@ -351,7 +364,7 @@ def _as_toml(value: Any) -> Any:
         return os.fspath(value)
     if hasattr(value, "parameters"):
         raise InputError(
-            f"a {type(value).__name__} came as a model, and a sweep is measured by processes that "
+            f"{a_type(value)} came as a model, and a sweep is measured by processes that "
             "load their models by name, folder or file: a module of your own is measured by "
             "measure_many(prompts, models)"
         )

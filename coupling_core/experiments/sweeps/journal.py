@@ -1,6 +1,7 @@
 """What a sweep notes on the disk while it runs: for `sweep status`, the Runs page and a resume.
 
 <store>/sweeps/<id>/plan.json       what is measured; it also proves that a worker sees the store
+<store>/sweeps/<id>/found.json      its models and prompts as they were found
 <store>/sweeps/<id>/state.json      how far it is
 <store>/sweeps/<id>/failures.json   what could not be measured, with its traceback
 <store>/sweeps/<id>/table.csv       the scores
@@ -168,8 +169,20 @@ class Journal:
         """The file of the scores."""
         return self.folder / "table.csv"
 
-    def begin(self, plan: dict[str, object]) -> None:
-        """Note what is measured.
+    @property
+    def noted_at(self) -> float:
+        """When its models and prompts were found, in seconds since the epoch; 0 if not noted."""
+        try:
+            return self._found.stat().st_mtime
+        except OSError:
+            return 0.0
+
+    @property
+    def _found(self) -> Path:
+        return self.folder / "found.json"
+
+    def begin(self, plan: dict[str, object], found: dict[str, object] | None = None) -> None:
+        """Note what is measured, and its models and prompts as they were found.
 
         Raises:
             InputError: where this sweep is being run already.
@@ -183,6 +196,8 @@ class Journal:
         remedy = "set COUPLING_STORE or --store to a folder that you may write to"
         with writing(self.witness, remedy):
             self.folder.mkdir(parents=True, exist_ok=True)
+            if found is not None:
+                write_whole(self._found, json.dumps(_sealed(found)).encode())
             write_whole(self.witness, json.dumps(_sealed(plan), indent=1).encode())
 
     def note(self, state: State, *, now: bool = False) -> None:
@@ -212,10 +227,11 @@ class Journal:
 
     def plan(self) -> dict[str, object]:
         """What is measured; empty where that cannot be read."""
-        try:
-            return _read(self.witness)
-        except (OSError, ValueError, RecursionError):
-            return {}
+        return _read_or_none(self.witness)
+
+    def found(self) -> dict[str, object]:
+        """Its models and prompts as they were found; empty where that cannot be read."""
+        return _read_or_none(self._found)
 
 
 def by_reason(failures: Iterable[Failure]) -> list[tuple[Failure, int]]:
@@ -259,6 +275,13 @@ def _read(path: Path) -> dict[str, object]:
     if note.pop(_SEAL, None) not in (None, _hash(note)):
         raise ValueError("it is not as it was written")
     return note
+
+
+def _read_or_none(path: Path) -> dict[str, object]:
+    try:
+        return _read(path)
+    except (OSError, ValueError, RecursionError):
+        return {}
 
 
 def _hash(note: dict[str, object]) -> str:

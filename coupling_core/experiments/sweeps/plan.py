@@ -8,16 +8,17 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.errors import ComputeError, InputError, a_type
 from coupling_core.base.images import is_image, shown
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, Request, usual_token
 from coupling_core.base.units import counted
 from coupling_core.experiments.sweeps.definition import Models, Sweep, read
+from coupling_core.experiments.sweeps.noted import Known, Note, asked_of, newest
 from coupling_core.sources.catalogue import CatalogueModel, catalogue
 from coupling_core.sources.prompts import Origin, Prompt, Sample, load
 from coupling_core.sources.resolved import resolve
@@ -44,6 +45,8 @@ class Weights:
         width: d; 0 where nobody needs to know it.
         place: where they are, if others have the same name.
         score: how well they do, in percent, as the sweep has it; None where it has none.
+        noted: "" where they were found now; else they are as an earlier run found them, since they
+            are "gone", or "away" as a model of the hub may be.
     """
 
     request: Request
@@ -55,6 +58,12 @@ class Weights:
     width: int = 0
     place: str = ""
     score: float | None = field(default=None, compare=False)
+    noted: Literal["", "away", "gone"] = ""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether stored results can be theirs."""
+        return bool(self.noted) or not self.problem
 
     @property
     def title(self) -> str:
@@ -93,12 +102,15 @@ class Plan:
         weights: all of them, in the order of its file.
         prompts: the same.
         origins: where each source's prompts came from.
+        gone: why it can be looked at but not run: what is gone is as an earlier run found it; ""
+            where nothing is.
     """
 
     sweep: Sweep
     weights: tuple[Weights, ...]
     prompts: tuple[Prompt, ...]
     origins: tuple[Origin, ...] = ()
+    gone: str = ""
 
     def __len__(self) -> int:
         return len(self.weights) * len(self.prompts) * len(self.sweep.kinds)
@@ -140,6 +152,16 @@ class Plan:
             "origins": [asdict(origin) for origin in self.origins],
             "total": len(self),
         } | ({"images": True} if self.of_images else {})
+
+    @property
+    def found(self) -> dict[str, object]:
+        """Its models and prompts as they were found, ready for JSON."""
+        known = (
+            Known(asked_of(one.request), dict(one.identity), one.family, one.width)
+            for one in self.weights
+            if one.identity
+        )
+        return Note.of(self.sweep, known, self.prompts, self.origins).as_json
 
     @property
     def of_images(self) -> bool:
@@ -200,7 +222,7 @@ class Plan:
 
     def _stored(self, item: Item, names: Mapping[str, list[Key]]) -> str:
         weights = self.weights[item.weights]
-        if weights.problem:
+        if not weights.is_known:
             return ""
         wanted = make_key(item.request, weights.identity)
         fit = (key for key in names.get(wanted.digest, ()) if key.answers(item.request))
@@ -209,7 +231,7 @@ class Plan:
     def _without_norm(self, item: Item, store: Store) -> str:
         """The key where a model has no final norm, and so one result for both conventions."""
         weights = self.weights[item.weights]
-        if item.request.final_norm == "include" or weights.problem:
+        if item.request.final_norm == "include" or not weights.is_known:
             return ""
         found = store.find(replace(item.request, final_norm="include"), weights.identity)
         return found.key if found and not found.provenance.get("final_norm", True) else ""
@@ -223,7 +245,7 @@ def require_plan(plan: object) -> None:
     """
     if not isinstance(plan, Plan):
         raise InputError(
-            f"a {type(plan).__name__} came where a plan is needed: sweeps.make(sweep) makes it of "
+            f"{a_type(plan)} came where a plan is needed: sweeps.make(sweep) makes it of "
             "a sweep's file, a dict or what read(...) gives"
         )
 
@@ -234,17 +256,28 @@ def published(models: Iterable[str]) -> dict[str, CatalogueModel]:
     A model of the hub is not taken for another of that name.
     """
     known = {each.id: each for each in catalogue()}
-    names = {model: Path(model).name if Path(model).exists() else model for model in models}
+    is_file = {model: Path(model).is_absolute() or Path(model).exists() for model in models}
+    names = {model: Path(model).name if here else model for model, here in is_file.items()}
     found = {model: known.get(model) or known.get(name) for model, name in names.items()}
     return {model: of for model, of in found.items() if of is not None}
 
 
-def make(sweep: Sweep | str | os.PathLike[str] | Mapping[str, Any], *, told: bool = True) -> Plan:
+def make(
+    sweep: Sweep | str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    told: bool = True,
+    noted: Store | str | os.PathLike[str] | Literal[False] | None = None,
+) -> Plan:
     """Find a sweep's models and load its prompts.
+
+    What is gone since an earlier run of the same file is as that run found it, which a warning
+    says: such a plan has a status, a table and a report, but cannot be run.
 
     Args:
         sweep: what is asked for; or a file or a dict, as `read` takes it.
         told: whether to say which prompts come twice, and which K a model is too narrow for.
+        noted: the store of earlier runs, a `Store` or its folder; None is that of the command line,
+            and False none.
 
     Raises:
         InputError: where a suite or a data set is unknown, a file is not what it should be, or
@@ -252,22 +285,55 @@ def make(sweep: Sweep | str | os.PathLike[str] | Mapping[str, Any], *, told: boo
         ComputeError: where prompts are out of reach.
     """
     sweep = sweep if isinstance(sweep, Sweep) else read(sweep)
-    samples = [load(source) for source in sweep.prompts]
-    if told:
-        _tell_repeated(samples)
+    try:
+        plan = _make(sweep, told=told)
+    except (InputError, ComputeError):
+        found = None if noted is False else newest(sweep, as_store(noted))
+        if found is None:
+            raise
+    else:
+        is_whole = all(each.identity for each in plan.weights)
+        found = None if is_whole or noted is False else newest(sweep, as_store(noted))
+        if found is None:
+            return plan
+    note, placed = found
+    return _make(placed, note, told=told)
+
+
+def _make(sweep: Sweep, note: Note | None = None, *, told: bool) -> Plan:
+    """A plan; with what a note says in place of what is gone."""
+    gone = ""
     prompts: dict[str, Prompt] = {}  # a text that two sources have is one prompt
-    for sample in samples:
-        for prompt in sample.prompts:
-            prompts.setdefault(prompt.text, prompt)
-    found = [each for models in sweep.models for each in _weights(models)]
+    try:
+        samples = [load(source) for source in sweep.prompts]
+        if told:
+            _tell_repeated(samples)
+        for sample in samples:
+            for prompt in sample.prompts:
+                prompts.setdefault(prompt.text, prompt)
+        origins = tuple(sample.origin for sample in samples)
+    except (InputError, ComputeError) as error:
+        if note is None:
+            raise
+        gone = str(error)
+        _log.warning("the prompts are as the last run of this sweep found them: %s", gone)
+        prompts, origins = {prompt.text: prompt for prompt in note.prompts}, note.origins
+    found = [each for models in sweep.models for each in _weights(models, sweep, note)]
+    if noted := [each for each in found if each.noted]:
+        _log.warning(
+            "%s%s: as the last run of this sweep found it (%s)",
+            noted[0].title,
+            f", and {len(noted) - 1} more" * (len(noted) > 1),
+            noted[0].problem,
+        )
+        gone = gone or next((each.problem for each in noted if each.noted == "gone"), "")
     if sweep.needs_widths:
         found = [_fit(with_width(each), sweep) for each in told_apart(tuple(dict.fromkeys(found)))]
         _require_some_fit(found, sweep)
         if told:
             _tell_narrow(found, sweep)
     weights = tuple(dict.fromkeys(found))  # a table may name what another one has
-    origins = tuple(sample.origin for sample in samples)
-    return Plan(sweep, told_apart(weights), tuple(prompts.values()), origins)
+    return Plan(sweep, told_apart(weights), tuple(prompts.values()), origins, gone)
 
 
 def told_apart(every: tuple[Weights, ...]) -> tuple[Weights, ...]:
@@ -279,22 +345,23 @@ def told_apart(every: tuple[Weights, ...]) -> tuple[Weights, ...]:
     )
 
 
-def _weights(models: Models) -> Iterator[Weights]:
+def _weights(models: Models, sweep: Sweep, note: Note | None) -> Iterator[Weights]:
     """The sets of weights that one table names."""
+    find = partial(_found, note=note, needs_width=sweep.needs_widths)
     if models.suite is not None:
         suite = find_suite(models.suite)
         for step in require_steps(suite, models.steps) or suite.steps:
             asked = suite.request(_asked(models, suite.repo), step)
-            yield _found(asked, models.family or suite.name, suite.name, step)
+            yield find(asked, models.family or suite.name, suite.name, step)
         return
     model = str(models.model)
     family = models.family or family_of(model)
     for name in models.revisions or (None,):
         asked = replace(_asked(models, model), revision=name)
         if models.trained:
-            yield replace(_found(asked, family), score=models.score)
+            yield replace(find(asked, family), score=models.score)
         for seed in models.untrained:
-            yield _found(replace(asked, untrained=seed), family)
+            yield find(replace(asked, untrained=seed), family)
 
 
 def family_of(model: str) -> str:
@@ -351,6 +418,8 @@ def _tell_narrow(found: Sequence[Weights], sweep: Sweep) -> None:
 
 def with_width(weights: Weights) -> Weights:
     """Weights with their width: as it is published, or from their config."""
+    if weights.noted:
+        return weights
     known = published([weights.request.model]).get(weights.request.model)
     if weights.problem or known:
         return replace(weights, width=known.width if known else 0)
@@ -362,9 +431,24 @@ def with_width(weights: Weights) -> Weights:
         return replace(weights, problem=str(error))
 
 
-def _found(asked: Request, family: str, suite: str = "", step: int | None = None) -> Weights:
+def _found(
+    asked: Request,
+    family: str,
+    suite: str = "",
+    step: int | None = None,
+    *,
+    note: Note | None,
+    needs_width: bool,
+) -> Weights:
     """Weights with who they are; one model that is out of reach does not end a sweep of many."""
     try:
         return Weights(asked, resolve(asked).identity, "", family, suite, step)
-    except ComputeError as error:
+    except (InputError, ComputeError) as error:
+        known = note and note.known(asked, needs_width=needs_width)
+        if known:
+            noted: Literal["away", "gone"] = "gone" if isinstance(error, InputError) else "away"
+            of, width = known.family, known.width
+            return Weights(asked, known.identity, str(error), of, suite, step, width, noted=noted)
+        if isinstance(error, InputError):
+            raise
         return Weights(asked, {}, str(error), family, suite, step)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.folders import expanded
 from coupling_core.base.tables import require_table
 from coupling_core.base.writing import write_whole, writing
 from coupling_core.experiments.sweeps.plan import Plan, require_plan
@@ -38,7 +39,7 @@ def write_report(
             depth-wise row, or where nothing can be written.
         ComputeError: where the disk is full.
     """
-    path = Path(path)
+    path = expanded(path)
     require_plan(plan)
     require_table(table)
     if path.suffix != ".html":

@@ -85,11 +85,14 @@ def run(
         how it ended; what failed is in its journal.
 
     Raises:
-        InputError: where this sweep is being run already, or `workers` is no number from 1 on.
+        InputError: where this sweep is being run already, a model or prompts of it are gone, or
+            `workers` is no number from 1 on.
         ComputeError: where the store cannot be written, or the cluster is lost; what was measured
             until then is stored.
     """
     require_plan(plan)
+    if plan.gone:
+        raise InputError(plan.gone)
     _require_workers(workers)
     store = as_store(store)
     if report is None:
@@ -146,7 +149,7 @@ class _Run:
         self.root = str(store.root.absolute())
         self.journal = Journal.of(store, plan.id)
         store.require_writable()
-        self.journal.begin(plan.described)
+        self.journal.begin(plan.described, plan.found)
         keys = list(zip(plan.items(), plan.stored(store), strict=True))
         missing = [item for item, key in keys if not key]
         self.turns = Turns(item for item in missing if not plan.weights[item.weights].problem)

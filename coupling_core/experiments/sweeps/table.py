@@ -21,6 +21,7 @@ from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName, sampled_definitions
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.extras import needed
+from coupling_core.base.folders import expanded
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.reading import opened
 from coupling_core.base.records import HOW, OF_BLOCKS, OF_SHARES, PERFORMANCES, Role, View
@@ -145,7 +146,7 @@ def _path(path: object) -> Path:
         InputError: where something else came.
     """
     if isinstance(path, str | os.PathLike):
-        return Path(path)
+        return expanded(path)
     raise InputError(
         f"{type(path).__name__} came where the path of a table is needed: write_table(path, "
         "table) and read_table(path) have it first"

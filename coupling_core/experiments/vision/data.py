@@ -1,12 +1,12 @@
 """Images to learn from, by a name or from a folder."""
 
 from collections.abc import Callable
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 
 from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.folders import expanded
 from coupling_core.experiments.vision.fashion import fashion_mnist
 from coupling_core.experiments.vision.folders import read_folder
 from coupling_core.experiments.vision.pictures import Pictures, hold_out
@@ -32,13 +32,13 @@ def load_pictures(data: str, size: int, say: Callable[[str], None]) -> Pictures:
         InputError: where there is no such data, or its images have another size.
         ComputeError: where it cannot be fetched.
     """
-    if data not in DATA and not Path(data).is_dir():
+    if data not in DATA and not expanded(data).is_dir():
         raise InputError(
             f"data {data!r}: expected one of {', '.join(DATA)}, or a folder with a folder of "
             "images for each class; there is no such folder"
         )
     if data not in DATA:
-        return read_folder(Path(data), size)
+        return read_folder(expanded(data), size)
     found = _of_name(data, say)
     height, width = found.learned.shape[1:3]
     if (height, width) != (size, size):

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.folders import expanded
 from coupling_core.sources.hub.cache import OWNER
 
 
@@ -164,7 +165,7 @@ def plan_runs(
     found = PRESETS[preset]
     plan = found.plan
     if data is not None and data not in DATA:
-        data = str(Path(data).resolve())
+        data = str(expanded(data).resolve())
     told = {"data": data, "epochs": epochs, "weight_decay": weight_decay, "blocks": blocks}
     more: dict[str, Any] = {
         name: value for name, value in told.items() if value not in (None, getattr(plan, name))

@@ -37,7 +37,7 @@ def tensorboard_folder(arguments: Any) -> Path:
     said = getattr(arguments, "logging_dir", None) or os.environ.get("TENSORBOARD_LOGGING_DIR")
     if said:
         return expanded(said)
-    runs = Path(arguments.output_dir) / "runs"
+    runs = expanded(arguments.output_dir) / "runs"
     begun = sorted(runs.glob("*/"), key=lambda folder: folder.stat().st_mtime)
     return begun[-1] if begun else runs / PREFIX
 

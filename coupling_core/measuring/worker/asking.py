@@ -12,7 +12,7 @@ from typing import Any
 from coupling_core.base.errors import ComputeError
 from coupling_core.base.kinds import FOLDERS
 from coupling_core.base.records import Request
-from coupling_core.base.results import Progress, Result
+from coupling_core.base.results import BEGINNING, Progress, Result
 from coupling_core.base.settings import settings
 from coupling_core.base.units import duration
 from coupling_core.measuring import deaths
@@ -189,7 +189,7 @@ class _Deadline:
             ComputeError: where it has taken too long.
         """
         now = time.monotonic()
-        if progress.stage == "downloading":
+        if progress.stage in ("downloading", "converting"):
             self._began = now
         # What is being saved is finished.
         if now - self._began > self._longest and progress.stage != "saving":
@@ -217,7 +217,7 @@ def _measured(
 
 def _bounded(asked: Resolved, report: Report, progress: Progress) -> None:
     """Bound the memory of what comes next, and tell of it."""
-    if progress.stage in ("downloading", "loading"):
+    if progress.stage in BEGINNING:
         ceiling.renew(max(progress.total, weight_bytes(asked)))
     elif progress.stage == "tracing":  # now they are mapped
         ceiling.renew()

@@ -16,7 +16,7 @@ from typing import Any
 
 from coupling_core.base.errors import Cancelled, ComputeError, InputError
 from coupling_core.base.records import Request
-from coupling_core.base.results import Progress, Result
+from coupling_core.base.results import BEGINNING, Progress, Result
 from coupling_core.measuring.worker.asking import ENGINE, Ended, Worker
 from coupling_core.measuring.worker.process import LOOK
 
@@ -26,8 +26,6 @@ heard, whoever stopped it waits for less than one."""
 
 TRIES = 2
 """How often a request is given to a process, where one before it was ended from outside."""
-
-_BEGINNING = ("downloading", "loading")
 
 
 @dataclass(frozen=True)
@@ -149,7 +147,7 @@ class Several:
                 # What is being saved is finished: to throw it away would spare nothing.
                 if self._stop.is_set() and progress.stage != "saving":
                     raise Cancelled("nobody waits for this measurement any more")
-                if progress.stage not in _BEGINNING:
+                if progress.stage not in BEGINNING:
                     self._loaded.set()
                 report(number, progress)
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:  # half a second to import
 
 _WORD = 2**63
 """Whole numbers up to which are columns of numbers."""
+LONGEST = 900
+"""Digits from which on a number is a text: Python refuses to read more than a few thousand."""
 _TRUTHS = {"True": True, "False": False}
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d*)")
 _DECIMAL = re.compile(r"[+-]?(0|[1-9]\d*)?(\.\d*)?(?<=[\d.])([eE][+-]?\d+)?")
@@ -94,7 +96,7 @@ def typed(cells: Sequence[str]) -> list[Any]:
     filled = [cell for cell in cells if cell]
     if filled and {*filled} <= _TRUTHS.keys():
         return [_TRUTHS.get(cell) for cell in cells]
-    if all(map(_WHOLE.fullmatch, filled)):
+    if all(map(_WHOLE.fullmatch, filled)) and max(map(len, filled), default=0) < LONGEST:
         return [int(cell) if cell else None for cell in cells]
     if all(map(_is_decimal, filled)):
         return [float(cell) if cell else None for cell in cells]
@@ -102,4 +104,4 @@ def typed(cells: Sequence[str]) -> list[Any]:
 
 
 def _is_decimal(cell: str) -> bool:
-    return bool(_DECIMAL.fullmatch(cell)) and any(c.isdigit() for c in cell)
+    return len(cell) < LONGEST and bool(_DECIMAL.fullmatch(cell)) and any(c.isdigit() for c in cell)

@@ -10,7 +10,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.images import read_image, unreadable
 from coupling_core.base.reading import is_hidden
 from coupling_core.base.textfiles import csv_rows_of, read_stdin, read_text
-from coupling_core.sources.prompts.columns import typed
+from coupling_core.sources.prompts.columns import LONGEST, typed
 from coupling_core.sources.prompts.prompt import OWN, Prompt, known_names
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp")
@@ -127,12 +127,16 @@ def _numbered(path: Path, text: str) -> Iterator[tuple[int, str]]:
 
 def _object(line: str) -> dict[str, Any]:
     try:
-        found = json.loads(line, object_pairs_hook=_once)
+        found = json.loads(line, object_pairs_hook=_once, parse_int=_whole)
     except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError("this is no JSON") from error
     if not isinstance(found, dict):
         raise ValueError("this is no object in braces")
     return known_names(found)
+
+
+def _whole(digits: str) -> int | str:
+    return int(digits) if len(digits) < LONGEST else digits
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

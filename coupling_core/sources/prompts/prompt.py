@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from coupling_core.base.images import shown
+from coupling_core.base.textfiles import legible
 
 OWN = ("prompt", "category", "difficulty")
 """What a record says that a prompt has fields of its own for."""
+_BITS = 3000
+"""Of a whole number: Python prints none of more than a few thousand digits."""
 _RENAME = ": give a column of your own another name"
 
 
@@ -35,6 +38,10 @@ class Prompt:
     difficulty: float | None = None
     fields: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
+    def __post_init__(self) -> None:
+        for name in ("source", "category"):  # of a file or a folder
+            object.__setattr__(self, name, legible(getattr(self, name)))
+
     @property
     def words(self) -> str:
         """The text for people; an image in words."""
@@ -54,6 +61,8 @@ class Prompt:
         """
         text, category = fields.get("prompt"), fields.get("category")
         difficulty = _number(fields.get("difficulty"))
+        if isinstance(category, int | float):
+            category = None if math.isnan(category) else str(category)
         if not isinstance(text, str):
             raise ValueError(f"prompt is a text, and {_shown(text)} came")
         if not text.strip():
@@ -78,7 +87,9 @@ def known_names(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _require_unicode(value: object) -> None:
-    """Refuse halves of characters, which no file and no tokenizer takes."""
+    """Refuse halves of characters, which no file and no tokenizer takes, and what has no text."""
+    if isinstance(value, int) and value.bit_length() > _BITS:
+        raise ValueError("a number of thousands of digits came: give it as a text")
     is_nested = isinstance(value, dict | list)
     text = json.dumps(value, ensure_ascii=False, default=str) if is_nested else str(value)
     try:

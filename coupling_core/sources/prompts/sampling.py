@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.textfiles import legible
 from coupling_core.sources.prompts import fetching, pools
 from coupling_core.sources.prompts.benchmarks import Benchmark
 from coupling_core.sources.prompts.drawing import draw
@@ -62,7 +63,7 @@ def load(source: PromptSource) -> Sample:
     if source.text is not None:
         name, pool = "text", [Prompt(source.text, "text", 1)]
     elif source.file is not None:
-        name, pool = source.file.name, read_file(source.file)
+        name, pool = legible(source.file.name), read_file(source.file)
         revision = fetching.fingerprint(files_of(source.file))
     else:
         name, benchmark = str(source.dataset), source.benchmark

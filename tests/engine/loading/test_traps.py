@@ -18,6 +18,7 @@ from coupling_core.engine.jacobians import true_float64
 from coupling_core.engine.jacobians.trace import trace
 from coupling_core.engine.loading import load, prepare
 from coupling_core.engine.loading.weights import is_quantised
+from coupling_core.sources.gguf_head import read_head
 from coupling_core.sources.resolved import resolve
 
 IDS = (5, 17, 42, 8, 99)
@@ -79,6 +80,26 @@ def test_a_converted_gguf_file_is_a_plain_model(tmp_path, capfd):
     assert weight.dtype == torch.float32
     assert 0 < relative(weight, tiny.model("llama").model.layers[0].mlp.up_proj.weight) < 0.01
     assert [sum(map(is_quantised, m.modules())) for m in (plain, twin, quantised)] == [0, 0, 4 * 7]
+
+
+def test_a_gguf_file_that_was_cut_anywhere_is_damaged_and_long_lists_are_passed_over(
+    tmp_path, monkeypatch
+):
+    told, contents, file = [], [], tiny.gguf_file(tmp_path / "m.gguf")
+    whole = file.read_bytes()
+    for long in (1000, 2):  # the vocabulary has 300 tokens
+        monkeypatch.setattr("coupling_core.engine.loading.gguf_reading._LONG", long)
+        monkeypatch.setenv("COUPLING_HOME", str(tmp_path / str(long)))
+        folder = prepare(str(file), told.append)
+        contents.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert contents[0] == contents[1]
+    assert [progress.stage for progress in told] == ["converting"] * 2
+    head = read_head(file)
+    assert (head.tokens, head.numbers) == (300, tiny.model("llama").num_parameters())
+    for end in (0, 3, 4, 20, 60, 2000, 9000, len(whole) // 2, len(whole) - 40):
+        file.write_bytes(whole[:end])
+        with pytest.raises((InputError, ComputeError), match="cut short: copy or download it anew"):
+            prepare(str(file))
 
 
 # --- code from elsewhere
