@@ -8,6 +8,7 @@ import streamlit as st
 
 from coupling_core.base import logs
 from coupling_core.base.errors import InputError
+from coupling_core.figures.style import BLACK, FAINT, INKED
 from explorer.asking.picker import picker
 from explorer.frame.contents import LINKS, PAGES
 from explorer.frame.present import offer, present
@@ -31,7 +32,10 @@ NAME = "Coupling Explorer"
 ICON = Path(__file__).with_name("icon.png")
 """A file of our own: the icons that Streamlit offers are fetched from the internet."""
 SIDEBAR_WIDTH = 264
-_PAGES_JS = Path(__file__).with_name("pages.js").read_text()
+_PAGES_JS, _PAPER_JS = (
+    Path(__file__).with_name(name).read_text() for name in ("pages.js", "paper.js")
+)
+_PAPER = {"ink": BLACK, "faint": FAINT, "inked": INKED}
 _STYLE = """<style>
 @media (min-width: 768px) { .stMainBlockContainer { padding-inline: 2.5rem } }
 @media (min-width: 769px) {
@@ -54,7 +58,7 @@ _STYLE = """<style>
 :is(section, a, [tabindex]):focus-visible { outline: 2px solid currentColor; outline-offset: -2px }
 .js-plotly-plot { touch-action: manipulation }
 .js-plotly-plot .modebar-container { top: auto !important; bottom: 0 }
-.js-plotly-plot .modebar { top: auto; bottom: 2px }
+.js-plotly-plot .plotly .modebar { top: auto; bottom: 2px }
 .js-plotly-plot :is([class$="tick"], .cbaxis, .cbtitle, [class^="legend"]) text,
 .js-plotly-plot .annotation-text,
 .js-plotly-plot text[class$="title"] {
@@ -152,6 +156,7 @@ def _navigation(here: str) -> None:
                 _links()
         # Registered at each run: a server that tests start knows nothing of an earlier one's.
         st.components.v2.component("pages", js=_PAGES_JS)(key="pages-here", data={"here": here})
+        st.components.v2.component("paper", js=_PAPER_JS)(key="paper", data=_PAPER)
     with st.sidebar:
         st.markdown(f"**{NAME}**")
         with st.container(key="pages-aside", gap="xxsmall"):

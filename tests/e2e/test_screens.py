@@ -89,9 +89,12 @@ def test_the_tab_key_comes_to_all_that_can_be_used(visit: Visit, address: str, k
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_page_has_a_serious_fault(visit: Visit, app: App, scheme: str) -> None:
     page = visit("/_stcore/health", width=1280, height=720, color_scheme=scheme)
-    found = {}
+    found: dict[str, list[object]] = {}
+    told: list[str] = []
+    page.on("console", lambda one: told.append(one.text))
     for title, path in PAGES.items():
         name = path.rpartition("/")[2].removesuffix(".py").partition("_")[2]
         page.goto(f"{app.url}/{'' if title == 'Start' else name}")
         found[title] = faults(page)
     assert {title: what for title, what in found.items() if what} == {}
+    assert [one for one in told if "WebGL" not in one] == []  # of the browser's driver

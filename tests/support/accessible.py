@@ -99,6 +99,7 @@ _AT_ONCE = "* { transition: none !important }"
 """What is looked at the moment that the keyboard comes has no time to change by and by."""
 COVERED = """() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(plot => {
   const bar = plot.querySelector('.modebar')?.getBoundingClientRect();
+  if (bar && bar.bottom > plot.getBoundingClientRect().bottom) return ['cut off'];
   const words = [...plot.querySelectorAll('.infolayer text, .legend text, .xtick text')]
     .filter(word => getComputedStyle(word).visibility !== 'hidden');
   return words.filter(word => {
@@ -107,7 +108,7 @@ COVERED = """() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(plo
       && box.top < bar.bottom && bar.top < box.bottom;
   }).map(word => word.textContent);
 })"""
-"""The words of figures that their buttons lie on."""
+"""The words of figures that their buttons lie on; and buttons out of reach."""
 
 _IS_AT = """label => {
   let at = document.activeElement;
