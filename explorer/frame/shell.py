@@ -56,6 +56,8 @@ _STYLE = """<style>
 }
 .katex-display { overflow-x: auto; overflow-y: hidden; padding: 4px 4px 4px 0 }
 :is(section, a, [tabindex]):focus-visible { outline: 2px solid currentColor; outline-offset: -2px }
+.stHorizontalBlock:has(> .stColumn .stPlotlyChart) { flex-wrap: wrap }
+.stColumn:has(.stPlotlyChart) { min-width: min(100%, 20.5rem) }
 .js-plotly-plot { touch-action: manipulation }
 .js-plotly-plot .modebar-container { top: auto !important; bottom: 0 }
 .js-plotly-plot .plotly .modebar { top: auto; bottom: 2px }
@@ -93,7 +95,8 @@ ink instead of Streamlit's pale grey; a formula that is too long for a small scr
 Where the sidebar is a drawer over the page, the links to the pages open on top of it from a button
 that names the page, and the arrows that open and close it have words. Who goes by the keyboard sees
 where, in the list of pages too. A figure's buttons stand below it, where its picture says what it
-is of, and cover nothing. A finger sweeps the page over figures too, and two quick taps on one do
+is of, and cover nothing. Figures stand below each other where colour bars and titles would not fit
+side by side. A finger sweeps the page over figures too, and two quick taps on one do
 not enlarge it; a table's tools, which need no finger, would cover what is above it, and so would
 words on keys that a phone has not."""
 

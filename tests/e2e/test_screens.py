@@ -42,7 +42,7 @@ def test_every_place_of_a_cell_can_be_tapped(visit: Visit, width: int, ratio: in
             on_screen.expect_selected(page, cell)
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, 844, 1024, 1280])
 def test_figures_fit_and_their_buttons_cover_no_words(visit: Visit, app: App, width: int) -> None:
     plant(Store(app.store), sweep_of(zoo()))
     page = visit("/_stcore/health", width=width, has_touch=True, is_mobile=width < 768)
