@@ -57,7 +57,7 @@ _STYLE = """<style>
 .katex-display { overflow-x: auto; overflow-y: hidden; padding: 4px 4px 4px 0 }
 :is(section, a, [tabindex]):focus-visible { outline: 2px solid currentColor; outline-offset: -2px }
 .stHorizontalBlock:has(> .stColumn .stPlotlyChart) { flex-wrap: wrap }
-.stColumn:has(.stPlotlyChart) { min-width: min(100%, 20.5rem) }
+.stColumn:has(.stPlotlyChart) { min-width: min(100%, 18.5rem) }
 .js-plotly-plot { touch-action: manipulation }
 .js-plotly-plot .modebar-container { top: auto !important; bottom: 0 }
 .js-plotly-plot .plotly .modebar { top: auto; bottom: 2px }

@@ -126,13 +126,9 @@ def test_on_a_low_stage_maps_are_whole_and_no_guess_is_passed(visit: Visit) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "figure"),
-    [
-        ("/", "matrix-untrained"),
-        ("/Depth", "angles"),
-        ("/Training", "paths"),
-        ("/What_if", "exchange"),
-    ],
-)
+    [("/", "matrix-untrained"), ("/Depth", "angles"), ("/Training", "paths"),
+     ("/What_if", "exchange")],
+)  # fmt: skip
 def test_a_page_is_presented(visit: Visit, address: str, figure: str) -> None:
     page = visit(f"{address}?present=1", width=1920, height=1080)
     wait_for_chart(page, figure)
