@@ -67,8 +67,7 @@ def curve(runs: Runs, name: StepCurve, view: View, *, step: int, source: str) ->
 
 
 def _of_light_page(figure: go.Figure) -> go.Figure:
-    drawn = _unmoved(figure, left=88, above=CURVE_ROOM)
-    return drawn.update_layout(height=CURVE, xaxis_title_standoff=6)  # above the buttons
+    return _unmoved(figure, left=88, above=CURVE_ROOM).update_layout(height=CURVE)
 
 
 def _of_dark_page(figure: go.Figure) -> go.Figure:
