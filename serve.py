@@ -6,7 +6,9 @@ from streamlit import App
 from coupling_core.base.allocator import few_lists
 from explorer.server.door import Door
 from explorer.server.headers import Headers
+from explorer.server.root import Root
 from explorer.server.serving import begin
 
 few_lists()
-app = App("app.py", lifespan=begin, middleware=[Middleware(Headers), Middleware(Door)])
+layers = [Middleware(Headers), Middleware(Door), Middleware(Root)]
+app = App("app.py", lifespan=begin, middleware=layers)

@@ -26,6 +26,11 @@ CITATION = """@inproceedings{aubry2025coupling,
 }"""
 
 
+def _latex_lines(*lines: str) -> None:
+    """Formulas one below the other."""
+    st.latex(r"\begin{gathered}" + r" \\[.6em] ".join(lines) + r"\end{gathered}")
+
+
 def jacobians() -> None:
     st.markdown(
         "A prompt of *n* tokens becomes states $X^0, \\dots, X^L$ of the residual stream, one row "
@@ -47,9 +52,9 @@ def coupling() -> None:
         "The Jacobian of block *l* is written in the top *K* singular vectors of block *l'*; *B* "
         "exchanges the roles of the left and the right vectors (paper, Section 3.1):"
     )
-    st.latex(
-        r"A^{ll'} = U_{l',K}^\top\, J^l\, V_{l',K}, \\[.6em] "
-        r"B^{ll'} = V_{l',K}^\top\, J^l\, U_{l',K}"
+    _latex_lines(
+        r"A^{ll'} = U_{l',K}^\top\, J^l\, V_{l',K},",
+        r"B^{ll'} = V_{l',K}^\top\, J^l\, U_{l',K}",
     )
     st.markdown(
         "Where both blocks act in one basis, *A* is diagonal and its diagonal is that of "
@@ -198,9 +203,9 @@ def generalization() -> None:
         "is not accounted for. With *G* of them, each is left out in turn, and with $d_g$ how far "
         "that moves a slope, or Fisher's *z* of a correlation,"
     )
-    st.latex(
-        r"\mathrm{se}^2 = \frac{G - 1}{G} \sum_g d_g^2, \\[.6em] "
-        r"\nu = \min\left(G,\; 3\, \frac{(\sum_g d_g^2)^2}{\sum_g d_g^4}\right) - 2"
+    _latex_lines(
+        r"\mathrm{se}^2 = \frac{G - 1}{G} \sum_g d_g^2,",
+        r"\nu = \min\left(G,\; 3\, \frac{(\sum_g d_g^2)^2}{\sum_g d_g^4}\right) - 2",
     )
     st.markdown(
         "give *p* and the 95\u00a0% interval by Student's *t* with $\\nu$ degrees of freedom; "
@@ -213,7 +218,10 @@ def generalization() -> None:
         "**Fits** are ordinary least squares, a straight line and an exponential (the preprint's "
         "Figure 8, which says no more of its form; this one has no offset):"
     )
-    st.latex(r"y = a + b\,x, \\[.6em] \ln y = a + b\,x \;\Leftrightarrow\; y = e^{a} e^{b x}")
+    _latex_lines(
+        r"y = a + b\,x,",
+        r"\ln y = a + b\,x \;\Leftrightarrow\; y = e^{a} e^{b x}",
+    )
     st.markdown(
         "The band is that of the fitted mean, at 95\u00a0%, as if models were independent; *p*, of "
         "*b* = 0, is not. "
@@ -260,9 +268,10 @@ def certificates() -> None:
         "below 1e-4 of the largest singular value; and a Cholesky factorisation shows that no "
         "singular value above the *K*-th was missed:"
     )
-    st.latex(
-        r"s_K^2 (1 + \delta)^2 I - R^\top R \succ 0, \\[.6em] "
-        r"R = (I - U U^\top) J, \\[.6em] \delta = 10^{-4}"
+    _latex_lines(
+        r"s_K^2 (1 + \delta)^2 I - R^\top R \succ 0,",
+        r"R = (I - U U^\top) J,",
+        r"\delta = 10^{-4}",
     )
     st.markdown("Where a block fails, the page says which test failed instead of hiding it.")
 
@@ -283,9 +292,9 @@ def trajectories() -> None:
         "unless you exclude that. Its **line-shape score** walks it in unit steps (paper, Eq. 10 "
         "and 11); 1 is a straight line, and a walk whose steps are at right angles has $\\sqrt L$:"
     )
-    st.latex(
-        r"\mathrm{LSS}_t = \frac{L}{\lVert \tilde x^L - \tilde x^0 \rVert}, \\[.6em] "
-        r"\tilde x^l = \tilde x^{l-1} + \frac{x^l - x^{l-1}}{\lVert x^l - x^{l-1} \rVert}"
+    _latex_lines(
+        r"\mathrm{LSS}_t = \frac{L}{\lVert \tilde x^L - \tilde x^0 \rVert},",
+        r"\tilde x^l = \tilde x^{l-1} + \frac{x^l - x^{l-1}}{\lVert x^l - x^{l-1} \rVert}",
     )
     st.markdown(
         "By depth it is taken over the 11 states round each one. A token that rests in a block has "
@@ -294,9 +303,9 @@ def trajectories() -> None:
         "and 13, variance of a population), undefined where their mean is next to 0; "
         "**equidistance** is the coefficient of variation of the lengths of the steps:"
     )
-    st.latex(
-        r"\alpha^l = \ln \frac{\lVert x^l \rVert}{\lVert x^{l-1} \rVert}, \\[.6em] "
-        r"\mathrm{ED} = \frac{\operatorname{Var}_l \alpha^l}{(\operatorname{Avg}_l \alpha^l)^2}"
+    _latex_lines(
+        r"\alpha^l = \ln \frac{\lVert x^l \rVert}{\lVert x^{l-1} \rVert},",
+        r"\mathrm{ED} = \frac{\operatorname{Var}_l \alpha^l}{(\operatorname{Avg}_l \alpha^l)^2}",
     )
     st.markdown(
         "Over 60 prompts of 64 tokens SmolLM2-135M has a mean line-shape score of 4.61 (95\u00a0% "
@@ -309,9 +318,10 @@ def trajectories() -> None:
         "scaling and capping they have, read each raw state. The **linearised path** replaces "
         "each block by its Jacobian at the token's own state (Section 6.1):"
     )
-    st.latex(
-        r"x^l \approx (I + J^l_{tt})\, x^{l-1}, \\[.6em] "
-        r"\hat x^l = (I + J^l_{tt})\, \hat x^{l-1}, \\[.6em] \hat x^0 = x^0"
+    _latex_lines(
+        r"x^l \approx (I + J^l_{tt})\, x^{l-1},",
+        r"\hat x^l = (I + J^l_{tt})\, \hat x^{l-1},",
+        r"\hat x^0 = x^0",
     )
     st.markdown(
         "This is a line through 0, not through the state: attention reads its input through a norm "
@@ -328,18 +338,18 @@ def linear_maps() -> None:
         "each is** follows from its left and right eigenvectors *y* and *x* of length 1: an error "
         "*E* moves it by at most"
     )
-    st.latex(
-        r"|\delta\lambda| \le \frac{\lVert E \rVert}{|y^{\mathsf H} x|}, \\[.6em] "
-        r"\lVert E \rVert \approx 10^{-6} \lVert J \rVert_F"
+    _latex_lines(
+        r"|\delta\lambda| \le \frac{\lVert E \rVert}{|y^{\mathsf H} x|},",
+        r"\lVert E \rVert \approx 10^{-6} \lVert J \rVert_F",
     )
     st.markdown(
         "to first order, where *E* is what float32 leaves of the Jacobian. One that may be off by "
         "more than a hundredth of its modulus is drawn as an open circle. **Henrici's departure** "
         "is 0 of a normal matrix, whose eigenvectors are orthogonal, and below 1:"
     )
-    st.latex(
-        r"\frac{\sqrt{\lVert M \rVert_F^2 - \sum_k |\lambda_k|^2}}{\lVert M \rVert_F}, \\[.6em] "
-        r"\text{asymmetry} = \frac{\lVert J - J^\top \rVert_F}{\lVert J + J^\top \rVert_F}"
+    _latex_lines(
+        r"\frac{\sqrt{\lVert M \rVert_F^2 - \sum_k |\lambda_k|^2}}{\lVert M \rVert_F},",
+        r"\text{asymmetry} = \frac{\lVert J - J^\top \rVert_F}{\lVert J + J^\top \rVert_F}",
     )
     st.markdown(
         "Of the product $M^l \\cdots M^1$, with singular values *s*, the **effective rank** is "
@@ -355,9 +365,9 @@ def perturbation() -> None:
         "Noise of a given size *e* is added to the embedding of one token, and the model runs on "
         "(the preprint's Figure 34). To first order, its change behind block *l* is a product:"
     )
-    st.latex(
-        r"\tilde x^0_t = x^0_t + e\,\lVert x^0_t \rVert\, w, \\[.6em] "
-        r"\Delta^l \approx M^l \cdots M^1\, e\,\lVert x^0_t \rVert\, w"
+    _latex_lines(
+        r"\tilde x^0_t = x^0_t + e\,\lVert x^0_t \rVert\, w,",
+        r"\Delta^l \approx M^l \cdots M^1\, e\,\lVert x^0_t \rVert\, w",
     )
     st.markdown(
         "with random *w* of length 1: anywhere, in the span of the leading $v_k$ of block 1, or in "
@@ -430,9 +440,9 @@ def directions() -> None:
         "cosine $c_i$ with each row of the unembedding, scaled by the final norm's weight and "
         "centred over the vocabulary (what is read, also with each centred input embedding):"
     )
-    st.latex(
-        r"z_i = \frac{c_i - \bar c}{\sigma_c}, \\[.6em] "
-        r"\text{peakedness} = \tfrac{1}{10} \sum_{i \in \text{top 10}} |z_i|"
+    _latex_lines(
+        r"z_i = \frac{c_i - \bar c}{\sigma_c},",
+        r"\text{peakedness} = \tfrac{1}{10} \sum_{i \in \text{top 10}} |z_i|",
     )
     st.markdown(
         "The null of the peakedness is that of 500 random directions. A readout that 99 of 100 of "
@@ -444,7 +454,10 @@ def directions() -> None:
         "the rest of the model; **ablation** takes a subspace out of what a block reads. Both are "
         "held against 20 random directions, or frames of as many:"
     )
-    st.latex(r"x^l_t + e\,\lVert x^l_t \rVert\, u, \\[.6em] x^{l-1}_t - V_K V_K^\top x^{l-1}_t")
+    _latex_lines(
+        r"x^l_t + e\,\lVert x^l_t \rVert\, u,",
+        r"x^{l-1}_t - V_K V_K^\top x^{l-1}_t",
+    )
     st.markdown(
         "**Shared** by several blocks are the leading eigenvectors of the mean of $U U^\\top$ over "
         "them; as many count as have an eigenvalue above the largest of independent random "

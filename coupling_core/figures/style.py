@@ -98,6 +98,8 @@ BELOW = {
 }
 """Place of the legend where the colour bar is above: the lower end of the figure."""
 
+BAR_ROOM = 118
+"""Pixels above a map for its colour bar, of which the upper quarter is empty."""
 _MAP_AXIS, _MAP_LEGEND = 60, 28
 """Pixels below a map for its axis, and for the legend of its grey cells."""
 
@@ -382,5 +384,5 @@ def fix_margins(
     figure.update_xaxes(automargin=False)
     figure.update_yaxes(automargin=False)
     return figure.update_layout(
-        margin={"l": left, "r": 8, "t": 118, "b": below, "autoexpand": False}
+        margin={"l": left, "r": 8, "t": BAR_ROOM, "b": below, "autoexpand": False}
     )

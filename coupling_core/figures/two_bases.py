@@ -47,10 +47,9 @@ def two_bases(degrees: float) -> go.Figure:
         yaxis=_BARE | {"range": [-1.15, 1.15], "scaleanchor": "x", "showticklabels": False},
         margin={"l": 8, "r": 8, "t": 40, "b": 8},
     )
-    looks = (("block 1", OWN, style.ACCENT, VALUES), ("block 2", degrees, style.SECOND, (1.0, 1.0)))
-    for name, angle, color, lengths in looks:
-        figure.add_traces(_arrows(name, turned(angle) * lengths, color))
-    return figure
+    # The wider ones below, so that both are seen where they point the same way.
+    figure.add_traces(_arrows("block 1", turned(OWN) * VALUES, style.ACCENT, 10))
+    return figure.add_traces(_arrows("block 2", turned(degrees), style.SECOND, 4))
 
 
 def in_other_basis(degrees: float) -> go.Figure:
@@ -83,12 +82,14 @@ def in_other_basis(degrees: float) -> go.Figure:
     return figure
 
 
-def _arrows(name: str, basis: Float[np.ndarray, "2 2"], color: str) -> list[go.Scatter]:
+def _arrows(name: str, basis: Float[np.ndarray, "2 2"], color: str, width: int) -> list[go.Scatter]:
     return [
         go.Scatter(
             x=[0, x], y=[0, y], mode="lines+markers", name=name, legendgroup=name,
-            showlegend=number == 0, hoverinfo="skip", line={"color": color, "width": 4},
-            marker={"symbol": "arrow", "size": [0, 16], "angleref": "previous", "color": color},
+            showlegend=number == 0, hoverinfo="skip", line={"color": color, "width": width},
+            marker={
+                "symbol": "arrow", "size": [0, 12 + width], "angleref": "previous", "color": color,
+            },
         )
         for number, (x, y) in enumerate(basis.T)
     ]  # fmt: skip

@@ -1,9 +1,11 @@
-// A lecture: arrow keys lead from figure to figure, and on the tour from stop to stop; Escape leaves;
-// a spot follows the pointer, so that the last row sees where it points.
+// A lecture: arrow keys lead from figure to figure, and on the tour past answered questions from
+// stop to stop; Escape leaves; a spot follows the pointer, so that the last row sees where it points.
 
 const NEXT = ["ArrowRight", "ArrowDown", "PageDown"];
 const BACK = ["ArrowLeft", "ArrowUp", "PageUp"];
 const OWN = "input, textarea, select, [role=slider], [role=radio], [role=tab], [contenteditable]";
+const UNANSWERED = "[class*='st-key-tour-'][class*='-skip']"; // a question of the tour
+const HEADING = 2; // letters of the root's size that a figure leaves of the screen for its heading
 const EDGE = 8; // pixels that a figure may be off where it is taken for the one on the screen
 
 export default function () {
@@ -21,7 +23,8 @@ export default function () {
     const way = NEXT.includes(event.key) ? 1 : BACK.includes(event.key) ? -1 : 0;
     if (!way) return;
     event.preventDefault();
-    if (!move(way)) click(way > 0 ? ".st-key-tour-next" : ".st-key-tour-back");
+    if (move(way) || (way > 0 && document.querySelector(UNANSWERED))) return;
+    click(way > 0 ? ".st-key-tour-next" : ".st-key-tour-back");
   };
   document.addEventListener("pointermove", follow);
   document.addEventListener("keydown", press);
@@ -36,11 +39,12 @@ function click(where) {
   document.querySelector(`${where} button:not(:disabled)`)?.click();
 }
 
-// To the figure before or behind the one on the screen; whether there is one.
+// To the figure or question before or behind the one on the screen; whether there is one.
 function move(way) {
   const main = document.querySelector("[data-testid=stMain]");
+  const heading = HEADING * parseFloat(getComputedStyle(document.documentElement).fontSize);
   const tops = [...document.querySelectorAll("[class*='st-key-'][class*='-frame']")]
-    .map((one) => one.getBoundingClientRect().top + main.scrollTop)
+    .map((one) => one.getBoundingClientRect().top + main.scrollTop - heading)
     .sort((a, b) => a - b);
   const here = main.scrollTop;
   const end = main.scrollHeight - main.clientHeight;

@@ -8,6 +8,8 @@ from explorer.panels.chart import TIMES
 from explorer.session.session import change
 
 _JS = Path(__file__).with_name("present.js").read_text()
+_FIGURES = ":is(.stElementContainer, .stFullScreenFrame):has(.stPlotlyChart), .stPlotlyChart"
+_SCREEN = "max(100dvh - 2rem, 22rem)"
 _STYLE = f"""<style>
 html {{ font-size: {16 * TIMES}px !important }}
 :is([data-testid=stSidebar], [data-testid=stExpandSidebarButton], .st-key-pages, .stAppHeader) {{
@@ -18,19 +20,19 @@ html {{ font-size: {16 * TIMES}px !important }}
 .stHorizontalBlock:has(.stPlotlyChart):has(> .stColumn:nth-child(3)) > .stColumn {{
   width: 100%; flex: 1 1 auto;
 }}
-html .st-key-start-maps :is(
-  .stElementContainer:has(.stPlotlyChart), .stFullScreenFrame:has(.stPlotlyChart), .stPlotlyChart
-) {{ height: 1020px !important }}
+{_FIGURES} {{ max-height: {_SCREEN} !important }}
+html .st-key-start-maps :is({_FIGURES}) {{ height: {_SCREEN} !important }}
 :is(.st-key-tools, [class*="-fold"]) {{ display: none }}
-.st-key-present-leave {{ position: fixed; right: 1rem; bottom: .5rem; width: auto; z-index: 9 }}
+.st-key-present-leave {{ align-self: flex-end; width: auto }}
 .present-spot {{
   position: fixed; left: -18px; top: -18px; width: 36px; height: 36px; border-radius: 50%;
   background: rgba(228, 87, 46, .35); border: 2px solid #e4572e; pointer-events: none;
   visibility: hidden; z-index: 99;
 }}
 </style>"""
-"""Letters grow with the root's; figures are drawn larger by `chart`. What one takes home is left
-out, and three figures in a row stand one below the other."""
+"""Letters grow with the root's; figures are drawn larger by `chart`, and each fits the screen below
+its heading. What one takes home is left out, and three figures in a row stand one below the
+other."""
 
 
 def present() -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from coupling_core.base import logs
 from coupling_core.base.errors import InputError
+from coupling_core.figures.style import BLACK, FAINT, INKED
 from explorer.asking.picker import picker
 from explorer.frame.contents import LINKS, PAGES
 from explorer.frame.present import offer, present
@@ -31,7 +32,10 @@ NAME = "Coupling Explorer"
 ICON = Path(__file__).with_name("icon.png")
 """A file of our own: the icons that Streamlit offers are fetched from the internet."""
 SIDEBAR_WIDTH = 264
-_PAGES_JS = Path(__file__).with_name("pages.js").read_text()
+_PAGES_JS, _PAPER_JS = (
+    Path(__file__).with_name(name).read_text() for name in ("pages.js", "paper.js")
+)
+_PAPER = {"ink": BLACK, "faint": FAINT, "inked": INKED}
 _STYLE = """<style>
 @media (min-width: 768px) { .stMainBlockContainer { padding-inline: 2.5rem } }
 @media (min-width: 769px) {
@@ -52,9 +56,11 @@ _STYLE = """<style>
 }
 .katex-display { overflow-x: auto; overflow-y: hidden; padding: 4px 4px 4px 0 }
 :is(section, a, [tabindex]):focus-visible { outline: 2px solid currentColor; outline-offset: -2px }
+.stHorizontalBlock:has(> .stColumn .stPlotlyChart) { flex-wrap: wrap }
+.stColumn:has(.stPlotlyChart) { min-width: min(100%, 18.5rem) }
 .js-plotly-plot { touch-action: manipulation }
 .js-plotly-plot .modebar-container { top: auto !important; bottom: 0 }
-.js-plotly-plot .modebar { top: auto; bottom: 2px }
+.js-plotly-plot .plotly .modebar { top: auto; bottom: 2px }
 .js-plotly-plot :is([class$="tick"], .cbaxis, .cbtitle, [class^="legend"]) text,
 .js-plotly-plot .annotation-text,
 .js-plotly-plot text[class$="title"] {
@@ -89,7 +95,8 @@ ink instead of Streamlit's pale grey; a formula that is too long for a small scr
 Where the sidebar is a drawer over the page, the links to the pages open on top of it from a button
 that names the page, and the arrows that open and close it have words. Who goes by the keyboard sees
 where, in the list of pages too. A figure's buttons stand below it, where its picture says what it
-is of, and cover nothing. A finger sweeps the page over figures too, and two quick taps on one do
+is of, and cover nothing. Figures stand below each other where colour bars and titles would not fit
+side by side. A finger sweeps the page over figures too, and two quick taps on one do
 not enlarge it; a table's tools, which need no finger, would cover what is above it, and so would
 words on keys that a phone has not."""
 
@@ -152,6 +159,7 @@ def _navigation(here: str) -> None:
                 _links()
         # Registered at each run: a server that tests start knows nothing of an earlier one's.
         st.components.v2.component("pages", js=_PAGES_JS)(key="pages-here", data={"here": here})
+        st.components.v2.component("paper", js=_PAPER_JS)(key="paper", data=_PAPER)
     with st.sidebar:
         st.markdown(f"**{NAME}**")
         with st.container(key="pages-aside", gap="xxsmall"):

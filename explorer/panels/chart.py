@@ -11,7 +11,7 @@ import streamlit as st
 from coupling_core.analysis.exports import to_csv
 from coupling_core.figures import render
 from coupling_core.figures.enlarged import enlarged
-from coupling_core.figures.style import reink
+from coupling_core.figures.style import BAR_ROOM, reink
 from coupling_core.figures.typeset import in_tex
 from explorer.panels import origin
 from explorer.panels.hand import hand
@@ -90,6 +90,8 @@ def _still(figure: go.Figure) -> go.Figure:
         figure.update_layout(dragmode=False)
         # A square map in a narrow column keeps next to its colour bar.
         figure.update_yaxes(constraintoward="top")
+        # Streamlit would have titles further down, under the buttons.
+        figure.update_xaxes(title_standoff=6, selector={"title.standoff": None})
     return figure
 
 
@@ -121,9 +123,8 @@ def draw(
         picks: fields of the state that a click selects: each point's custom data has a number, or
             a text, for each, such as (l, l').
     """
-    signed = _signed(_still(figure), of)
-    if value("present"):
-        signed = _for_the_room(signed)
+    still = _still(figure)
+    signed = _for_the_room(still) if value("present") else _signed(still, of)
     if rule := limit(signed, name):
         st.html(f"<style>{rule}</style>")
     frame = st.container(key=f"{name}@frame", gap=None)
@@ -161,8 +162,10 @@ def _signed(figure: go.Figure, of: Origin) -> go.Figure:
 def _for_the_room(figure: go.Figure) -> go.Figure:
     """A figure in present mode."""
     found = enlarged(figure, TIMES)
+    margin = found.layout.margin
+    if figure.layout.margin.t == BAR_ROOM:
+        margin.t *= 3 / 4
     if figure.layout.yaxis.scaleanchor is not None and found.layout.height is not None:
-        margin = found.layout.margin
         found.update_layout(height=max(found.layout.height, ROOM + margin.t + margin.b))
     return found
 
@@ -218,6 +221,7 @@ def _config(file: str, figure: go.Figure) -> dict[str, object]:
     is_map = figure.layout.yaxis.scaleanchor is not None
     image = st.session_state.get(IMAGE_FORMAT, "svg")
     return {
+        "displayModeBar": not value("present"),
         "displaylogo": False,
         "doubleClick": False,  # which would let a map off its axes
         "modeBarButtonsToRemove": _BUTTONS_OFF + _MOVING * is_map,

@@ -186,7 +186,7 @@ def _origin(result: Result) -> str:
 
 def _camera() -> None:
     st.segmented_control(
-        "The camera above a figure saves",
+        "The camera below a figure saves",
         ["svg", "png"],
         default="svg",
         key=IMAGE_FORMAT,

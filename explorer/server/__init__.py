@@ -3,6 +3,7 @@
 door        what a client may send before any page has looked at it
 uploads     files that visitors hand over
 serving     what begins and ends with it
+root        where the server is, told to the front end
 headers     what every answer tells a browser to refuse
 engine      the process that computes
 backend     the store, and what may be asked of it

@@ -89,8 +89,9 @@ def test_no_answer_may_be_framed_or_guessed_at(demo: App) -> None:
                         lacking.append((method, address, name, values))
             connection.close()
     assert lacking == []
-    with urlopen(demo.url) as page:
+    with urlopen(f"{demo.url}/Depth") as page:
         assert page.headers["Link"] == early()
+        assert b"BACKEND_BASE_URL" in page.read()
     with urlopen(demo.url + re.match(r"<\.(/[^>]+)>", early())[1]) as script:
         assert "javascript" in script.headers["Content-Type"]
 

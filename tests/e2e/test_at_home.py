@@ -103,7 +103,7 @@ def test_a_sentence_is_computed_taken_home_verified_and_deleted(
     visit: Visit, app: App, tmp_path: Path
 ) -> None:
     before = set(app.results)
-    page = visit(f"/?model={SMALL}")
+    page = visit(f"/?model={SMALL}", color_scheme="dark")
     page.get_by_label("Your own sentence").fill(NEW)
     page.keyboard.press("Enter")
     expect(page.get_by_text(re.compile(r"\d tokens; token \d"))).to_be_visible()
@@ -146,6 +146,7 @@ def take_home(page: Page, folder: Path) -> None:
     mosaic.hover()
     svg = taken(mosaic.get_by_role("button", name="Download plot"), folder)
     assert f"“{NEW}”" in svg.read_text()
+    assert set(re.findall(r"<text[^>]* fill: ([^;]*)", svg.read_text())) == {"rgb(36, 41, 47)"}
     holder = mosaic.locator("xpath=ancestor::*[contains(., 'Table and files')][1]")
     holder.get_by_text("Table and files").first.click()
     html = taken(page.get_by_role("button", name="HTML", exact=True), folder)

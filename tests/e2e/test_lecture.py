@@ -108,16 +108,27 @@ def test_the_tour_ends_on_a_phone_and_is_presented_by_arrow_keys(visit: Visit) -
     assert "present" not in page.url
 
 
+def test_on_a_low_stage_maps_are_whole_and_no_guess_is_passed(visit: Visit) -> None:
+    page = visit("/Tour?stop=4&present=1", width=1280, height=720)
+    expect(page.locator(".present-spot")).to_be_attached()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    page.get_by_role("button", name="Show me without a guess").click()
+    wait_for_chart(page, "untrained")
+    page.wait_for_function(f"{LARGEST_MAP} >= 300")
+    height = page.locator(".st-key-trained").evaluate("one => one.clientHeight")
+    assert height < 720
+    page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, main.scrollHeight)")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_text("Stop 5 of 8")).to_be_visible()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "figure"),
-    [
-        ("/", "matrix-untrained"),
-        ("/Depth", "angles"),
-        ("/Training", "paths"),
-        ("/What_if", "exchange"),
-    ],
-)
+    [("/", "matrix-untrained"), ("/Depth", "angles"), ("/Training", "paths"),
+     ("/What_if", "exchange")],
+)  # fmt: skip
 def test_a_page_is_presented(visit: Visit, address: str, figure: str) -> None:
     page = visit(f"{address}?present=1", width=1920, height=1080)
     wait_for_chart(page, figure)

@@ -12,7 +12,7 @@ from coupling_core.base.records import View
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.figures.random_bases import random_bases
 from coupling_core.figures.reaction import reaction
-from coupling_core.figures.two_bases import OWN, VALUES, in_basis, in_other_basis
+from coupling_core.figures.two_bases import OWN, VALUES, in_basis, in_other_basis, two_bases
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
@@ -68,3 +68,5 @@ def test_in_its_own_directions_alone_the_map_is_diagonal():
         assert sorted(np.diag(A)) == pytest.approx(sorted(VALUES))
     assert in_basis(OWN + 45)[0, 1] == pytest.approx(-(VALUES[0] - VALUES[1]) / 2)
     assert np.abs(trace(in_other_basis(75), "matrix").z).min() > 0.2
+    below, _, over, _ = two_bases(OWN).data  # both are seen where they align
+    assert below.line.width > over.line.width

@@ -99,15 +99,18 @@ _AT_ONCE = "* { transition: none !important }"
 """What is looked at the moment that the keyboard comes has no time to change by and by."""
 COVERED = """() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(plot => {
   const bar = plot.querySelector('.modebar')?.getBoundingClientRect();
+  const all = plot.getBoundingClientRect();
+  if (bar && bar.bottom > all.bottom) return ['cut off'];
   const words = [...plot.querySelectorAll('.infolayer text, .legend text, .xtick text')]
     .filter(word => getComputedStyle(word).visibility !== 'hidden');
   return words.filter(word => {
     const box = word.getBoundingClientRect();
+    if (box.left < all.left - 2 || box.right > all.right + 2) return true;
     return bar && box.width && box.left < bar.right && bar.left < box.right
       && box.top < bar.bottom && bar.top < box.bottom;
   }).map(word => word.textContent);
 })"""
-"""The words of figures that their buttons lie on."""
+"""The words of figures that their buttons lie on, or that are cut off; and buttons out of reach."""
 
 _IS_AT = """label => {
   let at = document.activeElement;

@@ -52,7 +52,7 @@ def _ask(stop: Stop, state: TourState) -> None:
         guess = guess_at(guesses, state.stop)
         return guess if guess in numbers else None
 
-    with st.container(border=True, width=wide(TEXT_WIDTH)):
+    with st.container(border=True, width=wide(TEXT_WIDTH), key="tour-question@frame"):
         bound(
             st.radio,
             f"**{stop.question}**",

@@ -14,14 +14,13 @@ from coupling_core.analysis.by_step import Runs, StepCurve
 from coupling_core.analysis.projection import ProjectedPaths
 from coupling_core.base.records import Layout, PathView, View
 from coupling_core.base.results import DepthResult, TrajectoryResult
+from coupling_core.figures.style import BAR_ROOM
 from explorer.panels.chart import in_white, made
 
 PANEL = 480
 """Height of a panel in pixels: all three of a run fit on a laptop's screen."""
 PANEL_BAR = 190
 """Length of its colour bar in pixels."""
-BAR_ROOM = 118
-"""Room for it above the plot, which is that of a score map."""
 CURVE, CURVE_ROOM = 260, 34
 """Height of a curve, which stands beside the slider, and the room above it for its legend."""
 KEPT = 240
