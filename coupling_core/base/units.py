@@ -1,10 +1,13 @@
 """Numbers with their units, as people write them."""
 
 import math
+import re
 from collections.abc import Iterable
 
 _MORE_DIGITS = 4
 """Each decimal more is enough in three of four cases."""
+_HYPHENATED = re.compile(r"(“[^”]*”)|(?<![\w.)\]}^{@-])-(?=\.?\d)")
+"""Of a negative number, and not between two numbers, in a name, an exponent or what is quoted."""
 
 
 def size(n_bytes: float) -> str:
@@ -37,6 +40,14 @@ def about(seconds: float) -> str:
 def rounded(value: float, digits: int = 3) -> str:
     """A number with so many decimals; a zero has no sign."""
     return f"{value:z.{digits}f}"
+
+
+def with_minus(text: str) -> str:
+    """Words whose negative numbers have a minus, as on axes, and not the shorter hyphen.
+
+    It is for pages and figures: not every terminal has the sign.
+    """
+    return _HYPHENATED.sub(lambda found: found[1] or "\N{MINUS SIGN}", text)
 
 
 def with_difference(a: float, b: float, difference: float, digits: int = 3) -> tuple[str, str, str]:
@@ -130,5 +141,14 @@ def ranges_spoken(numbers: Iterable[int]) -> str:
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """A share in percent with so many decimals, which no line breaks inside."""
-    return f"{100 * share:.{digits}f}\u00a0%"
+    """A share in percent, which no line breaks inside.
+
+    Args:
+        share: from 0 to 1.
+        digits: the decimals, or more where with these it would be read as 0 and is not.
+    """
+    for more in range(digits, digits + _MORE_DIGITS):
+        told = rounded(100 * share, more)
+        if not share or float(told):
+            return f"{told}\u00a0%"
+    return f"under {told[:-1]}1\u00a0%"

@@ -16,7 +16,7 @@ from coupling_core.analysis.over_prompts import prompts as counted
 from coupling_core.analysis.path_curves import curve_over_prompts
 from coupling_core.analysis.scores import Interval
 from coupling_core.base.records import DEFAULT_THRESHOLD, Layout, NodeColor, View
-from coupling_core.base.units import decimals, rounded
+from coupling_core.base.units import decimals, rounded, with_minus
 from coupling_core.figures import style, words
 from coupling_core.figures.graph import graph_of
 from coupling_core.figures.graph_words import graph_summary
@@ -213,7 +213,7 @@ def prompt_strip(
     if beside:
         figure.add_trace(_rings(order, also, other))
     for color, (group, places) in zip(style.CATEGORIES, grouped.items(), strict=False):
-        of_group = rounded(float(values[places].mean()), digits)
+        of_group = with_minus(rounded(float(values[places].mean()), digits))
         called = f"{group}: {mean} {of_group} (n = {len(places)})"
         called = called if group else name
         figure.add_trace(_dots(order, values, texts, called, color, places, one))
@@ -266,7 +266,7 @@ def _dots(
         mode="markers",
         marker={"color": color, "size": DOT, "opacity": 0.85},
         text=[
-            f"{one} {order[at]}: {rounded(values[at])}<br>{_wrapped(texts[order[at]])}"
+            f"{one} {order[at]}: {with_minus(rounded(values[at]))}<br>{_wrapped(texts[order[at]])}"
             for at in places
         ],
         hovertemplate="%{text}<extra></extra>",

@@ -87,7 +87,7 @@ def tell_gone(request: Request) -> None:
 def _offer(request: Request, status: JobStatus | None) -> None:
     """Say what would be computed, what it would cost, and how the last attempt ended."""
     st.subheader("Not measured yet", anchor=False)
-    tokens = _prompt(request)
+    tokens = show_prompt(request)
     _larger_k(request)
     _cost(request, tokens)
     if status and status.state == "failed":
@@ -97,8 +97,12 @@ def _offer(request: Request, status: JobStatus | None) -> None:
     tell_queue()
 
 
-def _prompt(request: Request) -> int | None:
-    """Show the prompt's tokens; gives their number where they can be counted."""
+def show_prompt(request: Request) -> int | None:
+    """Show the prompt's tokens, of which another may be chosen; gives how many, if that is known.
+
+    Raises:
+        InputError, ComputeError: where there is no such token, or the model is out of reach.
+    """
     if is_image(request.prompt):
         st.image(to_pixels(str(request.prompt)), request.prompt_words, width=200)
         return backend.resolved(request).n_tokens
@@ -118,7 +122,10 @@ def _prompt(request: Request) -> int | None:
         what = f"token {measured} is {becomes}"
     else:
         measured, what = 0, "all of them are measured"
-    chips.tokens(tokens.texts, measured, tokens.special)
+    if becomes == "measured":
+        chips.pick(tokens.texts, measured, tokens.special)
+    else:
+        chips.tokens(tokens.texts, measured, tokens.special)
     st.caption(f"{counted(tokens.special)}; {what}.")
     return n
 

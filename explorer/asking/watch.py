@@ -57,7 +57,7 @@ def watch(
         if _prompts_done(status) >= seen + ANEW:
             st.rerun()
         done, text = where(status)
-        st.progress(done, f"{who}: {text[0].lower()}{text[1:]}{suffix}" if who else text)
+        st.progress(done, _of(who, text) + suffix)
         name = f"cancel@{hash(key)}"  # which others' widgets have too
         jobs = (key, and_then) if and_then else (key,)
         st.button("Cancel", on_click=stop, args=jobs, icon=":material/stop:", key=name)
@@ -85,6 +85,27 @@ def stop(*keys: str) -> None:
 def left(keys: Iterable[str]) -> list[str]:
     """Which jobs are under way, as long as this session waits for them."""
     return [key for key in keys if is_active(queue().status(key)) and queue().waits(key)]
+
+
+def show_progress(waiting: Sequence[str], of: int, who: str = "") -> None:
+    """Show how far several jobs are, with that of them which runs or comes next.
+
+    Args:
+        waiting: the keys of those that have not ended.
+        of: how many there are.
+        who: is measured, as of `watch`.
+    """
+    active = filter(is_active, map(queue().status, waiting))
+    far, told = min(((one.place, where(one)) for one in active), default=(0, (0.0, "")))[1]
+    ended = of - len(waiting)
+    if of > 1:
+        told = f"{ended} of {of} measured" + f": {told}" * bool(told)
+    st.progress((ended + far) / of, _of(who, told))
+
+
+def _of(who: str, text: str) -> str:
+    """Where a job stands, of whom that is said."""
+    return f"{who}: {text[:1].lower()}{text[1:]}" if who else text
 
 
 def loads(status: JobStatus) -> bool:

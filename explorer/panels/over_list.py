@@ -25,7 +25,7 @@ from coupling_core.analysis.scores import Interval, known_interval
 from coupling_core.analysis.verdict import MIDDLE, Verdict, range_text, verdict_over
 from coupling_core.base.records import Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
-from coupling_core.base.units import rounded
+from coupling_core.base.units import rounded, with_minus
 from coupling_core.figures.style import score_name, score_terms
 from explorer.asking import listing
 from explorer.asking.several import counterpart
@@ -37,7 +37,7 @@ from explorer.panels.switches import switch
 from explorer.server import prompt_lists
 from explorer.server.prompt_lists import SHIPPED, PromptList
 from explorer.session.fitting import narrow
-from explorer.session.plain_text import plain, with_minus
+from explorer.session.plain_text import plain
 from explorer.session.session import change, value
 from explorer.session.state import State
 

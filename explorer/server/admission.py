@@ -160,7 +160,7 @@ def require_time(asked: Resolved, device: str | None, entries: Iterable[Entry]) 
     """
     longest = settings().longest_seconds
     found = needs.seconds(asked, device, entries)
-    if found is None or longest is None or found.seconds <= longest:
+    if found is None or longest is None or found.seconds <= longest or not found.is_known:
         return found
     raise InputError(
         f"this would take about {duration(found.seconds)} of computing, and at most "

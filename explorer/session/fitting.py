@@ -19,7 +19,9 @@ def fitted(state: S) -> S:
     What was chosen stays chosen, for it may exist on the next page. What is wrong with the model
     itself, the page tells.
     """
-    return replace(state, **(_list(state) | _token(state) | _blocks(state) | _k(state)))
+    for fit in (_list, _token, _blocks, _k):  # each by what the others have left
+        state = replace(state, **fit(state))
+    return state
 
 
 def _list(state: State) -> dict[str, Any]:

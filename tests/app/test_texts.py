@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import OWN, Request, View
 from coupling_core.base.results import Progress
+from coupling_core.base.units import with_minus
 from coupling_core.cli.commands import app
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.serving.jobs import JobStatus
@@ -22,7 +23,7 @@ from explorer.asking.compute import _stopped
 from explorer.asking.watch import where
 from explorer.pages import depth
 from explorer.server.estimate import Estimate, earlier, estimate
-from explorer.session.plain_text import plain, sentence, with_minus
+from explorer.session.plain_text import plain, sentence
 from explorer.session.state import State
 
 STATE = State(
@@ -87,16 +88,18 @@ def test_earlier_runs_are_those_of_the_same_sort_and_model() -> None:
 
 
 def test_a_cost_is_that_of_the_shape_or_of_what_was_measured_if_that_is_more() -> None:
-    assert estimate([], 3.0, [], on_cpu=True) == Estimate(3.0)
-    assert estimate([], 3.0, [], on_cpu=False) is None
+    assert estimate([], 3.0, [], in_seconds=True) == Estimate(3.0)
+    assert estimate([], 3.0, [], in_seconds=False) is None
     slow, disturbed = entry(2.0), entry(50.0)
     for found in ([slow, disturbed], [entry(1.0), slow, disturbed]):
         shapes = [0.5] * len(found)  # four times as long as its shape says: so will this one be
         expected = Estimate(12.0, 1.0, len(found), here=True)
-        assert estimate(found, 3.0, shapes, on_cpu=True) == expected
-    assert estimate([slow], 3.0, [4.0], on_cpu=True) == Estimate(3.0, 1.0, 1, here=True)
-    assert estimate([slow], 3.0, [4.0], on_cpu=False) == Estimate(1.5, 1.0, 1, here=True)
-    assert estimate([entry(2.0, gallery=True)], 3.0, [4.0], on_cpu=True).here is False
+        assert estimate(found, 3.0, shapes, in_seconds=True) == expected
+    assert estimate([slow], 3.0, [4.0], in_seconds=True) == Estimate(3.0, 1.0, 1, here=True)
+    assert estimate([slow], 3.0, [4.0], in_seconds=False) == Estimate(1.5, 1.0, 1, here=True)
+    for in_seconds in (True, False):  # of another machine's times alone nothing is refused
+        found = estimate([entry(2.0, gallery=True)], 3.0, [4.0], in_seconds=in_seconds)
+        assert (found.here, found.is_known) == (False, in_seconds)
 
 
 def test_a_text_of_others_is_no_markdown() -> None:

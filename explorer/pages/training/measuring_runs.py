@@ -15,7 +15,7 @@ from coupling_core.serving.jobs import JobStatus
 from coupling_core.sources import hub
 from coupling_core.sources.suites import Suite
 from explorer.asking.queue import queue
-from explorer.asking.watch import left, stop, where
+from explorer.asking.watch import left, show_progress, stop
 from explorer.pages.training.courses import Run, open_run
 from explorer.pages.training.state import TrainingState
 from explorer.panels.chart import draw_partial
@@ -88,7 +88,7 @@ def watch(runs: Sequence[Run]) -> None:
         if not waiting:
             change()  # the state is right, whatever the URL of this run says
             st.rerun()
-        _progress(len(keys) - len(waiting), len(keys))
+        show_progress(waiting, len(keys))
         st.button("Cancel", on_click=stop, args=waiting, icon=":material/stop:", key="cancel@runs")
         _so_far(runs)
 
@@ -178,12 +178,6 @@ def _note_failures(keys: Sequence[str]) -> None:
         errors = failed.setdefault(status.request.model, [])
         if status.state == "failed" and status.error not in errors:
             errors.append(status.error)
-
-
-def _progress(done: int, of: int) -> None:
-    running = queue().active()[:1]
-    told = f": {where(running[0])[1]}" if running else ""
-    st.progress(done / of, f"{done} of {of} measurements done{told}")
 
 
 def _so_far(runs: Sequence[Run]) -> None:

@@ -14,7 +14,6 @@ from coupling_core.base.units import percent
 from coupling_core.experiments.effects import stored_continuations
 from coupling_core.figures.effects import edit_name
 from coupling_core.measuring.one_edit import TOKENS, Said, continuations
-from coupling_core.sources.tokens import visible
 from explorer.panels.kept import kept
 from explorer.server import admission, backend
 from explorer.server.engine import ask
@@ -109,11 +108,11 @@ def _tell(found: tuple[Said, ...]) -> None:
     for label, said in (("As it is", before), ("Edited", after)):
         text, probability = said.likeliest[0]
         others = ", ".join(
-            f"{plain(visible(other))} {percent(share)}" for other, share in said.likeliest[1:4]
+            f"{plain(quoted(other))} {percent(share)}" for other, share in said.likeliest[1:4]
         )
         st.markdown(
-            f"**{label}:** next **{plain(visible(text))}** ({percent(probability)}), then {others}"
+            f"**{label}:** next **{plain(quoted(text))}** ({percent(probability)}), then {others}"
         )
         st.code(said.continuation, language=None, wrap_lines=True)
     if before.likeliest[0][0] == after.likeliest[0][0]:
-        st.caption(f"Edited, it still says {plain(visible(after.likeliest[0][0]))} next.")
+        st.caption(f"Edited, it still says {plain(quoted(after.likeliest[0][0]))} next.")

@@ -9,10 +9,11 @@ from coupling_core import figures
 from coupling_core.analysis.coupling_effect import INNER, LEAST_BLOCKS, CouplingEffect, PairEdit
 from coupling_core.analysis.effect_study import EffectStudy, study_of
 from coupling_core.base.results import DepthResult, WhatIfResult
+from coupling_core.base.units import with_minus
 from coupling_core.experiments.effects import MINI, shipped, steps_of, subject_of, twin_of
 from explorer.panels.chart import draw, made
 from explorer.panels.kept import kept
-from explorer.session.plain_text import plain, with_minus
+from explorer.session.plain_text import plain
 
 
 def show(result: WhatIfResult, depth: DepthResult | None, k: int, edit: PairEdit) -> None:
