@@ -88,8 +88,8 @@ def _offer(request: Request, status: JobStatus | None) -> None:
     """Say what would be computed, what it would cost, and how the last attempt ended."""
     st.subheader("Not measured yet", anchor=False)
     tokens = show_prompt(request)
-    _larger_k(request)
     _cost(request, tokens)
+    _larger_k(request)
     if status and status.state == "failed":
         st.error(sentence(status.error), icon=":material/error:")
     if status and (status.state == "cancelled" or is_active(status)):
@@ -137,10 +137,6 @@ def _larger_k(request: Request) -> None:
     stored = backend.find(replace(request, k=DEFAULT_K))
     if stored is None:
         return
-    if request.k > stored.width:
-        raise InputError(
-            f"K must lie in 1..{stored.width} (the model's width), and {request.k} was asked for"
-        )
     st.info(f"K = {request.k} has to be measured anew: what is stored goes up to {stored.k_max}.")
     st.button(f"Use K = {stored.k_max} instead", on_click=change, kwargs={"k": stored.k_max})
 

@@ -15,7 +15,7 @@ from coupling_core.analysis.exports.compare import comparison_arrays, comparison
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import DirectionsResult
-from coupling_core.base.units import with_minus
+from coupling_core.base.units import rounded, with_minus
 from coupling_core.experiments.gallery import requests
 from coupling_core.store.disk import Entry
 from coupling_core.store.request_key import parse_key
@@ -282,8 +282,9 @@ def _biggest(found: Comparison) -> None:
             block, basis = table.loc[row, ["block", "basis"]]
             change(block=int(block), basis=int(basis))
 
+    numbers = table.select_dtypes("floating").columns
     st.dataframe(
-        table.round(4),
+        table.style.format(lambda value: with_minus(rounded(value, 4)), subset=numbers),
         hide_index=True,
         key=key,
         on_select=take,

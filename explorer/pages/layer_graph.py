@@ -140,7 +140,7 @@ def _options(state: GraphState) -> dict[str, object]:
 def _graph(shown: Shown, state: GraphState, pair: tuple[int, int]) -> None:
     weighed = {"corrected": not state.raw, "threshold": state.threshold}
     figure = made(figures.graph, *shown, finish=ink(), **_options(state), selected=pair)
-    st.markdown(figure.layout.meta["summary"])
+    st.markdown(with_minus(figure.layout.meta["summary"]))
     narrowed(state, shown.result.n_blocks)
     draw(
         figure,

@@ -301,7 +301,7 @@ def _one(numbers: Numbers, nth: int) -> None:
     kind = f", {prompt.category}" if prompt.category else ""
     st.markdown(
         f"**Prompt {nth}**{plain(kind)}: “{plain(prompt.words)}”, "
-        f"**{rounded(numbers.values[nth])}**"
+        f"**{with_minus(rounded(numbers.values[nth]))}**"
     )
     st.button(
         "See it alone",

@@ -150,14 +150,19 @@ def measure_what_fits(
 
 
 def require_time(asked: Resolved, device: str | None, entries: Iterable[Entry]) -> Estimate | None:
-    """Refuse what would take longer than is set, by earlier measurements or the model's shape.
+    """Refuse a K beyond the model's width, and what would take longer than is set.
+
+    How long it takes is known by earlier measurements, or the model's shape.
 
     Returns:
         how long it takes; None where that is not known.
 
     Raises:
-        InputError: where it takes too long, with a cheaper request that would not.
+        InputError: where K is too large, or it takes too long, with a request that would not.
     """
+    width, k = needs.model_of(asked).width, asked.request.k
+    if width and k and k > width and kind_of(asked.request.kind).has_k:
+        raise InputError(f"K must lie in 1..{width} (the model's width), and {k} was asked for")
     longest = settings().longest_seconds
     found = needs.seconds(asked, device, entries)
     if found is None or longest is None or found.seconds <= longest or not found.is_known:

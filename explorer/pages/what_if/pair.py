@@ -10,7 +10,7 @@ from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import EffectView, Request, View
 from coupling_core.base.results import DepthResult, WhatIfResult
 from coupling_core.base.settings import settings
-from coupling_core.base.units import percent
+from coupling_core.base.units import percent, rounded, with_minus
 from coupling_core.experiments.effects import stored_continuations
 from coupling_core.figures.effects import edit_name
 from coupling_core.measuring.one_edit import TOKENS, Said, continuations
@@ -75,8 +75,8 @@ def _numbers(
     if depth is not None:
         found = score_pairs(depth, view).corrected
         for block, basis in (chosen, chosen[::-1]):
-            told[f"Coupling, {block} in the basis of {basis}"] = (
-                f"{found[block - 1, basis - 1]:.3f}"
+            told[f"Coupling, {block} in the basis of {basis}"] = with_minus(
+                rounded(found[block - 1, basis - 1])
             )
     with st.container(horizontal=True, gap="large"):
         for label, value in told.items():
