@@ -171,8 +171,8 @@ class ModelComparison(SameContent, Drawn):
         a, b, _ = self._told()
         return (
             f"{self.names[0]} {a}, {self.names[1]} {b}: "
-            f"{self.difference_words} in the mean {self.number}{at}, over n = {self.n} "
-            f"prompt{'s' * (self.n != 1)} that both have{self._left_out()}"
+            f"{self.difference_words} in the mean {self.number}{at}, over n = "
+            f"{counted(self.n, 'prompt')} that both have{self._left_out()}"
             f"{self._few()}{self._sampled()}.{self._caveats()}"
         )
 

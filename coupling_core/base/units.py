@@ -33,7 +33,7 @@ def about(seconds: float) -> str:
         return "less than a minute"
     minutes = max(1, round(seconds / 60))
     if minutes < 90:
-        return f"about {minutes} minute" + "s" * (minutes > 1)
+        return f"about {counted(minutes, 'minute')}"
     return f"about {round(seconds / 3600)} hours"
 
 
@@ -111,8 +111,9 @@ def ordinal_place(place: int) -> str:
 
 
 def counted(n: int, noun: str) -> str:
-    """So many of what a noun calls one: 1 block, 12 blocks."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+    """So many of what a noun calls one: 1 block, 12 blocks, 3 families."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{n} {noun if n == 1 else plural}"
 
 
 def a_or_an(name: str) -> str:

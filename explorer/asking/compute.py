@@ -10,9 +10,9 @@ from coupling_core.base.images import is_image, to_pixels
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, Request
 from coupling_core.base.results import Result
-from coupling_core.base.units import duration
+from coupling_core.base.units import counted, duration
 from coupling_core.serving.jobs import JobStatus
-from coupling_core.sources.tokens import counted
+from coupling_core.sources.tokens import counted as in_words
 from explorer.asking import preview
 from explorer.asking.queue import is_active, queue
 from explorer.asking.watch import loads, tell_queue, watch
@@ -126,7 +126,7 @@ def show_prompt(request: Request) -> int | None:
         chips.pick(tokens.texts, measured, tokens.special)
     else:
         chips.tokens(tokens.texts, measured, tokens.special)
-    st.caption(f"{counted(tokens.special)}; {what}.")
+    st.caption(f"{in_words(tokens.special)}; {what}.")
     return n
 
 
@@ -153,7 +153,7 @@ def _cost(request: Request, tokens: int | None) -> None:
 
 
 def _costs(cost: Estimate) -> str:
-    runs = "1 earlier run" if cost.runs == 1 else f"{cost.runs} earlier runs"
+    runs = counted(cost.runs, "earlier run")
     where = (
         "on this machine" if cost.here else "where the gallery was made; this machine may differ"
     )

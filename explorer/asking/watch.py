@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 import streamlit as st
 
 from coupling_core.base.results import Progress, Result
-from coupling_core.base.units import about, duration, ordinal_place, size
+from coupling_core.base.units import about, counted, duration, ordinal_place, size
 from coupling_core.serving.jobs import JobStatus
 from coupling_core.serving.lists import Prompts
 from explorer.asking.queue import is_active, queue
@@ -117,9 +117,8 @@ def loads(status: JobStatus) -> bool:
 def tell_queue() -> None:
     """Say which jobs are ahead of one that is asked for now; nothing where none is."""
     if ahead := queue().active():
-        n = len(ahead)
-        jobs = "1 job is" if n == 1 else f"{n} jobs are"
-        st.caption(f"{jobs} ahead in the queue{_time_of(ahead)}.")
+        verb = "is" if len(ahead) == 1 else "are"
+        st.caption(f"{counted(len(ahead), 'job')} {verb} ahead in the queue{_time_of(ahead)}.")
 
 
 def _time_of(ahead: Sequence[JobStatus]) -> str:

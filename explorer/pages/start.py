@@ -6,10 +6,9 @@ from pathlib import Path
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.over_prompts import prompts as counted
 from coupling_core.analysis.verdict import MIDDLE, Verdict
 from coupling_core.base.results import DepthResult
-from coupling_core.base.units import with_minus
+from coupling_core.base.units import counted, with_minus
 from explorer.asking.compute import show_prompt, tell_gone
 from explorer.asking.several import offer, together, untrained_twin
 from explorer.pages import depth, ten_findings
@@ -136,7 +135,8 @@ def _over_many(state: State, found: Verdict) -> None:
     whose = "your " if state.prompts and listed.name != SHIPPED else ""
     way(
         depth.PAGE,
-        f"The same over {whose}{counted(len(listed.prompts))}" + ", or your own" * (not whose),
+        f"The same over {whose}{counted(len(listed.prompts), 'prompt')}"
+        + ", or your own" * (not whose),
         prompts=listed.name,
         untrained=None,
         **blocks,

@@ -13,7 +13,7 @@ from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, Request
 from coupling_core.base.results import Result
 from coupling_core.base.settings import settings
-from coupling_core.base.units import duration, size
+from coupling_core.base.units import counted, duration, size
 from coupling_core.measuring.measure import Report, answer
 from coupling_core.measuring.worker.asking import SLACK
 from coupling_core.serving.jobs import Limits
@@ -127,7 +127,9 @@ def _require_length(asked: Resolved, longest: int | None) -> None:
     if isinstance(prompt, str) and not is_image(prompt) and asked.tokens is None:
         n = len(prompt.encode())  # not counted yet: a token has a byte at least
     if n > longest:
-        raise InputError(f"the prompt has {n} tokens, and at most {longest} are taken on here")
+        raise InputError(
+            f"the prompt has {counted(n, 'token')}, and at most {longest} are taken on here"
+        )
 
 
 def measure_what_fits(

@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from coupling_core.base.records import Request
+from coupling_core.base.units import counted
 from coupling_core.measuring import deaths
 from coupling_core.measuring.forecast import Fit, Probe
 from coupling_core.sources.identity import Source
@@ -83,7 +84,7 @@ def shorter(asked: Resolved, longest: float) -> str:
     if changes:
         return f"it would do with K = {changes['k']}"
     if fewer:
-        return f"a prompt of at most {fewer} tokens would do"
+        return f"a prompt of at most {counted(fewer, 'token')} would do"
     return "choose a smaller model"
 
 

@@ -9,7 +9,7 @@ from coupling_core import figures
 from coupling_core.analysis.by_step import Course
 from coupling_core.base.errors import CouplingError
 from coupling_core.base.records import Request
-from coupling_core.base.units import duration, size
+from coupling_core.base.units import counted, duration, size
 from coupling_core.measuring.stored_steps import within_reach
 from coupling_core.serving.jobs import JobStatus
 from coupling_core.sources import hub
@@ -119,7 +119,10 @@ def _lack(course: Course, step: int) -> str:
     cost = f", which takes about {duration(n * seconds)}" if seconds else ""
     if cost and not (suite.is_own or set(course.missing) <= set(suite.here())):
         cost += " besides the fetching"
-    return f"{here}Of {suite.title}, **{n} of {len(course.steps)} steps** are to be measured{cost}."
+    return (
+        f"{here}Of {suite.title}, **{n} of {counted(len(course.steps), 'step')}** are to be "
+        f"measured{cost}."
+    )
 
 
 def _of_a_step(course: Course) -> float | None:

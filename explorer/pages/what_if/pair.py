@@ -17,6 +17,7 @@ from coupling_core.measuring.one_edit import TOKENS, Said, continuations
 from explorer.panels.kept import kept
 from explorer.server import admission, backend
 from explorer.server.engine import ask
+from explorer.session.chips import quoted
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain, sentence
 
