@@ -95,8 +95,9 @@ def show_progress(waiting: Sequence[str], of: int, who: str = "") -> None:
         of: how many there are.
         who: is measured, as of `watch`.
     """
-    active = filter(is_active, map(queue().status, waiting))
-    far, told = min(((one.place, where(one)) for one in active), default=(0, (0.0, "")))[1]
+    active = [one for key in waiting if is_active(one := queue().status(key))]
+    first = min(active, key=lambda one: one.place, default=None)
+    far, told = where(first) if first else (0.0, "")
     ended = of - len(waiting)
     if of > 1:
         told = f"{ended} of {of} measured" + f": {told}" * bool(told)

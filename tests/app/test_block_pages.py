@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny
-from handling import labels, numbers, plain_words, press
+from handling import labels, numbers, plain_words, press, settled
 from screen import charts, heat, unpacked, words
 from streamlit.testing.v1 import AppTest
 from transformers import AutoModelForCausalLM
@@ -116,12 +116,19 @@ def curves(app: AppTest, figure: str) -> dict[str, np.ndarray]:
     return {line["name"]: numbers(line["y"]) for line in lines if "bdata" in line["y"]}
 
 
+def test_a_twin_that_is_measured_here_is_told_beside_the_model(open_page, link, measured) -> None:
+    measured("depth")
+    app = settled(press(open_page("Depth", **link), "Measure the untrained twin too"))
+    assert "; untrained 0.0" in words(app)
+    assert "Measure the untrained twin" not in [fold.label for fold in app.expander]
+
+
 def test_directions_show_beside_those_of_the_twin(open_page, stored, link, measured) -> None:
     app = open_page("Directions", **link)
     found = curves(app, "readouts")
     np.testing.assert_array_equal(found["what it writes"], counts(stored)[0])
     assert "what it writes, untrained" not in found
-    assert any("twin is not measured" in fold.label for fold in app.expander)
+    assert "Measure the untrained twin" in [fold.label for fold in app.expander]
     assert "Blocks 3 to 4 write" in plain_words(app)  # the nearest to those of deeper models
 
     twin = measured("directions", untrained=0)
@@ -241,6 +248,6 @@ def test_a_twin_is_drawn_or_offered(open_page, link, measured, kind, figures) ->
     measured(kind)
     app = open_page(kind.capitalize(), **link)
     assert not any(untrained(app, figures))
-    assert any("twin is not measured" in fold.label for fold in app.expander)
+    assert "Measure the untrained twin" in [fold.label for fold in app.expander]
     measured(kind, untrained=0)
     assert all(untrained(open_page(kind.capitalize(), **link), figures))
