@@ -117,11 +117,17 @@ def ablate(
             False shows none.
 
     Raises:
-        InputError: where the result lacks a block or has fewer directions, or the model is another.
+        InputError: where the result lacks a block or has fewer directions, the frame has another
+            width, or the model is another.
     """
     require_result(result, DirectionsResult, "directions")
     chosen = blocks_of(blocks, result.n_blocks)
     numbers, leading = viewed(result, DirectionsView(chosen, k))
+    if frame is not None and not (len(frame) == result.width and np.isfinite(frame).all()):
+        raise InputError(
+            f"a frame has columns of {result.width} finite numbers (the width of this model), and "
+            f"an array of shape {np.shape(frame)} came"
+        )
     frames = {
         block: orthonormal(result.basis(block, "v")[:, :leading] if frame is None else frame)
         for block in numbers

@@ -35,6 +35,13 @@ def test_what_fails_half_way_leaves_the_old_one_alone(old):
     assert list(old.parent.iterdir()) == [old]
 
 
+def test_a_link_stays_one_and_what_it_leads_to_is_written(old):
+    link = old.with_name("link")
+    link.symlink_to(old.name)
+    writing.write_whole(link, b"new")
+    assert (link.is_symlink(), old.read_text()) == (True, "new")
+
+
 def test_a_note_makes_its_folder_and_says_whether_it_was_written(old):
     inside = old.parent / "new" / "note"
     assert writing.write_quietly(inside, "noted")
@@ -86,6 +93,22 @@ def test_three_formats_are_read_and_no_other(tmp_path):
     for file in (picture("GIF"), bytes(images.LARGEST_FILE + 1), tmp_path / "none.png"):
         with pytest.raises(InputError):
             read_image(file)
+
+
+def test_every_mode_has_the_brightness_that_it_shows_or_is_refused():
+    ramp = np.linspace(0, 65535, 256).astype(np.uint16)[None].repeat(2, 0)
+    of_16_bits, of_8_bits = Image.fromarray(ramp), Image.fromarray((ramp >> 8).astype(np.uint8))
+    of_another = Image.frombytes("I;16B", of_8_bits.size, ramp.astype(">u2").tobytes())
+    modes = ("L", "LA", "P", "RGB", "RGBA", "CMYK", "YCbCr")
+    for shown in (of_16_bits, of_another, *map(of_8_bits.convert, modes)):
+        found = np.asarray(images.in_eight_bits(shown))
+        assert found.mean() == pytest.approx(127.5, abs=1), shown.mode
+    held = io.BytesIO()
+    of_16_bits.save(held, "PNG")
+    assert images.to_pixels(read_image(held.getvalue())).mean() == pytest.approx(127.5)
+    for mode in ("I", "F"):
+        with pytest.raises(ValueError, match="32 bits"):
+            images.in_eight_bits(of_8_bits.convert(mode))
 
 
 def test_pictures_are_decoded_one_at_a_time():

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from coupling_core.base import settings as module
+from coupling_core.base.errors import InputError
+from coupling_core.base.folders import user_cache
 from coupling_core.base.settings import Settings, settings
 
 
@@ -40,11 +42,28 @@ def test_the_environment_counts_more_than_the_file_and_both_more_than_a_demo(tmp
 
 
 def test_another_file_and_a_list_separated_by_commas(tmp_path, monkeypatch):
-    (tmp_path / "other.toml").write_text("queue_length = 3\n")
     monkeypatch.setenv("COUPLING_CONFIG", str(tmp_path / "other.toml"))
+    (tmp_path / "other.toml").write_bytes(b"\xef\xbb\xbfqueue_length = 3\n")  # as some editors do
+    monkeypatch.setenv("COUPLING_STORE_BYTES", "")
     monkeypatch.setenv("COUPLING_MODELS", "smollm2-135m, EleutherAI/pythia-70m@step1000")
     assert settings().queue_length == 3
     assert settings().models == ("smollm2-135m", "EleutherAI/pythia-70m@step1000")
+
+
+def test_a_cache_is_found_by_its_tilde_and_where_nobody_has_a_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("COUPLING_HOME", "~/c")
+    assert user_cache() == tmp_path / "c"
+    for name in ("HOME", "COUPLING_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", lambda _: {}["no entry"])
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert user_cache().parent == tmp_path
+    assert user_cache().stat().st_mode & 0o77 == 0
+    monkeypatch.setattr("os.getuid", lambda: 12345)
+    (tmp_path / "coupling-explorer-12345").symlink_to("/")  # of another user
+    with pytest.raises(InputError, match="COUPLING_HOME"):
+        user_cache()
 
 
 def test_every_setting_is_in_the_table_of_the_document_on_hosting():

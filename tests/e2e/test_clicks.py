@@ -2,21 +2,16 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
-import numpy as np
 import on_screen
 import pytest
-import tiny
-from cases import planted
 from driving import App, Visit, wait_for_chart
 from playwright.sync_api import Browser, Page, expect
-from sweep_table import plant, sweep_of, zoo
+from sweep_table import sweep_of, zoo
 
-from coupling_core import Question, Request, Store
+from coupling_core import Question
 from coupling_core.experiments.sweeps.report import report
-from coupling_core.sources.resolved import resolve
 
 pytestmark = pytest.mark.slow
 
@@ -90,26 +85,6 @@ def test_a_drag_moves_no_figure_and_selects_nothing(visit: Visit, address: str, 
     assert on_screen.frame(page, key) == before
 
 
-def test_a_model_of_a_sweep_shows_its_prompts_also_by_a_link(visit: Visit, app: App) -> None:
-    plant(Store(app.store), TABLE)
-    page = visit("/Generalization")
-    wait_for_chart(page, "correlation-by-k")
-    model = on_screen.click_loneliest(page, "performance")
-    page.wait_for_function(
-        """model => document.querySelector('.st-key-prompt .js-plotly-plot')
-            ?.layout.meta.alt.startsWith(`Coupling of ${model} against `)""",
-        arg=model,
-    )
-    other = visit(page.url.removeprefix(app.url))
-    wait_for_chart(other, "correlation-by-k")
-    on_screen.expect_the_same_figures(page, other)
-    dots = other.locator(".st-key-prompt .js-plotly-plot").first.evaluate(
-        "plot => plot.calcdata.find(points => points[0].trace.name === 'prompts').map(p => p.y)"
-    )
-    own = TABLE[(TABLE["model"] == model) & (TABLE["k"] == 4)]["corrected"]
-    assert dots == pytest.approx(list(own), rel=1e-5)
-
-
 def test_a_report_opens_without_the_network_and_runs_no_name(browser: Browser, tmp_path) -> None:
     hostile = {"model": {"Alpha-0": HOSTILE}, "family": {"Beta": HOSTILE}}
     plan = {"title": HOSTILE, "origins": [{"source": HOSTILE, "n": 1, "sha256": HOSTILE}]}
@@ -125,26 +100,3 @@ def test_a_report_opens_without_the_network_and_runs_no_name(browser: Browser, t
     expect(page.get_by_role("heading", level=1)).to_have_text(HOSTILE)
     assert (asked, said) == ([], [])
     context.close()
-
-
-def test_eighty_blocks_stay_light_and_answer_clicks(
-    visit: Visit, app: App, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tiny.folder(tmp_path_factory.mktemp("models") / "tiny-llama")
-    request = Request("The cat sat down", model=str(folder), k=8, k_view=4)
-    scores = np.random.default_rng(0).uniform(0, 1, (80, 80))
-    deep = planted(scores, request=request, identity=resolve(request).identity)
-    key = Store(app.store).key(request, deep.identity)
-    Store(app.store).put(replace(deep, key=key))
-    view = f"model={folder}&prompt=The+cat+sat+down&k=1&def=alignment&threshold=0"
-    page = visit(f"/Layer_graph?{view}")
-    wait_for_chart(page, "graph")
-    expect(page.get_by_text("3160 of 3160 pairs")).to_be_visible()
-    assert page.evaluate(on_screen.NODES) < MOST_NODES
-    on_screen.click_point(page, "graph", 40, 40)  # the top of the arc from 20 to 60
-    expect(page.get_by_role("heading", name="Blocks 20 and 60")).to_be_visible()
-    page.goto(f"{app.url}/Compare?{view}&a={key}&b={key}")
-    wait_for_chart(page, "spectra")
-    assert page.evaluate(on_screen.NODES) < MOST_NODES
-    cell(70, 3)(page, "map-A-B")
-    expect(page.get_by_role("heading", name="Block 70 in the basis of block 3")).to_be_visible()

@@ -12,7 +12,13 @@ from tokenizers.normalizers import Lowercase
 import coupling_core as cc
 from coupling_core.analysis.scores import means
 from coupling_core.experiments import many_on_dask
-from coupling_core.experiments.sweeps.table import COLUMNS, MEASURED, OF_ONE_KIND
+from coupling_core.experiments.sweeps.table import (
+    COLUMNS,
+    MEASURED,
+    OF_ONE_KIND,
+    read_table,
+    write_table,
+)
 from coupling_core.measuring import many
 
 TEXTS = ("The cat sat", "on the mat")
@@ -97,6 +103,14 @@ def test_what_stands_beside_a_prompt_is_kept(asked, own, tmp_path):
         assert list(table["category"]) == ["cat", "mat"]
         np.testing.assert_array_equal(table["difficulty"], [1, np.nan])
     assert asked(rows[0] | {"category": 7}, own, k=4)["category"].tolist() == ["7"]
+    far = [2**62 + 1, None]
+    numbers = {"prompt": TEXTS, "x": [1e20, 2e20], "number": far}
+    table = asked(numbers, own, k=4)
+    write_table(tmp_path / "t.csv", table)
+    for each in (table, read_table(tmp_path / "t.csv")):
+        assert [each["number"][0], *each["x"]] == [far[0], 1e20, 2e20]
+    with pytest.raises(cc.InputError, match="'mood'"):
+        asked(frame.rename(columns={"tokens": "mood"}), own)
 
 
 def test_each_module_may_have_a_tokenizer_of_its_own(asked, own):

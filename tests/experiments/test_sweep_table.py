@@ -17,6 +17,7 @@ from coupling_core.experiments.sweeps import make, make_table, read, read_table,
 from coupling_core.experiments.sweeps.table import COLUMNS
 from coupling_core.experiments.vision import SUITE
 from coupling_core.experiments.vision.findings import VisionFindings
+from coupling_core.sources.prompts import set_own
 from coupling_core.store.request_key import make_key, parse_key
 
 TABLE = sweep_of(zoo()[:4], prompts=2).reindex(columns=list(COLUMNS))
@@ -85,6 +86,18 @@ def test_columns_of_the_prompts_own_come_back_as_they_were(back):
     assert {name: again[name].tolist() for name in own} == own
     assert again["share"].tolist()[0] == 0.5
     assert again["share"].isna().sum() == n - 1
+    wide = {"number": 1234567890123456789, "far": 10**24, "year": 2020, "x": 1e20}
+    rows = [wide, *[dict.fromkeys(wide, np.nan)] * (n - 1)]
+    for name in ("t.csv", "t.parquet"):
+        table = TABLE.copy()
+        set_own(table, wide, rows)
+        again = back(name, table)
+        assert [int(float(again[at][0])) if at == "x" else int(again[at][0]) for at in wide] == [
+            *map(int, wide.values())
+        ], name
+        assert again[[*wide]].isna().sum().tolist() == [n - 1] * 4
+    mixed = back("t.parquet", year=[2020, *["n/a"] * (n - 1)])
+    assert mixed["year"].tolist() == ["2020", *["n/a"] * (n - 1)]
 
 
 def test_a_k_says_which_share_of_the_width_it_came_of(tmp_path, folder):

@@ -214,6 +214,17 @@ def test_a_training_that_goes_on_keeps_its_beginning_and_one_anew_keeps_nothing(
     assert "0, 5, 10" in caplog.text
 
 
+def test_of_two_callbacks_of_one_name_the_first_keeps_nothing_more(caplog):
+    first, second = (
+        CouplingCallback([(1, 2, 3)], every=1, k=4, share=1.0, name="both") for _ in range(2)
+    )
+    for step in (0, 1):
+        for watch in (first, second):
+            watch.after(step, shallow.model("llama"))
+    assert "both" in caplog.text
+    assert ([look.step for look in first.looks], len(second.looks)) == ([0], 2)
+
+
 def test_a_watched_run_says_with_what_it_was_measured(run):
     kept("said", (0,))
     suite = find_suite("said")

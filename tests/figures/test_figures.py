@@ -7,15 +7,12 @@ import numpy as np
 import pytest
 from cases import depth_result, planted_jacobians, random_result
 from checks import trace
-from plotly.colors import sample_colorscale
 
 from coupling_core import (
     ComputeError,
     View,
-    corrected,
     figures,
     mean_off_diagonal,
-    score_by_k,
     score_pairs,
 )
 from coupling_core.analysis.scores import block_means
@@ -200,25 +197,6 @@ def test_one_matrix_is_that_of_its_pair_in_units_of_s1():
 # ---- curves
 
 
-def test_the_spectrum_has_a_line_a_block_up_to_its_rank():
-    s = RESULT.singular_values.copy()
-    s[1, 5:] = 0
-    figure = figures.spectrum(replace(RESULT, singular_values=s), View(k=4))
-    bar = trace(figure, "places").marker
-    assert (bar.cmin, bar.cmax, figure.layout.yaxis.type) == (1, 5, "log")
-    for block, line in enumerate(figure.data[:5], 1):
-        assert list(line.x) == list(range(1, 9))
-        np.testing.assert_allclose(line.y, np.where(s[block - 1], s[block - 1], np.nan))
-        place = (block - bar.cmin) / (bar.cmax - bar.cmin)
-        (color,) = sample_colorscale([color for _, color in bar.colorscale], [place])
-        assert line.line.color == color
-    for selected, blocks in (((2, 4), (2, 4)), ((3, 3), (3,)), (None, ())):
-        lines = [t for t in figures.spectrum(RESULT, VIEW, selected=selected).data if t.showlegend]
-        assert all(line.line.color == style.ACCENT for line in lines)
-        for line, block in zip(lines, blocks, strict=True):
-            assert line.y == pytest.approx(RESULT.singular_values[block - 1])
-
-
 def test_the_spectrum_marks_k_and_the_gap_there():
     s = RESULT.singular_values.astype(float)
     inner = figures.spectrum(RESULT, VIEW, selected=(2, 4))
@@ -233,25 +211,6 @@ def test_the_spectrum_marks_k_and_the_gap_there():
     assert list(table.block) == [2, 5]
     assert table.loc[1, "s_3"] == RESULT.singular_values[4, 2]
     assert table.loc[0, "gap"] == pytest.approx(s[1, 5] / s[1, 6])
-
-
-def test_the_score_against_k_lies_over_its_chance_floor():
-    view = View(k=6, definition="page")
-    raw, floor = score_by_k(RESULT, 2, 4, view)
-    for is_corrected in (True, False):
-        figure = figures.score_by_k(RESULT, 2, 4, view, corrected=is_corrected)
-        wanted = corrected(raw, floor) if is_corrected else raw
-        assert trace(figure, "score").y == pytest.approx(wanted)
-        assert trace(figure, "chance").y == pytest.approx(0 * floor if is_corrected else floor)
-        assert list(trace(figure, "score").x) == list(range(1, 9))
-        marker = trace(figure, "K = 6")
-        assert (marker.x[0], marker.y[0]) == (6, pytest.approx(wanted[5]))
-    table = figures.score_by_k_table(RESULT, 2, 4, view)
-    assert table.coupling.to_numpy() == pytest.approx(raw)
-    assert table.chance.to_numpy() == pytest.approx(floor)
-    low, high = figure.layout.yaxis.range
-    assert low == pytest.approx(min(0, floor.min()))
-    assert 1 < high < 1.05
 
 
 def test_the_mean_score_against_k_leaves_out_the_trivial_pairs():

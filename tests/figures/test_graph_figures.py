@@ -13,7 +13,6 @@ from coupling_core.analysis.graph import layer_graph, ranges
 from coupling_core.analysis.locality import locality
 from coupling_core.base.records import LAYOUTS
 from coupling_core.figures import style
-from coupling_core.figures.export import on_paper
 from coupling_core.figures.graph import CORRECTED_STEPS
 
 RESULT = planted(SCORES)
@@ -27,24 +26,6 @@ def lines(figure):
 def pieces(line):
     """How many edges one step draws."""
     return line.path.count("M")
-
-
-def test_every_edge_is_drawn_once_and_can_be_taken_hold_of():
-    drawn = layer_graph(RESULT, VIEW)
-    for layout in LAYOUTS:
-        figure = figures.graph(RESULT, VIEW, layout=layout)
-        assert sum(map(pieces, lines(figure))) == drawn.number_of_edges() == 8
-        handles = trace(figure, "edges")
-        assert [tuple(pair) for pair in handles.customdata] == list(drawn.edges)
-        every = trace(figures.graph(RESULT, VIEW, layout=layout, threshold=0.0), "edges")
-        places = np.stack([every.x, every.y], 1).round(4)
-        assert len(np.unique(places, axis=0)) == 10
-        again = trace(figures.graph(RESULT, VIEW, layout=layout), "blocks")
-        nodes = trace(figure, "blocks")
-        assert np.array_equal([nodes.x, nodes.y], [again.x, again.y])
-        (notes,) = on_paper(figure, RESULT, VIEW).select_annotations({"name": "provenance"})
-        assert "click" in figure.layout.meta["on_page"]  # and only there
-        assert "click" not in notes.text
 
 
 def test_a_deep_model_is_a_few_traces():

@@ -9,7 +9,6 @@ from cases import depth_result, planted_jacobians, trajectory_result
 from coupling_core import PathView, figures, project_paths
 from coupling_core.analysis.path_curves import CURVES, median
 from coupling_core.analysis.scaling import fit_line, inverse_fits
-from coupling_core.base.units import percent
 from coupling_core.figures import style
 from coupling_core.figures.export import on_paper
 from coupling_core.figures.paths import MOST, PICKS, chosen_tokens, draw
@@ -27,27 +26,6 @@ NEAR = replace(TWIN, states=TWIN.states / 100)
 def trace(figure, uid):
     (found,) = [t for t in figure.data if uid in (t.uid, t.name)]
     return found
-
-
-@pytest.mark.parametrize("dimensions", [2, 3])
-def test_each_token_has_its_path_and_the_final_norm_is_a_step_of_its_own(dimensions):
-    for view in (VIEW, PathView("all", "deeper", True)):
-        figure = figures.paths(RESULT, view, token=4, dimensions=dimensions)
-        found = project_paths(RESULT, view)
-        others = found.tokens != 4
-        for i, axis in enumerate("xyz"[:dimensions]):
-            for at, number in enumerate(found.tokens):
-                path = trace(figure, str(number))
-                np.testing.assert_allclose(path[axis], found.coordinates[:-1, at, i], rtol=1e-5)
-                assert list(path.customdata) == list(found.states[:-1])  # the last has no line
-            last = found.coordinates[-1, :, i]
-            np.testing.assert_allclose(trace(figure, "normed")[axis], last[others], rtol=1e-5)
-            own = trace(figure, "selected normed")[axis]
-            np.testing.assert_allclose(own, last[~others], rtol=1e-5)
-        assert ("1" in {t.name for t in figure.data}) == view.first
-        assert percent(found.explained[0], 1) in (
-            figure.layout.xaxis.title.text or figure.layout.meta["caption"]
-        )
 
 
 def test_paths_without_the_final_norm_are_whole():

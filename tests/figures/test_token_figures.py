@@ -1,7 +1,6 @@
 """Figures of tokens: what is drawn, where, in which range, and in which words."""
 
 import inspect
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from masked import masked
 from coupling_core import InputError, Request, View, measure, score_positions
 from coupling_core.figures import export, render, style
 from coupling_core.figures import tokens as figures
-from coupling_core.figures.tokens.axes import LABEL, label, window
+from coupling_core.figures.tokens.axes import window
 
 PROMPT = "The cat\nsat <😀>"
 VIEW = View(k=5)
@@ -69,24 +68,6 @@ def test_the_grid_has_the_scores_in_the_fixed_range(itself, means):
     points = trace(auto, "pairs")
     assert list(points.customdata[2, 4]) == [3, 5]
     assert (points.x[4], points.y[2]) == (4, 2)
-
-
-def test_the_texts_of_the_tokens_are_on_the_axes(itself):
-    layout = figures.grid(itself, VIEW).layout
-    labels = list(layout.yaxis.ticktext)
-    assert labels == list(layout.xaxis.ticktext)
-    numbers = [str(number) for number in range(1, len(itself.tokens) + 1)]
-    assert [text.rsplit(" ", 1)[1] for text in labels] == numbers
-    assert labels[1].startswith("␣cat")
-    assert "⏎" in "".join(labels)
-    assert "<" not in "".join(labels)
-    assert layout.yaxis.range[0] > layout.yaxis.range[1]  # the first token is on top
-    assert "block 1" in layout.yaxis.title.text
-    assert "block 3" in layout.xaxis.title.text
-    word = "x" * 40
-    assert len(label(3, word)) == LABEL + 2
-    long = replace(itself, tokens=(word, *itself.tokens[1:]))
-    assert f"“{word}”" in trace(figures.grid(long, VIEW), "pairs").text[0, 0]
 
 
 def test_a_token_with_itself_in_one_block_is_grey_and_named(measured):

@@ -1,7 +1,5 @@
 """What is special to `coupling tokens`: pairs of blocks, forbidden pairs, a fixed token."""
 
-import csv
-
 import numpy as np
 import pytest
 from command_line import printed
@@ -44,26 +42,6 @@ def test_what_is_measured_follows_the_options(tokens, expected, kind):
     block = changes.get("block")
     assert said["blocks"] == (block and [block, changes.get("other_block", block)])
     assert (said["kind"], said["token"]) == (kind, changes.get("token"))
-
-
-def test_files_of_a_pair_of_blocks_have_nothing_where_causality_forbids(tokens, expected, tmp_path):
-    for ending in ("npz", "csv"):
-        assert tokens(*FIXED_OUTPUT, "--other-block", 3, "--out", f"r.{ending}")[0] == 0
-    result = expected(kind="fixed-output", block=1, other_block=3, token=4)
-    n = len(result.tokens)
-    with np.load(tmp_path / "r.npz", allow_pickle=False) as named:
-        for name in ("coupling", "chance", "corrected"):
-            assert np.isnan(named[name][4:]).all()
-            assert np.isnan(named[name][:, 4:]).all()
-            assert not np.isnan(named[name][:4, :4]).any()
-        assert list(named["blocks"]) == [1, 3]
-        assert named["certified"].tolist() == [[True] * 4 + [False] * (n - 4)] * 2
-        np.testing.assert_allclose(named["A"][1, 2], result.matrix(2, 3)[:5, :5], atol=1e-6)
-        with (tmp_path / "r.csv").open(newline="") as file:
-            rows = {(int(r["token"]), int(r["other_token"])): r for r in csv.DictReader(file)}
-        assert float(rows[2, 3]["coupling"]) == pytest.approx(named["coupling"][1, 2], rel=1e-5)
-    assert rows[2, 5]["coupling"] == rows[5, 5]["corrected"] == rows[2, 5]["chance"] == ""
-    assert rows[2, 3]["text"] == " cat"
 
 
 def test_the_report_counts_what_is_forbidden_and_what_lacks_rank(tokens):

@@ -1,5 +1,6 @@
 """measure(...) with a text in place of a request: the same numbers, and plain complaints."""
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from inspect import signature
@@ -74,6 +75,14 @@ def test_a_model_that_is_named_is_kept_in_the_store_of_the_command_line(folder, 
     measure(IDS, model=llama, k=4)
     measure(Request("The dog", model=str(folder), k=4))
     assert len([entry for entry in Store().entries() if not entry.read_only]) == 1
+
+
+def test_what_is_stored_has_the_names_by_which_it_is_asked_for(folder, tmp_path):
+    best = shutil.copytree(folder, tmp_path / "best")
+    first, again = (measure("The cat", tmp_path / "kept", model=at, k=4) for at in (folder, best))
+    assert first.key == again.key
+    assert (again.model_name, again.request.model) == ("best", str(best))
+    assert numbers(first) == numbers(again)
 
 
 def test_a_store_may_be_named_by_its_folder(tmp_path, llama, monkeypatch):

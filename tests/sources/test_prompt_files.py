@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.images import to_pixels
 from coupling_core.sources.prompts import Prompt, PromptSource, load, read_file
 from coupling_core.sources.prompts.columns import typed
 from coupling_core.sources.prompts.drawing import draw
@@ -72,6 +74,33 @@ def test_columns_of_true_and_false_are_that_and_two_of_one_name_are_left(tmp_pat
     assert [each["code"] for each in found] == ["007", "010", "1"]
     (found,) = read_file(tmp_path / "own.csv")
     assert (found.category, found.fields) == ("x", {"Category": "y"})
+
+
+def test_what_would_be_lost_or_could_not_be_written_is_refused_as_it_is_read(tmp_path):
+    for name, content, told in (
+        ("two.csv", "prompt,x,x\na,1,2\n", "'x'"),
+        ("two.jsonl", '{"prompt": "a", "x": 1, "x": 2}\n', "'x'"),
+        ("half.jsonl", '{"prompt": "a", "note": "\\ud83d"}\n', "half"),
+        ("nested.jsonl", '{"prompt": "a", "note": ["\\ud83d"]}\n', "half"),
+    ):
+        (tmp_path / name).write_text(content)
+        with pytest.raises(InputError, match=told):
+            read_file(tmp_path / name)
+    (tmp_path / "long.csv").write_text(f"prompt,note\na,{'b' * 140_000}\n")
+    assert len(read_file(tmp_path / "long.csv")[0].fields["note"]) == 140_000
+
+
+def test_of_a_folder_hidden_files_are_no_prompts_and_a_damaged_one_fails_by_itself(tmp_path):
+    for place in ("cats/a.png", "cats/._a.png", ".ipynb_checkpoints/a-checkpoint.png"):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        Image.new("L", (8, 8), 9).save(tmp_path / place)
+    (tmp_path / "cats" / "b.png").write_bytes(b"no picture")
+    good, damaged = read_file(tmp_path)
+    assert (good.category, damaged.category) == ("cats", "cats")
+    assert "8 x 8" in good.words
+    assert str(tmp_path / "cats" / "b.png") in damaged.words
+    with pytest.raises(InputError, match=r"b\.png"):
+        to_pixels(damaged.text)
 
 
 def test_a_file_has_only_so_many_lines(tmp_path):

@@ -69,7 +69,7 @@ def to_parquet(table: "DataFrame") -> bytes:
     with needed("files"):
         import pyarrow
     written = table.copy(deep=False)
-    for name in table.select_dtypes(object):
+    for name in (name for name, kind in table.dtypes.items() if str(kind) == "object"):
         try:
             pyarrow.array(table[name], from_pandas=True)
         except (pyarrow.ArrowException, OverflowError):

@@ -80,9 +80,8 @@ def _candidates(model: Any, shape: tuple[int, int]) -> Iterator[tuple[Tensor, Te
         weight = getattr(module, "weight", None)
         if isinstance(weight, Tensor) and weight.shape == shape and not bring(weight).is_meta:
             bias = getattr(module, "bias", None)
-            has_bias = isinstance(bias, Tensor)
-            added = bring(bias).detach().float() if has_bias else torch.zeros(shape[0])
-            yield bring(weight).detach(), added
+            known = bring(bias) if isinstance(bias, Tensor) else torch.zeros(shape[0])
+            yield bring(weight).detach(), known.detach().float()
 
 
 def _alike(found: Tensor, wanted: Tensor) -> bool:

@@ -115,8 +115,8 @@ def capturing(blocks: nn.ModuleList) -> Iterator[list[Call]]:
         return ((copied, *args[1:]), kwargs) if args else (args, kwargs | {name: copied})
 
     def after(module: nn.Module, args: Any, output: Any) -> None:
-        *given, copied = pending.pop()
-        calls.append(Call(module, *given, tensor_of(output), _is_written(copied)))
+        given, named, copied = pending.pop()
+        calls.append(Call(module, given, named, tensor_of(output), _is_written(copied)))
 
     handles = [block.register_forward_pre_hook(before, with_kwargs=True) for block in blocks]
     handles += [block.register_forward_hook(after) for block in blocks]

@@ -3,15 +3,17 @@
 import json
 import os
 
+import numpy as np
 import pytest
 import tiny
 import torch
 from tokenizers import Tokenizer, decoders, pre_tokenizers
 from tokenizers import models as tokenizer_models
 
-from coupling_core import InputError, Request
+from coupling_core import InputError, Request, jacobian, measure
+from coupling_core.engine import reference
 from coupling_core.engine.hardware import choose_device
-from coupling_core.engine.loading import load, prepare
+from coupling_core.engine.loading import LoadedModel, load, prepare
 from coupling_core.engine.loading.configs import read_config, require_bounded
 from coupling_core.sources.identity import ALIASES, locate
 from coupling_core.sources.resolved import resolve
@@ -68,6 +70,29 @@ def test_the_alias_is_the_file_in_its_package_and_its_tokens_need_no_torch():
 def test_pieces_of_other_vocabularies_are_readable():
     assert readable(["▁The", "▁cat"], Spelling()) == (" The", " cat")
     assert readable(["Ġâ", "Ĥ", "¬"], Spelling(byte_level=True)) == (r" \xe2", r"\x82", r"\xac")
+    tokenizer = tiny.tokenizer()
+    added = ["café", "māja", "ăn", "<|im|>"]
+    tokenizer.add_tokens(added)
+    ids = tokenizer(" ".join(["The cat", *added])).input_ids
+    loaded = LoadedModel(tiny.model("llama"), tokenizer, torch.device("cpu"))
+    assert set(added) < set(loaded.texts(ids))
+
+
+def test_a_model_whose_positions_begin_behind_the_padding_takes_fewer_tokens():
+    from transformers import LlamaConfig, LlamaForCausalLM, RobertaConfig, RobertaForMaskedLM
+
+    small = {"vocab_size": 60, "hidden_size": 16, "num_hidden_layers": 2, "intermediate_size": 32}
+    small |= {"num_attention_heads": 2, "max_position_embeddings": 20}
+    model = RobertaForMaskedLM(RobertaConfig(**small, pad_token_id=1))
+    ids = tuple(range(5, 40))
+    assert measure(Request(ids[:18], k=4), model=model).certified
+    with pytest.raises(InputError, match="at most 18"):
+        measure(Request(ids[:19], k=4), model=model)
+    stretched = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 1e4}
+    dynamic = LlamaForCausalLM(LlamaConfig(**small, rope_parameters=stretched)).eval()
+    found = jacobian(dynamic, ids, block=1).J
+    wanted = reference.block_jacobian(dynamic, list(ids), 1, len(ids), len(ids))
+    assert np.allclose(found, wanted, atol=1e-5 * float(wanted.norm()))
 
 
 def test_a_tokenizer_of_bytes_is_known_by_its_parts():
