@@ -9,7 +9,6 @@ import plotly.graph_objects as go
 from coupling_core.base.extras import needed
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
-from coupling_core.base.units import with_minus
 from coupling_core.figures.export import on_paper
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def drawing(figure: go.Figure, result: Result | None = None, view: AnyView | Non
 
 
 def _short(value: float) -> str:
-    return with_minus(f"{value:.4g}")
+    return f"{value:.4g}"
 
 
 _PAGE = """<!doctype html>

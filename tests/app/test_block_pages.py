@@ -14,6 +14,7 @@ from transformers import AutoModelForCausalLM
 import coupling_core as cc
 from coupling_core.analysis.directions import counts, held, track
 from coupling_core.analysis.pruning.rankings import NAMES
+from coupling_core.base.units import with_minus
 from coupling_core.measuring.one_edit import continuations
 from explorer.pages.directions.effect import SIZES
 from explorer.panels.pruning import SHIPPED
@@ -52,8 +53,8 @@ def test_the_chosen_pair_is_told_in_numbers(open_page, edits, link, monkeypatch)
     effect = cc.effect_maps(found, cc.EffectView()).interchange[2, 0]
     assert told["Effect"] == f"{effect:.3g} nats"
     scores = cc.score_pairs(depth, cc.View(k=8)).corrected
-    assert told["Coupling, 3 in the basis of 1"] == f"{scores[2, 0]:.3f}"
-    assert told["Coupling, 1 in the basis of 3"] == f"{scores[0, 2]:.3f}"
+    assert told["Coupling, 3 in the basis of 1"] == with_minus(f"{scores[2, 0]:.3f}")
+    assert told["Coupling, 1 in the basis of 3"] == with_minus(f"{scores[0, 2]:.3f}")
     for name in ("effects", "scores"):
         (square,) = charts(app)[name]["layout"]["shapes"]
         assert (square["x0"], square["y0"]) == (-0.5, 1.5)
