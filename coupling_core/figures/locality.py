@@ -58,11 +58,11 @@ def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.F
     return figure.add_scatter(
         x=found.distance,
         y=found.mean,
-        customdata=found.spread,
+        customdata=np.stack([found.spread, found.pairs], 1),
         text=[counted(int(n), "pair") for n in found.pairs],
         name=f"mean ({definition_name(view)}; K = {view.k})",
         mode="lines+markers",
         line={"color": style.ACCENT, "width": 2.5},
         marker={"size": 5},
-        hovertemplate="%{y:.3f} ± %{customdata:.3f} over %{text}<extra>mean</extra>",
+        hovertemplate="%{y:.3f} ± %{customdata[0]:.3f} over %{text}<extra>mean</extra>",
     )

@@ -314,7 +314,7 @@ class Jobs:
         waiting = self._limits.waiting
         if waiting is not None and len(self._queue) >= waiting:
             raise InputError(
-                f"the queue is full, with {counted(len(self._queue), 'job')}; try again in a few "
+                f"the queue is full: {counted(len(self._queue), 'job')} ahead; try again in a few "
                 "minutes, or look at what is stored"
             )
         theirs = sum(address in job.owners.values() for job in self._queue) if address else 0

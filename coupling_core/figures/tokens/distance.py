@@ -54,7 +54,7 @@ def distance(
         y=mean,
         mode="lines+markers",
         line={"color": style.ACCENT, "width": 2.5},
-        customdata=np.stack([found.spread, found.low, found.high], -1),
+        customdata=np.stack([found.spread, found.low, found.high, found.pairs], -1),
         text=[counted(int(n), "pair") for n in found.pairs],
         hovertemplate=(
             "mean %{y:.3f}, deviation %{customdata[0]:.3f}, %{customdata[1]:.3f} to "
