@@ -25,9 +25,11 @@ function under({ customdata, fullData, xaxis, yaxis }, { clientX, clientY }, plo
   return fullData.customdata[row][nearest(fullData.x, xaxis.p2d(clientX - area.x))];
 }
 
+// The place of the nearest of ascending values; between two cells it is the later one.
 function nearest(values, at) {
   const away = Array.from(values, (value) => Math.abs(value - at));
-  return away.indexOf(Math.min(...away));
+  const least = Math.min(...away) + 1e-6;
+  return away.findLastIndex((one) => one <= least);
 }
 
 class Hand {
