@@ -193,7 +193,7 @@ class Comparison(SameContent, TwoMaps):
             f"Comparison(A: {sides[0]}, B: {sides[1]}, K = {self.view.k}"
             f"{self.view.unlike_usual}, mean {score} A {a}, B {b}, A - B {apart}, "
             + f"correlation {rounded(of.correlation, 2)} over " * (of.correlation == of.correlation)
-            + f"{of.pairs} pairs)"
+            + f"{counted(of.pairs, 'pair')})"
         )
 
 

@@ -31,7 +31,7 @@ from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Result, WhatIfResult
 from coupling_core.base.results.base import require_result
 from coupling_core.base.showing import Drawn, in_a_line
-from coupling_core.base.units import rounded
+from coupling_core.base.units import counted, rounded
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
@@ -323,8 +323,8 @@ def correlated(
     kept = slice(left_out, L - left_out)
     if L - 2 * left_out < LEAST_BLOCKS:
         raise InputError(
-            f"{max(0, L - 2 * left_out)} blocks are too few to be correlated over pairs: at least "
-            f"{LEAST_BLOCKS} are expected"
+            f"pairs of {counted(max(0, L - 2 * left_out), 'block')} are too few to be "
+            f"correlated: at least {LEAST_BLOCKS} are expected"
         )
     c = _both_directions(coupling[:, kept, kept])
     e = _both_directions(-np.log(np.maximum(effect[:, kept, kept], LEAST_EFFECT)))

@@ -54,7 +54,7 @@ class Crossing(SameContent, Drawn):
         return (
             f"Crossing({both(self.a, self.b)}, {counted(self.a.n_blocks, 'block')}, K = {self.k}, "
             f"{median_told(self.angles, self.chance)}, {int(self.new.sum())} of "
-            f"{self.new.size} directions of B new)"
+            f"{counted(self.new.size, 'direction')} of B new)"
         )
 
     @property
@@ -129,17 +129,18 @@ class Crossing(SameContent, Drawn):
         by_block = np.nanmean(medians, 0) if np.isfinite(medians).any() else medians[0]
         chance = float(np.median(self.chance))
         if not np.isfinite(by_block).any():
-            return f"No block of both has {self.k} directions."
+            return f"No block of both has {counted(self.k, 'direction')}."
         if self.a == self.b:
-            return f"A and B are one result: the leading {self.k} directions are the same."
+            return "A and B are one result: their leading directions are the same."
         most, least = int(np.nanargmax(by_block)) + 1, int(np.nanargmin(by_block)) + 1
         return (
-            f"The leading {self.k} directions of a block of B stand at "
+            f"The leading {counted(self.k, 'direction')} of a block of B "
+            f"{'stands' if self.k == 1 else 'stand'} at "
             f"{np.nanmedian(by_block):.1f} degrees to those of A in the median; independent ones "
             f"would at {chance:.1f}. They are turned most in block {most} "
             f"({by_block[most - 1]:.1f}) and least in block {least} ({by_block[least - 1]:.1f}). "
-            f"Of {self.new.size} directions of B, {int(self.new.sum())} lie less than half among "
-            f"the leading {2 * self.k} of A's block, and are called new."
+            f"Of {counted(self.new.size, 'direction')} of B, {int(self.new.sum())} lie less than "
+            f"half among the leading {2 * self.k} of A's block, and are called new."
         )
 
 

@@ -233,7 +233,7 @@ class Shared(InCommon, Drawn):
             self,
             self.result.whose,
             f"blocks {ranges(self.blocks)} {'write' if self.side == 'u' else 'read'}",
-            f"{self.count} of {len(self.share)} directions shared beyond chance",
+            f"{self.count} of {counted(len(self.share), 'direction')} shared beyond chance",
             f"shares {rounded(self.share[0])} to {rounded(self.share[-1])}",
             f"by chance below {rounded(self.chance)}",
         )
@@ -365,7 +365,7 @@ class BetweenPrompts(SameContent, Told):
         does = "written" if self.side == "u" else "read"
         return (
             f"BetweenPrompts({self.whose}, {counted(len(self.blocks), 'block')}: "
-            f"{ranges(self.blocks)}, {self.leading} directions {does}, "
+            f"{ranges(self.blocks)}, {counted(self.leading, 'direction')} {does}, "
             f"{median_told(self.angles, self.chance)})"
         )
 
@@ -377,22 +377,24 @@ class BetweenPrompts(SameContent, Told):
     @property
     def whose(self) -> str:
         """Of which model and how many prompts, in a line."""
-        return f"{self.results[0].model_name}, {self.n} prompts"
+        return f"{self.results[0].model_name}, {counted(self.n, 'prompt')}"
 
     @property
     def verdict(self) -> str:
         """How far the subspaces are apart beside chance, and how many blocks share a direction."""
         known = np.isfinite(self.angles).all(1)
         if not known.any():
-            return f"No block has {self.leading} directions in every prompt."
+            return f"No block has {counted(self.leading, 'direction')} in every prompt."
         chance = float(np.median(self.chance))
         sharing, at = int((self.shared > 0).sum()), int(np.argmax(self.shared))
         most = f"; most in block {self.blocks[at]}, {self.shared[at]}" if sharing else ""
         return (
-            f"Between two of {self.n} prompts, the leading {self.leading} directions of a block "
-            f"stand at {np.median(self.angles[known]):.1f} degrees in the median; independent ones "
-            f"would at {chance:.1f}. In {sharing} of {len(self.blocks)} blocks the prompts share "
-            f"directions beyond chance{most}."
+            f"Between two of {counted(self.n, 'prompt')}, the leading "
+            f"{counted(self.leading, 'direction')} of a block "
+            f"{'stands' if self.leading == 1 else 'stand'} at "
+            f"{np.median(self.angles[known]):.1f} degrees in the median; independent ones "
+            f"would at {chance:.1f}. In {sharing} of {counted(len(self.blocks), 'block')} the "
+            f"prompts share directions beyond chance{most}."
         )
 
     def to_pandas(self) -> "DataFrame":

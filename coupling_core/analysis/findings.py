@@ -44,6 +44,7 @@ from coupling_core.base.records import (
 )
 from coupling_core.base.showing import Drawn
 from coupling_core.base.tables import require_table
+from coupling_core.base.units import counted
 
 _MEASURES: dict[Measure, str] = {
     "corrected": "mean chance-corrected score",
@@ -258,9 +259,11 @@ class Findings(SameContent, Drawn):
         told = []
         rows = len(self.table)
         if failed := int((self.table["certified"].astype(str) == "False").sum()):
-            told.append(f"{failed} of {rows} rows rest on an SVD that failed its certificate")
+            told.append(
+                f"{failed} of {counted(rows, 'row')} with an SVD that failed its certificate"
+            )
         if without := int(self.means.rows["without"].sum()):
-            told.append(f"{without} scores are undefined and are left out of the means")
+            told.append(f"{counted(without, 'score')} undefined and left out of the means")
         prompts = self.means.rows["prompts"]
         if (few := int((prompts < MIN_NUMBERS).sum())) and prompts.max() > 1:
             some = f" of {few} of {len(prompts)} models" * (few < len(prompts))
@@ -272,7 +275,7 @@ class Findings(SameContent, Drawn):
         if isinstance(total, int) and isinstance(kinds, list | tuple) and "depth" in kinds:
             expected, measured = total // len(kinds), self.table["key"].nunique()
             if measured < expected:
-                told.append(f"{expected - measured} of {expected} measurements are missing")
+                told.append(f"{expected - measured} of {counted(expected, 'measurement')} missing")
         return tuple(told)
 
     @property
@@ -280,7 +283,9 @@ class Findings(SameContent, Drawn):
         """Of how many models and prompts the numbers are, and at which K, in one line."""
         models, prompts = len(self.means.rows), self.table["prompt"].nunique()
         subset = SUBSETS[self.question.subset].title
-        return f"{models} models ({subset}) · {prompts} prompts · {self.measure}"
+        return (
+            f"{counted(models, 'model')} ({subset}) · {counted(prompts, 'prompt')} · {self.measure}"
+        )
 
     @property
     def performance(self) -> str:

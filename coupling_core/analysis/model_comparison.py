@@ -148,10 +148,10 @@ class ModelComparison(SameContent, Drawn):
 
         apart = self._told()[2]
         low, high = interval_told(self.low, self.high, digits=len(apart.partition(".")[2]))
-        which = f"95\u00a0%: {low} to {high}, "
-        sure = self.reason or p_words(self.p)
-        sure = which * bool(np.isfinite(self.low)) + sure
-        return f"a difference of {apart} ({sure})"
+        which = f"95\u00a0%: {low} to {high}"
+        p = p_words(self.p) if self.enough else ""  # a p would be a claim
+        known = which if np.isfinite(self.low) else "", self.reason or p
+        return f"a difference of {apart} ({', '.join(filter(None, known))})"
 
     @property
     def number(self) -> str:
@@ -171,8 +171,8 @@ class ModelComparison(SameContent, Drawn):
         a, b, _ = self._told()
         return (
             f"{self.names[0]} {a}, {self.names[1]} {b}: "
-            f"{self.difference_words} in the mean {self.number}{at}, over n = {self.n} "
-            f"prompt{'s' * (self.n != 1)} that both have{self._left_out()}"
+            f"{self.difference_words} in the mean {self.number}{at}, over n = "
+            f"{counted(self.n, 'prompt')} that both have{self._left_out()}"
             f"{self._few()}{self._sampled()}.{self._caveats()}"
         )
 

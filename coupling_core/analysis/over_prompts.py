@@ -18,7 +18,7 @@ from coupling_core.analysis.scores import MIN_PROMPTS, Interval, definition_name
 from coupling_core.base.records import DEFAULT_THRESHOLD, View
 from coupling_core.base.results import DepthResult, Scores
 from coupling_core.base.results.scores import MEASURES
-from coupling_core.base.units import ranges, rounded
+from coupling_core.base.units import counted, ranges, rounded
 from coupling_core.sources.tokens import visible
 
 if TYPE_CHECKING:  # a tenth of a second to import
@@ -132,7 +132,7 @@ def whose(parts: Sequence[OfPrompt], listed: str) -> str:
         parts: of one model.
         listed: what the list of prompts is called.
     """
-    return f"{parts[0].model}, mean over {prompts(len(parts))} of {listed}"
+    return f"{parts[0].model}, mean over {counted(len(parts), 'prompt')} of {listed}"
 
 
 def source(parts: Sequence[OfPrompt], listed: str, view: View) -> str:
@@ -145,7 +145,7 @@ def source(parts: Sequence[OfPrompt], listed: str, view: View) -> str:
         *([f"blocks {ranges(blocks)}"] if len(blocks) < parts[0].n_blocks else []),
         token_words([part.at for part in parts]),
         parts[0].final_norm,
-        f"SVDs of {certified} of {prompts(len(parts))} certified",
+        f"SVDs of {certified} of {counted(len(parts), 'prompt')} certified",
     ]
     return " · ".join(told)
 
@@ -227,8 +227,3 @@ def few_words(n: int, *, of_coupling: bool = True) -> str:
     if of_coupling:
         return f"The mean of fewer than {MIN_PROMPTS} prompts can overstate coupling, and {here}"
     return f"A claim about the model needs {MIN_PROMPTS} prompts, and {here}"
-
-
-def prompts(n: int) -> str:
-    """So many prompts."""
-    return f"{n} prompt{'s' * (n != 1)}"

@@ -13,7 +13,7 @@ from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View
 from coupling_core.base.results import PositionScores, TokenMeansResult, TokensResult
-from coupling_core.base.units import with_difference
+from coupling_core.base.units import counted, with_difference
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
     import xarray
@@ -144,7 +144,8 @@ class TokenComparison(SameContent, TwoMaps):
         a, b, apart = with_difference(of.a, of.b, of.difference)
         return (
             f"TokenComparison(A: {_told(self.a)}, B: {_told(self.b)}, K = {self.view.k}, "
-            f"{self.view.definition}, mean A {a}, B {b}, A - B {apart}, over {of.pairs} pairs)"
+            f"{self.view.definition}, mean A {a}, B {b}, A - B {apart}, over "
+            f"{counted(of.pairs, 'pair')})"
         )
 
 

@@ -10,7 +10,7 @@ from coupling_core.analysis.over_prompts import OfPrompt, mean_scores
 from coupling_core.analysis.scores import Interval, known_interval, score_pairs
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Scores
-from coupling_core.base.units import percent, rounded
+from coupling_core.base.units import counted, percent, rounded
 
 MIDDLE = tuple(range(9, 17))
 """The blocks of the paper's Figure 3, of which something is said where none are chosen."""
@@ -85,7 +85,7 @@ class Verdict:
 
     def __str__(self) -> str:
         is_range = "-" in self.range_text
-        which = f"Blocks {self.range_text}" if is_range else f"{len(self.blocks)} blocks"
+        which = f"Blocks {self.range_text}" if is_range else counted(len(self.blocks), "block")
         return f"{which}{self._words()}: {self._raw(self.raw) if self.raw else self._corrected()}"
 
     def _corrected(self) -> str:
@@ -117,7 +117,8 @@ class Verdict:
         how += ["in the mean over the prompts"] * bool(self.over)
         said = f", {' and '.join(how)}" if how else ""
         told = (
-            f"Of the {self.pairs} pairs of these blocks, each in both orders, {self.above} score "
+            f"Of the {counted(self.pairs, 'pair')} of these blocks, each in both orders, "
+            f"{self.above} score "
             f"higher than any of these pairs does in the untrained twin{said}. Blocks are called "
             f"coupled where at least {percent(MOST)} of their pairs do, and partly coupled where "
             f"at least {percent(SOME)} do."
@@ -247,7 +248,7 @@ def _of_prompts(over: Interval | None) -> str:
     """Over how many prompts a mean is, and how sure it is; None is the one that is looked at."""
     if over is None:
         return " with this prompt"
-    told = f" over {over.n} prompts"
+    told = f" over {counted(over.n, 'prompt')}"
     if over.n > 1:
         told += f" (95\u00a0%: {rounded(over.low)} to {rounded(over.high)})"
     return told

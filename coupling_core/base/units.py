@@ -1,10 +1,13 @@
 """Numbers with their units, as people write them."""
 
 import math
+import re
 from collections.abc import Iterable
 
 _MORE_DIGITS = 4
 """Each decimal more is enough in three of four cases."""
+_HYPHENATED = re.compile(r"(“[^”]*”)|(?<![\w.)\]}^{@-])-(?=\.?\d)")
+"""Of a negative number, and not between two numbers, in a name, an exponent or what is quoted."""
 
 
 def size(n_bytes: float) -> str:
@@ -30,13 +33,21 @@ def about(seconds: float) -> str:
         return "less than a minute"
     minutes = max(1, round(seconds / 60))
     if minutes < 90:
-        return f"about {minutes} minute" + "s" * (minutes > 1)
+        return f"about {counted(minutes, 'minute')}"
     return f"about {round(seconds / 3600)} hours"
 
 
 def rounded(value: float, digits: int = 3) -> str:
     """A number with so many decimals; a zero has no sign."""
     return f"{value:z.{digits}f}"
+
+
+def with_minus(text: str) -> str:
+    """Words whose negative numbers have a minus, as on axes, and not the shorter hyphen.
+
+    It is for pages and figures: not every terminal has the sign.
+    """
+    return _HYPHENATED.sub(lambda found: found[1] or "\N{MINUS SIGN}", text)
 
 
 def with_difference(a: float, b: float, difference: float, digits: int = 3) -> tuple[str, str, str]:
@@ -100,8 +111,9 @@ def ordinal_place(place: int) -> str:
 
 
 def counted(n: int, noun: str) -> str:
-    """So many of what a noun calls one: 1 block, 12 blocks."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+    """So many of what a noun calls one: 1 block, 12 blocks, 3 families."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{n} {noun if n == 1 else plural}"
 
 
 def a_or_an(name: str) -> str:
@@ -130,5 +142,14 @@ def ranges_spoken(numbers: Iterable[int]) -> str:
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """A share in percent with so many decimals, which no line breaks inside."""
-    return f"{100 * share:.{digits}f}\u00a0%"
+    """A share in percent, which no line breaks inside.
+
+    Args:
+        share: from 0 to 1.
+        digits: the decimals, or more where with these it would be read as 0 and is not.
+    """
+    for more in range(digits, digits + _MORE_DIGITS):
+        told = rounded(100 * share, more)
+        if not share or float(told):
+            return f"{told}\u00a0%"
+    return f"under {told[:-1]}1\u00a0%"

@@ -12,6 +12,7 @@ from coupling_core.analysis.crossing import cross as cross_results
 from coupling_core.analysis.exports import ENDINGS, written
 from coupling_core.base.errors import InputError
 from coupling_core.base.results import DirectionsResult
+from coupling_core.base.units import counted
 from coupling_core.cli import completing, files, options
 from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import print_json, print_lines, print_table
@@ -144,8 +145,8 @@ def _show(found: Crossing, maps: dict[str, CrossScores], out: Path | None) -> No
     said = new[new.beyond_chance].head(SHOWN)
     print_lines(
         "",
-        f"{len(new)} new directions, {int(new.beyond_chance.sum())} of them with a readout beyond "
-        "chance" + (":" if len(said) else ""),
+        f"{counted(len(new), 'new direction')}, {int(new.beyond_chance.sum())} of them with a "
+        "readout beyond chance" + (":" if len(said) else ""),
     )
     if len(said):
         print_table(

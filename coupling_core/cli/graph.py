@@ -36,6 +36,7 @@ from coupling_core.base.records import (
 )
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.showing import arrays_of
+from coupling_core.base.units import counted
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import table_of_means
 from coupling_core.cli.many_drawn import figure_of
@@ -248,7 +249,7 @@ def _show_mean(drawn: "nx.Graph") -> None:
 def _edges(drawn: "nx.Graph") -> str:
     missing = drawn.graph["pairs_without_score"]
     return (
-        f"{drawn.number_of_edges()} of {drawn.graph['pairs']} pairs at "
+        f"{drawn.number_of_edges()} of {counted(drawn.graph['pairs'], 'pair')} at "
         f"{drawn.graph['threshold']:g} or more" + f", {missing} without a score" * bool(missing)
     )
 

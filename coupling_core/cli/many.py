@@ -13,7 +13,7 @@ from coupling_core.analysis.scores import MIN_NUMBERS, MIN_PROMPTS, OF_FEW, Inte
 from coupling_core.base.errors import InputError, by_reason, every_prompt_failed
 from coupling_core.base.records import AnyView, Request
 from coupling_core.base.results import Progress, Result
-from coupling_core.base.units import decimals, ranges
+from coupling_core.base.units import counted, decimals, ranges
 from coupling_core.cli import files
 from coupling_core.cli.course import Course
 from coupling_core.cli.many_drawn import DrawMany, looked_at
@@ -268,7 +268,7 @@ def warn_of_uncertified(rows: Sequence[Row]) -> None:
     """Say of how many prompts an SVD did not pass its checks."""
     if n := sum(row.certified is False for row in rows):
         told = "is not certified" if n == 1 else "are not certified"
-        warn(f"{n} of {len(rows)} prompts {told}: an SVD did not pass its checks")
+        warn(f"{n} of {counted(len(rows), 'prompt')} {told}: an SVD did not pass its checks")
 
 
 def interval(one: Interval, digits: int = DIGITS) -> str:

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from coupling_core.analysis.over_prompts import prompts
 from coupling_core.analysis.path_curves import CURVES
 from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.textfiles import legible
-from coupling_core.base.units import NO_CATEGORY
+from coupling_core.base.units import NO_CATEGORY, counted
 from coupling_core.cli.files import STDOUT
 from coupling_core.cli.rows import Row, alike, mean_of_each, over_prompts
 
@@ -112,9 +111,9 @@ def origin(rows: Sequence[Row], file: Path | None) -> dict[str, object]:
         file: that they came from.
     """
     model, *facts = looked_at(rows)
-    title = f"{model}, {prompts(len(rows))} of {listed(file)}"
+    title = f"{model}, {counted(len(rows), 'prompt')} of {listed(file)}"
     n = sum(row.certified is not None for row in rows)
-    of = f"{sum(row.certified is True for row in rows)} of {prompts(n)}"
+    of = f"{sum(row.certified is True for row in rows)} of {counted(n, 'prompt')}"
     certified = f"SVDs of {of} certified"
     return {"title": title, "source": " · ".join([title, *facts, *([certified] if n else [])])}
 

@@ -11,7 +11,7 @@ from coupling_core.analysis.pruning.rankings import NAMES, RANKINGS, Ranking
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_MODEL, Request
 from coupling_core.base.textfiles import legible
-from coupling_core.base.units import about
+from coupling_core.base.units import about, counted
 from coupling_core.cli import files, options
 from coupling_core.cli.signals import stopping
 from coupling_core.cli.terminal import CountingBar, print_json, print_lines, print_table, say
@@ -185,7 +185,7 @@ def _summary(found: "Pruning", saved: Path | None) -> dict[str, Any]:
 def _show(found: "Pruning", out: Path | None, saved: Path | None) -> None:
     tokens = sum(found.predicted)
     print_lines(
-        f"model       {found.model}, {found.n_blocks} blocks",
+        f"model       {found.model}, {counted(found.n_blocks, 'block')}",
         f"texts       {found.source}: {len(found.ranked_on)} rank, {len(found.judged_on)} judge "
         f"({tokens} predicted tokens)",
         f"loss        {words.told(found.whole)} nats a token with all blocks; 95 % intervals over "

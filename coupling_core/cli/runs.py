@@ -12,7 +12,7 @@ import typer
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import AnyView, View
-from coupling_core.base.units import size
+from coupling_core.base.units import counted, size
 from coupling_core.base.writing import writing
 from coupling_core.cli import completing, files, options, reports
 from coupling_core.cli.stored import open_result
@@ -98,7 +98,9 @@ def verify(
     print_lines(*(f"{key}  {problem or 'sound'}" for key, problem in problems.items()))
     damaged = sum(map(bool, problems.values()))
     if damaged:
-        raise ComputeError(f"{damaged} of {len(problems)} results cannot be read: remove them")
+        raise ComputeError(
+            f"{damaged} of {counted(len(problems), 'result')} cannot be read: remove them"
+        )
 
 
 @app.command()

@@ -133,18 +133,18 @@ def run(
     evicted = max(0, len(plan.missing(shelf)) - state.failed)
     if evicted:
         warn(
-            f"{evicted} results went again, since the store may be no larger: raise "
+            f"{counted(evicted, 'result')} went again, since the store may be no larger: raise "
             "COUPLING_STORE_BYTES, and run the sweep again"
         )
     if lacking := state.failed + evicted:
         raise ComputeError(
-            f"{lacking} of {len(plan)} measurements are missing: "
+            f"{lacking} of {counted(len(plan), 'measurement')} missing: "
             f"`coupling sweep status {file}` has the reasons, and running it again tries them again"
         )
     if left_out:
         raise ComputeError(
-            f"{len(left_out)} of {len(plan)} results cannot be used: remove them as told above, "
-            "and run the sweep again"
+            f"{len(left_out)} of {counted(len(plan), 'result')} cannot be used: remove them as "
+            "told above, and run the sweep again"
         )
 
 
@@ -174,7 +174,7 @@ def status(file: File, as_json: options.Json = False, store: options.StoreFolder
         _show_failures(found.failures, traces=True)
     if found.missing:
         raise ComputeError(
-            f"{found.missing} of {found.total} measurements are missing: "
+            f"{found.missing} of {counted(found.total, 'measurement')} missing: "
             f"`coupling sweep run {file}`"
         )
 
@@ -214,7 +214,9 @@ def report(
     table, _ = sweeps.make_table(plan, shelf)
     missing = len(plan) - table["key"].nunique()
     if missing:
-        warn(f"{missing} of {len(plan)} measurements are missing: `coupling sweep run {file}`")
+        warn(
+            f"{missing} of {counted(len(plan), 'measurement')} missing: `coupling sweep run {file}`"
+        )
     if files.ending(out) in TABLES:
         only = None if k is None else int(k) if k.is_integer() else k
         _write_table(out, table if only is None else at_k(table, only))
@@ -349,7 +351,7 @@ def _show_ended(
     print_lines(
         f"sweep       {plan.sweep.title or plan.sweep.name} ({plan.id})",
         f"measured    {state.told if missing else f'all {len(plan)} were stored'}",
-        f"table       {rows} rows in {written}",
+        f"table       {counted(rows, 'row')} in {written}",
     )
     _show_failures(failures)
 

@@ -23,6 +23,7 @@ from coupling_core.analysis.scores import definition_name
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import Result
+from coupling_core.base.units import counted
 from coupling_core.cli import completing, files, options
 from coupling_core.cli.checkpoints import fill, parse_steps
 from coupling_core.cli.terminal import print_json, print_lines, print_table, say, warn
@@ -256,8 +257,8 @@ def _origin(every: Sequence[Result], computed: Sequence[Result]) -> str:
         return "from the store"
     cost = _cost(computed)
     return (
-        f"{len(computed)} of {len(every)} results computed in {cost['seconds']:.1f} s after "
-        f"{cost['load_seconds']:.1f} s of loading"
+        f"{len(computed)} of {counted(len(every), 'result')} computed in {cost['seconds']:.1f} s "
+        f"after {cost['load_seconds']:.1f} s of loading"
     )
 
 

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float32, Shaped
 
 from coupling_core.base.records import View
-from coupling_core.base.units import rounded
+from coupling_core.base.units import rounded, with_minus
 from coupling_core.figures import style
 
 Columns = Shaped[np.ndarray, " column"]
@@ -148,7 +148,7 @@ def squares(
 def score_lines(coupling: float, chance: float, corrected: float) -> str:
     """The numbers of a cell, as hovering tells them."""
     c, floor, above = map(rounded, (coupling, chance, corrected))
-    return f"c = {c}, chance floor {floor}<br>chance-corrected {above}"
+    return with_minus(f"c = {c}, chance floor {floor}<br>chance-corrected {above}")
 
 
 def outline(x: float, y: float, side: float) -> dict[str, object]:

@@ -9,7 +9,7 @@ from plotly.subplots import make_subplots
 from coupling_core.analysis.compare import Comparison, differences, summarise
 from coupling_core.base.records import View, resolve_block
 from coupling_core.base.results import DepthResult
-from coupling_core.base.units import rounded, with_difference
+from coupling_core.base.units import counted, rounded, with_difference, with_minus
 from coupling_core.figures import cells, pairs, style, words
 from coupling_core.figures.scores import scores
 from coupling_core.figures.spectrum import line, plot
@@ -139,8 +139,8 @@ def difference_alt(found: Comparison) -> str:
         f"Map of A - B, the {style.score_name(found.corrected).lower()} "
         f"({style.score_terms(found.view)}) of {words.subject(found.a)} less that of "
         f"{words.subject(found.b)}, for {len(found.a_scores.blocks)} by "
-        f"{len(found.a_scores.blocks)} blocks. Over {of.pairs} pairs l ≠ l' the means are "
-        f"{a} and {b}, their difference {apart}; the two maps "
+        f"{counted(len(found.a_scores.blocks), 'block')}. Over {counted(of.pairs, 'pair')} l ≠ "
+        f"l' the means are {a} and {b}, their difference {apart}; the two maps "
         f"correlate with r = {rounded(of.correlation, 2)}."
     )
 
@@ -212,7 +212,7 @@ def _hover_texts(found: Comparison) -> list[str]:
             f"Jacobian of block {ours[i]} in the basis of block {ours[j]}<br>"
             f"A {ours_is}, B{other} {theirs_is}<br>A - B {'+' * bool(apart[i, j] > 0)}{less}"
         )
-    return texts
+    return [with_minus(text) for text in texts]
 
 
 def _spectrum(found: Comparison, side: str, block: int, part: str) -> go.Scatter:

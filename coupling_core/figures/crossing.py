@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 from coupling_core.analysis.crossing import Crossing, CrossScores
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult
+from coupling_core.base.units import counted
 from coupling_core.figures import style
 from coupling_core.figures.words import provenance, subject
 
@@ -27,11 +28,12 @@ def crossing_angles(found: Crossing) -> go.Figure:
     """
     blocks = np.arange(1, found.a.n_blocks + 1)
     figure = style.new_figure(
-        f"Principal angles between the {found.k} leading directions of A, {subject(found.a)}, and "
+        f"Principal angles between the {counted(found.k, 'leading direction')} of A, "
+        f"{subject(found.a)}, and "
         f"of B, {subject(found.b)}, by block. {found.verdict}",
-        f"Between the spans of the {found.k} leading directions of each block in A and in B: the "
-        "median angle, in a band from the smallest to the largest. At 0 degrees both act along the "
-        "same directions; dotted is the median of independent ones. "
+        f"Between the spans of the {counted(found.k, 'leading direction')} of each block in A "
+        "and in B: the median angle, in a band from the smallest to the largest. At 0 degrees "
+        "both act along the same directions; dotted is the median of independent ones. "
         f"A is {subject(found.a)}, and B is {subject(found.b)}.",
         height=400,
         xaxis={"title": {"text": "Block l"}},

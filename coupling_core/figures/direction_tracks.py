@@ -9,6 +9,7 @@ from coupling_core.analysis.directions import held, track, track_chance
 from coupling_core.base.records import resolve_block
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.directions import SIDES
+from coupling_core.base.units import counted
 from coupling_core.figures import style
 from coupling_core.figures.words import subject
 
@@ -35,7 +36,7 @@ def direction_track(result: DirectionsResult, block: int, component: int) -> go.
     beyond = int((np.abs(np.delete(values, number - 1)) > np.delete(chance, number - 1)).sum())
     figure = style.new_figure(
         f"Gain of every block along direction {component} of block {number}, {subject(result)}: "
-        f"beyond chance in {beyond} of {result.n_blocks - 1} other blocks.",
+        f"beyond chance in {beyond} of {counted(result.n_blocks - 1, 'other block')}.",
         f"How much the Jacobian of each block l moves what block {number} reads along its "
         f"direction {component} towards what it writes there: u · J v, with k = {component}. "
         "Unrelated directions lie in the band 95 times of 100. In its own block the gain is the "

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from coupling_core.analysis.coupling_effect import LEAST_EFFECT, CouplingEffect, Estimate, PairEdit
 from coupling_core.analysis.effect_study import EffectStudy
+from coupling_core.base.units import counted
 from coupling_core.figures import style
 from coupling_core.figures.training import HEIGHT, place, step_axis
 
@@ -102,7 +103,8 @@ def effect_by_step(studies: Mapping[int, EffectStudy], edit: PairEdit, title: st
     figure = style.new_figure(
         f"Rank correlation of coupling with the smallness of the effect of {edit} by training "
         f"step, {title}",
-        f"Over the pairs of blocks of {title}, mean over {len(studies[steps[0]].prompts)} prompts. "
+        f"Over the pairs of blocks of {title}, mean over "
+        f"{counted(len(studies[steps[0]].prompts), 'prompt')}. "
         "Bars: 95\u00a0% intervals over prompts. A model of few blocks has few pairs, and one "
         "training run is no sample of training runs.",
         {"source": title},

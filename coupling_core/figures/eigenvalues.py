@@ -10,7 +10,7 @@ from jaxtyping import Float
 from coupling_core.analysis.spectra import effective_rank, spectrum_numbers
 from coupling_core.base.records import resolve_block
 from coupling_core.base.results import SpectrumResult
-from coupling_core.base.units import percent, rounded
+from coupling_core.base.units import counted, percent, rounded
 from coupling_core.figures import style
 from coupling_core.figures.words import subject
 
@@ -46,7 +46,7 @@ def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
         _alt(result, blocks, values[known], sure[known]),
         "Eigenvalues of M = I + J: outside the circle what a block lets grow, inside what it lets "
         "shrink, far from the real axis what it turns. What lies at 1 passes as it is. "
-        f"{int(outside.sum())} eigenvalues lie outside of what is drawn.",
+        f"Outside of what is drawn: {counted(int(outside.sum()), 'eigenvalue')}.",
         height=600,
         legend=style.BELOW,
         xaxis={

@@ -12,6 +12,7 @@ from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.extras import remedy
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
+from coupling_core.base.units import with_minus
 from coupling_core.figures import style, words
 from coupling_core.figures.typeset import in_html
 
@@ -85,7 +86,10 @@ def on_paper(
     origin = told.get("source") or (words.provenance(result, view) if result and view else "")
     caption, source = (
         [in_html(html.escape(line)) for line in textwrap.wrap(text, _LETTERS * width // WIDTH)]
-        for text in (" ".join(filter(None, [told.get("summary"), told["caption"]])), origin)
+        for text in (
+            with_minus(" ".join(filter(None, [told.get("summary"), told["caption"]]))),
+            origin,
+        )
     )
     notes = [*caption, *(f"<span style='color: {style.INK}'>{line}</span>" for line in source)]
     page = style.reink(go.Figure(figure), style.BLACK)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.graph_objects as go
 
+from coupling_core.base.units import with_minus
 from coupling_core.figures import generalization_words, style
 from coupling_core.figures.generalization_tables import trends_table, without_families_table
 
@@ -134,8 +135,8 @@ def interval(rows: "DataFrame", prefix: str, color: str) -> dict[str, object]:
 
 def _told(rows: "DataFrame") -> list[str]:
     return [
-        f"{estimate:.2f}"
-        + (f" [{low:.2f}, {high:.2f}]" if np.isfinite(low) else "")
+        with_minus(f"{estimate:.2f}")
+        + (with_minus(f" [{low:.2f}, {high:.2f}]") if np.isfinite(low) else "")
         + (f", p = {p:.2g}" if np.isfinite(p) else "")
         + f", n = {n}"
         for n, estimate, p, low, high in zip(

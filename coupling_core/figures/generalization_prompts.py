@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.units import with_minus
 from coupling_core.figures import generalization_words, style
 from coupling_core.figures.generalization import upright
 
@@ -72,5 +73,5 @@ def _line(trend: "PromptTrend", name: str, color: str, width: float) -> go.Scatt
         mode="lines",
         line={"color": color, "width": width},
         name=name,
-        hovertemplate=f"{trend.model}: {trend.slope:.2g} per unit<extra></extra>",
+        hovertemplate=f"{trend.model}: {with_minus(f'{trend.slope:.2g}')} per unit<extra></extra>",
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.base.units import rounded
+from coupling_core.base.units import counted, rounded
 
 if TYPE_CHECKING:  # statistics import scipy and pandas, which pages do without until they need them
     from pandas import DataFrame
@@ -84,7 +84,10 @@ def over_models_alt(rows: "DataFrame", x: str, y: str, fits: Sequence["Fit"]) ->
     spans = (
         f"{SHORT[name]} from {rows[name].min():.3g} to {rows[name].max():.3g}" for name in (x, y)
     )
-    text += f"{len(rows)} models of {rows['family'].nunique()} families, {' and '.join(spans)}."
+    text += (
+        f"{counted(len(rows), 'model')} of {counted(rows['family'].nunique(), 'family')}, "
+        f"{' and '.join(spans)}."
+    )
     return " ".join([text, *(f"{_sentence(found)}." for found in fits)])
 
 
@@ -111,10 +114,10 @@ def by_k_alt(rows: "DataFrame") -> str:
         return "Coupling against K: no model has a number."
     ends = rows[rows["k"].isin([rows["k"].min(), rows["k"].max()])].groupby("k")["coupling"]
     told = (
-        f"{mean:.3g} on average over {n} models at K = {k}"
+        f"{mean:.3g} on average over {counted(n, 'model')} at K = {k}"
         for k, mean, n in zip(ends.mean().index, ends.mean(), ends.count(), strict=True)
     )
-    return f"Coupling against K for {rows['model'].nunique()} models: {', '.join(told)}."
+    return f"Coupling against K for {counted(rows['model'].nunique(), 'model')}: {', '.join(told)}."
 
 
 def correlation_by_k_caption(found: Mapping[int, "Correlation"]) -> str:
@@ -150,7 +153,7 @@ def by_prompt_alt(trends: "PromptTrends", model: "PromptTrend") -> str:
     named = f"Coupling of {model.model} against {trends.x_name} of the prompt"
     if model.reason:
         return f"{named}: {model.reason}."
-    return f"{named}: {len(model.x)} prompts, {_trend(model)}. {_mean_told(trends)}"
+    return f"{named}: {counted(len(model.x), 'prompt')}, {_trend(model)}. {_mean_told(trends)}"
 
 
 def trends_caption(trends: "PromptTrends") -> str:

@@ -15,8 +15,9 @@ from coupling_core.analysis.graph import groups, layer_graph, strongest_partners
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import DEFAULT_THRESHOLD, Layout, NodeColor, View
 from coupling_core.base.results import DepthResult, Scores
-from coupling_core.base.units import ranges, rounded
+from coupling_core.base.units import ranges
 from coupling_core.figures import graph_words, layouts, style, words
+from coupling_core.figures.cells import score_lines
 
 if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
     import networkx as nx
@@ -242,11 +243,8 @@ def _handles(
 
 def _edge_text(block: int, basis: int, scores: dict[str, float]) -> str:
     corrected = scores.get("corrected", float("nan"))
-    return (
-        f"blocks {block} and {basis}, mean of both directions<br>"
-        f"c = {rounded(scores['coupling'])}, chance floor {rounded(scores['chance'])}<br>"
-        f"chance-corrected {rounded(corrected)}"
-    )
+    own = score_lines(scores["coupling"], scores["chance"], corrected)
+    return f"blocks {block} and {basis}, mean of both directions<br>{own}"
 
 
 def _nodes(

@@ -7,6 +7,7 @@ from coupling_core.analysis.locality import locality as measure_locality
 from coupling_core.analysis.scores import definition_name
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
+from coupling_core.base.units import counted
 from coupling_core.figures import graph_words, style
 
 
@@ -58,10 +59,10 @@ def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.F
         x=found.distance,
         y=found.mean,
         customdata=np.stack([found.spread, found.pairs], 1),
+        text=[counted(int(n), "pair") for n in found.pairs],
         name=f"mean ({definition_name(view)}; K = {view.k})",
         mode="lines+markers",
         line={"color": style.ACCENT, "width": 2.5},
         marker={"size": 5},
-        hovertemplate="%{y:.3f} ± %{customdata[0]:.3f} over %{customdata[1]} pairs"
-        "<extra>mean</extra>",
+        hovertemplate="%{y:.3f} ± %{customdata[0]:.3f} over %{text}<extra>mean</extra>",
     )

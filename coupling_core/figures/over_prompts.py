@@ -12,11 +12,10 @@ from jaxtyping import Float
 
 from coupling_core.analysis.over_prompts import OfPrompt, mean_scores, source, whose
 from coupling_core.analysis.over_prompts import mean_graph as graph_over_prompts
-from coupling_core.analysis.over_prompts import prompts as counted
 from coupling_core.analysis.path_curves import curve_over_prompts
 from coupling_core.analysis.scores import Interval
 from coupling_core.base.records import DEFAULT_THRESHOLD, Layout, NodeColor, View
-from coupling_core.base.units import decimals, rounded
+from coupling_core.base.units import counted, decimals, rounded, with_minus
 from coupling_core.figures import style, words
 from coupling_core.figures.graph import graph_of
 from coupling_core.figures.graph_words import graph_summary
@@ -57,10 +56,10 @@ def mean_map(
     found, view, told = mean_scores([part.scores for part in parts]), _view(parts), _told(parts)
     name = style.score_name(corrected).lower()
     caption = (
-        f"Each cell is the mean over {counted(len(parts))} of the {name} of that pair: the scores "
-        "are averaged, not the matrices. Rows are the Jacobian's block, columns the basis; "
-        f"{words.zero_words(corrected, found.mean().chance)}. The diagonal is 1 by construction, "
-        "and grey."
+        f"Each cell is the mean over {counted(len(parts), 'prompt')} of the {name} of that pair: "
+        "the scores are averaged, not the matrices. Rows are the Jacobian's block, columns the "
+        f"basis; {words.zero_words(corrected, found.mean().chance)}. The diagonal is 1 by "
+        "construction, and grey."
         f"{words.last_row(parts[0].final_norm, parts[0].n_blocks, found, corrected)}"
     )
     alt = words.scores_alt(whose(parts, listed), view, found, corrected)
@@ -213,7 +212,7 @@ def prompt_strip(
     if beside:
         figure.add_trace(_rings(order, also, other))
     for color, (group, places) in zip(style.CATEGORIES, grouped.items(), strict=False):
-        of_group = rounded(float(values[places].mean()), digits)
+        of_group = with_minus(rounded(float(values[places].mean()), digits))
         called = f"{group}: {mean} {of_group} (n = {len(places)})"
         called = called if group else name
         figure.add_trace(_dots(order, values, texts, called, color, places, one))
@@ -266,7 +265,7 @@ def _dots(
         mode="markers",
         marker={"color": color, "size": DOT, "opacity": 0.85},
         text=[
-            f"{one} {order[at]}: {rounded(values[at])}<br>{_wrapped(texts[order[at]])}"
+            f"{one} {order[at]}: {with_minus(rounded(values[at]))}<br>{_wrapped(texts[order[at]])}"
             for at in places
         ],
         hovertemplate="%{text}<extra></extra>",
@@ -331,10 +330,10 @@ def by_depth_over_prompts(
     mean, low, high, _ = curve_over_prompts(curves)
     there = np.isfinite(low)
     figure = style.new_figure(
-        f"{title} by depth, mean over {counted(len(curves))} of the median of their tokens, with "
-        "the middle 80\u00a0% of the prompts.",
-        f"The line is the mean over {counted(len(curves))} of the median of each prompt's tokens; "
-        "the band holds the middle 80\u00a0% of the prompts."
+        f"{title} by depth, mean over {counted(len(curves), 'prompt')} of the median of their "
+        "tokens, with the middle 80\u00a0% of the prompts.",
+        f"The line is the mean over {counted(len(curves), 'prompt')} of the median of each "
+        "prompt's tokens; the band holds the middle 80\u00a0% of the prompts."
         + " The last step has the final norm in it, whose rescaling counts too." * normed
         + _of_groups(groups or {}, "thinner line is the mean over"),
         origin,
@@ -353,7 +352,7 @@ def by_depth_over_prompts(
     figure.add_trace(band)
     figure.add_trace(style.line(at, mean, "mean over prompts", style.ACCENT, 2.5))
     for color, (group, of) in zip(style.CATEGORIES, _drawn_groups(groups or {}), strict=False):
-        called = f"{group}: mean over {counted(len(of))}"
+        called = f"{group}: mean over {counted(len(of), 'prompt')}"
         figure.add_trace(style.line(at, curve_over_prompts(of).mean, called, color, 1.5))
     if selected:
         number, curve = selected
@@ -386,7 +385,7 @@ def _told(parts: Sequence[OfPrompt]) -> str:
     uncertified = sum(not part.certified for part in parts)
     if not uncertified:
         return ""
-    return f" Of {counted(uncertified)} not all SVDs are certified."
+    return f" Of {counted(uncertified, 'prompt')} not all SVDs are certified."
 
 
 def _span(values: Float[np.ndarray, " prompt"], chance: float | None) -> list[float] | None:
@@ -410,7 +409,7 @@ def _strip_alt(
     if not order:
         return f"{title}: no prompt has a number."
     return (
-        f"{title} of {counted(len(order))}, a dot each: mean {rounded(over.mean)}, from "
+        f"{title} of {counted(len(order), 'prompt')}, a dot each: mean {rounded(over.mean)}, from "
         f"{rounded(float(values[0]))} ({one} {order[0]}) to {rounded(float(values[-1]))} ({one} "
         f"{order[-1]})."
     )
@@ -422,4 +421,4 @@ def _strip_caption(n: int, without: int, over: Interval, chance: float | None, z
     if chance is not None:
         floors = ", the mean of the prompts' floors" * (zero == "chance" and chance != 0)
         told += f" The dotted line is {zero}: {rounded(chance) if chance else 0}{floors}."
-    return told + f" {counted(without)} without a number." * bool(without)
+    return told + f" {counted(without, 'prompt')} without a number." * bool(without)

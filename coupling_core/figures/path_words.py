@@ -162,9 +162,7 @@ def paths_caption(
         text += "."
         ours, theirs = _reach(found), _reach(beside)
         if theirs < FAR_LESS * ours:
-            share = percent(max(theirs / ours, 0.001), 1)
-            share = share if theirs > 0.001 * ours else f"less than {share}"
-            text += f" They lie close together here, and reach {share} as far."
+            text += f" They lie close together here, and reach {percent(theirs / ours, 1)} as far."
         if result.model_name != beside.result.model_name:
             text += " Where two models were trained apart, their directions do not correspond."
     return text + f" {found.why_none}" * bool(found.why_none)

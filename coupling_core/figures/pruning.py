@@ -7,6 +7,7 @@ from coupling_core.analysis.pruning import words
 from coupling_core.analysis.pruning.prices import Point
 from coupling_core.analysis.pruning.rankings import NAMES, Ranking
 from coupling_core.analysis.pruning.study import Study
+from coupling_core.base.units import counted
 from coupling_core.figures import style
 
 COLORS: dict[Ranking, str] = {
@@ -88,9 +89,9 @@ def _traces(study: Study, by: Ranking, points: list[Point]) -> list[go.Scatter]:
 
 def _text(study: Study, point: Point, loss: float) -> str:
     if point.by == "random":
-        return f"{point.removed} blocks at random: {loss:.3f} nats a token in the median"
+        return f"{counted(point.removed, 'block')} at random: {loss:.3f} nats a token in the median"
     saved = f"{study.megabytes(point.blocks):.1f} MB in float32"
-    beats = "" if point.beats is None else f"<br>cheaper than {point.beats} random sets"
+    beats = "" if point.beats is None else f"<br>cheaper than {counted(point.beats, 'random set')}"
     return (
         f"{NAMES[point.by]}: {loss:.3f} nats a token<br>blocks {words.blocks_told(point.blocks)}, "
         f"{saved}{beats}"
@@ -111,7 +112,8 @@ def _alt(study: Study) -> str:
 
 def _caption(study: Study) -> str:
     return (
-        f"The first blocks of each ranking left out, and the loss of {len(study.judged_on)} texts "
+        "The first blocks of each ranking left out, and the loss of "
+        f"{counted(len(study.judged_on), 'text')} "
         f"that took no part in it, with 95\u00a0% intervals over texts; dotted across, the whole "
         "model. A line inside of the grey band is no better than blocks drawn at random."
     )

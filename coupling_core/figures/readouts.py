@@ -7,6 +7,7 @@ from coupling_core.analysis.directions import counts, viewed
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.directions import READOUTS
+from coupling_core.base.units import counted
 from coupling_core.figures import style
 from coupling_core.figures.words import subject
 
@@ -39,10 +40,11 @@ def readouts(
     told = ", ".join(f"{found[n].mean():.1f} ({LABELS[READOUTS[n]]})" for n in shown)
     untrained = "" if twin is None else " Dotted: the untrained twin."
     figure = style.new_figure(
-        f"Readouts beyond chance of {k} directions a block, {subject(result)}: on average "
-        f"{told or 'none can be made'}.",
-        f"Of the {k} leading directions of each block, how many have a readout more peaked than 99 "
-        f"of 100 random directions have. Of the others, the top tokens mean nothing.{untrained}",
+        f"Readouts beyond chance of {counted(k, 'direction')} a block, {subject(result)}: on "
+        f"average {told or 'none can be made'}.",
+        f"Of the {counted(k, 'leading direction')} of each block, how many have a readout more "
+        "peaked than 99 of 100 random directions have. Of the others, the top tokens mean "
+        f"nothing.{untrained}",
         height=400,
         xaxis={"title": {"text": "Block l"}},
         yaxis=style.axis(f"Readouts beyond chance, of {k}"),

@@ -7,7 +7,7 @@ import numpy as np
 
 from coupling_core.analysis.by_step import Course, Runs, StepNumbers
 from coupling_core.base.records import AnyView
-from coupling_core.base.units import rounded
+from coupling_core.base.units import counted, rounded
 from coupling_core.figures import words
 
 _AXIS = (
@@ -70,7 +70,7 @@ def _course_words(run: Sequence[StepNumbers], field: str) -> str:
         f"{high[0]:.3g} at step {high[1]}, {last:.3g} at step {end}."
     )
     without = len(run) - len(known)
-    return text + f" {without} of {len(run)} steps have no number." * bool(without)
+    return text + f" {without} of {counted(len(run), 'step')} without a number." * bool(without)
 
 
 def rise_and_fall(run: Sequence[StepNumbers]) -> str:
@@ -135,7 +135,8 @@ def compared(runs: Runs) -> str:
     apart = np.array([scores[more][s].corrected - scores[less][s].corrected for s in both])
     tops = [max(scores[name].values(), key=lambda n: n.corrected) for name in (more, less)]
     told = (
-        f"{more} is coupled more than {less} at {(apart > 0).sum()} of the {len(both)} steps that "
+        f"{more} is coupled more than {less} at {(apart > 0).sum()} of the "
+        f"{counted(len(both), 'step')} that "
         f"both have, by {apart.mean():.3f} on average; they peak at {_score(tops[0])} (step "
         f"{tops[0].step:,}) and {_score(tops[1])} (step {tops[1].step:,})."
     )
@@ -168,7 +169,8 @@ def training_source(courses: Sequence[Course], view: AnyView) -> str:
     # One that is not certified speaks for all.
     result = next((result for result in measured if not result.certified), measured[-1])
     runs = "; ".join(
-        f"{course.suite.title} ({len(course.depth or course.paths)} of {len(course.steps)} steps)"
+        f"{course.suite.title} ({len(course.depth or course.paths)} of "
+        f"{counted(len(course.steps), 'step')})"
         for course in courses
     )
     return words.provenance(result, view, f"{runs} {result.measured}")

@@ -4,6 +4,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from coupling_core.base.units import with_minus
 from coupling_core.figures import style
 
 OWN = 30
@@ -75,7 +76,8 @@ def in_other_basis(degrees: float) -> go.Figure:
     figure.add_trace(
         go.Heatmap(
             z=np.abs(A), x=[1, 2], y=[1, 2], zmin=0, zmax=1, colorscale=style.SEQUENTIAL,
-            showscale=False, name="matrix", text=[[f"{v:.2f}" for v in row] for row in A],
+            text=[[with_minus(f"{v:.2f}") for v in row] for row in A],
+            showscale=False, name="matrix",
             texttemplate="%{text}", textfont_size=20, hoverinfo="skip",
         )
     )  # fmt: skip

@@ -13,7 +13,7 @@ from coupling_core.analysis.exports import frame as scores_table
 from coupling_core.analysis.scores import Interval, Scores, score_pairs
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
-from coupling_core.base.units import percent, rounded
+from coupling_core.base.units import counted, percent, rounded, with_minus
 from coupling_core.figures import cells, pairs, style
 from coupling_core.figures.generalization import HEIGHT, SIZE, bars, upright
 from coupling_core.figures.training import SYMBOLS
@@ -217,7 +217,7 @@ def rate_maps_table(results: Mapping[float, DepthResult], view: View) -> "DataFr
 def _mean_told(found: Scores, corrected: bool) -> str:
     mean = found.mean()
     if corrected:
-        return rounded(mean.corrected)
+        return with_minus(rounded(mean.corrected))
     return f"{rounded(mean.coupling)}<br>chance {rounded(mean.chance)}"
 
 
@@ -255,7 +255,7 @@ def vision_runs(
     times = 100.0 if y == "accuracy" else 1.0
     upwards: dict[str, object] = {"title": {"text": names[y]}}
     figure = style.new_figure(
-        f"{title} of {len(rows)} runs."
+        f"{title} of {counted(len(rows), 'run')}."
         + "".join(
             f" At rate {rate:g}: {_told(y, found.mean)} ({_told(y, found.low)} to "
             f"{_told(y, found.high)})."
@@ -298,7 +298,7 @@ def vision_runs(
 
 
 def _told(column: str, value: float) -> str:
-    return percent(value, 1) if column == "accuracy" else rounded(value)
+    return percent(value, 1) if column == "accuracy" else with_minus(rounded(value))
 
 
 def _means(figure: go.Figure, by_rate: Mapping[float, Interval], times: float) -> None:

@@ -74,7 +74,7 @@ def scores_alt(whose: str, view: View, found: Scores, is_corrected: bool) -> str
             f" The highest is {rounded(off[row, column])}, of block {found.blocks[row]} in the "
             f"basis of block {found.blocks[column]}."
         )
-    return text + f" {waiting} cells are grey: they have no value." * (waiting > 0)
+    return text + f" Grey: {counted(waiting, 'cell')} without a value." * (waiting > 0)
 
 
 def zero_words(is_corrected: bool, floor: float) -> str:
@@ -101,9 +101,9 @@ def scores_caption(result: DepthResult, view: View, found: Scores, corrected: bo
     last = last_row(result.final_norm_words, result.n_blocks, found, corrected)
     floor, alike = found.mean().chance, arbitrary_told(result, view)
     return (
-        f"How well the top {view.k} singular vectors of block l' (column) diagonalise the Jacobian "
-        f"of block l (row): 1 is coupled, {zero_words(corrected, floor)}. The diagonal is 1 "
-        f"by construction, and grey.{last}{' ' * bool(alike)}{alike}"
+        f"How well the top {counted(view.k, 'singular vector')} of block l' (column) diagonalise "
+        f"the Jacobian of block l (row): 1 is coupled, {zero_words(corrected, floor)}. The "
+        f"diagonal is 1 by construction, and grey.{last}{' ' * bool(alike)}{alike}"
     )
 
 
@@ -152,7 +152,8 @@ def mosaic_alt(result: DepthResult, view: View, found: Scores, side: int, magnit
 def mosaic_caption(side: int) -> str:
     """How the mosaic is read."""
     return (
-        f"Each square is the Jacobian of block l (row) in the leading {side} singular vectors of "
+        "Each square is the Jacobian of block l (row) in the leading "
+        f"{counted(side, 'singular vector')} of "
         "block l' (column). A visible diagonal on a quiet square means that the two blocks are "
         "coupled; where l = l' it is diagonal by construction. Entries beyond the colour bar are "
         "drawn in the colour at its end."
@@ -163,7 +164,8 @@ def spectrum_alt(result: DepthResult, view: View, blocks: tuple[int, ...]) -> st
     """What the singular values look like, in numbers."""
     s = result.singular_values[np.array(blocks) - 1]
     text = (
-        f"Singular values of the Jacobians of {len(blocks)} blocks of {subject(result)} by index "
+        f"Singular values of the Jacobians of {counted(len(blocks), 'block')} of "
+        f"{subject(result)} by index "
         "on a log axis, a line a block, coloured by depth."
     )
     if np.isnan(s).all():

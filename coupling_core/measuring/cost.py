@@ -82,6 +82,12 @@ def predict_seconds(request: Request, found: Probe, tokens: int, rates: Rates) -
     )
 
 
+def operations(request: Request, found: Probe, tokens: int) -> float:
+    """Operations in all, by which measurements of a sort that was not fitted compare."""
+    found_parts = parts(request, found, tokens).items()
+    return sum(amount for name, amount in found_parts if name not in COUNTED)
+
+
 def at_rates(amounts: dict[str, float], rates: Rates) -> dict[str, float]:
     """Seconds of each part's operations at a machine's rates; what is counted stays as it is."""
     return {

@@ -19,7 +19,7 @@ from coupling_core.base.installed import this
 from coupling_core.base.memory import free_memory
 from coupling_core.base.records import Request
 from coupling_core.base.settings import config_file, settings
-from coupling_core.base.units import duration, size
+from coupling_core.base.units import counted, duration, size
 from coupling_core.measuring import deaths
 from coupling_core.serving import heartbeat
 from coupling_core.sources import hub
@@ -128,12 +128,12 @@ def _store() -> _Found:
     own = [entry for entry in entries if not entry.read_only]
     yield (
         "ok",
-        f"{store.root}: {len(own)} results, {size(sum(entry.size for entry in own))} of "
+        f"{store.root}: {counted(len(own), 'result')}, {size(sum(entry.size for entry in own))} of "
         f"{size(settings().store_bytes)}; COUPLING_STORE names another folder",
     )
     for layer in store.layers:
         count = sum(entry.path.parent == layer for entry in entries)
-        yield ("ok" if count else "note"), f"{layer}: {count} results, read only"
+        yield ("ok" if count else "note"), f"{layer}: {counted(count, 'result')}, read only"
     if damaged := [entry.key for entry in entries if entry.problem]:
         yield "wrong", f"{len(damaged)} results cannot be read: coupling runs rm {damaged[0]} ..."
     store.require_writable()
@@ -161,7 +161,7 @@ def _models() -> _Found:
             f"{what} ended the process that measured it, and is measured by the definition "
             f"alone: delete {path} to try the fast way again",
         )
-    here = [f"{s.name} ({len(s.here())} steps)" for s in suites().values() if s.here()]
+    here = [f"{s.name} ({counted(len(s.here()), 'step')})" for s in suites().values() if s.here()]
     yield ("ok" if here else "note"), f"suites of checkpoints: {', '.join(here) or 'none here'}"
     yield from _room(user_cache())
 

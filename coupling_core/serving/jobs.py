@@ -22,6 +22,7 @@ from coupling_core.base.errors import Cancelled, CouplingError, InputError
 from coupling_core.base.memory import is_out_of_memory
 from coupling_core.base.records import Request
 from coupling_core.base.results import Progress, Result
+from coupling_core.base.units import counted
 from coupling_core.measuring.borrowing import Borrower, forget
 from coupling_core.measuring.measure import REMEDY, find_stored, measure
 from coupling_core.serving.heartbeat import Heartbeat
@@ -313,14 +314,14 @@ class Jobs:
         waiting = self._limits.waiting
         if waiting is not None and len(self._queue) >= waiting:
             raise InputError(
-                f"the queue is full: {len(self._queue)} jobs wait already; try again in a few "
+                f"the queue is full: {counted(len(self._queue), 'job')} ahead; try again in a few "
                 "minutes, or look at what is stored"
             )
         theirs = sum(address in job.owners.values() for job in self._queue) if address else 0
         if waiting is not None and theirs >= max(waiting // 2, 1):
             raise InputError(
-                f"{theirs} jobs from your network address wait already, and no more are taken on "
-                "for now: try again in a few minutes, or look at what is stored"
+                f"the queue has {counted(theirs, 'job')} from your network address, and no more "
+                "are taken on for now: try again in a few minutes, or look at what is stored"
             )
         now = time.monotonic()
         for who, times in ((owner, 1), (address, CLASS)):
@@ -354,8 +355,8 @@ class Jobs:
             wait = math.ceil((HOUR - (now - begun[0])) / 60)
             who = "you have" if times == 1 else "people at your network address have"
             raise InputError(
-                f"{who} started {len(begun)} jobs within the hour, and no more are taken on: "
-                f"the next one may start in {wait} min"
+                f"{who} started {counted(len(begun), 'job')} within the hour, and no more are "
+                f"taken on: the next one may start in {wait} min"
             )
 
     def _note_start(self, starting: tuple[str, str], now: float) -> None:

@@ -10,9 +10,9 @@ from coupling_core.base.images import is_image, to_pixels
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, Request
 from coupling_core.base.results import Result
-from coupling_core.base.units import duration
+from coupling_core.base.units import counted, duration
 from coupling_core.serving.jobs import JobStatus
-from coupling_core.sources.tokens import counted
+from coupling_core.sources.tokens import counted as in_words
 from explorer.asking import preview
 from explorer.asking.queue import is_active, queue
 from explorer.asking.watch import loads, tell_queue, watch
@@ -87,9 +87,9 @@ def tell_gone(request: Request) -> None:
 def _offer(request: Request, status: JobStatus | None) -> None:
     """Say what would be computed, what it would cost, and how the last attempt ended."""
     st.subheader("Not measured yet", anchor=False)
-    tokens = _prompt(request)
-    _larger_k(request)
+    tokens = show_prompt(request)
     _cost(request, tokens)
+    _larger_k(request)
     if status and status.state == "failed":
         st.error(sentence(status.error), icon=":material/error:")
     if status and (status.state == "cancelled" or is_active(status)):
@@ -97,8 +97,12 @@ def _offer(request: Request, status: JobStatus | None) -> None:
     tell_queue()
 
 
-def _prompt(request: Request) -> int | None:
-    """Show the prompt's tokens; gives their number where they can be counted."""
+def show_prompt(request: Request) -> int | None:
+    """Show the prompt's tokens, of which another may be chosen; gives how many, if that is known.
+
+    Raises:
+        InputError, ComputeError: where there is no such token, or the model is out of reach.
+    """
     if is_image(request.prompt):
         st.image(to_pixels(str(request.prompt)), request.prompt_words, width=200)
         return backend.resolved(request).n_tokens
@@ -118,8 +122,11 @@ def _prompt(request: Request) -> int | None:
         what = f"token {measured} is {becomes}"
     else:
         measured, what = 0, "all of them are measured"
-    chips.tokens(tokens.texts, measured, tokens.special)
-    st.caption(f"{counted(tokens.special)}; {what}.")
+    if becomes == "measured":
+        chips.pick(tokens.texts, measured, tokens.special)
+    else:
+        chips.tokens(tokens.texts, measured, tokens.special)
+    st.caption(f"{in_words(tokens.special)}; {what}.")
     return n
 
 
@@ -130,10 +137,6 @@ def _larger_k(request: Request) -> None:
     stored = backend.find(replace(request, k=DEFAULT_K))
     if stored is None:
         return
-    if request.k > stored.width:
-        raise InputError(
-            f"K must lie in 1..{stored.width} (the model's width), and {request.k} was asked for"
-        )
     st.info(f"K = {request.k} has to be measured anew: what is stored goes up to {stored.k_max}.")
     st.button(f"Use K = {stored.k_max} instead", on_click=change, kwargs={"k": stored.k_max})
 
@@ -150,7 +153,7 @@ def _cost(request: Request, tokens: int | None) -> None:
 
 
 def _costs(cost: Estimate) -> str:
-    runs = "1 earlier run" if cost.runs == 1 else f"{cost.runs} earlier runs"
+    runs = counted(cost.runs, "earlier run")
     where = (
         "on this machine" if cost.here else "where the gallery was made; this machine may differ"
     )

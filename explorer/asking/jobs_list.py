@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from coupling_core.base.units import counted
 from coupling_core.serving.jobs import JobStatus
 from explorer.asking.queue import queue
 from explorer.asking.watch import EVERY, stop, where
@@ -37,7 +38,7 @@ def _row(status: JobStatus) -> None:
         hidden = is_demo() and not queue().waits(status.key)
         prompt = "somebody else's prompt" if hidden else request.prompt_words
         if status.prompts:
-            prompt = f"a list of {status.prompts.total} prompts"
+            prompt = f"a list of {counted(status.prompts.total, 'prompt')}"
         st.text(f"{request.model}{twin}{form}: {prompt}")
     with right:
         st.button(

@@ -9,7 +9,7 @@ import streamlit as st
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
-from coupling_core.base.units import duration
+from coupling_core.base.units import counted, duration
 from coupling_core.serving.jobs import JobStatus
 from coupling_core.serving.lists import Prompts
 from coupling_core.sources.resolved import Resolved
@@ -153,7 +153,9 @@ def _button(which: str, taken: int, lacking: int, beside: str) -> str:
 def _cost(lacking: int, of: int, cost: Estimate | None, taken: int, who: str, *, both: bool) -> str:
     """What a list lacks, and about how long it takes to measure it, or that and its twin."""
     are = "is" if lacking == 1 else "are"
-    lead = f"{lacking} of {of} prompts {are} not measured yet{who}" if lacking < of else ""
+    lead = (
+        f"{lacking} of {counted(of, 'prompt')} {are} not measured yet{who}" if lacking < of else ""
+    )
     lead = lead or f"None of these {of} prompts is measured yet{who}"
     if cost is None:
         return f"{lead}. How long it takes is not known."
@@ -185,7 +187,8 @@ def _last(status: JobStatus | None, requests: Sequence[Request]) -> None:
         st.info(
             sentence(status.error)
             if status.error
-            else f"Stopped after {far.done} of {far.total} prompts; what was measured is kept."
+            else f"Stopped after {far.done} of {counted(far.total, 'prompt')}; what was measured "
+            "is kept."
         )
     _left_out(status.prompts, requests)
 

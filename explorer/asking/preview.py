@@ -5,7 +5,7 @@ from html import escape
 import streamlit as st
 
 from coupling_core.base.errors import CouplingError, InputError
-from coupling_core.base.units import duration, size
+from coupling_core.base.units import counted, duration, size
 from coupling_core.measuring.forecast import Memory, Probe
 from coupling_core.sources import hub
 from coupling_core.sources.identity import Source
@@ -56,9 +56,9 @@ def download(source: Source) -> None:
     todo = _plan(source.location, source.digest)
     todo.require_room()
     if todo.size:
-        files = "1 file" if todo.missing == 1 else f"{todo.missing} files"
         st.markdown(
-            f"To be downloaded first: **{size(todo.size)}** in {files}; {size(todo.free)} are free "
+            f"To be downloaded first: **{size(todo.size)}** in {counted(todo.missing, 'file')}; "
+            f"{size(todo.free)} are free "
             "on the disk. It can be stopped, and goes on later from what has arrived."
         )
 

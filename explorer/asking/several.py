@@ -10,7 +10,7 @@ from coupling_core.base.results import Result
 from coupling_core.base.units import duration
 from coupling_core.experiments.gallery import UNTRAINED_SEED
 from explorer.asking.queue import is_active, queue
-from explorer.asking.watch import EVERY, left, stop, tell_queue, where
+from explorer.asking.watch import EVERY, left, show_progress, stop, tell_queue
 from explorer.server import admission, backend
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import sentence
@@ -41,8 +41,11 @@ def offer_twin(request: Request) -> None:
     is_there = request.untrained is not None or backend.find(asked) is not None
     if is_there or backend.gone(request):
         return
-    with st.expander("The untrained twin is not measured yet", type="compact"):
-        offer("twin", asked)
+    status = queue().status(backend.key(asked))
+    # Whoever has asked for it sees at once how far it is, or why it failed.
+    is_told = is_active(status) or (status is not None and status.state == "failed")
+    with st.container() if is_told else st.expander("Measure the untrained twin", type="compact"):
+        offer("untrained twin", asked)
 
 
 def offer(what: str, request: Request) -> None:
@@ -56,10 +59,12 @@ def offer(what: str, request: Request) -> None:
         st.caption(f"The {what} was not measured while this model was here.")
         return
     with plain_errors():
-        together({what: request}, f"Measure the {what} too")
+        together({what: request}, f"Measure the {what} too", what.capitalize())
 
 
-def together(requests: Mapping[str, Request], one: str = "Compute") -> dict[str, Result]:
+def together(
+    requests: Mapping[str, Request], one: str = "Compute", who: str = ""
+) -> dict[str, Result]:
     """The stored results; where some are lacking, offer to measure them, or tell how far they are.
 
     A session that comes to running jobs, by a refresh or by a link, joins them.
@@ -67,6 +72,7 @@ def together(requests: Mapping[str, Request], one: str = "Compute") -> dict[str,
     Args:
         requests: by what to call them.
         one: what the button says where one of them is lacking.
+        who: is measured, where it is another model than the page's.
 
     Returns:
         those that are stored, in the same order.
@@ -78,11 +84,11 @@ def together(requests: Mapping[str, Request], one: str = "Compute") -> dict[str,
     found = {name: backend.find(request) for name, request in requests.items()}
     lacking = [requests[name] for name, result in found.items() if result is None]
     if lacking:
-        _measure(lacking, len(requests), one)
+        _measure(lacking, len(requests), one, who)
     return {name: result for name, result in found.items() if result is not None}
 
 
-def _measure(lacking: Sequence[Request], of: int, one: str) -> None:
+def _measure(lacking: Sequence[Request], of: int, one: str, who: str) -> None:
     keys = [backend.key(request) for request in lacking]
     statuses = [queue().status(key) for key in keys]
     running = [
@@ -94,7 +100,7 @@ def _measure(lacking: Sequence[Request], of: int, one: str) -> None:
         for key, request in running:
             if not queue().waits(key):
                 queue().join(request)
-        _follow([key for key, _ in running], of)
+        _follow([key for key, _ in running], of, who)
         return
     for error in dict.fromkeys(s.error for s in statuses if s and s.state == "failed"):
         st.error(sentence(error), icon=":material/error:")
@@ -128,7 +134,7 @@ def _cost(lacking: Sequence[Request]) -> str:
     return f": about {duration(seconds)} of computing"
 
 
-def _follow(keys: Sequence[str], of: int) -> None:
+def _follow(keys: Sequence[str], of: int, who: str) -> None:
     """Look at the jobs until they have ended, then draw the whole page anew."""
 
     @st.fragment(run_every=EVERY)
@@ -136,9 +142,7 @@ def _follow(keys: Sequence[str], of: int) -> None:
         waiting = left(keys)
         if not waiting:
             st.rerun()
-        active = queue().active()[:1]
-        told = f": {where(active[0])[1]}" if active else ""
-        st.progress(1 - len(waiting) / of, f"{of - len(waiting)} of {of} measured{told}")
+        show_progress(waiting, of, who)
         st.button("Cancel", on_click=stop, args=waiting, icon=":material/stop:")
 
     follow()

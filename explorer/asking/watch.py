@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 import streamlit as st
 
 from coupling_core.base.results import Progress, Result
-from coupling_core.base.units import about, duration, ordinal_place, size
+from coupling_core.base.units import about, counted, duration, ordinal_place, size
 from coupling_core.serving.jobs import JobStatus
 from coupling_core.serving.lists import Prompts
 from explorer.asking.queue import is_active, queue
@@ -58,7 +58,7 @@ def watch(
         if _prompts_done(status) >= seen + ANEW:
             st.rerun()
         done, text = where(status)
-        st.progress(done, f"{who}: {text[0].lower()}{text[1:]}{suffix}" if who else text)
+        st.progress(done, _of(who, text) + suffix)
         name = f"cancel@{hash(key)}"  # which others' widgets have too
         jobs = (key, and_then) if and_then else (key,)
         st.button("Cancel", on_click=stop, args=jobs, icon=":material/stop:", key=name)
@@ -88,6 +88,28 @@ def left(keys: Iterable[str]) -> list[str]:
     return [key for key in keys if is_active(queue().status(key)) and queue().waits(key)]
 
 
+def show_progress(waiting: Sequence[str], of: int, who: str = "") -> None:
+    """Show how far several jobs are, with that of them which runs or comes next.
+
+    Args:
+        waiting: the keys of those that have not ended.
+        of: how many there are.
+        who: is measured, as of `watch`.
+    """
+    active = [one for key in waiting if is_active(one := queue().status(key))]
+    first = min(active, key=lambda one: one.place, default=None)
+    far, told = where(first) if first else (0.0, "")
+    ended = of - len(waiting)
+    if of > 1:
+        told = f"{ended} of {of} measured" + f": {told}" * bool(told)
+    st.progress((ended + far) / of, _of(who, told))
+
+
+def _of(who: str, text: str) -> str:
+    """Where a job stands, of whom that is said."""
+    return f"{who}: {text[:1].lower()}{text[1:]}" if who else text
+
+
 def loads(status: JobStatus) -> bool:
     """Whether a job is at a step that has no way out: reading weights from the disk."""
     stage = status.progress.stage if status.progress else "loading"
@@ -97,9 +119,8 @@ def loads(status: JobStatus) -> bool:
 def tell_queue() -> None:
     """Say which jobs are ahead of one that is asked for now; nothing where none is."""
     if ahead := queue().active():
-        n = len(ahead)
-        jobs = "1 job is" if n == 1 else f"{n} jobs are"
-        st.caption(f"{jobs} ahead in the queue{_time_of(ahead)}.")
+        verb = "is" if len(ahead) == 1 else "are"
+        st.caption(f"{counted(len(ahead), 'job')} {verb} ahead in the queue{_time_of(ahead)}.")
 
 
 def _time_of(ahead: Sequence[JobStatus]) -> str:

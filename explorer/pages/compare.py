@@ -15,6 +15,7 @@ from coupling_core.analysis.exports.compare import comparison_arrays, comparison
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import DirectionsResult
+from coupling_core.base.units import rounded, with_minus
 from coupling_core.experiments.gallery import requests
 from coupling_core.store.disk import Entry
 from coupling_core.store.request_key import parse_key
@@ -29,7 +30,7 @@ from explorer.panels.strip import Quiet, facts, page_file, take_along
 from explorer.panels.switches import ENTRIES, MATRIX, SCORE, switches
 from explorer.server import backend
 from explorer.session.link import Natural, Parameter, expect
-from explorer.session.plain_text import plain, sentence, weights_form, with_minus
+from explorer.session.plain_text import plain, sentence, weights_form
 from explorer.session.session import bound, change
 from explorer.session.state import State
 from explorer.session.widget_values import picked_row
@@ -281,8 +282,9 @@ def _biggest(found: Comparison) -> None:
             block, basis = table.loc[row, ["block", "basis"]]
             change(block=int(block), basis=int(basis))
 
+    numbers = table.select_dtypes("floating").columns
     st.dataframe(
-        table.round(4),
+        table.style.format(lambda value: with_minus(rounded(value, 4)), subset=numbers),
         hide_index=True,
         key=key,
         on_select=take,

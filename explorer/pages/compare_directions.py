@@ -15,7 +15,7 @@ from coupling_core.analysis.crossing import Crossing, CrossScores, cross
 from coupling_core.base.records import DirectionsView, Request
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.settings import settings
-from coupling_core.base.units import rounded
+from coupling_core.base.units import rounded, with_minus
 from coupling_core.measuring.trying import cross_scores
 from explorer.asking.several import together
 from explorer.panels.chart import Shown, draw, made
@@ -25,7 +25,7 @@ from explorer.panels.strip import Quiet, facts, page_file, take_along
 from explorer.server import admission, backend
 from explorer.server.engine import ask
 from explorer.session.plain_errors import plain_errors
-from explorer.session.plain_text import plain, with_minus
+from explorer.session.plain_text import plain
 from explorer.session.session import bound, change
 
 CHANCE = "no more than chance"

@@ -7,13 +7,17 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core import figures
+from coupling_core.analysis.verdict import Verdict, verdict
 from coupling_core.base.records import Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
-from explorer.asking.several import offer_twin
+from coupling_core.base.units import with_minus
+from coupling_core.experiments.gallery import EXAMPLES
+from explorer.asking.several import offer_twin, stored_twin
 from explorer.pages.directions import page as directions
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.drawer import drawer, selected, selection
 from explorer.panels.first_paint import painted
+from explorer.panels.kept import kept
 from explorer.panels.narrowed import narrowed
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program, raw, viewed
@@ -28,7 +32,9 @@ from explorer.panels.switches import (
     switches,
 )
 from explorer.panels.way import way
+from explorer.server import backend
 from explorer.session.link import Flag, Parameter
+from explorer.session.plain_text import plain
 from explorer.session.state import State
 
 MAP = 620
@@ -94,6 +100,9 @@ def show(result: DepthResult, state: DepthState) -> None:
     with st.container():
         with above_figures("depth"):
             strip(*shown, recipes(result.request, shown.view, state), GUIDE)
+            twin = stored_twin(result.request)
+            if twin and (found := judged(result, twin, state)):
+                st.markdown(plain(with_minus(str(found))))
             offer_twin(result.request)
             _switches(result.n_blocks)
         left, right = st.columns(2, gap="large")
@@ -107,6 +116,14 @@ def show(result: DepthResult, state: DepthState) -> None:
     selection(result.n_blocks, block, basis)
     drawer(shown, state, block, basis)
     way(directions.PAGE, f"What the directions of block {basis} read, write and do", block=basis)
+
+
+def judged(trained: DepthResult, twin: DepthResult | None, state: State) -> Verdict | None:
+    """Whether blocks are coupled, in words and numbers of stored results alone."""
+    view = state.view(trained, *([twin] if twin else []))
+    examples = [backend.find(replace(trained.request, prompt=text)) for text in EXAMPLES]
+    every = tuple(found for found in examples if found) if all(examples) else ()
+    return kept(verdict, trained, twin, view, every, corrected=not state.raw)
 
 
 def partial_map(result: DepthResult, state: State) -> None:

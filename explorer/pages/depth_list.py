@@ -8,6 +8,7 @@ import streamlit as st
 from coupling_core import figures
 from coupling_core.analysis.over_prompts import OfPrompt, mean_scores, token_words
 from coupling_core.base.records import Request
+from coupling_core.base.units import counted
 from explorer.asking import listing
 from explorer.asking.several import counterpart, untrained_twin
 from explorer.pages.depth import DepthState
@@ -130,7 +131,7 @@ def _maps(
     left, right = st.columns(2, gap="large")
     with left:
         whose = ", untrained twin" * (state.untrained is not None)
-        st.subheader(f"Mean over {len(parts)} prompts{whose}", anchor=False)
+        st.subheader(f"Mean over {counted(len(parts), 'prompt')}{whose}", anchor=False)
         figure = made(
             figures.mean_map,
             tuple(parts),

@@ -8,6 +8,7 @@ import streamlit as st
 from coupling_core import figures
 from coupling_core.analysis.graph import graph_edges, scores_graph
 from coupling_core.analysis.over_prompts import OfPrompt, mean_scores
+from coupling_core.base.units import with_minus
 from explorer.asking import listing
 from explorer.pages import depth_list
 from explorer.pages.layer_graph import CHOICES, GraphState
@@ -83,7 +84,7 @@ def _graph(
         auto_range=state.auto_range,
         selected=pair,
     )
-    st.markdown(figure.layout.meta["summary"])
+    st.markdown(with_minus(figure.layout.meta["summary"]))
     draw(figure, "graph", None, lambda: _edges(parts, state), picks=("block", "basis"))
 
 

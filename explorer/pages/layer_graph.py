@@ -11,7 +11,7 @@ from coupling_core.analysis.exports.graph import ENDINGS, graph_file
 from coupling_core.analysis.scores import Scores, score_pairs
 from coupling_core.base.records import NodeColor, Request, View
 from coupling_core.base.results import DepthResult, Result
-from coupling_core.base.units import rounded
+from coupling_core.base.units import rounded, with_minus
 from explorer.pages import depth
 from explorer.panels.chart import Shown, draw, draw_partial, ink, made
 from explorer.panels.drawer import selected, selection
@@ -21,7 +21,6 @@ from explorer.panels.recipes import Recipes, measuring, program, raw, viewed
 from explorer.panels.strip import strip
 from explorer.panels.switches import SCORE, Choice, switches, threshold, twin_switch
 from explorer.session.link import Parameter
-from explorer.session.plain_text import with_minus
 from explorer.session.session import address
 from explorer.session.state import State
 
@@ -141,7 +140,7 @@ def _options(state: GraphState) -> dict[str, object]:
 def _graph(shown: Shown, state: GraphState, pair: tuple[int, int]) -> None:
     weighed = {"corrected": not state.raw, "threshold": state.threshold}
     figure = made(figures.graph, *shown, finish=ink(), **_options(state), selected=pair)
-    st.markdown(figure.layout.meta["summary"])
+    st.markdown(with_minus(figure.layout.meta["summary"]))
     narrowed(state, shown.result.n_blocks)
     draw(
         figure,

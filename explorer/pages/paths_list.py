@@ -10,10 +10,10 @@ from jaxtyping import Float
 
 from coupling_core import figures
 from coupling_core.analysis import trajectory
-from coupling_core.analysis.over_prompts import prompts as counted
 from coupling_core.analysis.path_curves import CURVES, CurveName, median
 from coupling_core.base.records import Request
 from coupling_core.base.results import TrajectoryResult
+from coupling_core.base.units import counted
 from coupling_core.figures.per_token import NUMBERS, PathNumber
 from explorer.asking import listing
 from explorer.pages.trajectories import PathsState
@@ -127,7 +127,7 @@ def _name(group: Group) -> str:
 
 def _numbers(listed: PromptList, found: Mapping[int, Paths], group: Group) -> over_list.Numbers:
     first = next(iter(found.values()))
-    whose = f"{first.model}, {counted(len(found))} of {listed.title}"
+    whose = f"{first.model}, {counted(len(found), 'prompt')} of {listed.title}"
     return over_list.Numbers(
         listed,
         {number: one.number for number, one in found.items()},

@@ -11,6 +11,7 @@ from coupling_core.analysis.exports import frame
 from coupling_core.analysis.perturbation import nearest_size
 from coupling_core.base.records import AnyView, Request
 from coupling_core.base.results import PerturbationResult
+from coupling_core.base.units import with_minus
 from explorer.asking.several import offer_twin, stored_twin
 from explorer.panels.chart import Shown, draw, draw_partial, made
 from explorer.panels.page import Page
@@ -80,7 +81,7 @@ def recipes(request: Request) -> Recipes:
 def show(result: PerturbationResult, state: PerturbationState) -> None:
     """Draw a stored result."""
     strip(result, VIEW, recipes(result.request), GUIDE)
-    st.markdown(result.verdict.removesuffix(figures.provenance(result, VIEW)))
+    st.markdown(with_minus(result.verdict.removesuffix(figures.provenance(result, VIEW))))
     shown, table = Shown(result, VIEW), partial(frame, result, VIEW)
     twin = cast(PerturbationResult | None, stored_twin(result.request))
     left, right = st.columns(2, gap="large")

@@ -6,18 +6,16 @@ from pathlib import Path
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.over_prompts import prompts as counted
-from coupling_core.analysis.verdict import MIDDLE, Verdict, verdict
+from coupling_core.analysis.verdict import MIDDLE, Verdict
 from coupling_core.base.results import DepthResult
-from coupling_core.experiments.gallery import EXAMPLES
-from explorer.asking.compute import tell_gone
+from coupling_core.base.units import counted, with_minus
+from explorer.asking.compute import show_prompt, tell_gone
 from explorer.asking.several import offer, together, untrained_twin
 from explorer.pages import depth, ten_findings
 from explorer.pages.tour import page as tour
 from explorer.pages.training import page as training
 from explorer.panels.chart import Shown, draw, made, third
 from explorer.panels.drawer import inputs, selected
-from explorer.panels.kept import kept
 from explorer.panels.narrowed import narrowed
 from explorer.panels.page import Page
 from explorer.panels.prompt_picker import kind_of, kinds, one_line, pick_kind
@@ -28,7 +26,7 @@ from explorer.panels.whole import whole
 from explorer.server import backend, prompt_lists
 from explorer.server.prompt_lists import SHIPPED
 from explorer.session.plain_errors import plain_errors
-from explorer.session.plain_text import plain, with_minus
+from explorer.session.plain_text import plain
 from explorer.session.session import address, bound, change
 from explorer.session.state import State
 
@@ -61,7 +59,7 @@ def show(state: State) -> None:
     trained = backend.find(replace(request, untrained=None))
     twin = backend.find(untrained_twin(request))
     mapped = (trained if state.untrained is None else twin) or trained
-    found = _verdict(trained, twin, state) if trained else None
+    found = depth.judged(trained, twin, state) if trained else None
     if found:
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             st.markdown(f"**{plain(with_minus(str(found)))}**", width="content")
@@ -86,20 +84,12 @@ def show(state: State) -> None:
         )
 
 
-def _verdict(trained: DepthResult, twin: DepthResult | None, state: State) -> Verdict | None:
-    """Whether blocks are coupled, in words and numbers of stored results alone."""
-    view = state.view(trained, *([twin] if twin else []))
-    examples = [backend.find(replace(trained.request, prompt=text)) for text in EXAMPLES]
-    every = tuple(found for found in examples if found) if all(examples) else ()
-    return kept(verdict, trained, twin, view, every, corrected=not state.raw)
-
-
 def _measure(state: State) -> None:
     """Offer to measure a prompt that is not stored, and its twin with it."""
-    st.subheader("Not measured yet", anchor=False)
     request = replace(state.request(), untrained=None)
     both = {"trained model": request, "untrained twin": untrained_twin(request)}
     with plain_errors():
+        show_prompt(request)
         together(both, "Compute")
 
 
@@ -145,7 +135,8 @@ def _over_many(state: State, found: Verdict) -> None:
     whose = "your " if state.prompts and listed.name != SHIPPED else ""
     way(
         depth.PAGE,
-        f"The same over {whose}{counted(len(listed.prompts))}" + ", or your own" * (not whose),
+        f"The same over {whose}{counted(len(listed.prompts), 'prompt')}"
+        + ", or your own" * (not whose),
         prompts=listed.name,
         untrained=None,
         **blocks,

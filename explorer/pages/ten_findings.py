@@ -17,7 +17,7 @@ from coupling_core.analysis.spectra import spectrum_numbers
 from coupling_core.analysis.trajectory import line_shape
 from coupling_core.analysis.trajectory import mean as over_tokens
 from coupling_core.base.records import DEFAULT_MODEL, DEFAULT_THRESHOLD, Request
-from coupling_core.base.units import percent
+from coupling_core.base.units import percent, with_minus
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.figures import rise_and_fall
 from explorer.pages import depth, perturbation, spectrum, trajectories
@@ -28,7 +28,7 @@ from explorer.pages.training import page as training
 from explorer.pages.what_if import page as what_if
 from explorer.panels.page import Page
 from explorer.panels.way import way
-from explorer.session.plain_text import plain, rounded, with_minus
+from explorer.session.plain_text import plain, rounded
 from explorer.session.session import change
 
 _HERE = {"model": DEFAULT_MODEL, "prompt": EXAMPLES[0], "untrained": None, "blocks": ""}

@@ -132,8 +132,8 @@ def show(result: TrajectoryResult, state: PathsState) -> None:
 def partial_paths(result: TrajectoryResult, state: State) -> None:
     """The paths, which are known before the errors of their linearisation are."""
     token = resolve_token(state.token, len(result.tokens))
-    figure, ink = figures.paths(result, state.path_view(), token=token), _ink()
-    draw_partial(ink(figure) if ink else figure)
+    figure, whitened = figures.paths(result, state.path_view(), token=token), ink()
+    draw_partial(whitened(figure) if whitened else figure)
 
 
 _CHOICES: tuple[Choice, ...] = (

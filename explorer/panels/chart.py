@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core.analysis.exports import to_csv
+from coupling_core.base.units import with_minus
 from coupling_core.figures import render
 from coupling_core.figures.enlarged import enlarged
 from coupling_core.figures.style import BAR_ROOM, reink
@@ -19,7 +20,7 @@ from explorer.panels.kept import kept
 from explorer.panels.origin import Origin, Shown
 from explorer.panels.square import limit
 from explorer.panels.whole import place_of, whole
-from explorer.session.plain_text import plain, with_minus
+from explorer.session.plain_text import plain
 from explorer.session.session import change, value
 
 __all__ = ["Shown", "draw", "draw_partial", "in_white", "ink", "made", "third"]

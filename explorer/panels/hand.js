@@ -16,6 +16,22 @@ export default function ({ parentElement, setTriggerValue }) {
   };
 }
 
+// What is clicked. Plotly looks where the pointer is every 50 ms at most, and a click that comes
+// sooner would be taken for one on the cell that the pointer came from.
+function under({ customdata, fullData, xaxis, yaxis }, { clientX, clientY }, plot) {
+  if (fullData.type !== "heatmap" || !fullData.customdata) return customdata;
+  const area = plot.querySelector(".nsewdrag").getBoundingClientRect();
+  const row = nearest(fullData.y, yaxis.p2d(clientY - area.y));
+  return fullData.customdata[row][nearest(fullData.x, xaxis.p2d(clientX - area.x))];
+}
+
+// The place of the nearest of ascending values; between two cells it is the later one.
+function nearest(values, at) {
+  const away = Array.from(values, (value) => Math.abs(value - at));
+  const least = Math.min(...away) + 1e-6;
+  return away.findLastIndex((one) => one <= least);
+}
+
 class Hand {
   constructor(root) {
     this.take = this.take.bind(this);
@@ -52,9 +68,9 @@ class Hand {
     this.plot = this.from = null;
   }
 
-  take({ points }) {
+  take({ points: [point], event }) {
+    const found = point && under(point, event, this.plot);
     this.end();
-    const found = points[0]?.customdata;
     if (found === undefined || found === null) return;
     this.tell(ArrayBuffer.isView(found) ? Array.from(found) : [found].flat());
   }

@@ -20,12 +20,11 @@ from coupling_core.analysis.over_prompts import (
     spread_words,
     whose,
 )
-from coupling_core.analysis.over_prompts import prompts as counted
 from coupling_core.analysis.scores import Interval, known_interval
 from coupling_core.analysis.verdict import MIDDLE, Verdict, range_text, verdict_over
 from coupling_core.base.records import Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
-from coupling_core.base.units import rounded
+from coupling_core.base.units import counted, rounded, with_minus
 from coupling_core.figures.style import score_name, score_terms
 from explorer.asking import listing
 from explorer.asking.several import counterpart
@@ -37,7 +36,7 @@ from explorer.panels.switches import switch
 from explorer.server import prompt_lists
 from explorer.server.prompt_lists import SHIPPED, PromptList
 from explorer.session.fitting import narrow
-from explorer.session.plain_text import plain, with_minus
+from explorer.session.plain_text import plain
 from explorer.session.session import change, value
 from explorer.session.state import State
 
@@ -153,7 +152,10 @@ def tell(numbers: Numbers, what: str, verdict: Verdict | None = None) -> None:
         st.markdown(f"**{plain(with_minus(str(verdict)))}**")
         st.caption(with_minus(f"{plain(verdict.reason)} {spread}"))
     else:
-        mean = f"Over {counted(over.n)}, the mean {plain(what)} is **{interval_words(over)}**"
+        mean = (
+            f"Over {counted(over.n, 'prompt')}, the mean {plain(what)} is "
+            f"**{interval_words(over)}**"
+        )
         gives = "chance gives" if numbers.zero == "chance" else f"{numbers.zero} would have"
         mean += f", where {gives} {rounded(numbers.chance)}." if numbers.chance else "."
         st.markdown(with_minus(f"{mean} {spread}"))
@@ -301,7 +303,7 @@ def _one(numbers: Numbers, nth: int) -> None:
     kind = f", {prompt.category}" if prompt.category else ""
     st.markdown(
         f"**Prompt {nth}**{plain(kind)}: “{plain(prompt.words)}”, "
-        f"**{rounded(numbers.values[nth])}**"
+        f"**{with_minus(rounded(numbers.values[nth]))}**"
     )
     st.button(
         "See it alone",
@@ -361,7 +363,7 @@ def tools(
             "which Export has."
         )
     if listed.repeated:
-        st.caption(f"{counted(listed.repeated)} came more than once, and count once.")
+        st.caption(f"{counted(listed.repeated, 'prompt')} came more than once, and count once.")
 
 
 def file_called(listed: PromptList) -> str:
@@ -414,7 +416,7 @@ def _which(parts: Sequence[OfPrompt]) -> str:
     if len(blocks) == parts[0].n_blocks:
         return "all blocks"
     text = range_text(blocks)
-    return f"{len(blocks)} blocks" if len(text) > LONG else f"blocks {text}"
+    return counted(len(blocks), "block") if len(text) > LONG else f"blocks {text}"
 
 
 def _floor(parts: Sequence[OfPrompt]) -> float | None:

@@ -9,6 +9,7 @@ from coupling_core.analysis.pruning import words
 from coupling_core.analysis.pruning.study import Study
 from coupling_core.base.folders import SWEEPS
 from coupling_core.base.records import DEFAULT_MODEL
+from coupling_core.base.units import with_minus
 from explorer.panels.chart import draw, made
 from explorer.panels.kept import kept
 from explorer.panels.sweep_words import said
@@ -30,7 +31,7 @@ def pruning_plan(model: str) -> None:
         st.code(f"coupling prune --model {shlex.quote(model)} --out plan.html", language="sh")
         return
     study = kept(Study.read, SHIPPED)
-    st.markdown(plain(words.verdict(study)))
+    st.markdown(plain(with_minus(words.verdict(study))))
     name = f"pruning-{study.model}"
     draw(made(figures.pruning, study, of=SHIPPED), name, None, study.to_pandas)
     st.markdown(_plan(study))

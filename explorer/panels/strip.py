@@ -49,7 +49,7 @@ def strip(
     whole().of = result, view
     with st.container(gap="xsmall"):
         if selected:
-            chips.pick(result, selected)
+            chips.pick(result.tokens, selected)
         else:
             chips.of_result(result)
         files = (

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import streamlit as st
 
 from coupling_core.base.records import Measure
+from coupling_core.base.units import with_minus
 from coupling_core.figures.generalization_words import once
-from explorer.session.plain_text import plain, with_minus
+from explorer.session.plain_text import plain
 
 MEASURES: Mapping[Measure, str] = {
     "corrected": "Chance-corrected score",

@@ -13,7 +13,7 @@ from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, Request
 from coupling_core.base.results import Result
 from coupling_core.base.settings import settings
-from coupling_core.base.units import duration, size
+from coupling_core.base.units import counted, duration, size
 from coupling_core.measuring.measure import Report, answer
 from coupling_core.measuring.worker.asking import SLACK
 from coupling_core.serving.jobs import Limits
@@ -127,7 +127,9 @@ def _require_length(asked: Resolved, longest: int | None) -> None:
     if isinstance(prompt, str) and not is_image(prompt) and asked.tokens is None:
         n = len(prompt.encode())  # not counted yet: a token has a byte at least
     if n > longest:
-        raise InputError(f"the prompt has {n} tokens, and at most {longest} are taken on here")
+        raise InputError(
+            f"the prompt has {counted(n, 'token')}, and at most {longest} are taken on here"
+        )
 
 
 def measure_what_fits(
@@ -150,17 +152,22 @@ def measure_what_fits(
 
 
 def require_time(asked: Resolved, device: str | None, entries: Iterable[Entry]) -> Estimate | None:
-    """Refuse what would take longer than is set, by earlier measurements or the model's shape.
+    """Refuse a K beyond the model's width, and what would take longer than is set.
+
+    How long it takes is known by earlier measurements, or the model's shape.
 
     Returns:
         how long it takes; None where that is not known.
 
     Raises:
-        InputError: where it takes too long, with a cheaper request that would not.
+        InputError: where K is too large, or it takes too long, with a request that would not.
     """
+    width, k = needs.model_of(asked).width, asked.request.k
+    if width and k and k > width and kind_of(asked.request.kind).has_k:
+        raise InputError(f"K must lie in 1..{width} (the model's width), and {k} was asked for")
     longest = settings().longest_seconds
     found = needs.seconds(asked, device, entries)
-    if found is None or longest is None or found.seconds <= longest:
+    if found is None or longest is None or found.seconds <= longest or not found.is_known:
         return found
     raise InputError(
         f"this would take about {duration(found.seconds)} of computing, and at most "

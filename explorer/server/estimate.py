@@ -20,12 +20,14 @@ class Estimate:
         load_seconds: of loading the model, median over the runs that did.
         runs: how many earlier runs this rests on; 0 is none, but the shape of the model.
         here: whether they ran on this machine, and not where the gallery was made.
+        is_known: whether it rests on this machine at all: nothing is refused for another's times.
     """
 
     seconds: float
     load_seconds: float = 0.0
     runs: int = 0
     here: bool = True
+    is_known: bool = True
 
 
 def earlier(digest: str, request: Request, entries: Iterable[Entry]) -> list[Entry]:
@@ -51,7 +53,7 @@ def earlier(digest: str, request: Request, entries: Iterable[Entry]) -> list[Ent
 
 
 def estimate(
-    found: Sequence[Entry], asked: float, shapes: Sequence[float], *, on_cpu: bool
+    found: Sequence[Entry], asked: float, shapes: Sequence[float], *, in_seconds: bool
 ) -> Estimate | None:
     """What a measurement takes: by its shape, or by the runs before if that is more.
 
@@ -61,15 +63,15 @@ def estimate(
 
     Args:
         found: earlier runs.
-        asked: seconds of this one, by its shape.
-        shapes: of each of those.
-        on_cpu: whether it computes on one, whose seconds those are; else they tell ratios alone.
+        asked: what this one takes by its shape.
+        shapes: the same of each of those.
+        in_seconds: whether these are seconds of this machine; else they tell ratios alone.
 
     Returns:
         None where nothing is known.
     """
     if not found:
-        return Estimate(asked) if on_cpu else None
+        return Estimate(asked) if in_seconds else None
     scaled = [
         float(entry.provenance["seconds"]) * asked / shape
         for entry, shape in zip(found, shapes, strict=True)
@@ -77,8 +79,9 @@ def estimate(
     # A model that was in memory already took none.
     loads = [took for entry in found if (took := entry.provenance["load_seconds"])]
     return Estimate(
-        seconds=max(median_low(scaled), asked if on_cpu else 0.0),
+        seconds=max(median_low(scaled), asked if in_seconds else 0.0),
         load_seconds=median(loads or [0.0]),
         runs=len(found),
         here=not found[0].read_only,
+        is_known=in_seconds or not found[0].read_only,
     )

@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from coupling_core.base.records import Request
+from coupling_core.base.units import counted
 from coupling_core.measuring import deaths
 from coupling_core.measuring.forecast import Fit, Probe
 from coupling_core.sources.identity import Source
@@ -51,8 +52,7 @@ def seconds(asked: Resolved, device: str | None, entries: Iterable[Entry]) -> Es
         entries: what is stored.
 
     Returns:
-        None where no earlier one is known, and the device is no CPU; and of a sort of which nothing
-        can be said.
+        None where no earlier one is known, and the device is no CPU, or the sort not fitted.
 
     Raises:
         InputError, ComputeError: as `memory` does.
@@ -72,11 +72,9 @@ def seconds_of_each(
     found = earlier(first.files.digest, first.request, entries)
     before = [(entry.request, len(entry.tokens) or first.n_tokens) for entry in found]
     prompts = [*((one.request, one.n_tokens) for one in asked), *before]
-    shapes, on_cpu = ask(_seconds, prompts, model, device)
-    if None in shapes:
-        return []
+    shapes, in_seconds = ask(_seconds, prompts, model, device)
     n = len(asked)
-    each = (estimate(found, shape, shapes[n:], on_cpu=on_cpu) for shape in shapes[:n])
+    each = (estimate(found, shape, shapes[n:], in_seconds=in_seconds) for shape in shapes[:n])
     return [one for one in each if one]
 
 
@@ -86,7 +84,7 @@ def shorter(asked: Resolved, longest: float) -> str:
     if changes:
         return f"it would do with K = {changes['k']}"
     if fewer:
-        return f"a prompt of at most {fewer} tokens would do"
+        return f"a prompt of at most {counted(fewer, 'token')} would do"
     return "choose a smaller model"
 
 
@@ -138,14 +136,20 @@ def _fit(asked: Resolved, found: Probe, device: str | None) -> Fit:
 
 def _seconds(
     prompts: list[tuple[Request, int]], found: Probe, device: str | None
-) -> tuple[list[float | None], bool]:
-    """By the shape of each request with its prompt's length; and whether that is on a CPU."""
+) -> tuple[list[float], bool]:
+    """By the shape of each request with its prompt's length; and whether these are seconds.
+
+    On other devices than a CPU, and of a sort that was not fitted, they tell ratios alone.
+    """
     from coupling_core.engine import hardware
     from coupling_core.measuring import cost
 
     rates = cost.machine_rates()
     shapes = [cost.predict_seconds(request, found, n, rates) for request, n in prompts]
-    return shapes, hardware.choose_device(device).type == "cpu"
+    seconds = [each for each in shapes if each is not None]
+    if len(seconds) == len(shapes):
+        return seconds, hardware.choose_device(device).type == "cpu"
+    return [cost.operations(request, found, n) for request, n in prompts], False
 
 
 def _shorter(

@@ -16,6 +16,7 @@ import streamlit as st
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import SWEEPS
 from coupling_core.base.textfiles import decoded
+from coupling_core.base.units import counted
 from coupling_core.base.writing import write_quietly
 from coupling_core.sources.prompts import Prompt, read_content, read_file
 from explorer.server import admission, backend
@@ -66,8 +67,8 @@ class PromptList:
         """The same among others that can be chosen."""
         n = len(self.prompts)
         if self.name == SHIPPED:
-            return f"{n} prompts that come with this program"
-        return f"{self.file}: {n} prompt{'s' * (n != 1)}" if self.file else self._beginning()
+            return f"{counted(n, 'prompt')} that come with this program"
+        return f"{self.file}: {counted(n, 'prompt')}" if self.file else self._beginning()
 
     def _beginning(self) -> str:
         """Its first prompt and how many more there are."""

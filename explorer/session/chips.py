@@ -61,7 +61,7 @@ def tokens(
     if next_tokens:
         text, probability = next_tokens[0]
         shown.append(
-            f'<span class="aside"> {lead} <b>{escape(_visible(text))}</b>'
+            f'<span class="aside"> {lead} <b>{escape(quoted(text))}</b>'
             f" ({percent(probability)})</span>"
         )
     st.html(_STYLE + f'<div class="tokens">{"".join(shown)}</div>')
@@ -79,11 +79,9 @@ def of_result(result: Any, *, clicks: bool = True) -> None:
     if is_image(result.request.prompt):
         tokens(result.tokens, result.token if is_of_one else 0, (), likely, "seen as")
     elif is_of_one and clicks:
-        pick(result, result.token, _special(result))
+        pick(result.tokens, result.token, _special(result))
         for text, probability in likely[:1]:
-            st.caption(
-                f"Then most likely **{plain(_visible(text).strip())}** ({percent(probability)})."
-            )
+            st.caption(f"Then most likely **{plain(quoted(text))}** ({percent(probability)}).")
     else:
         tokens(result.tokens, result.token if is_of_one else 0, _special(result), likely)
 
@@ -95,24 +93,24 @@ def _special(result: Result) -> tuple[bool, ...]:
     return found.special if found and same else ()
 
 
-def pick(result: Result, token: int, special: tuple[bool, ...] = ()) -> None:
-    """Offer the tokens of a result as chips, of which a click selects one.
+def pick(texts: tuple[str, ...], token: int, special: tuple[bool, ...] = ()) -> None:
+    """Offer the tokens of a prompt as chips, of which a click selects one.
 
     Args:
-        result: whose tokens they are.
+        texts: token texts.
         token: the selected one, 1..n.
         special: whether the tokenizer added a token; empty where that is not known.
     """
-    special = special or (False,) * len(result.tokens)
-    shown = [i + 1 for i in _positions(len(result.tokens), token)]
-    called = names(result.tokens)
+    special = special or (False,) * len(texts)
+    shown = [i + 1 for i in _positions(len(texts), token)]
+    called = names(texts)
     bound(
         st.pills,
         "Token",
         "token",
         shown,
         # The browser sends labels: one that was another prompt's would be taken for a value.
-        place=f"chips-{hash((result.tokens, tuple(shown)))}",
+        place=f"chips-{hash((texts, tuple(shown)))}",
         format_func=lambda number: _label(number, called[number - 1], special[number - 1]),
         write=lambda _: token,
         required=True,
@@ -166,6 +164,11 @@ def _token(number: int, text: str, special: Sequence[bool], measured: int) -> st
     kinds = " ".join(["special"] * is_special + ["measured"] * is_measured)
     title = f"token {number}" + ", special" * is_special + ", measured" * is_measured
     return f'<span class="{kinds}" title="{title}">{text}</span>'
+
+
+def quoted(text: str) -> str:
+    """A token in a sentence, without the space before a word."""
+    return f"“{visible(text.strip() or text)}”"
 
 
 def _visible(text: str) -> str:

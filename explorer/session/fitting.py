@@ -19,7 +19,9 @@ def fitted(state: S) -> S:
     What was chosen stays chosen, for it may exist on the next page. What is wrong with the model
     itself, the page tells.
     """
-    return replace(state, **(_list(state) | _token(state) | _blocks(state) | _k(state)))
+    for fit in (_list, _token, _blocks, _k):  # each by what the others have left
+        state = replace(state, **fit(state))
+    return state
 
 
 def _list(state: State) -> dict[str, Any]:
@@ -31,13 +33,16 @@ def _list(state: State) -> dict[str, Any]:
 
 
 def _token(state: State) -> dict[str, Any]:
-    """The last token in place of one that the prompt does not have."""
+    """The last token by the name that it is stored by, and in place of one that is not there."""
     if state.prompts:  # whose prompts have as many tokens as they have
         return {}
     n = _length(state)
-    if not n or 1 <= state.token <= n or -n <= state.token <= -1:
+    if not n or 1 <= state.token < n or -n <= state.token <= -1:
         return {}
-    tell(f"token {state.token} does not exist: this prompt has tokens 1..{n}; the last is shown")
+    if state.token != n:
+        tell(
+            f"token {state.token} does not exist: this prompt has tokens 1..{n}; the last is shown"
+        )
     return {"token": State.token}
 
 

@@ -12,8 +12,6 @@ _READ_IN_TEXT = re.compile(
     re.IGNORECASE,
 )
 """What Streamlit looks for once Markdown's own marks are gone: no backslash keeps it from that."""
-_HYPHENATED = re.compile(r"(?<![\w.)\]}^{@-])-(?=\.?\d)")
-"""Of a negative number, and not between two numbers, in a name or in an exponent."""
 _JOINER = "\u2060"
 """Is not seen, and joins what is on both sides."""
 
@@ -22,11 +20,6 @@ def plain(text: str) -> str:
     """A text as Markdown that shows every character of it, in one line."""
     marked = _MARKS.sub(r"\\\1", " ".join(text.splitlines()))
     return _READ_IN_TEXT.sub(rf"\g<0>{_JOINER}", marked)
-
-
-def with_minus(text: str) -> str:
-    """A sentence whose negative numbers have a minus, as in figures, and not the shorter hyphen."""
-    return _HYPHENATED.sub("\N{MINUS SIGN}", text)
 
 
 def sentence(error: Exception | str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tiny
-from handling import labels, numbers, plain_words, press
+from handling import labels, numbers, plain_words, press, settled
 from screen import charts, heat, unpacked, words
 from streamlit.testing.v1 import AppTest
 from transformers import AutoModelForCausalLM
@@ -14,6 +14,7 @@ from transformers import AutoModelForCausalLM
 import coupling_core as cc
 from coupling_core.analysis.directions import counts, held, track
 from coupling_core.analysis.pruning.rankings import NAMES
+from coupling_core.base.units import with_minus
 from coupling_core.measuring.one_edit import continuations
 from explorer.pages.directions.effect import SIZES
 from explorer.panels.pruning import SHIPPED
@@ -52,8 +53,8 @@ def test_the_chosen_pair_is_told_in_numbers(open_page, edits, link, monkeypatch)
     effect = cc.effect_maps(found, cc.EffectView()).interchange[2, 0]
     assert told["Effect"] == f"{effect:.3g} nats"
     scores = cc.score_pairs(depth, cc.View(k=8)).corrected
-    assert told["Coupling, 3 in the basis of 1"] == f"{scores[2, 0]:.3f}"
-    assert told["Coupling, 1 in the basis of 3"] == f"{scores[0, 2]:.3f}"
+    assert told["Coupling, 3 in the basis of 1"] == with_minus(f"{scores[2, 0]:.3f}")
+    assert told["Coupling, 1 in the basis of 3"] == with_minus(f"{scores[0, 2]:.3f}")
     for name in ("effects", "scores"):
         (square,) = charts(app)[name]["layout"]["shapes"]
         assert (square["x0"], square["y0"]) == (-0.5, 1.5)
@@ -116,12 +117,19 @@ def curves(app: AppTest, figure: str) -> dict[str, np.ndarray]:
     return {line["name"]: numbers(line["y"]) for line in lines if "bdata" in line["y"]}
 
 
+def test_a_twin_that_is_measured_here_is_told_beside_the_model(open_page, link, measured) -> None:
+    measured("depth")
+    app = settled(press(open_page("Depth", **link), "Measure the untrained twin too"))
+    assert "; untrained 0.0" in words(app)
+    assert "Measure the untrained twin" not in [fold.label for fold in app.expander]
+
+
 def test_directions_show_beside_those_of_the_twin(open_page, stored, link, measured) -> None:
     app = open_page("Directions", **link)
     found = curves(app, "readouts")
     np.testing.assert_array_equal(found["what it writes"], counts(stored)[0])
     assert "what it writes, untrained" not in found
-    assert any("twin is not measured" in fold.label for fold in app.expander)
+    assert "Measure the untrained twin" in [fold.label for fold in app.expander]
     assert "Blocks 3 to 4 write" in plain_words(app)  # the nearest to those of deeper models
 
     twin = measured("directions", untrained=0)
@@ -241,6 +249,6 @@ def test_a_twin_is_drawn_or_offered(open_page, link, measured, kind, figures) ->
     measured(kind)
     app = open_page(kind.capitalize(), **link)
     assert not any(untrained(app, figures))
-    assert any("twin is not measured" in fold.label for fold in app.expander)
+    assert "Measure the untrained twin" in [fold.label for fold in app.expander]
     measured(kind, untrained=0)
     assert all(untrained(open_page(kind.capitalize(), **link), figures))

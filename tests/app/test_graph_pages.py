@@ -10,9 +10,9 @@ from handling import boxes, numbers, press, settled, trace
 from screen import charts, coloured, heat, words
 
 import coupling_core as cc
+from coupling_core.base.units import with_minus
 from coupling_core.experiments.gallery import requests, training_requests, vision_requests
 from explorer.asking.queue import queue
-from explorer.session.plain_text import with_minus
 
 pytestmark = pytest.mark.full
 

@@ -209,8 +209,10 @@ def test_an_empty_prompt_and_a_k_that_is_not_stored_are_told_with_a_way_back(ope
     press(app, "Use K = 50 instead")
     assert not app.info
     assert "mosaic" in charts(app)
-    app = open_page("Depth", token="99")
-    assert "1..10" in boxes(app)[0]
+    app = open_page("Depth", token="99", blocks="9-99", k="577")  # each is told, none costs a page
+    assert [n for n in ("1..10", "1..30", "576") if n not in boxes(app)[0]] == []
+    assert "mosaic" in charts(app)
+    assert "1..576" in open_page("Depth", token="3", k="577").error[0].value
     (tokens,) = [box.options for box in app.selectbox if box.label == "Token"]
     assert tokens[-1].startswith("99 ")
     app = open_page("Runs", prompt="A text of one's own")

@@ -52,6 +52,11 @@ def test_start_switches_prompt_and_twin_and_offers_what_lacks(open_page, gallery
     app = open_page("Start", untrained="7")
     assert "Measure the untrained twin too" in labels(app)
     assert "matrix-trained" in charts(app)
+    app = open_page("Start", token="6")
+    assert (len(app.info), app.subheader) == (1, [])  # which says it once
+    (line,) = [each for each in app.pills if each.key.startswith("token@chips")]
+    line.set_value(10).run()
+    assert "scores" in charts(app)
 
 
 def test_method_has_contents_numbers_of_what_ships_and_no_controls(open_page, gallery) -> None:
@@ -78,13 +83,14 @@ def test_tokens_are_chosen_cut_and_shown_once(open_page) -> None:
     assert app.query_params["token"] == "3"
     assert "token 3 is measured" in words(app)
 
+    assert "of computing" in words(open_page("Directions", prompt="The cat sat"))  # not fitted
     app = open_page("Depth", prompt="The cat sat  ")
     assert "space" in app.warning[0].value
     press(app, "Cut the space")
     assert app.query_params["prompt"] == "The cat sat"
     assert not app.warning
 
-    app = open_page("Depth", prompt="你好 is a greeting")  # some characters are several tokens
+    app = open_page("Tokens", prompt="你好 is a greeting")  # some characters are several tokens
     assert "\\x" not in chips(app)
     assert chips(app).count("好") == 1
     assert 'class="shared"' in chips(app)

@@ -3,6 +3,7 @@
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
@@ -13,16 +14,18 @@ from typer.testing import CliRunner
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import OWN, Request, View
 from coupling_core.base.results import Progress
+from coupling_core.base.units import with_minus
 from coupling_core.cli.commands import app
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.serving.jobs import JobStatus
 from coupling_core.serving.lists import Prompts
 from coupling_core.store.disk import Entry
+from explorer.asking import watch
 from explorer.asking.compute import _stopped
 from explorer.asking.watch import where
 from explorer.pages import depth
 from explorer.server.estimate import Estimate, earlier, estimate
-from explorer.session.plain_text import plain, sentence, with_minus
+from explorer.session.plain_text import plain, sentence
 from explorer.session.state import State
 
 STATE = State(
@@ -87,16 +90,18 @@ def test_earlier_runs_are_those_of_the_same_sort_and_model() -> None:
 
 
 def test_a_cost_is_that_of_the_shape_or_of_what_was_measured_if_that_is_more() -> None:
-    assert estimate([], 3.0, [], on_cpu=True) == Estimate(3.0)
-    assert estimate([], 3.0, [], on_cpu=False) is None
+    assert estimate([], 3.0, [], in_seconds=True) == Estimate(3.0)
+    assert estimate([], 3.0, [], in_seconds=False) is None
     slow, disturbed = entry(2.0), entry(50.0)
     for found in ([slow, disturbed], [entry(1.0), slow, disturbed]):
         shapes = [0.5] * len(found)  # four times as long as its shape says: so will this one be
         expected = Estimate(12.0, 1.0, len(found), here=True)
-        assert estimate(found, 3.0, shapes, on_cpu=True) == expected
-    assert estimate([slow], 3.0, [4.0], on_cpu=True) == Estimate(3.0, 1.0, 1, here=True)
-    assert estimate([slow], 3.0, [4.0], on_cpu=False) == Estimate(1.5, 1.0, 1, here=True)
-    assert estimate([entry(2.0, gallery=True)], 3.0, [4.0], on_cpu=True).here is False
+        assert estimate(found, 3.0, shapes, in_seconds=True) == expected
+    assert estimate([slow], 3.0, [4.0], in_seconds=True) == Estimate(3.0, 1.0, 1, here=True)
+    assert estimate([slow], 3.0, [4.0], in_seconds=False) == Estimate(1.5, 1.0, 1, here=True)
+    for in_seconds in (True, False):  # of another machine's times alone nothing is refused
+        found = estimate([entry(2.0, gallery=True)], 3.0, [4.0], in_seconds=in_seconds)
+        assert (found.here, found.is_known) == (False, in_seconds)
 
 
 def test_a_text_of_others_is_no_markdown() -> None:
@@ -113,11 +118,11 @@ def test_a_text_of_others_is_no_markdown() -> None:
 def test_a_negative_number_has_a_minus_and_nothing_else_has() -> None:
     minus = "from \u22120.005 (\u2212.5 to 2), **\u22123**"
     assert with_minus("from -0.005 (-.5 to 2), **-3**") == minus
-    others = "blocks 9-16, 1e-05, mini-64, x^-1, x^{-1}, A - B"
+    others = "blocks 9-16, 1e-05, mini-64, x^-1, x^{-1}, A - B, “at -5 degrees”"
     assert with_minus(others) == others
 
 
-def test_where_a_job_stands_and_how_it_was_stopped(snapshot) -> None:
+def test_where_a_job_stands_and_how_it_was_stopped(snapshot, monkeypatch) -> None:
     running = JobStatus("key", Request("text"), "running", seconds=3)
     stages = get_args(get_type_hints(Progress)["stage"])
     at = {stage: replace(running, progress=Progress(stage, 1, 4)) for stage in stages}
@@ -128,6 +133,12 @@ def test_where_a_job_stands_and_how_it_was_stopped(snapshot) -> None:
     third = replace(running, prompts=Prompts(2, 4, left=60), progress=Progress("blocks", 1, 2))
     assert where(third)[0] == 2.5 / 4
     assert "3 of 4" in where(third)[1]
+    shown, second = [], JobStatus("second", Request("text"), "queued", place=1)
+    jobs = SimpleNamespace(status={"key": at["blocks"], "second": second}.get)
+    monkeypatch.setattr(watch, "queue", lambda: jobs)
+    monkeypatch.setattr(watch.st, "progress", lambda *bar: shown.append(bar))
+    watch.show_progress(("second", "key"), 3, "Untrained twin")  # one has ended
+    assert shown == [(1.25 / 3, f"Untrained twin: 1 of 3 measured: {where(at['blocks'])[1]}")]
     stopped = {
         "by an error": replace(running, state="cancelled", error="it went away"),
         "others wait": replace(running, owners=1),

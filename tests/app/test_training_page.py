@@ -12,12 +12,12 @@ from screen import PAGES, charts, coloured, heat, words
 from streamlit.testing.v1 import AppTest
 
 from coupling_core import Course, Request, Store, View, collect, find_suite, numbers, score_pairs
+from coupling_core.base.units import with_minus
 from coupling_core.engine.loading import loading
 from coupling_core.experiments.gallery import EXAMPLES
 from explorer.asking.queue import queue
 from explorer.pages.training.state import TrainingState
 from explorer.pages.training.strip import recipes
-from explorer.session.plain_text import with_minus
 
 pytestmark = pytest.mark.full
 

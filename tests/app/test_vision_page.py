@@ -9,11 +9,11 @@ from sweep_table import model_row, plant, sweep_of
 
 from coupling_core import Store, View, score_pairs
 from coupling_core.base.images import read_image
+from coupling_core.base.units import with_minus
 from coupling_core.experiments.gallery import PICTURE, vision_requests
 from coupling_core.experiments.vision import SUITE
 from coupling_core.experiments.vision.findings import VisionFindings
 from explorer.pages.vision.page import pictures
-from explorer.session.plain_text import with_minus
 
 pytestmark = pytest.mark.full
 

@@ -1,11 +1,26 @@
 """Numbers as people read them."""
 
-from coupling_core.base.units import about, decimals, ordinal_place, rounded, with_difference
+from coupling_core.base.units import (
+    about,
+    counted,
+    decimals,
+    ordinal_place,
+    percent,
+    rounded,
+    with_difference,
+)
 
 
 def test_a_zero_has_no_sign():
     rounds = {-0.0004: "0.000", -0.0: "0.000", -0.0006: "-0.001", 0.0625: "0.062"}
     assert {value: rounded(value) for value in rounds} == rounds
+
+
+def test_a_share_that_is_not_0_is_not_read_as_0_and_one_is_no_plural():
+    shares = {(0.33, 0): "33", (0.0, 1): "0.0", (2e-5, 0): "0.002", (1e-9, 1): "under 0.0001"}
+    assert {of: percent(*of) for of in shares} == {of: f"{n}\u00a0%" for of, n in shares.items()}
+    counts = {(1, "prompt"): "1 prompt", (0, "pair"): "0 pairs", (3, "family"): "3 families"}
+    assert {of: counted(*of) for of in counts} == counts
 
 
 def test_a_difference_is_that_of_the_numbers_beside_it():

@@ -39,9 +39,9 @@ def test_a_pair_is_chosen_by_the_mouse_and_by_the_keyboard(visit: Visit, app: Ap
     cell, *_ = cells = on_screen.spread(page, "scores", 3)
     on_screen.hover_everywhere(page, "scores", cells)
     for corner in (1, 4):  # the second click selects what is selected
-        page.mouse.move(*(at := on_screen.places(page, "scores", cell)[corner]))
+        page.mouse.move(*on_screen.places(page, "scores", cells[1])[0])
         page.wait_for_timeout(DOUBLE_CLICK)  # plotly would take two clicks for one double click,
-        page.mouse.click(*at)  # and looks where the pointer is a little later
+        page.mouse.click(*on_screen.places(page, "scores", cell)[corner])  # and looks too late
         on_screen.expect_selected(page, cell)
     page.get_by_role("link", name="Depth").click()
     title = "Block {} in the basis of block {}"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from coupling_core.analysis.pruning.prices import BAND, Point, Price
 from coupling_core.analysis.pruning.rankings import NAMES, Ranking
 from coupling_core.analysis.pruning.study import Study
-from coupling_core.base.units import percent, with_difference
+from coupling_core.base.units import counted, percent, with_difference
 
 FEW_TEXTS = 40
 """Fewer texts than this bear no claim."""
@@ -40,8 +40,8 @@ def verdict(study: Study) -> str:
     goes = "rises" if rise >= 0 else "falls"
     end, start, by = with_difference(best.left_out.loss, study.whole.loss, rise)
     cheapest = (
-        f"With {_count(most)} of {study.n_blocks} left out, the loss of texts that took no part in "
-        f"the ranking {goes} from {start} to {end} nats a token "
+        f"With {counted(most, 'block')} of {study.n_blocks} left out, the loss of texts that took "
+        f"no part in the ranking {goes} from {start} to {end} nats a token "
         f"at best ({'+' if rise >= 0 else ''}{by}; blocks {blocks_told(best.blocks)}, by "
         f"{NAMES[best.by]}{_beside(best, last)})."
     )
@@ -78,8 +78,8 @@ def limits(study: Study) -> tuple[str, ...]:
     n = len(study.judged_on)
     few = f", fewer than the {FEW_TEXTS} that a claim needs" if n < FEW_TEXTS else ""
     return (
-        f"One model, {len(study.ranked_on)} texts to rank and {n} to judge{few}, and no training "
-        "after blocks are gone: after some, the order of the rankings may be another.",
+        f"One model, {counted(len(study.ranked_on), 'text')} to rank and {n} to judge{few}, and "
+        "no training after blocks are gone: after some, the order of the rankings may be another.",
         f"Better and worse than random sets means outside of what {percent(BAND[1] - BAND[0])} of "
         "the random draws cost.",
         "Intervals are over texts, with these sets of blocks; other texts to rank on would choose "
@@ -121,7 +121,3 @@ def _tied(study: Study) -> tuple[str, ...]:
 
 def _of(study: Study, by: str) -> list[Point]:
     return [point for point in study.curve if point.by == by]
-
-
-def _count(n: int) -> str:
-    return f"{n} block" + "s" * (n > 1)

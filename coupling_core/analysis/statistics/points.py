@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 
 from coupling_core.analysis.statistics.means import ModelMeans, require_columns
 from coupling_core.base.records import MODEL_SIZES
+from coupling_core.base.units import counted
 
 ClusterBy = Literal["family", "run"]
 PLURAL: dict[ClusterBy, str] = {"family": "families", "run": "training runs"}
@@ -82,13 +83,13 @@ class Points:
         several = sizes[sizes > 1]
         checkpoints, families = int(several.sum()), len(set(self.family))
         alone = len(self) - checkpoints
-        of_runs = f"{checkpoints} checkpoints of {_count(len(several), 'training run')}"
+        of_runs = f"{counted(checkpoints, 'checkpoint')} of {counted(len(several), 'training run')}"
         if not checkpoints:
             of_runs = "each with weights of its own"
         elif alone:
             stand = "stands" if alone == 1 else "stand"
-            of_runs += f" and {_count(alone, 'model')} that {stand} alone"
-        text = f"n = {len(self)} counts models: {of_runs}, of {_count(families, 'family')}."
+            of_runs += f" and {counted(alone, 'model')} that {stand} alone"
+        text = f"n = {len(self)} counts models: {of_runs}, of {counted(families, 'family')}."
         if families == len(self):
             return text
         return text + (
@@ -141,15 +142,10 @@ def no_relation(points: Points) -> str:
     n = len(points)
     if n < 3:
         known = (
-            "no model has" if not n else f"only {_count(n, 'model')} {'has' if n == 1 else 'have'}"
+            "no model has" if not n else f"only {counted(n, 'model')} {'has' if n == 1 else 'have'}"
         )
         return f"{known} both {NAMES[points.x_name]} and {NAMES[points.y_name]}, and 3 are needed"
     for name, values in ((points.x_name, points.x), (points.y_name, points.y)):
         if is_constant(values):
             return f"all {n} models have the same {NAMES[name]}, so nothing can go with it"
     return ""
-
-
-def _count(n: int, noun: str) -> str:
-    plural = {"family": "families"}.get(noun, f"{noun}s")
-    return f"{n} {noun if n == 1 else plural}"

@@ -11,6 +11,7 @@ from coupling_core.analysis.statistics.means import at_k, require_columns
 from coupling_core.analysis.statistics.points import is_constant
 from coupling_core.analysis.statistics.resampling import Range, correlations, jackknifed, no_range
 from coupling_core.base.records import Measure, PromptNumber
+from coupling_core.base.units import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +136,7 @@ def _no_trend(
     x: Float[np.ndarray, " prompt"], coupling: Float[np.ndarray, " prompt"], name: str
 ) -> str:
     if len(x) < 3:
-        return f"{len(x)} prompts have both {name} and coupling, and 3 are needed"
+        return f"{counted(len(x), 'prompt')} with both {name} and coupling, and 3 are needed"
     if is_constant(x):
         return f"all prompts have the same {name}"
     return "coupling is the same on all prompts" if is_constant(coupling) else ""

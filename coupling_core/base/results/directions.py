@@ -11,6 +11,7 @@ from coupling_core.base.drawing import Drawing, ReadoutFigure
 from coupling_core.base.records import resolve_block
 from coupling_core.base.results.at_token import AtToken
 from coupling_core.base.results.base import Sizes, within
+from coupling_core.base.units import counted
 
 READOUTS = ("writes", "reads", "reads_embedding")
 """u by the unembedding, v by the unembedding, v by the input embeddings."""
@@ -128,4 +129,4 @@ class DirectionsResult(AtToken):
     @property
     def what_short(self) -> tuple[str, ...]:
         """Which token, and how many directions."""
-        return (self.token_told(self.token), f"{self.count} directions")
+        return (self.token_told(self.token), counted(self.count, "direction"))

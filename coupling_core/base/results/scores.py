@@ -507,7 +507,7 @@ class PositionScores(ScoreMap):
         n, every = int((~np.isnan(self.corrected) & wanted).sum()), int(wanted.sum())
         if n == every:
             return "all pairs", ""
-        told = f"{n} of {every} pairs"
+        told = f"{n} of {counted(every, 'pair')}"
         ranks = of.rank[of.rank > 0]
         if self.view is None or not of.complete or ranks.min() >= self.view.k:
             return told, ""

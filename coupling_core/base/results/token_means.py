@@ -12,6 +12,7 @@ from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Certificate, resolve_block, resolve_token
 from coupling_core.base.results.base import Sizes, usual_k_of, within
 from coupling_core.base.results.tokens import TokenResult
+from coupling_core.base.units import counted
 
 GRID = (1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50)
 """The K at which means are kept, beside the one that was asked for and Kmax."""
@@ -66,7 +67,9 @@ class TokenMeansResult(TokenResult):
     @property
     def measured(self) -> str:
         """What of the prompt was compared."""
-        return f"on average over all pairs of {self.block_count} blocks, {self.fixed_words}"
+        return (
+            f"on average over all pairs of {counted(self.block_count, 'block')}, {self.fixed_words}"
+        )
 
     @classmethod
     def typed(cls, header: dict[str, Any]) -> dict[str, Any]:

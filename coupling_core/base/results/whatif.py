@@ -84,7 +84,7 @@ class WhatIfResult(Result):
         return self._under_edits(f"{which} {ranges(sorted(tokens))} of {len(self.tokens)}")
 
     def _under_edits(self, over: str) -> str:
-        return f"under {len(self.edits)} edits of its depth, over {over}"
+        return f"under {counted(len(self.edits), 'edit')} of its depth, over {over}"
 
     @property
     def unit(self) -> str:
@@ -111,7 +111,7 @@ class WhatIfResult(Result):
     @property
     def what_short(self) -> tuple[str, ...]:
         """How many edits and tokens."""
-        return (f"{len(self.edits)} edits", counted(len(self.tokens), "token"))
+        return (counted(len(self.edits), "edit"), counted(len(self.tokens), "token"))
 
 
 def _is_edit(text: str) -> bool:

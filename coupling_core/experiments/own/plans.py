@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Goal
+from coupling_core.base.units import counted
 from coupling_core.experiments.pretraining.plans import Plan
 from coupling_core.experiments.watching.run import require_name
 from coupling_core.sources import hub
@@ -99,7 +100,7 @@ class OwnPlan:
     @property
     def title(self) -> str:
         """What it is, in words."""
-        parts = [f"{self.blocks} blocks of width {self.width}"]
+        parts = [f"{counted(self.blocks, 'block')} of width {self.width}"]
         if self.learning_rate != OwnPlan.learning_rate:
             parts.append(f"learning rate {self.learning_rate:g}")
         if self.drop_path:

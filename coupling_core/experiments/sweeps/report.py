@@ -9,6 +9,7 @@ from coupling_core.analysis.scores import MIN_NUMBERS
 from coupling_core.analysis.statistics import SIZES, SUBSETS
 from coupling_core.base.images import shown
 from coupling_core.base.records import PROMPT_NUMBERS
+from coupling_core.base.units import counted
 from coupling_core.figures.document import (
     bullets,
     document,
@@ -60,10 +61,10 @@ def _head(plan: Mapping[str, object], found: Findings) -> Iterator[str]:
     rows = found.means.rows
     prompts, norm = found.table["prompt"].nunique(), plan.get("final_norm")
     yield paragraph(
-        f"{len(rows)} models and checkpoints ({SUBSETS[found.question.subset].title}), {prompts} "
-        f"prompts; {found.measure}; definition {plan.get('definition')}, role {plan.get('role')}"
-        + f", final norm {norm}d" * bool(norm)
-        + "."
+        f"{counted(len(rows), 'model')} and checkpoints "
+        f"({SUBSETS[found.question.subset].title}), "
+        f"{counted(prompts, 'prompt')}; {found.measure}; definition {plan.get('definition')}, "
+        f"role {plan.get('role')}" + f", final norm {norm}d" * bool(norm) + "."
     )
     for doubt in found.doubts(plan):
         yield paragraph(f"{doubt[0].upper()}{doubt[1:]}.")
@@ -111,8 +112,8 @@ def _prompts(found: Findings) -> Iterator[str]:
     yield heading("Coupling and prompts")
     if prompts < MIN_NUMBERS:
         yield paragraph(
-            f"Here are {prompts} prompts: how coupling goes with their length or their difficulty "
-            f"is not told of fewer than {MIN_NUMBERS}."
+            f"How coupling goes with the length or the difficulty of prompts is not told of fewer "
+            f"than {MIN_NUMBERS}: here {'is' if prompts == 1 else 'are'} {prompts}."
         )
         return
     for number in PROMPT_NUMBERS:

@@ -114,7 +114,7 @@ class CouplingCallback(TrainerCallback):
     def __repr__(self) -> str:
         n, looks = len(self._probes.prompts), len(self.looks)
         left_out = f", {counted(len(self.left_out), 'step')} left out" * bool(self.left_out)
-        every = f"every {self._every} steps, {counted(looks, 'look')}"
+        every = f"every {counted(self._every, 'step')}, {counted(looks, 'look')}"
         told = f"{counted(n, 'prompt')}, {every}{left_out}"
         return f"CouplingCallback({told})"
 

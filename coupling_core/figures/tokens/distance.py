@@ -7,6 +7,7 @@ from coupling_core.analysis.scores import definition_name
 from coupling_core.analysis.token_scores import by_distance, score_positions
 from coupling_core.base.records import View
 from coupling_core.base.results import TokenMeansResult, TokensResult
+from coupling_core.base.units import counted
 from coupling_core.figures import style
 from coupling_core.figures.tokens import words
 
@@ -54,9 +55,10 @@ def distance(
         mode="lines+markers",
         line={"color": style.ACCENT, "width": 2.5},
         customdata=np.stack([found.spread, found.low, found.high, found.pairs], -1),
+        text=[counted(int(n), "pair") for n in found.pairs],
         hovertemplate=(
             "mean %{y:.3f}, deviation %{customdata[0]:.3f}, %{customdata[1]:.3f} to "
-            "%{customdata[2]:.3f}, %{customdata[3]:.0f} pairs<extra></extra>"
+            "%{customdata[2]:.3f}, %{text}<extra></extra>"
         ),
         name="mean",
     )

@@ -10,7 +10,7 @@ from coupling_core.analysis.token_scores import (
 from coupling_core.base.records import View
 from coupling_core.base.results import TokenMeansResult, TokensResult
 from coupling_core.base.results.scores import MEASURES
-from coupling_core.base.units import rounded
+from coupling_core.base.units import counted, rounded
 from coupling_core.figures import style
 from coupling_core.figures.words import leading, spectrum_words, subject, zero_words
 
@@ -39,8 +39,9 @@ def grid_alt(
     )
     return (
         f"Heatmap of the {style.score_name(is_corrected).lower()} ({style.score_terms(view)}) for "
-        f"{len(result.tokens)} by {len(result.tokens)} tokens of {subject(result)}: row t is the "
-        f"Jacobian, column t' the basis.{part} {found.verdict}{_without(result, found)}"
+        f"{len(result.tokens)} by {counted(len(result.tokens), 'token')} of {subject(result)}: "
+        f"row t is the Jacobian, column t' the basis.{part} "
+        f"{found.verdict}{_without(result, found)}"
     )
 
 
@@ -49,8 +50,8 @@ def _without(result: Compared, found: PositionScores) -> str:
     allowed = result.allowed
     forbidden = int((~(allowed[:, None] & allowed)).sum())
     other = int(np.isnan(found.coupling).sum()) - forbidden
-    return f" {forbidden} cells are hatched: causality forbids them." * (forbidden > 0) + (
-        f" {other} cells are grey: they have no value." * (other > 0)
+    return f" Hatched: {counted(forbidden, 'cell')} that causality forbids." * (forbidden > 0) + (
+        f" Grey: {counted(other, 'cell')} without a value." * (other > 0)
     )
 
 
@@ -70,7 +71,8 @@ def grid_caption(result: Compared, view: View, found: PositionScores, is_correct
         else ""
     )
     return (
-        f"{_COMPARED[result.request.kind]}. How well the top {view.k} singular vectors of token t' "
+        f"{_COMPARED[result.request.kind]}. How well the top "
+        f"{counted(view.k, 'singular vector')} of token t' "
         f"(column) diagonalise the Jacobian of token t (row): 1 is coupled, {zero}.{mean}{itself}"
     )
 
@@ -90,9 +92,9 @@ def mosaic_caption(result: TokensResult, side: int) -> str:
     """How the mosaic is read."""
     return (
         f"{_COMPARED[result.request.kind]}. Each square is the Jacobian of token t (row) in the "
-        f"leading {side} singular vectors of token t' (column): a visible diagonal on a quiet "
-        "square means that the two are coupled. Entries beyond the colour bar are drawn in "
-        "the colour at its end."
+        f"leading {counted(side, 'singular vector')} of token t' (column): a visible diagonal on "
+        "a quiet square means that the two are coupled. Entries beyond the colour bar are drawn "
+        "in the colour at its end."
     )
 
 
@@ -104,7 +106,8 @@ def cell_words(result: TokenMeansResult, token: int, other: int, view: View) -> 
     count = int(result.pairs[at][list(result.k_grid).index(view.k)])
     c, floor, above = (rounded(getattr(found, name)[at]) for name in MEASURES)
     return (
-        f"Tokens {token} and {other}, over {count} pairs of blocks: c = {c}, chance floor {floor}, "
+        f"Tokens {token} and {other}, over {counted(count, 'pair')} of blocks: c = {c}, chance "
+        f"floor {floor}, "
         f"chance-corrected {above}."
     )
 
@@ -114,8 +117,8 @@ def spectrum_alt(result: TokensResult, view: View) -> str:
     s = result.singular_values[0]
     text = (
         f"Singular values of the Jacobians of block {result.blocks[0]} at "
-        f"{int(result.allowed.sum())} tokens, {subject(result)}, by index on a log axis, a line a "
-        "token."
+        f"{counted(int(result.allowed.sum()), 'token')}, {subject(result)}, by index on a log "
+        "axis, a line a token."
     )
     if np.isnan(s).all():
         return text + " None is measured yet."

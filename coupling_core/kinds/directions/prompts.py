@@ -9,6 +9,7 @@ import numpy as np
 from coupling_core.analysis.directions import BetweenPrompts, between_prompts
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult, Result
+from coupling_core.base.units import counted
 from coupling_core.cli.rows import Row
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.kinds.directions.export import row
@@ -50,7 +51,8 @@ def _show(found: BetweenPrompts) -> None:
     chance, does = float(np.median(found.chance)), "writes" if found.side == "u" else "reads"
     print_lines(
         "",
-        f"between     {found.n} prompts: {found.leading} directions that each block {does}; angles "
+        f"between     {counted(found.n, 'prompt')}: {counted(found.leading, 'direction')} that "
+        f"each block {does}; angles "
         "are means over the pairs of prompts, in degrees; of independent subspaces the smallest is "
         f"{float(found.chance[0]):.1f} and the median {chance:.1f}",
         "",

@@ -8,7 +8,7 @@ import numpy as np
 from coupling_core.analysis.directions import Shared, held
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.trials import UNITS, Ablation, Readings, Steering
-from coupling_core.base.units import percent
+from coupling_core.base.units import counted, percent
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.store.direction_file import Direction
 
@@ -53,7 +53,7 @@ def show_ablation(found: Ablation) -> None:
     where = f"block {found.blocks[0]} reads" if n == 1 else f"each of {n} blocks reads"
     print_lines(
         "",
-        f"taken out   {found.k} directions of what {where}: {UNITS[found.measured_of]} "
+        f"taken out   {counted(found.k, 'direction')} of what {where}: {UNITS[found.measured_of]} "
         f"{found.divergence:.4g}; {len(found.by_chance)} random frames: median "
         f"{np.median(found.by_chance):.4g}, largest {found.by_chance.max():.4g}",
         f"            they hold {percent(found.part, 1)} of the squared length of these states: "
@@ -71,7 +71,7 @@ def show_shared(found: Shared, blocks: tuple[int, ...], side: str, read: Reading
     """Print how many directions blocks have in common, and what they are read as."""
     print_lines(
         "",
-        f"shared      {found.count} directions that {len(blocks)} blocks "
+        f"shared      {counted(found.count, 'direction')} that {counted(len(blocks), 'block')} "
         f"{'write' if side == 'u' else 'read'}, beyond chance: a share above {found.chance:.3f}, "
         "which independent subspaces stay below; 1 lies in all",
     )

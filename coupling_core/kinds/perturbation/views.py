@@ -11,6 +11,7 @@ from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import PerturbationResult
 from coupling_core.base.results.perturbation import WAYS
+from coupling_core.base.units import counted
 from coupling_core.kinds.perturbation.export import arrays, axes
 
 if TYPE_CHECKING:
@@ -121,6 +122,6 @@ def way_words(result: PerturbationResult, way: int) -> str:
     k = result.directions
     return (
         "isotropic noise",
-        f"noise along the {k} leading directions of block 1",
-        f"noise along {k} random directions",
+        f"noise along the {counted(k, 'leading direction')} of block 1",
+        f"noise along {counted(k, 'random direction')}",
     )[way]

@@ -8,7 +8,7 @@ import numpy as np
 from coupling_core.analysis.spectra import effective_rank, spectrum_numbers
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import SpectrumResult
-from coupling_core.base.units import percent
+from coupling_core.base.units import counted, percent
 from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.kinds.spectrum.export import curves, row
@@ -38,7 +38,7 @@ def show(result: SpectrumResult, view: AnyView, *, stored: bool, out: Path | Non
     print_lines(
         *reports.head(result),
         f"token       {result.token_words(result.token)}",
-        f"maps        M = I + J of {result.n_blocks} blocks, {result.final_norm_words}",
+        f"maps        M = I + J of {counted(result.n_blocks, 'block')}, {result.final_norm_words}",
         f"certain     {percent(np.mean(found.certain), 1)} of the eigenvalues are known to "
         f"1\u00a0%; largest residual {np.nanmax(result.residual):.1e}",
         f"product     effective rank {found.effective_rank[-1]:.1f} of {result.width} behind all "

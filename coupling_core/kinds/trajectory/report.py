@@ -46,7 +46,11 @@ def show(
         f"mean        line-shape score {mean['line_shape']:.4f}, expodistance "
         f"{mean['expodistance']:.4g}, equidistance {mean['equidistance']:.4g}",
         f"explained   {shares or 'nothing'}, by components of {_fitted(view, n)}",
-        *([f"states      {kept} of {n} tokens are kept for drawing"] if kept < n else []),
+        *(
+            [f"states      {kept} of {counted(n, 'token')} are kept for drawing"]
+            if kept < n
+            else []
+        ),
         *([f"entropy     none: {result.no_entropy}"] if result.no_entropy else []),
         "",
     )

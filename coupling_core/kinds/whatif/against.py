@@ -16,6 +16,7 @@ from coupling_core.analysis.effect_study import EffectStudy, study_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView, Request
 from coupling_core.base.results import DepthResult, Result, WhatIfResult
+from coupling_core.base.units import counted
 from coupling_core.cli.many import each
 from coupling_core.cli.rows import Failed
 from coupling_core.cli.stored import open_result
@@ -104,7 +105,7 @@ def correlations(study: EffectStudy) -> dict[str, CouplingEffect]:
     """
     if study.n_blocks < LEAST_BLOCKS:
         raise InputError(
-            f"{study.n_blocks} blocks are too few to be correlated over pairs: at least "
+            f"pairs of {counted(study.n_blocks, 'block')} are too few to be correlated: at least "
             f"{LEAST_BLOCKS} are expected"
         )
     counts = ((False, study.n_blocks), (True, study.n_blocks - 2 * INNER))

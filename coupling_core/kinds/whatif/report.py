@@ -52,7 +52,7 @@ def show(result: WhatIfResult, view: EffectView, *, stored: bool, out: Path | No
     at_once = f"{took['sequences']} sequences at once" if took else "one after the other"
     print_lines(
         *reports.head(result),
-        f"edits       {len(result.edits)} of {result.n_blocks} blocks, {at_once}",
+        f"edits       {len(result.edits)} of {counted(result.n_blocks, 'block')}, {at_once}",
         f"effect      {what}",
         f"median      skip {medians['skip_kl']:.4g}, replace {medians['replace_kl']:.4g}, "
         f"interchange {medians['interchange_kl']:.4g}",

@@ -15,6 +15,7 @@ from typing import Any
 
 from coupling_core.base.errors import ComputeError
 from coupling_core.base.folders import free_bytes
+from coupling_core.base.units import counted
 from coupling_core.base.units import size as in_words
 from coupling_core.sources.hub import cache
 from coupling_core.sources.hub.asking import TIMEOUT, asking, not_made, too_little_room
@@ -95,7 +96,7 @@ class Download:
             raise too_little_room(self.repo, in_words(self.size), in_words(self.free))
 
     def __str__(self) -> str:
-        files = "1 file" if self.missing == 1 else f"{self.missing} files"
+        files = counted(self.missing, "file")
         needed = f"; the weights take {in_words(self.memory)} of memory in float32"
         return (
             f"{self.repo} at {self.commit[:8]}: {files}, {in_words(self.size)} to download; "

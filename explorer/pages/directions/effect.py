@@ -9,6 +9,7 @@ import streamlit as st
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.settings import settings
 from coupling_core.base.trials import UNITS, Steering
+from coupling_core.base.units import with_minus
 from coupling_core.measuring.trying import steer
 from explorer.panels.kept import kept
 from explorer.server import admission, backend
@@ -102,9 +103,9 @@ def _tell(found: Steering, size: float, untrained: Steering | None) -> None:
         return
     ends = {
         "rises": list(map(repr, found.rises[0][at])),
-        "by, nats": [f"{change:+.2f}" for change in found.rise[0, at]],
+        "by, nats": [with_minus(f"{change:+.2f}") for change in found.rise[0, at]],
         "falls": list(map(repr, found.falls[0][at])),
-        "by, nats ": [f"{change:+.2f}" for change in found.fall[0, at]],
+        "by, nats ": [with_minus(f"{change:+.2f}") for change in found.fall[0, at]],
     }
     st.dataframe(pd.DataFrame(ends), hide_index=True, width=560, alt="Tokens that rise and fall")
     st.caption("Tokens whose log-probability rises and falls most at this token.")

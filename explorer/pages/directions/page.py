@@ -13,6 +13,7 @@ from coupling_core.analysis.exports import frame
 from coupling_core.base.records import DirectionsView, Request
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.directions import READOUTS
+from coupling_core.base.units import with_minus
 from coupling_core.figures.readouts import LABELS
 from explorer.asking.several import offer_twin, stored_twin
 from explorer.pages.directions import common, effect
@@ -209,4 +210,4 @@ def _list(result: DirectionsResult, block: int, readout: Readout) -> None:
 def _end(result: DirectionsResult, readout: int, block: int, k: int, sign: int) -> str:
     ids = result.top[readout, block - 1, k, sign]
     texts = " ".join(repr(result.vocabulary[str(i)]) for i in ids if i >= 0)
-    return f"{texts} ({result.top_z[readout, block - 1, k, sign, 0]:+.1f})"
+    return f"{texts} ({with_minus(f'{result.top_z[readout, block - 1, k, sign, 0]:+.1f}')})"

@@ -8,6 +8,7 @@ import streamlit as st
 
 from coupling_core import figures
 from coupling_core.base.records import MEASURES, METHODS, MODEL_SIZES, PROMPT_NUMBERS
+from coupling_core.base.units import with_minus
 from coupling_core.experiments.sweeps import Journal
 from explorer.pages.generalization import catalogue_editor
 from explorer.pages.generalization.state import SweepState
@@ -19,7 +20,7 @@ from explorer.panels.page import Page
 from explorer.panels.sweep_words import said
 from explorer.panels.switches import switch
 from explorer.session.plain_errors import plain_errors
-from explorer.session.plain_text import plain, rounded, sentence, with_minus
+from explorer.session.plain_text import plain, rounded, sentence
 from explorer.session.session import bound
 
 if TYPE_CHECKING:  # statistics import scipy, which the page does without until there is a table

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from coupling_core.analysis.exports import to_csv
+from coupling_core.base.units import counted
 from coupling_core.experiments.sweeps import Journal
 from explorer.panels.recipes import Options, Recipes, command
 from explorer.panels.strip import Quiet, take_along
@@ -79,8 +80,9 @@ def sweep_strip(journal: Journal, answer: "Findings") -> None:
     rows = answer.means.rows
     told = [
         f"**{plain(title(journal))}**",
-        f"{len(rows)} models and checkpoints of {rows['family'].nunique()} families",
-        f"{answer.table['prompt'].nunique()} prompts",
+        f"{counted(len(rows), 'model')} and checkpoints of "
+        f"{counted(rows['family'].nunique(), 'family')}",
+        counted(answer.table["prompt"].nunique(), "prompt"),
         plain(answer.measure),
         SUBSETS[answer.question.subset].title,
     ]

@@ -8,7 +8,7 @@ import streamlit as st
 from coupling_core.analysis.exports import file_name
 from coupling_core.base.errors import CouplingError
 from coupling_core.base.records import Request
-from coupling_core.base.units import duration, size
+from coupling_core.base.units import counted, duration, size
 from coupling_core.store.archive import SUFFIX
 from coupling_core.store.disk import Entry
 from explorer.pages import compare
@@ -56,7 +56,7 @@ def show(page_of: Mapping[str, Page]) -> None:
     below = PLACES[place or "All"]  # a click on what is chosen chooses nothing
     found = [entry for entry in entries if matches(entry, words) and entry.read_only in below]
     total = size(sum(entry.size for entry in entries))
-    st.caption(f"{len(found)} of {len(entries)} results; {total} in all")
+    st.caption(f"{len(found)} of {counted(len(entries), 'result')}; {total} in all")
     chosen = st.dataframe(
         table(found),
         hide_index=True,

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from coupling_core.base.units import duration
+from coupling_core.base.units import counted, duration
 from coupling_core.experiments.sweeps import Failure, Journal, State, journals
 from explorer.server import admission, backend
 from explorer.session.plain_text import plain
@@ -49,7 +49,7 @@ def _told(state: State) -> str:
     if state.runs:
         left = state.seconds_left
         parts = [
-            f"Runs on {state.workers} worker{'s' * (state.workers != 1)} for {took}",
+            f"Runs on {counted(state.workers, 'worker')} for {took}",
             f"about {duration(left)} left" if left == left else "",
             plain(", ".join(state.working)),
         ]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from coupling_core.base.units import with_minus
 from explorer.pages.tour.handout import handout, once, pdf
 from explorer.pages.tour.state import NONE, SKIPPED, STOPS, TourState, guess_at, with_guess
 from explorer.pages.tour.stops import ALL, AT_THE_END, Stop
@@ -40,7 +41,7 @@ def show(state: TourState) -> None:
 
 
 def _say(text: str) -> None:
-    st.markdown(text, width=wide(TEXT_WIDTH))
+    st.markdown(with_minus(text), width=wide(TEXT_WIDTH))
     whole().sentences.append(text)
 
 

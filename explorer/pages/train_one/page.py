@@ -9,7 +9,7 @@ from coupling_core import figures
 from coupling_core.analysis.by_step import StepCurve
 from coupling_core.analysis.over_prompts import mean_scores
 from coupling_core.base.errors import InputError
-from coupling_core.base.units import duration
+from coupling_core.base.units import duration, with_minus
 from coupling_core.experiments.own.plans import BLOCKS, WIDTHS
 from coupling_core.experiments.pushing.plans import LANGUAGE, SEEDS
 from coupling_core.sources.suites import revision, suites
@@ -71,7 +71,7 @@ def show(state: TrainOneState) -> None:
         st.info("No models are trained here. Those that were are shown.")
     if (said := _found_out()) is not None:
         with st.expander("Does coupling make a model better?", type="compact"):
-            st.markdown(said)
+            st.markdown(with_minus(said))
     known = trainer.names()
     names = _shown(state, known)
     if not names:
@@ -289,7 +289,8 @@ def _map(one: Learned) -> None:
         return
     last = one.kept[-1]
     st.markdown(
-        f"**{plain(one.name)}**, step {last.step}: coupling **{rounded(last.corrected)}**, "
+        f"**{plain(one.name)}**, step {last.step}: "
+        f"coupling **{with_minus(rounded(last.corrected))}**, "
         f"held-out loss **{rounded(last.loss, 2)}**"
     )
     draw(

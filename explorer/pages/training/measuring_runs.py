@@ -9,13 +9,13 @@ from coupling_core import figures
 from coupling_core.analysis.by_step import Course
 from coupling_core.base.errors import CouplingError
 from coupling_core.base.records import Request
-from coupling_core.base.units import duration, size
+from coupling_core.base.units import counted, duration, size
 from coupling_core.measuring.stored_steps import within_reach
 from coupling_core.serving.jobs import JobStatus
 from coupling_core.sources import hub
 from coupling_core.sources.suites import Suite
 from explorer.asking.queue import queue
-from explorer.asking.watch import left, stop, where
+from explorer.asking.watch import left, show_progress, stop
 from explorer.pages.training.courses import Run, open_run
 from explorer.pages.training.state import TrainingState
 from explorer.panels.chart import draw_partial
@@ -88,7 +88,7 @@ def watch(runs: Sequence[Run]) -> None:
         if not waiting:
             change()  # the state is right, whatever the URL of this run says
             st.rerun()
-        _progress(len(keys) - len(waiting), len(keys))
+        show_progress(waiting, len(keys))
         st.button("Cancel", on_click=stop, args=waiting, icon=":material/stop:", key="cancel@runs")
         _so_far(runs)
 
@@ -119,7 +119,10 @@ def _lack(course: Course, step: int) -> str:
     cost = f", which takes about {duration(n * seconds)}" if seconds else ""
     if cost and not (suite.is_own or set(course.missing) <= set(suite.here())):
         cost += " besides the fetching"
-    return f"{here}Of {suite.title}, **{n} of {len(course.steps)} steps** are to be measured{cost}."
+    return (
+        f"{here}Of {suite.title}, **{n} of {counted(len(course.steps), 'step')}** are to be "
+        f"measured{cost}."
+    )
 
 
 def _of_a_step(course: Course) -> float | None:
@@ -178,12 +181,6 @@ def _note_failures(keys: Sequence[str]) -> None:
         errors = failed.setdefault(status.request.model, [])
         if status.state == "failed" and status.error not in errors:
             errors.append(status.error)
-
-
-def _progress(done: int, of: int) -> None:
-    running = queue().active()[:1]
-    told = f": {where(running[0])[1]}" if running else ""
-    st.progress(done / of, f"{done} of {of} measurements done{told}")
 
 
 def _so_far(runs: Sequence[Run]) -> None:

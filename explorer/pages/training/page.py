@@ -13,6 +13,7 @@ from coupling_core import figures
 from coupling_core.analysis.by_step import Course, StepCurve, StepNumbers
 from coupling_core.base.records import resolve_token
 from coupling_core.base.results import DepthResult, TrajectoryResult
+from coupling_core.base.units import with_minus
 from explorer.pages import depth
 from explorer.pages.training import measuring_runs, overlay, step_figures, step_slider
 from explorer.pages.training.courses import Run, open_run
@@ -25,7 +26,7 @@ from explorer.panels.page import Page
 from explorer.panels.switches import SCORE, switches, threshold
 from explorer.panels.whole import begin, whole
 from explorer.session.plain_errors import plain_errors
-from explorer.session.plain_text import plain, rounded, sentence, with_minus
+from explorer.session.plain_text import plain, rounded, sentence
 from explorer.session.session import bound, change, current, keep_link
 
 K_MAX = 50

@@ -9,6 +9,7 @@ import streamlit as st
 from coupling_core import figures
 from coupling_core.analysis.exports import to_csv
 from coupling_core.base.records import MEASURES, VisionKind
+from coupling_core.base.units import counted
 from coupling_core.experiments.gallery import VISION_K
 from coupling_core.experiments.vision import SUITE
 from explorer.panels import sweep_tables, sweep_words
@@ -163,9 +164,11 @@ def _strip(answer: "VisionFindings") -> None:
     untrained = answer.untrained
     told = [
         f"**{plain(SUITE.title)}**",
-        f"{len(rows)} runs, {rows['rate'].nunique()} rates, {rows['seed'].nunique()} seeds",
+        f"{counted(len(rows), 'run')}, {counted(rows['rate'].nunique(), 'rate')}, "
+        f"{counted(rows['seed'].nunique(), 'seed')}",
         f"{int(rows['pictures'].min())} pictures",
-        f"before training {rounded(untrained.mean)} ({untrained.n} seeds)" * bool(untrained.n),
+        f"before training {rounded(untrained.mean)} ({counted(untrained.n, 'seed')})"
+        * bool(untrained.n),
         f"trained on {SUITE.learned_words}",
     ]
     with st.container(gap="xsmall"):

@@ -10,14 +10,14 @@ from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import EffectView, Request, View
 from coupling_core.base.results import DepthResult, WhatIfResult
 from coupling_core.base.settings import settings
-from coupling_core.base.units import percent
+from coupling_core.base.units import percent, rounded, with_minus
 from coupling_core.experiments.effects import stored_continuations
 from coupling_core.figures.effects import edit_name
 from coupling_core.measuring.one_edit import TOKENS, Said, continuations
-from coupling_core.sources.tokens import visible
 from explorer.panels.kept import kept
 from explorer.server import admission, backend
 from explorer.server.engine import ask
+from explorer.session.chips import quoted
 from explorer.session.plain_errors import plain_errors
 from explorer.session.plain_text import plain, sentence
 
@@ -76,8 +76,8 @@ def _numbers(
     if depth is not None:
         found = score_pairs(depth, view).corrected
         for block, basis in (chosen, chosen[::-1]):
-            told[f"Coupling, {block} in the basis of {basis}"] = (
-                f"{found[block - 1, basis - 1]:.3f}"
+            told[f"Coupling, {block} in the basis of {basis}"] = with_minus(
+                rounded(found[block - 1, basis - 1])
             )
     with st.container(horizontal=True, gap="large"):
         for label, value in told.items():
@@ -109,11 +109,11 @@ def _tell(found: tuple[Said, ...]) -> None:
     for label, said in (("As it is", before), ("Edited", after)):
         text, probability = said.likeliest[0]
         others = ", ".join(
-            f"{plain(visible(other))} {percent(share)}" for other, share in said.likeliest[1:4]
+            f"{plain(quoted(other))} {percent(share)}" for other, share in said.likeliest[1:4]
         )
         st.markdown(
-            f"**{label}:** next **{plain(visible(text))}** ({percent(probability)}), then {others}"
+            f"**{label}:** next **{plain(quoted(text))}** ({percent(probability)}), then {others}"
         )
         st.code(said.continuation, language=None, wrap_lines=True)
     if before.likeliest[0][0] == after.likeliest[0][0]:
-        st.caption(f"Edited, it still says {plain(visible(after.likeliest[0][0]))} next.")
+        st.caption(f"Edited, it still says {plain(quoted(after.likeliest[0][0]))} next.")

@@ -9,10 +9,11 @@ from coupling_core import figures
 from coupling_core.analysis.coupling_effect import INNER, LEAST_BLOCKS, CouplingEffect, PairEdit
 from coupling_core.analysis.effect_study import EffectStudy, study_of
 from coupling_core.base.results import DepthResult, WhatIfResult
+from coupling_core.base.units import counted, with_minus
 from coupling_core.experiments.effects import MINI, shipped, steps_of, subject_of, twin_of
 from explorer.panels.chart import draw, made
 from explorer.panels.kept import kept
-from explorer.session.plain_text import plain, with_minus
+from explorer.session.plain_text import plain
 
 
 def show(result: WhatIfResult, depth: DepthResult | None, k: int, edit: PairEdit) -> None:
@@ -56,7 +57,7 @@ def _told(found: EffectStudy, edit: PairEdit, of: object) -> None:
     """All numbers, and what they show and do not."""
     correlated = kept(_correlated, found, edit, of=of)
     if not correlated:
-        st.info(f"{found.n_blocks} blocks are too few to be correlated over pairs.")
+        st.info(f"Pairs of {counted(found.n_blocks, 'block')} are too few to be correlated.")
         return
     st.table(pd.DataFrame({name: _row(one) for name, one in correlated.items()}))
     for name, one in correlated.items():
@@ -77,9 +78,9 @@ def _row(one: CouplingEffect) -> dict[str, str]:
     whole, given_distance = (p.removeprefix("p = ") for p in one.p_told)
     return {
         "pairs": f"{one.pairs}",
-        "rho": one.raw.told,
-        "rho of distance alone": one.distance.told,
-        "rho given distance": one.partial.told,
+        "rho": with_minus(one.raw.told),
+        "rho of distance alone": with_minus(one.distance.told),
+        "rho given distance": with_minus(one.partial.told),
         "Mantel p": whole,
         "Mantel p given distance": given_distance,
     }
