@@ -82,17 +82,14 @@ def _run() -> int:
     from coupling_core.base.errors import Cancelled, ComputeError, InputError
     from coupling_core.base.folders import give_home
 
-    try:
-        give_home()  # before a library is imported that looks for it
-    except InputError as error:
-        return _say(str(error), 2)
-    from coupling_core.cli import terminal
-    from coupling_core.cli.commands import app  # which imports kinds, and they this package
-
     if isinstance(sys.stdout, TextIOWrapper):  # the name of a file may be no text
         sys.stdout.reconfigure(errors="backslashreplace")
-    terminal.begin()
     try:
+        give_home()  # before a library is imported that looks for it
+        from coupling_core.cli import terminal
+        from coupling_core.cli.commands import app  # which imports kinds, and they this package
+
+        terminal.begin()
         if "COUPLING_LOG" in os.environ:  # to read all settings takes long, for a stored answer
             with suppress(InputError):  # `doctor` tells of those that cannot be used
                 logs.set_up()

@@ -156,7 +156,7 @@ def result(seed: int) -> None:
         assert len(table(entries)) == 2
         for entry in entries:
             runs = earlier(entry.identity.get("digest", ""), good.request, entries)
-            estimate(runs, 1.0, [1.0] * len(runs), on_cpu=True)
+            estimate(runs, 1.0, [1.0] * len(runs), in_seconds=True)
         path.unlink()
         with suppress(CouplingError):
             list(take_in(io.BytesIO(data), "file", store))
