@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from transformers import AutoModelForCausalLM
 
 import coupling_core as cc
-from coupling_core.analysis.directions import counts, held, track
+from coupling_core.analysis.directions import held, track
 from coupling_core.analysis.pruning.rankings import NAMES
 from coupling_core.base.units import with_minus
 from coupling_core.measuring.one_edit import continuations
@@ -122,19 +122,6 @@ def test_a_twin_that_is_measured_here_is_told_beside_the_model(open_page, link, 
     app = settled(press(open_page("Depth", **link), "Measure the untrained twin too"))
     assert "; untrained 0.0" in words(app)
     assert "Measure the untrained twin" not in [fold.label for fold in app.expander]
-
-
-def test_directions_show_beside_those_of_the_twin(open_page, stored, link, measured) -> None:
-    app = open_page("Directions", **link)
-    found = curves(app, "readouts")
-    np.testing.assert_array_equal(found["what it writes"], counts(stored)[0])
-    assert "what it writes, untrained" not in found
-    assert "Measure the untrained twin" in [fold.label for fold in app.expander]
-    assert "Blocks 3 to 4 write" in plain_words(app)  # the nearest to those of deeper models
-
-    twin = measured("directions", untrained=0)
-    found = curves(open_page("Directions", **link), "readouts")
-    np.testing.assert_array_equal(found["what it writes, untrained"], counts(twin)[0])
 
 
 def test_a_direction_is_chosen_and_names_no_token_at_chance(open_page, stored, link) -> None:

@@ -68,24 +68,6 @@ def expect_compared(app: Any, found: Any) -> None:
         np.testing.assert_allclose(drawn, coloured(values), rtol=1e-4, atol=1e-6)
 
 
-def test_a_trained_model_and_its_twin_are_compared_at_once(open_page, gallery) -> None:
-    app = open_page("Compare")
-    found, figures = cc.compare(gallery[0, True], gallery[0, False], cc.View()), charts(app)
-    expect_compared(app, found)
-    first, second = figures["map-A-B"]["layout"]["title"]["text"].split("<br>")
-    assert first.startswith("A: SmolLM2-135M-Instruct, K = 50")
-    assert second.startswith("B: SmolLM2-135M-Instruct, untrained (seed 0), K = 50")
-    of = cc.summarise(found)
-    assert f"{of.a:.3f} in A" in words(app)
-    assert f"A - B is {of.difference:.3f}" in words(app)
-    stored = np.abs(gallery[0, False].matrices[0, 11, 10])
-    np.testing.assert_allclose(heat(figures["matrix-B"]), stored, rtol=1e-3)
-    assert figures["matrix-A"]["data"][0]["zmax"] == figures["matrix-B"]["data"][0]["zmax"]
-    names = [line["name"] for line in figures["spectra"]["data"]]
-    assert (names[0], names[3]) == ("A, block 12 (Jacobian)", "B, block 11 (basis)")
-    assert set(app.query_params) == set()
-
-
 def test_two_prompts_are_chosen_by_their_texts_and_exchanged(open_page, gallery) -> None:
     result = random_result()
     asked = replace(result.request, prompt="Is 😀\nnaïve?")

@@ -196,6 +196,7 @@ def test_a_model_is_trained_until_it_is_cancelled_and_steps_are_looked_at(
         drawn.add(on_screen.data(page, "scores"))
         slider.press("ArrowRight")
     assert (len(frames), len(drawn)) == (1, 3)
+    come_to_rest(page)
     page.get_by_role("button", name="This step on Depth").click()
     wait_for_chart(page, "mosaic")
 

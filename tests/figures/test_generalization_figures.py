@@ -168,23 +168,6 @@ def rows_of(figure, name):
     }
 
 
-def test_each_family_left_out_is_a_row_of_the_forest(means):
-    found = st.leave_one_family_out(st.pair(means, "coupling", "loss"))
-    figure, twin = figures.without_families(found), figures.without_families_table(found)
-    drawn, outer = rows_of(figure, "estimate"), rows_of(figure, "outer")
-    families = [f"without {name}" for name in ("Alpha", "Beta", "Gamma", "Delta", "mini-64")]
-    rows = ["all models", *families, "within families", "between families"]
-    assert list(twin["row"]) == list(figure.layout.yaxis.categoryarray[::-1]) == rows
-    left, within = found.without["Beta"], found.within
-    expected = (left.estimate, left.over_models.low, left.over_models.high)
-    assert drawn["without Beta"] == pytest.approx(expected)
-    assert drawn["within families"] == pytest.approx((within.estimate, within.low, within.high))
-    whole = found.overall.over_clusters
-    assert outer["all models"] == pytest.approx((found.overall.estimate, whole.low, whole.high))
-    for row in twin.to_dict("records"):
-        assert drawn[row["row"]] == pytest.approx((row["estimate"], row["low"], row["high"]))
-
-
 def test_trends_of_models_are_a_forest_with_their_mean_first():
     trends = st.prompt_trends(TABLE, "tokens", 8)
     figure, twin = figures.prompt_correlations(trends), figures.trends_table(trends)

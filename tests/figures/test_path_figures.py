@@ -8,7 +8,7 @@ from cases import depth_result, planted_jacobians, trajectory_result
 
 from coupling_core import PathView, figures, project_paths
 from coupling_core.analysis.path_curves import CURVES, median
-from coupling_core.analysis.scaling import fit_line, inverse_fits
+from coupling_core.analysis.scaling import inverse_fits
 from coupling_core.figures.paths import MOST, PICKS, chosen_tokens, draw
 from coupling_core.figures.paths_apart import paths_apart
 from coupling_core.figures.per_token import NUMBERS
@@ -138,18 +138,6 @@ def test_curves_are_what_their_names_say():
     np.testing.assert_allclose(found["growth"], np.log(RESULT.norms[1:] / RESULT.norms[:-1]))
     assert found["steps"].mean(0) == pytest.approx(1)
     np.testing.assert_array_equal(found["line-shape-by-depth"], RESULT.windowed_line_shape)
-
-
-def test_a_line_is_fitted_by_least_squares():
-    x = np.arange(1.0, 9.0)
-    line = fit_line(x, 3 - 2 * x)
-    assert (line.slope, line.intercept, line.r_squared) == pytest.approx((-2, 3, 1))
-    y = np.random.default_rng(0).standard_normal(8)
-    assert fit_line(x, y).r_squared == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2)
-    gap = np.where(x == 3, np.nan, 3 - 2 * x)
-    assert fit_line(x, gap).slope == pytest.approx(-2)
-    for flat in (np.ones(3), np.array([np.nan, np.nan, 1.0])):
-        assert np.isnan(fit_line(np.arange(3.0), flat).r_squared)
 
 
 def test_singular_values_that_scale_inversely_with_depth_have_inverses_on_a_line():
