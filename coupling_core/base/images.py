@@ -36,6 +36,8 @@ FORMATS = ("PNG", "JPEG", "WEBP")
 
 _MODES = ("L", "RGB")
 _SIXTEEN_BITS = "I;16"
+_UNREADABLE = f"{_PREFIX} "
+"""What no image begins with: base64 has no space."""
 _one_at_a_time = Lock()
 
 
@@ -114,7 +116,7 @@ def in_eight_bits(image: "Image") -> "Image":
 
 def unreadable(why: str) -> str:
     """A prompt in the place of an image that cannot be read: whoever measures it is told why."""
-    return f"{_PREFIX} {why}"
+    return _UNREADABLE + why
 
 
 def from_pixels(pixels: UInt8[np.ndarray, "height width *channel"]) -> str:
@@ -141,7 +143,7 @@ def in_words(prompt: str) -> str:
     try:
         height, width, channels = to_pixels(prompt).shape
     except InputError as error:  # in a list of prompts or results, which others are in
-        return str(error) if prompt.startswith(unreadable("")) else "image that cannot be read"
+        return str(error) if prompt.startswith(_UNREADABLE) else "image that cannot be read"
     kind = "grey" if channels == 1 else "colour"
     return f"{kind} image of {width} x {height} pixels ({_hash(prompt)})"
 
@@ -164,8 +166,8 @@ def _prompt(image: "Image") -> str:
 def _opened(prompt: str) -> "Image":
     from PIL import Image
 
-    if prompt.startswith(unreadable("")):
-        raise InputError(prompt.removeprefix(unreadable("")))
+    if prompt.startswith(_UNREADABLE):
+        raise InputError(prompt.removeprefix(_UNREADABLE))
     try:
         content = base64.b64decode(prompt.removeprefix(_PREFIX), validate=True)
         image = Image.open(BytesIO(content), formats=["PNG"])

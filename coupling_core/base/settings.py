@@ -161,8 +161,7 @@ class Settings(BaseSettings):
     @model_validator(mode="before")
     @classmethod
     def _limit_demo(cls, values: dict[str, Any]) -> dict[str, Any]:
-        empty = [name for name, value in values.items() if value == "" and name not in _OPENS]
-        said = {name: value for name, value in values.items() if name not in empty}
+        said = {n: value for n, value in values.items() if value != "" or n in _OPENS}
         return DEMO | said if said.get("mode") == "demo" else said
 
     @classmethod
@@ -200,7 +199,7 @@ def settings() -> Settings:
     """
     named = os.environ.get(f"{PREFIX}CONFIG")
     try:
-        if named and not expanded(named).is_file():  # or its limits would silently not hold
+        if named and not config_file().is_file():  # or its limits would silently not hold
             raise FileNotFoundError("there is no such file")
         return Settings()
     except ValidationError as error:

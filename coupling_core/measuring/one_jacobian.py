@@ -115,4 +115,4 @@ def _require_order(model: object, prompt: object) -> None:
 
 
 def _told(given: object) -> str:
-    return repr(given[:40]) if isinstance(given, str) else f"{a_type(given)}"
+    return repr(given[:40]) if isinstance(given, str) else a_type(given)

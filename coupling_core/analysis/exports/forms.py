@@ -153,7 +153,7 @@ def _plain(values: np.ndarray) -> np.ndarray:
     if values.dtype.kind != "U":
         return values
     # np.char.replace takes "\0" for an empty text, which stands between all letters.
-    texts = [text.replace("\0", _NUL) for text in values.ravel().tolist()]
+    texts = [_plain_attribute(text) for text in values.ravel().tolist()]
     return np.array(texts, dtype=object).reshape(values.shape)
 
 

@@ -492,7 +492,7 @@ def require_result(result: object, wanted: type | tuple[type, ...], *kinds: str)
     """
     if isinstance(result, wanted):
         return
-    came = f"{a_type(result)}"
+    came = a_type(result)
     if isinstance(result, Result):
         came = f"a result of kind {result.request.kind!r}"
     elif isinstance(result, Told):

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from coupling_core.engine.jacobians.decode import Reader
-from coupling_core.engine.loading import bringing
+from coupling_core.engine.loading import Bringing
 
 ALIKE = 0.99
 """Least correlation of rows times state with the model's own logits."""
@@ -69,16 +69,16 @@ def find_embedding(reader: Reader) -> tuple[Float[Tensor, "v d"] | None, str]:
         named = [part for part in tables if part.num_embeddings == v]
     weights = [getattr(one, "weight", None) for one in named]
     found = [w for w in weights if isinstance(w, Tensor) and w.shape[1:] == (reader.width,)]
-    return (bringing(model)(found[0]).detach(), "") if len(found) == 1 else (None, NO_EMBEDDING)
+    return (Bringing(model)(found[0]).detach(), "") if len(found) == 1 else (None, NO_EMBEDDING)
 
 
 def _candidates(model: Any, shape: tuple[int, int]) -> Iterator[tuple[Tensor, Tensor]]:
     """Weights that could be a head's, with their biases: the one that the model names, then all."""
     named = getattr(model, "get_output_embeddings", lambda: None)()
-    bring = bringing(model)
+    bring = Bringing(model)
     for module in (named, *(m for m in model.modules() if isinstance(m, nn.Linear))):
         weight = getattr(module, "weight", None)
-        if isinstance(weight, Tensor) and weight.shape == shape and not bring(weight).is_meta:
+        if isinstance(weight, Tensor) and weight.shape == shape and bring.has(weight):
             bias = getattr(module, "bias", None)
             known = bring(bias) if isinstance(bias, Tensor) else torch.zeros(shape[0])
             yield bring(weight).detach(), known.detach().float()

@@ -214,7 +214,7 @@ def recording(blocks: nn.ModuleList) -> Iterator[list[Any]]:
 
 
 def _kind(value: Any) -> str:
-    return "nothing" if value is None else f"{a_type(value)}"
+    return "nothing" if value is None else a_type(value)
 
 
 def is_same(a: Tensor, b: Tensor) -> bool:

@@ -12,7 +12,7 @@
     shortened, save_whole   a model of some of its blocks alone, written as transformers reads it
     find_blocks             the stack of transformer blocks                  (blocks)
     READS, reads_images     what a model of images calls its input           (pictures)
-    bringing                tensors that accelerate keeps elsewhere          (offloaded)
+    Bringing                tensors that accelerate keeps elsewhere          (offloaded)
     in_float32              weights upcast or dequantised, block by block    (weights)
 
 The only importer of transformers and bitsandbytes.
@@ -36,7 +36,7 @@ from coupling_core.engine.loading.loading import (
     require_unwritten,
     within_reach,
 )
-from coupling_core.engine.loading.offloaded import bringing
+from coupling_core.engine.loading.offloaded import Bringing
 from coupling_core.engine.loading.own import as_loaded, describe, own_code, own_name, request_of
 from coupling_core.engine.loading.pictures import READS, reads_images
 from coupling_core.engine.loading.shortened import (
@@ -60,11 +60,11 @@ __all__ = [
     "FLOAT32_BYTES",
     "READS",
     "SPARE",
+    "Bringing",
     "LoadedModel",
     "Skeleton",
     "Wrapped",
     "as_loaded",
-    "bringing",
     "class_name",
     "describe",
     "evaluating",

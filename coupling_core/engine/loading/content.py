@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Mapping, Set
 from enum import Enum
 from types import ModuleType
 from typing import Any
@@ -24,7 +24,7 @@ from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from coupling_core.engine.loading import code
-from coupling_core.engine.loading.offloaded import MOVING, bringing, only_moves
+from coupling_core.engine.loading.offloaded import MOVING, Bringing, only_moves
 from coupling_core.engine.loading.unwrapping import is_of_bridge
 
 _OF_MODULES = frozenset(vars(nn.Module()))
@@ -79,7 +79,7 @@ def content(model: nn.Module, *, tensors: bool = True) -> Content:
         model: as it is about to be measured.
         tensors: whether its weights are read; without them the digest tells no models apart.
     """
-    found = _Reader(tensors, bringing(model))
+    found = _Reader(tensors, Bringing(model))
     found.functions(torch)
     found.functions(nn.functional)
     hooks = [getattr(hooks_of_all, f"_global{name}") for name in _HOOKS]
@@ -91,7 +91,7 @@ def content(model: nn.Module, *, tensors: bool = True) -> Content:
 class _Reader:
     """Turns values into lists and texts, each object once."""
 
-    def __init__(self, tensors: bool, bring: Callable[[Tensor], Tensor]) -> None:
+    def __init__(self, tensors: bool, bring: Bringing) -> None:
         self.tensors, self.bring = tensors, bring
         self.foreign: list[str] = []
         self._seen: dict[int, tuple[int, Any]] = {}  # holds what it saw, lest a number come again

@@ -1,6 +1,6 @@
 """Weights that accelerate keeps in main memory or on a disk until a module is called."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -40,20 +40,30 @@ def without_moving(model: nn.Module) -> Iterator[None]:
             vars(module)["forward"] = forward
 
 
-def bringing(model: nn.Module) -> Callable[[Tensor], Tensor]:
-    """What gives a tensor of a model: itself, or what is kept elsewhere in its place.
+class Bringing:
+    """Gives the tensors of a model: each itself, or what is kept elsewhere in its place.
 
-    What is nowhere stays as it is, on `meta`.
+    Args:
+        model: whose tensors they are.
     """
-    known = {
-        id(tensor): partial(hook.weights_map.__getitem__, name)
-        for module in model.modules()
-        for hook in _hooks(module)
-        if isinstance(hook, AlignDevicesHook) and hook.weights_map is not None
-        for name, tensor in named_module_tensors(module, recurse=hook.place_submodules)
-        if tensor.is_meta and name in hook.weights_map
-    }
-    return lambda tensor: known.get(id(tensor), lambda: tensor)()
+
+    def __init__(self, model: nn.Module) -> None:
+        self._known = {
+            id(tensor): partial(hook.weights_map.__getitem__, name)
+            for module in model.modules()
+            for hook in _hooks(module)
+            if isinstance(hook, AlignDevicesHook) and hook.weights_map is not None
+            for name, tensor in named_module_tensors(module, recurse=hook.place_submodules)
+            if tensor.is_meta and name in hook.weights_map
+        }
+
+    def has(self, tensor: Tensor) -> bool:
+        """Whether a tensor is anywhere; nothing is read for that."""
+        return not tensor.is_meta or id(tensor) in self._known
+
+    def __call__(self, tensor: Tensor) -> Tensor:
+        """What it holds, read where it is kept on a disk; what is nowhere stays on `meta`."""
+        return self._known[id(tensor)]() if id(tensor) in self._known else tensor
 
 
 def device_of(model: nn.Module) -> torch.device:

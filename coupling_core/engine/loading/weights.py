@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from coupling_core.base.errors import InputError
 from coupling_core.engine.loading.blocks import find_stacks
-from coupling_core.engine.loading.offloaded import bringing, without_moving
+from coupling_core.engine.loading.offloaded import Bringing, without_moving
 from coupling_core.engine.replaced_forward import overriding
 
 LARGE = 2**24
@@ -45,7 +45,7 @@ def in_float32(model: nn.Module, device: torch.device) -> Iterator[None]:
     """
     with ExitStack() as stack:
         stack.enter_context(without_moving(model))
-        lender = _Lender(stack, device, bringing(model))
+        lender = _Lender(stack, device, Bringing(model))
         lender.require_weights(model)
         inside: set[nn.Module] = set()
         for block in itertools.chain.from_iterable(find_stacks(model).values()):
@@ -92,15 +92,13 @@ def dequantised_weight(module: nn.Module) -> Tensor:
 class _Lender:
     """Lends modules float32 copies of their own tensors on a device, until `stack` is left."""
 
-    def __init__(
-        self, stack: ExitStack, device: torch.device, bring: Callable[[Tensor], Tensor]
-    ) -> None:
+    def __init__(self, stack: ExitStack, device: torch.device, bring: Bringing) -> None:
         self._stack, self._device, self._bring = stack, device, bring
 
     def require_weights(self, model: nn.Module) -> None:
         """Refuse weights that are nowhere, or mean nothing by themselves."""
         for name, tensor in model.named_parameters():
-            if tensor.is_meta and self._bring(tensor).is_meta:
+            if not self._bring.has(tensor):
                 raise InputError(
                     f"the weight {name} is not in memory: load the model with its weights (in "
                     "nnsight, with dispatch=True), or name its folder to have it streamed"

@@ -8,7 +8,6 @@ from PIL import Image, UnidentifiedImageError
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import FORMATS, in_eight_bits, opened_image
-from coupling_core.base.reading import is_hidden
 from coupling_core.experiments.vision.pictures import Pictures, hold_out
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm")
@@ -60,13 +59,13 @@ def _classes(root: Path, at_least: int = 2) -> tuple[str, ...]:
 def _is_class(path: Path) -> bool:
     return (
         path.is_dir()
-        and not is_hidden(Path(path.name))
+        and not path.name.startswith(".")
         and any(_is_image(inside) for inside in path.iterdir())
     )
 
 
 def _is_image(path: Path) -> bool:
-    return path.suffix.lower() in SUFFIXES and not is_hidden(Path(path.name))
+    return path.suffix.lower() in SUFFIXES and not path.name.startswith(".")
 
 
 def _files(root: Path, classes: tuple[str, ...]) -> Files:

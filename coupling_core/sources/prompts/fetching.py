@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.extras import needed
-from coupling_core.base.reading import is_hidden, opened
+from coupling_core.base.reading import opened
 from coupling_core.base.units import size
 from coupling_core.sources.prompts.source import PromptSource
 
@@ -172,7 +172,7 @@ def _files_of(place: Path, split: str) -> list[Path]:
     found = [path for path in place.iterdir() if named.fullmatch(path.name)]
     inside = place / split
     beside = inside.iterdir() if inside.is_dir() else ()
-    return [*found, *(path for path in beside if not is_hidden(Path(path.name)))]
+    return [*found, *(path for path in beside if not path.name.startswith("."))]
 
 
 def fingerprint(files: list[Path]) -> str:
