@@ -91,9 +91,15 @@ def _still(figure: go.Figure) -> go.Figure:
         figure.update_layout(dragmode=False)
         # A square map in a narrow column keeps next to its colour bar.
         figure.update_yaxes(constraintoward="top")
-        # Streamlit would have titles further down, under the buttons.
-        figure.update_xaxes(title_standoff=6, selector={"title.standoff": None})
+        if not _is_map(figure):  # whose titles plotly would then put over its last rows
+            # Streamlit would have titles further down, under the buttons.
+            figure.update_xaxes(title_standoff=6, selector={"title.standoff": None})
     return figure
+
+
+def _is_map(figure: go.Figure) -> bool:
+    """Whether its cells are square, whatever the width of the page."""
+    return figure.layout.yaxis.scaleanchor is not None
 
 
 def ink() -> Callable[[go.Figure], go.Figure] | None:
@@ -166,7 +172,7 @@ def _for_the_room(figure: go.Figure) -> go.Figure:
     margin = found.layout.margin
     if figure.layout.margin.t == BAR_ROOM:
         margin.t *= 3 / 4
-    if figure.layout.yaxis.scaleanchor is not None and found.layout.height is not None:
+    if _is_map(figure) and found.layout.height is not None:
         found.update_layout(height=max(found.layout.height, ROOM + margin.t + margin.b))
     return found
 
@@ -219,12 +225,11 @@ def _files(figure: go.Figure, name: str, of: Origin, table: pd.DataFrame) -> Non
 
 def _config(file: str, figure: go.Figure) -> dict[str, object]:
     """Options of plotly's own buttons; the camera saves what is on the screen."""
-    is_map = figure.layout.yaxis.scaleanchor is not None
     image = st.session_state.get(IMAGE_FORMAT, "svg")
     return {
         "displayModeBar": not value("present"),
         "displaylogo": False,
         "doubleClick": False,  # which would let a map off its axes
-        "modeBarButtonsToRemove": _BUTTONS_OFF + _MOVING * is_map,
+        "modeBarButtonsToRemove": _BUTTONS_OFF + _MOVING * _is_map(figure),
         "toImageButtonOptions": {"format": image, "filename": file, "scale": 3},
     }

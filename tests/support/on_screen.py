@@ -58,9 +58,10 @@ _PLOT = """key => {
   const drawn = figure.querySelector('.nsewdrag').getBoundingClientRect();
   const title = figure.querySelector('.xtitle, .g-xtitle').getBoundingClientRect();
   return [drawn.width, drawn.height, Math.max(drawn.bottom, title.bottom),
-    figure.getBoundingClientRect().bottom];
+    figure.getBoundingClientRect().bottom, title.top - drawn.bottom];
 }"""
-"""Sides of a map, and how far down its axis, which is its lowest part, and its frame reach."""
+"""Sides of a map, how far down its axis, which is its lowest part, and its frame reach, and how far
+the axis' title is below the map."""
 NODES = "document.querySelectorAll('*:not(.katex *)').length"
 """Elements of a page, but for those of its formulas."""
 
@@ -203,7 +204,8 @@ def expect_above_the_fold(page: Page, height: int, least: int, *keys: str) -> No
     """Maps are whole, square and large before anybody scrolls."""
     page.wait_for_function(f"least => ({_PLOT})('scores')[0] >= least", arg=least)
     for key in keys:
-        wide, high, bottom, end = page.evaluate(_PLOT, key)
+        wide, high, bottom, end, apart = page.evaluate(_PLOT, key)
+        assert apart > 0
         assert bottom <= min(height, end)
         assert wide == pytest.approx(high, abs=1)
         assert wide >= least
