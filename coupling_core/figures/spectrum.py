@@ -11,6 +11,9 @@ from coupling_core.base.records import View, resolve_block, resolve_blocks
 from coupling_core.base.results import DepthResult
 from coupling_core.figures import style, words
 
+UNDER_AXIS = {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"}
+"""Place of the legend where the colour bar is above."""
+
 
 def spectrum(
     result: DepthResult, view: View, *, selected: tuple[int, int] | None = None
@@ -39,6 +42,7 @@ def spectrum(
         view,
         result.singular_values[np.array(blocks) - 1],
         height=480,
+        legend=UNDER_AXIS,
         xaxis_range=[0, result.k_max + 1],
     )
     names = {block: f"block {block}" for block in range(1, result.n_blocks + 1)}
@@ -60,7 +64,6 @@ def plot(
     figure = style.new_figure(
         alt,
         caption,
-        legend={"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"},
         xaxis={"title": {"text": "Index k of the singular value"}},
         yaxis=style.axis("Singular value s<sub>k</sub> (no unit)") | style.log_axis(values),
     )

@@ -59,8 +59,11 @@ _STYLE = """<style>
 .stHorizontalBlock:has(> .stColumn .stPlotlyChart) { flex-wrap: wrap }
 .stColumn:has(.stPlotlyChart) { min-width: min(100%, 18.5rem) }
 .js-plotly-plot { touch-action: manipulation }
-.js-plotly-plot .modebar-container { top: auto !important; bottom: 0 }
-.js-plotly-plot .plotly .modebar { top: auto; bottom: 2px }
+.stElementContainer:has(.modebar) { overflow: visible; margin-bottom: 1.75rem }
+.js-plotly-plot:has(.modebar) { overflow: visible !important }
+.js-plotly-plot .modebar-container { top: 100% !important }
+.js-plotly-plot .plotly .modebar { top: 0 }
+.js-plotly-plot:has([data-title^="Close"]) .plotly .modebar { top: auto; bottom: 2px }
 .js-plotly-plot :is([class$="tick"], .cbaxis, .cbtitle, [class^="legend"]) text,
 .js-plotly-plot .annotation-text,
 .js-plotly-plot text[class$="title"] {

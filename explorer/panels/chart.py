@@ -91,9 +91,6 @@ def _still(figure: go.Figure) -> go.Figure:
         figure.update_layout(dragmode=False)
         # A square map in a narrow column keeps next to its colour bar.
         figure.update_yaxes(constraintoward="top")
-        if not _is_map(figure):  # whose titles plotly would then put over its last rows
-            # Streamlit would have titles further down, under the buttons.
-            figure.update_xaxes(title_standoff=6, selector={"title.standoff": None})
     return figure
 
 

@@ -100,7 +100,8 @@ _AT_ONCE = "* { transition: none !important }"
 COVERED = """() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(plot => {
   const bar = plot.querySelector('.modebar')?.getBoundingClientRect();
   const all = plot.getBoundingClientRect();
-  if (bar && bar.bottom > all.bottom) return ['cut off'];
+  const around = [plot, plot.closest('.stElementContainer')];
+  if (bar && around.some(one => getComputedStyle(one).overflow !== 'visible')) return ['cut off'];
   const words = [...plot.querySelectorAll('.infolayer text, .legend text, .xtick text')]
     .filter(word => getComputedStyle(word).visibility !== 'hidden');
   return words.filter(word => {
