@@ -14,7 +14,7 @@ from explorer.frame.contents import LINKS, PAGES
 from explorer.frame.present import offer, present
 from explorer.frame.sidebar import sidebar
 from explorer.pages.classroom.at_hand import at_hand, shown_of
-from explorer.panels.chart import UNSEEN
+from explorer.panels.chart import RULES
 from explorer.panels.page import GROUPS
 from explorer.panels.whole import begin
 from explorer.server import backend, visitors
@@ -59,11 +59,6 @@ _STYLE = """<style>
 .stHorizontalBlock:has(> .stColumn .stPlotlyChart) { flex-wrap: wrap }
 .stColumn:has(.stPlotlyChart) { min-width: min(100%, 18.5rem) }
 .js-plotly-plot { touch-action: manipulation }
-.stElementContainer:has(.modebar) { overflow: visible; margin-bottom: 1.75rem }
-.js-plotly-plot:has(.modebar) { overflow: visible !important }
-.js-plotly-plot .modebar-container { top: 100% !important }
-.js-plotly-plot .plotly .modebar { top: 0 }
-.js-plotly-plot:has([data-title^="Close"]) .plotly .modebar { top: auto; bottom: 2px }
 .js-plotly-plot :is([class$="tick"], .cbaxis, .cbtitle, [class^="legend"]) text,
 .js-plotly-plot .annotation-text,
 .js-plotly-plot text[class$="title"] {
@@ -121,7 +116,7 @@ def page(title: str) -> Iterator[State]:
             layout="wide",
             initial_sidebar_state=SIDEBAR_WIDTH,
         )
-        st.html(f"<style>{UNSEEN}</style>{_STYLE}")
+        st.html(f"<style>{RULES}</style>{_STYLE}")
         guard()
         _require_use()
         backend.look_again()

@@ -18,7 +18,7 @@ from explorer.panels import origin
 from explorer.panels.hand import hand
 from explorer.panels.kept import kept
 from explorer.panels.origin import Origin, Shown
-from explorer.panels.square import limit
+from explorer.panels.square import FULL_SCREEN, limit
 from explorer.panels.whole import place_of, whole
 from explorer.session.plain_text import plain
 from explorer.session.session import change, value
@@ -29,10 +29,16 @@ IMAGE_FORMAT = "_image_format"
 """Where the session keeps the format of the camera button: "svg" or "png"."""
 SIGNATURE = 28
 """Pixels below a figure for what its picture says of itself: two lines."""
-UNSEEN = """.stPlotlyChart .gtitle { visibility: hidden }
-.stPlotlyChart text, #js-plotly-tester text { font-family: sans-serif !important }"""
-"""Rules for the page: what only pictures say; and the letters that pictures have, by which plotly
-finds in its "tester" how wide a text is."""
+RULES = f"""
+.stPlotlyChart .gtitle {{ visibility: hidden }}
+.stPlotlyChart text, #js-plotly-tester text {{ font-family: sans-serif !important }}
+.stElementContainer:has(.modebar) {{ overflow: visible; margin-bottom: 1.75rem }}
+.js-plotly-plot:has(.modebar) {{ overflow: visible !important }}
+.js-plotly-plot .modebar-container {{ top: 100% !important }}
+.js-plotly-plot .plotly .modebar {{ top: 0 }}
+.js-plotly-plot:has({FULL_SCREEN}) .plotly .modebar {{ top: auto; bottom: 2px }}"""
+"""For the page: what only pictures say is not seen; letters are those that pictures have, by which
+plotly finds in its "tester" how wide a text is; and buttons stand below what they would cover."""
 _TITLE = {
     "x": 0, "xref": "container", "xanchor": "left", "y": 0, "yref": "container",
     "yanchor": "bottom", "pad": {"l": 4, "b": 4}, "font": {"size": 9, "weight": "normal"},
@@ -153,7 +159,7 @@ def draw(
 
 
 def _signed(figure: go.Figure, of: Origin) -> go.Figure:
-    """Write model, prompt and K below a figure for its picture; the page hides it (`UNSEEN`)."""
+    """Write model, prompt and K below a figure for its picture; the page hides it (`RULES`)."""
     told = origin.lines(figure, of)
     with _signing:  # a figure that is kept is drawn by several sessions
         if figure.layout.title.text != told:

@@ -14,6 +14,9 @@ Each is counted with as many, so that two maps side by side are of one size."""
 ROUND_FIGURE = "16rem"
 """Room that the window keeps beside a figure, for what leads to it."""
 
+FULL_SCREEN = '[data-title^="Close"]'
+"""What a figure has, by CSS, while it fills the screen: the button that ends it."""
+
 
 def limit(figure: go.Figure, name: str) -> str:
     """A rule of CSS that gives a figure the height which its map fills.
@@ -36,9 +39,10 @@ def limit(figure: go.Figure, name: str) -> str:
     beside, around = margin.l + margin.r, margin.t + margin.b
     most = f"max({figure.layout.height or 0}px, 100dvh - {ROUND_FIGURE})"
     map_height = f"min((100cqi - {beside}px) * {shape:.4f}, {most} - {max(ROUND_MAP, around)}px)"
-    parts = f".st-key-{key}, .st-key-{key} :is(.stFullScreenFrame, .stPlotlyChart)"
+    small = f":is(.stFullScreenFrame, .stPlotlyChart):not(:has({FULL_SCREEN}))"
+    parts = f".st-key-{key}, .st-key-{key} {small}"
     return (
         f".st-key-{key}-frame {{ container-type: inline-size }}"
-        f":where({parts}) {{ flex: none !important; overflow: hidden !important; "
+        f":where({parts}) {{ flex: none !important; overflow: visible !important; "
         f"height: calc({map_height} + {around}px) !important }}"
     )
