@@ -116,7 +116,7 @@ def test_what_had_arrived_of_a_stopped_download_stays(server: FakeHub) -> None:
     server.slow = "model.safetensors"
 
     def stop(progress) -> None:
-        if progress.stage == "downloading" and progress.done:
+        if server.slow in server.fetched() and progress.done:  # small files may come before it
             raise Cancelled("enough")
 
     with Borrower() as borrow, pytest.raises(Cancelled):
