@@ -96,8 +96,8 @@ def click_point(page: Page, key: str, x: float, y: float) -> None:
     at = page.evaluate(
         """([key, x, y]) => {
             const plot = document.querySelector(`.st-key-${key} .js-plotly-plot`);
-            const {_size: size, xaxis, yaxis} = plot._fullLayout;
-            return [size.l + xaxis.d2p(x), size.t + yaxis.d2p(y)];
+            const {xaxis, yaxis} = plot._fullLayout;
+            return [xaxis._offset + xaxis.d2p(x), yaxis._offset + yaxis.d2p(y)];
         }""",
         [key, x, y],
     )
