@@ -82,7 +82,7 @@ def read_image(file: Path | bytes) -> str:
     Raises:
         InputError: where it cannot be read as an image.
     """
-    from PIL import ImageOps
+    from PIL import ImageOps, UnidentifiedImageError
 
     name = "the file" if isinstance(file, bytes) else str(file)
     try:
@@ -93,8 +93,9 @@ def read_image(file: Path | bytes) -> str:
     except FileNotFoundError as error:
         raise InputError(f"there is no file {name}: expected the path of an image") from error
     except Exception as error:  # decoders raise whatever their formats raise
+        why = "it is none of them" if isinstance(error, UnidentifiedImageError) else error
         raise InputError(
-            f"{name} cannot be read as an image ({error}): expected a PNG, JPEG or WebP of at most "
+            f"{name} cannot be read as an image ({why}): expected a PNG, JPEG or WebP of at most "
             f"{LARGEST_AREA / 1e6:g} megapixels and {size(LARGEST_FILE)}"
         ) from error
 

@@ -47,6 +47,10 @@ def token_ids(given: Any) -> tuple[int, ...]:
         )
     if isinstance(given, bytes | bytearray):
         raise InputError("bytes came where token ids were expected: decode them to a text")
+    if getattr(given, "is_meta", False):
+        raise InputError(
+            "the token ids are on the device meta, which holds no numbers: give a list"
+        )
     found = given.tolist() if hasattr(given, "tolist") else given
     try:
         found = list(found)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 
+import numpy as np
 import torch
 
 _CASTING = ("cpu", "cuda", "mps")
@@ -35,6 +36,7 @@ def plain_torch() -> Iterator[None]:
     try:
         with ExitStack() as stack:
             stack.enter_context(plain_defaults())
+            stack.enter_context(np.errstate(all="warn", under="ignore"))
             stack.enter_context(torch.inference_mode(False))
             stack.enter_context(torch.enable_grad())
             for kind in filter(torch.is_autocast_enabled, _CASTING):

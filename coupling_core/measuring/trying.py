@@ -1,5 +1,6 @@
 """steer(...), ablate(...), read_out(...): directions, tried on the model they were measured of."""
 
+import operator
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -78,11 +79,10 @@ def steer(
     require_result(result, DirectionsResult, "directions")
     require_side(side)
     number = resolve_block(block, result.n_blocks)
-    listed = [components] if isinstance(components, int) else components
-    names, found = _chosen(result, number, listed, side, direction)
-    at = tuple(resolve_token(t, len(result.tokens)) for t in tokens or (result.token,))
-    steps = [sizes] if isinstance(sizes, int | float) else sizes
-    trial = Steer(number, side, at, found, tuple(map(float, steps)))
+    names, found = _chosen(result, number, _several(components, "components"), side, direction)
+    where = [] if tokens is None else _several(tokens, "tokens")
+    at = tuple(resolve_token(t, len(result.tokens)) for t in where or (result.token,))
+    trial = Steer(number, side, at, found, tuple(_several(sizes, "sizes", float)))
     with _at_hand(result, model, tokenizer, device, progress) as (asked, loaded):
         return result.part("trials").steered(result, asked, loaded, trial, names)
 
@@ -234,6 +234,17 @@ def cross_scores(
     )
 
 
+def _several(given: Any, what: str, kind: type = int) -> list[Any]:
+    """One number or several, from a list, an array or a tensor."""
+    try:
+        listed = list(given) if np.ndim(given) else [given]
+        return [operator.index(each) if kind is int else float(each) for each in listed]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"{what}: expected one number or several (the type {kind.__name__}), and {given!r} came"
+        ) from error
+
+
 def _chosen(
     result: DirectionsResult,
     block: int,
@@ -243,7 +254,7 @@ def _chosen(
 ) -> tuple[tuple[str, ...], Float[np.ndarray, "m d"]]:
     """The directions and their names."""
     if direction is not None:
-        given = np.asarray(direction, np.float64)
+        given = np.array(_several(direction, "a direction's numbers", float))
         length = np.linalg.norm(given)
         if given.shape != (result.width,) or not np.isfinite(length) or length == 0:
             raise InputError(

@@ -84,7 +84,7 @@ class _Walk:
             value = self._value(kind)
             tokens = value if name == b"tokenizer.ggml.tokens" else tokens
             alignment = value if name == b"general.alignment" else alignment
-        tensors = [self._tensor() for _ in range(n_tensors)]
+        tensors = [self._tensor(alignment) for _ in range(n_tensors)]
         start = -(-self._at // alignment) * alignment
         if any(start + end > len(self._whole) for _, end in tensors):
             raise ValueError("the weights end too early")
@@ -123,13 +123,16 @@ class _Walk:
                 self._value(inner)
         return n
 
-    def _tensor(self) -> tuple[int, int]:
+    def _tensor(self, alignment: int) -> tuple[int, int]:
         """How many numbers a tensor has, and the byte it ends at, counted from where they begin."""
         self._text()
         (dims,) = self._read("I")
         numbers = prod(self._read(f"{dims}Q"))
         kind, offset = self._read("IQ")
-        block, width = _sizes().get(kind, (1, 0))
+        known = _sizes()
+        if not numbers or offset % alignment or (known and kind not in known):
+            raise ValueError("a tensor that there cannot be")
+        block, width = known.get(kind, (1, 0))
         return numbers, offset + numbers // block * width
 
 

@@ -120,6 +120,17 @@ def test_a_folder_with_a_split_keeps_it_and_colour_where_any_image_has_it(tmp_pa
     assert found.held_out[1, 4, 4].tolist() == pytest.approx([255, 0, 0], abs=3)
 
 
+def test_pictures_of_16_bits_are_grey_and_all_are_turned_as_the_camera_held_them(tmp_path):
+    folder_of(tmp_path, 1)
+    exif, half = Image.Exif(), np.zeros((8, 8), np.uint16)
+    exif[0x0112], half[:4] = 6, 65535  # bright above, and above belongs to the right
+    Image.fromarray(half).save(tmp_path / "cat" / "0.png", exif=exif)
+    found = read_folder(tmp_path, 8)
+    pixels = np.concatenate([found.learned, found.held_out])
+    assert pixels.shape == (2, 8, 8, 1)
+    assert any((each[:, 4:] == 255).all() and not each[:, :3].any() for each in pixels)
+
+
 def test_cifar_comes_through_datasets(monkeypatch):
     import datasets
 

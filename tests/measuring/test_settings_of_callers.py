@@ -63,6 +63,7 @@ SETTINGS = {
     "deterministic": deterministic,
     "another device": lambda: default_device("meta"),
     "coarse products": coarse_products,
+    "strict NumPy": lambda: np.errstate(all="raise"),
 }
 
 

@@ -103,6 +103,7 @@ def test_of_a_folder_hidden_files_are_no_prompts_and_a_damaged_one_fails_by_itse
         (tmp_path / place).parent.mkdir(exist_ok=True)
         Image.new("L", (8, 8), 9).save(tmp_path / place)
     (tmp_path / "cats" / "b.png").write_bytes(b"no picture")
+    (tmp_path / "cats" / "c.png").symlink_to("gone.png")
     good, damaged = read_file(tmp_path)
     assert (good.category, damaged.category) == ("cats", "cats")
     assert "8 x 8" in good.words

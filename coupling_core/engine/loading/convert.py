@@ -90,7 +90,7 @@ def _rewrite(file: Path, alone: Path, folder: Path) -> None:
     where: dict[str, Any] = {"gguf_file": file.name, "trust_remote_code": False}
     tokenizer: Any = AutoTokenizer.from_pretrained(alone, **where)  # nosec B615  # a folder
     tokenizer.save_pretrained(folder)
-    model = read_whole(AutoModelForCausalLM, alone, torch.float32, where)
+    model = read_whole(AutoModelForCausalLM, alone, torch.float32, where, of=file)
     # The weights are plain float32 now; what still says otherwise would block saving.
     del model.config.quantization_config
     model.hf_quantizer = None

@@ -186,15 +186,15 @@ class LoadedModel:
 def longest_prompt(model: Any) -> int | None:
     """How many tokens a model takes at most; None where nothing limits them."""
     config = model.config.get_text_config()
-    found = getattr(config, "max_position_embeddings", None)
+    found = getattr(config, "max_position_embeddings", getattr(config, "max_seq_len", None))
     if not isinstance(found, int) or found <= 0 or _stretches(config):
         return None
     paddings = (
         module.padding_idx
         for name, module in model.named_modules()
-        if isinstance(module, nn.Embedding)
-        and module.num_embeddings == found
-        and "position" in name.rpartition(".")[2]
+        if "position" in name.rpartition(".")[2]
+        and hasattr(module, "padding_idx")
+        and len(module.weight) == found
     )
     # RoBERTa and its kin count positions from behind that of the padding.
     return found - max((1 + padding for padding in paddings if padding is not None), default=0)
@@ -226,8 +226,14 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     torch does not matter, and what was compiled runs as it was written.
     """
     training = [module for module in model.modules() if module.training]
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    model.eval().requires_grad_(False)
+    trained = [
+        parameter
+        for parameter in model.parameters()
+        if parameter.requires_grad and not parameter.is_inference()  # which stays as it is
+    ]
+    model.eval()
+    for parameter in trained:
+        parameter.requires_grad_(False)
     try:
         with plain_torch(), _uncompiled():
             yield

@@ -11,8 +11,22 @@ _ASIDE = "pooler"
 """Part of some models whose output nothing here is measured of; many checkpoints leave it out."""
 
 
-def read_whole(family: Any, where: Path, dtype: torch.dtype, options: dict[str, Any]) -> Any:
+def read_whole(
+    family: Any,
+    where: Path,
+    dtype: torch.dtype,
+    options: dict[str, Any],
+    *,
+    of: Path | None = None,
+) -> Any:
     """Read a model, and refuse one of whose weights some are missing: they would be random.
+
+    Args:
+        family: the class that reads it.
+        where: its folder.
+        dtype: of the weights.
+        options: of `from_pretrained`.
+        of: the GGUF file that it is read from.
 
     Raises:
         ComputeError: names one.
@@ -22,9 +36,9 @@ def read_whole(family: Any, where: Path, dtype: torch.dtype, options: dict[str, 
     lacking = sorted(name for name in missing if _ASIDE not in name)
     if lacking:
         raise ComputeError(
-            f"{where} has no weights for {lacking[0]}"
+            f"{of or where} has no weights for {lacking[0]}"
             + f" and {len(lacking) - 1} others" * (len(lacking) > 1)
             + f" of {type(model).__name__}, which would be random numbers: copy or download it "
-            "anew, or correct `architectures` in its config.json"
+            + ("anew" if of else "anew, or correct `architectures` in its config.json")
         )
     return model

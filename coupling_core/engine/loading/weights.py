@@ -193,13 +193,16 @@ class _Lender:
 
 def _is_ready(tensor: Tensor, device: torch.device) -> bool:
     is_here = tensor.device.type == device.type and device.index in (None, tensor.device.index)
+    if tensor.is_inference():  # made in inference mode, and never part of a graph
+        return False
     return is_here and (tensor.dtype == torch.float32 or not tensor.is_floating_point())
 
 
 def _ready(tensor: Tensor, device: torch.device) -> Tensor:
     """The tensor itself where it is ready to compute with, else a copy that is."""
     with torch.no_grad():
-        return tensor.to(device, torch.float32 if tensor.is_floating_point() else tensor.dtype)
+        found = tensor.to(device, torch.float32 if tensor.is_floating_point() else tensor.dtype)
+        return found.clone() if found.is_inference() else found
 
 
 def _dequantised(module: nn.Module) -> Callable[[Tensor], Tensor]:

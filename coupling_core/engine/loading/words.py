@@ -22,6 +22,12 @@ _REASONS = {
     "does not recognize this architecture": (
         "this version of transformers does not know its architecture; a newer one may"
     ),
+    "ignore_mismatched_sizes": (
+        "its weights have other shapes than its head or config says; copy or download it anew"
+    ),
+    "this reader handles": (
+        "it is of another version of GGUF than 2 and 3; convert the model anew with llama.cpp"
+    ),
     "safetensors": (
         "it has no readable weights in safetensors, and pickled ones are never loaded; convert it "
         "(`model.save_pretrained(folder)`), and give the folder"

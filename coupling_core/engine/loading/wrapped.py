@@ -14,6 +14,7 @@ from typing import Any
 
 from jaxtyping import Int
 from torch import Tensor, nn
+from torch.jit import ScriptModule
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
@@ -181,6 +182,12 @@ def measurable(model: Any) -> Any:
             f"the model is {_kind(model)}: expected its name, folder or file as a text, a model of "
             "transformers, or a torch.nn.Module that was given to wrap"
         )
+    for name, module in model.named_modules():
+        if isinstance(module, ScriptModule):
+            raise InputError(
+                f"{name or 'the model'} is TorchScript, which cannot be looked into: pass the "
+                "model as it was before torch.jit.script or torch.jit.trace"
+            )
     require_untraced(model.module if isinstance(model, Wrapped) else model)
     if not has_config(model) and "input_ids" not in inspect.signature(model.forward).parameters:
         raise not_told(model)

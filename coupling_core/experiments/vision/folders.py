@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 from jaxtyping import Int64, UInt8
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import FORMATS, in_eight_bits, opened_image
@@ -15,7 +15,7 @@ _MORE_FORMATS = ("BMP", "GIF", "TIFF", "PPM")
 HELD_OUT = ("test", "val", "valid", "validation")
 """What the folder beside `train` may be called."""
 
-_GREY = {"1", "L", "LA"}
+_GREY = {"1", "L", "LA", "I;16", "I;16B", "I;16L"}
 
 Files = list[tuple[Path, int]]
 
@@ -102,8 +102,7 @@ def _pixels(path: Path, size: int, mode: str) -> np.ndarray:
 def _open(path: Path) -> Image.Image:
     try:
         with opened_image(path, (*FORMATS, *_MORE_FORMATS)) as image:
-            image.load()
-            return image
+            return ImageOps.exif_transpose(image)  # as `read_image` turns it
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise _unreadable(path, error) from error
 

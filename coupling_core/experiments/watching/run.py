@@ -35,7 +35,7 @@ def require_name(name: str) -> None:
     Raises:
         InputError: where it is no name.
     """
-    if not _NAME.fullmatch(name):
+    if not (isinstance(name, str) and _NAME.fullmatch(name)):
         raise InputError(
             f"a run cannot be called {name!r}: expected small letters, digits, dots and "
             "hyphens, such as my-run-1"

@@ -89,7 +89,7 @@ def files_of(path: Path) -> list[Path]:
     """The file itself, or the images of a folder by name."""
     if not path.is_dir():
         return [path]
-    images = (file for file in path.rglob("*") if file.suffix.lower() in IMAGES)
+    images = (file for file in path.rglob("*") if file.suffix.lower() in IMAGES and file.is_file())
     return sorted(file for file in images if not is_hidden(file.relative_to(path)))
 
 

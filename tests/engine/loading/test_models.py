@@ -79,6 +79,7 @@ def test_pieces_of_other_vocabularies_are_readable():
 
 
 def test_a_model_whose_positions_begin_behind_the_padding_takes_fewer_tokens():
+    import transformers
     from transformers import LlamaConfig, LlamaForCausalLM, RobertaConfig, RobertaForMaskedLM
 
     small = {"vocab_size": 60, "hidden_size": 16, "num_hidden_layers": 2, "intermediate_size": 32}
@@ -86,8 +87,10 @@ def test_a_model_whose_positions_begin_behind_the_padding_takes_fewer_tokens():
     model = RobertaForMaskedLM(RobertaConfig(**small, pad_token_id=1))
     ids = tuple(range(5, 40))
     assert measure(Request(ids[:18], k=4), model=model).certified
-    with pytest.raises(InputError, match="at most 18"):
-        measure(Request(ids[:19], k=4), model=model)
+    ibert = transformers.IBertForMaskedLM(transformers.IBertConfig(**small)).eval()
+    for each in (model, ibert):
+        with pytest.raises(InputError, match="at most 18"):
+            measure(Request(ids[:19], k=4), model=each)
     stretched = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 1e4}
     dynamic = LlamaForCausalLM(LlamaConfig(**small, rope_parameters=stretched)).eval()
     found = jacobian(dynamic, ids, block=1).J

@@ -223,7 +223,15 @@ def half_frozen(model):
         parameter.requires_grad_(bool(number % 2))
 
 
+def born_in_inference_mode(model):
+    with torch.inference_mode():
+        for module in model.modules():
+            for name, parameter in module.named_parameters(recurse=False):
+                module._parameters[name] = torch.nn.Parameter(parameter.clone())
+
+
 HANDED_OVER = (
+    (born_in_inference_mode, nullcontext),
     (lambda model: model.requires_grad_(True).train(), nullcontext),
     (half_frozen, nullcontext),
     (lambda model: model.requires_grad_(True), torch.no_grad),
@@ -252,3 +260,10 @@ def test_modules_are_measured_as_people_hand_them_over(family, kind):
         with within():
             assert bits(model) == expected
         assert [parameter.requires_grad for parameter in model.parameters()] == trained
+
+
+def test_torchscript_is_refused_by_its_place():
+    model = shallow.model("llama")
+    model.model.layers[0].mlp.act_fn = torch.jit.script(torch.nn.SiLU())
+    with pytest.raises(CouplingError, match="TorchScript"):
+        measure(REQUEST, model=model)

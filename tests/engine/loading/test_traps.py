@@ -100,6 +100,18 @@ def test_a_gguf_file_that_was_cut_anywhere_is_damaged_and_long_lists_are_passed_
         file.write_bytes(whole[:end])
         with pytest.raises((InputError, ComputeError), match="cut short: copy or download it anew"):
             prepare(str(file))
+    name = b"blk.1.attn_q.weight"
+    at = whole.find(name) + len(name)  # then how many sides, two sides, the type, the offset
+    for spoilt, new, words in (
+        (at + 4, bytes(8), "damaged"),
+        (at + 20, b"\x4d", "damaged"),
+        (at + 24, b"\x21", "damaged"),
+        (at - 1, b"z", f"^{file} has no weights for .* download it anew$"),
+        (4, b"\x01", "another version of GGUF"),
+    ):
+        file.write_bytes(whole[:spoilt] + new + whole[spoilt + len(new) :])
+        with pytest.raises(ComputeError, match=words):
+            prepare(str(file))
 
 
 # --- code from elsewhere
