@@ -102,9 +102,8 @@ def test_what_stands_beside_a_prompt_is_kept(asked, own, tmp_path):
         assert [int(n) for n in table["prompt_tokens"]] == [7, 8]
         assert list(table["category"]) == ["cat", "mat"]
         np.testing.assert_array_equal(table["difficulty"], [1, np.nan])
-    assert asked(rows[0] | {"category": np.int64(7), "difficulty": pd.NA}, own, k=4)[
-        "category"
-    ].tolist() == ["7"]
+    odd = {"category": np.int64(7), "difficulty": pd.NA}
+    assert asked(rows[0] | odd, own, k=4)["category"].tolist() == ["7"]
     far = [2**62 + 1, None]
     numbers = {"prompt": TEXTS, "x": [1e20, 2e20], "number": far, "mix": [far[0], 0.5]}
     table = asked(numbers, own, k=4)
