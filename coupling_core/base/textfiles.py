@@ -40,7 +40,7 @@ def decoded(content: bytes, whose: str) -> str:
     try:
         text = content.decode("utf-8-sig")  # spreadsheets put a mark before it
     except ValueError as error:
-        raise InputError(f"{whose} cannot be read as text: {error}") from error
+        raise InputError(f"{whose} cannot be read as text: {error}: save it as UTF-8") from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -53,8 +53,10 @@ def read_stdin() -> str:
     """What standard input says until its end, with every end of a line as a newline.
 
     Raises:
-        InputError: where it is no text, or longer than a file may be.
+        InputError: where it is closed, no text, or longer than a file may be.
     """
+    if sys.stdin is None:
+        raise InputError("standard input is closed: send the prompts there, or name a file")
     content = sys.stdin.buffer.read(TEXT + 1)
     if len(content) > TEXT:
         raise InputError(f"standard input has more than {TEXT:,} bytes: split it")

@@ -39,6 +39,8 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{uuid4().hex}{TEMPORARY}")
     try:
         yield temporary
+        with suppress(OSError):
+            shutil.copymode(path, temporary)
         temporary.replace(path)
     finally:
         with suppress(OSError):
@@ -46,8 +48,17 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def target(path: Path) -> Path:
-    """What a link leads to; of another path, itself."""
-    return Path(os.path.realpath(path)) if path.is_symlink() else path
+    """What a link leads to; of another path, itself.
+
+    Raises:
+        OSError: where it is no file, or one that may not be written: it would be replaced.
+    """
+    path = Path(os.path.realpath(path)) if path.is_symlink() else path
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no file")
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    return path
 
 
 @contextmanager

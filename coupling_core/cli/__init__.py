@@ -40,6 +40,7 @@ import signal
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:  # slow to import, and no command is needed to stop
@@ -82,6 +83,8 @@ def _run() -> int:
     from coupling_core.base.errors import Cancelled, ComputeError, InputError
     from coupling_core.base.folders import give_home
 
+    if sys.stdout is None:  # whoever started this closed it
+        sys.stdout = Path(os.devnull).open("w")
     if isinstance(sys.stdout, TextIOWrapper):  # the name of a file may be no text
         sys.stdout.reconfigure(errors="backslashreplace")
     try:

@@ -19,7 +19,7 @@ from coupling_core.analysis.exports import (
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
-from coupling_core.base.writing import write_whole, writing
+from coupling_core.base.writing import target, write_whole, writing
 from coupling_core.cli import terminal
 from coupling_core.store.result_file import save
 
@@ -61,9 +61,10 @@ def require_writable(path: Path | None, formats: tuple[str, ...], *, as_json: bo
     with writing(path):
         if path.is_dir():
             raise InputError(f"--out {path} is a folder: give a file")
-        if not path.parent.is_dir():
-            raise InputError(f"--out {path}: there is no folder {path.parent}; make it first")
-        tempfile.TemporaryFile(dir=path.parent).close()
+        folder = target(path).parent
+        if not folder.is_dir():
+            raise InputError(f"--out {path}: there is no folder {folder}; make it first")
+        tempfile.TemporaryFile(dir=folder).close()
 
 
 def write(path: Path, content: bytes) -> None:

@@ -162,7 +162,7 @@ def _hub_cache() -> list[Listed]:
 
     try:
         repositories = scan_cache_dir(hub.cache.root()).repos
-    except CacheNotFound:
+    except (CacheNotFound, PermissionError):
         return []
     return [
         Listed(

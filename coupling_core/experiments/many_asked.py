@@ -1,6 +1,5 @@
 """What measure_many is given: prompts and models, in the forms in which people have them."""
 
-import math
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -106,8 +105,8 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
         about = {name: None if _is_missing(value) else value for name, value in about.items()}
         if "prompt" not in about:
             raise InputError(
-                f"prompt {number} of those that came has no 'prompt', but {', '.join(about)}: its "
-                "text stands under that name"
+                f"prompt {number} of those that came has no 'prompt', but "
+                f"{', '.join(map(str, about))}: its text stands under that name"
             )
         there = _there(about["prompt"], number)
         try:
@@ -157,7 +156,10 @@ def _there(prompt: Any, number: int) -> Any:
 
 
 def _is_missing(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+    from pandas import isna
+    from pandas.api.types import is_scalar
+
+    return is_scalar(value) and bool(isna(value))
 
 
 def models_of(models: Any) -> list[Model]:

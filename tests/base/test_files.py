@@ -15,7 +15,6 @@ from coupling_core.base.folders import expanded, give_home
 from coupling_core.base.images import in_words, opened_image, read_image
 from coupling_core.base.reading import read_bytes
 from coupling_core.base.textfiles import MOST_COLUMNS, csv_rows, read_text
-from coupling_core.base.writing import write_whole
 
 OLD, NEW = "old " * 5000, "new"
 
@@ -39,11 +38,16 @@ def test_what_fails_half_way_leaves_the_old_one_alone(old):
     assert list(old.parent.iterdir()) == [old]
 
 
-def test_a_link_stays_one_and_what_it_leads_to_is_written(old):
-    link = old.with_name("link")
+def test_a_link_stays_one_and_what_it_leads_to_is_written_where_that_is_a_file(old):
+    link, pipe = old.with_name("link"), old.with_name("pipe")
     link.symlink_to(old.name)
+    old.chmod(0o600)
     writing.write_whole(link, b"new")
     assert (link.is_symlink(), old.read_text()) == (True, "new")
+    assert old.stat().st_mode & 0o777 == 0o600
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="no file"):
+        writing.write_whole(pipe, b"new")
 
 
 def test_a_note_makes_its_folder_and_says_whether_it_was_written(old):
@@ -65,17 +69,13 @@ def test_who_reads_a_file_while_it_is_replaced_has_the_old_one(old):
         assert list(old.parent.iterdir()) == [old]
 
 
-def test_who_has_no_home_is_given_one_and_a_link_stays_one(tmp_path, monkeypatch):
+def test_who_has_no_home_is_given_one(tmp_path, monkeypatch):
     monkeypatch.delenv("HOME")
     monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     give_home()
     assert Path.home() == tmp_path / f"coupling-explorer-{os.getuid()}"
     assert expanded("~/x") == Path.home() / "x"
-    (tmp_path / "link").symlink_to(tmp_path / "file")
-    write_whole(tmp_path / "link", b"1")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "file").read_bytes() == b"1"
 
 
 def test_a_file_is_read_to_its_bound(tmp_path):

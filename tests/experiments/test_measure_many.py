@@ -102,13 +102,14 @@ def test_what_stands_beside_a_prompt_is_kept(asked, own, tmp_path):
         assert [int(n) for n in table["prompt_tokens"]] == [7, 8]
         assert list(table["category"]) == ["cat", "mat"]
         np.testing.assert_array_equal(table["difficulty"], [1, np.nan])
-    assert asked(rows[0] | {"category": 7}, own, k=4)["category"].tolist() == ["7"]
+    odd = {"category": np.int64(7), "difficulty": pd.NA}
+    assert asked(rows[0] | odd, own, k=4)["category"].tolist() == ["7"]
     far = [2**62 + 1, None]
-    numbers = {"prompt": TEXTS, "x": [1e20, 2e20], "number": far}
+    numbers = {"prompt": TEXTS, "x": [1e20, 2e20], "number": far, "mix": [far[0], 0.5]}
     table = asked(numbers, own, k=4)
     write_table(tmp_path / "t.csv", table)
     for each in (table, read_table(tmp_path / "t.csv")):
-        assert [each["number"][0], *each["x"]] == [far[0], 1e20, 2e20]
+        assert [each["number"][0], *each["x"], int(each["mix"][0])] == [far[0], 1e20, 2e20, far[0]]
     with pytest.raises(cc.InputError, match="'mood'"):
         asked(frame.rename(columns={"tokens": "mood"}), own)
 

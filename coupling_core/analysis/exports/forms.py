@@ -1,6 +1,7 @@
 """The forms that other programs read: NumPy archives and NetCDF, CSV and Parquet."""
 
 import io
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -41,8 +42,8 @@ _FIRST = {"state": 0} | dict.fromkeys(
 
 _NUL = "␀"
 """Stands for the character 0, which ends a text in NetCDF."""
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-"""What a text begins with that a spreadsheet computes, or that stands for such a text."""
+_FORMULA = re.compile(r"'*(?![+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z)[=+\-@\t\r]")
+"""How a text begins that a spreadsheet computes, or that stands for such a text: no number."""
 
 
 def to_npz(named: Mapping[str, np.ndarray]) -> bytes:
@@ -71,9 +72,11 @@ def to_parquet(table: "DataFrame") -> bytes:
     written = table.copy(deep=False)
     for name in table:
         try:
-            pyarrow.array(table[name], from_pandas=True)
+            if any(isinstance(cell, dict) for cell in table[name]):  # each would have all keys
+                written[name] = table[name].map(_text)
+            pyarrow.array(written[name], from_pandas=True)
         except (pyarrow.ArrowException, OverflowError):
-            written[name] = table[name].map(str, na_action="ignore")
+            written[name] = table[name].map(_text, na_action="ignore")
     buffer = io.BytesIO()
     written.to_parquet(buffer, engine="pyarrow", index=False)
     return buffer.getvalue()
@@ -202,6 +205,7 @@ def inert(table: "DataFrame") -> "DataFrame":
     from pandas.api.types import is_numeric_dtype
 
     found = table.copy(deep=False)
+    found.columns = found.columns.map(_inert)
     for at, kind in enumerate(table.dtypes):
         if not is_numeric_dtype(kind):
             cells = [_inert(cell) for cell in table.iloc[:, at]]
@@ -216,5 +220,13 @@ def as_read(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
+def _text(cell: Any) -> str:
+    """A cell of a column of texts; what nests, as its JSON."""
+    if isinstance(cell, dict | list):
+        return json.dumps(cell, ensure_ascii=False, default=str)
+    return str(cell)
+
+
 def _inert(cell: Any) -> Any:
+    cell = _text(cell) if isinstance(cell, dict | list) else cell
     return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell

@@ -55,6 +55,7 @@ from coupling_core.base.records import (
     Stack,
 )
 from coupling_core.base.results.token_means import GRID
+from coupling_core.base.textfiles import decoded
 from coupling_core.sources.identity import ALIASES
 from coupling_core.sources.prompts import PromptSource
 
@@ -295,9 +296,9 @@ def read(what: str | os.PathLike[str] | Mapping[str, Any]) -> Sweep:
         )
     path = expanded(what)
     try:
-        found = tomllib.loads(read_bytes(path, LARGEST).decode("utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", "") or error
+        found = tomllib.loads(decoded(read_bytes(path, LARGEST), f"the sweep {path}"))
+    except OSError as error:
+        why = error.strerror or error
         raise InputError(f"the sweep {path} cannot be read: {why}") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"the sweep {path} is no TOML: {reason(error)}") from error

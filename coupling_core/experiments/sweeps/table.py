@@ -61,6 +61,8 @@ _log = logging.getLogger(__name__)
 TABLES = (".csv", ".parquet")
 """Endings of a table's file."""
 
+_OURS = {*COLUMNS} - {"difficulty"}
+"""Columns that no prompt brings."""
 _EXACT = 2**53
 """Whole numbers below which are exact in float64."""
 _DIGITS = "%.6g"
@@ -154,10 +156,12 @@ def _path(path: object) -> Path:
 
 
 def table_csv(table: pd.DataFrame) -> bytes:
-    """A table as CSV, with six digits of each number that is no whole one."""
+    """A table as CSV, with six digits of each measured number that is no whole one."""
     text = StringIO()
     # A lone \r in a prompt is put in quotes only where lines end in one.
-    inert(_whole(table)).to_csv(text, index=False, float_format=_DIGITS, lineterminator="\r\n")
+    inert(_as_came(_whole(table))).to_csv(
+        text, index=False, float_format=_DIGITS, lineterminator="\r\n"
+    )
     return text.getvalue().encode()
 
 
@@ -167,6 +171,12 @@ def _whole(table: pd.DataFrame) -> pd.DataFrame:
     is_whole = floats.isna() | ((floats % 1 == 0) & (floats.abs() < _EXACT))
     whole = [name for name in floats if is_whole[name].all()]
     return table.astype(dict.fromkeys(whole, "Int64"))
+
+
+def _as_came(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with all digits of what its prompts brought."""
+    brought = [name for name in table.select_dtypes("float") if name not in _OURS]
+    return table.astype(dict.fromkeys(brought, object))
 
 
 def write_sealed(path: Path, table: pd.DataFrame) -> None:
@@ -228,7 +238,7 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 
 def _from_csv(file: BinaryIO) -> pd.DataFrame:
-    table = pd.read_csv(file, dtype=str, keep_default_na=False)
+    table = pd.read_csv(file, dtype=str, keep_default_na=False).rename(columns=as_read)
     for name in [name for name in _TEXTS if name in table]:
         table[name] = table[name].map(as_read)
     for name in [str(name) for name in table if name not in COLUMNS]:  # the prompts' own

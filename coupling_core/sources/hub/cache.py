@@ -134,18 +134,19 @@ def here(repo: str, commit: str, name: str, etag: str, size: int) -> int:
 def refs(repo: str) -> dict[str, str]:
     """Commits by the names of the branches and tags that were used here."""
     folder = repository(repo) / "refs"
-    found = {
-        path.relative_to(folder).as_posix(): _read(path)
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+    found: dict[str, str] = {}
+    with contextlib.suppress(PermissionError):  # another user laid the cache out
+        for path in filter(Path.is_file, folder.rglob("*")):
+            found[path.relative_to(folder).as_posix()] = _read(path)
     return {name: commit for name, commit in found.items() if is_commit(commit)}
 
 
 def commits(repo: str) -> list[str]:
     """Commits whose config and weights are all here."""
     folder = repository(repo) / "snapshots"
-    found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    found: list[str] = []
+    with contextlib.suppress(PermissionError):
+        found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     return [commit for commit in found if has_weights(snapshot(repo, commit))]
 
 

@@ -14,8 +14,10 @@ _WORD = 2**63
 LONGEST = 900
 """Digits from which on a number is a text: Python refuses to read more than a few thousand."""
 _TRUTHS = {"True": True, "False": False}
-_WHOLE = re.compile(r"[+-]?(0|[1-9]\d*)")
-_DECIMAL = re.compile(r"[+-]?(0|[1-9]\d*)?(\.\d*)?(?<=[\d.])([eE][+-]?\d+)?")
+_WHOLE = re.compile(r"[+-]?(0|[1-9]\d*)", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(0|[1-9]\d*)?(\.\d*)?(?<=[\d.])([eE][+-]?\d+)?", re.ASCII)
+_EXACT = 2**53
+"""Whole numbers up to which are exact as a float."""
 
 
 def own_columns(fields: Iterable[Mapping[str, Any]], taken: Collection[str]) -> dict[str, str]:
@@ -74,7 +76,8 @@ def _column(values: Sequence[Any]) -> "Series":
     filled = [value for value in values if not (isinstance(value, float) and math.isnan(value))]
     is_whole = all(isinstance(value, Integral) and not isinstance(value, bool) for value in filled)
     if not filled or not is_whole:
-        return Series(values)
+        is_exact = all(abs(int(value)) <= _EXACT for value in filled if isinstance(value, Integral))
+        return Series(values, dtype=None if is_exact else object)
     if any(abs(int(value)) >= _WORD for value in filled):
         return Series(values, dtype=object)
     return Series(
@@ -104,4 +107,8 @@ def typed(cells: Sequence[str]) -> list[Any]:
 
 
 def _is_decimal(cell: str) -> bool:
-    return len(cell) < LONGEST and bool(_DECIMAL.fullmatch(cell)) and any(c.isdigit() for c in cell)
+    """Whether a float has what a cell says; of a whole number that is all of its digits."""
+    if len(cell) >= LONGEST or not _DECIMAL.fullmatch(cell) or not any(c.isdigit() for c in cell):
+        return False
+    number = float(cell)
+    return math.isfinite(number) and (not _WHOLE.fullmatch(cell) or int(number) == int(cell))

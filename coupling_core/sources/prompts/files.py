@@ -1,6 +1,7 @@
 """Own prompts: one a line, JSONL or CSV with a category and a difficulty, a folder of images."""
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -127,7 +128,7 @@ def _numbered(path: Path, text: str) -> Iterator[tuple[int, str]]:
 
 def _object(line: str) -> dict[str, Any]:
     try:
-        found = json.loads(line, object_pairs_hook=_once, parse_int=_whole)
+        found = json.loads(line, object_pairs_hook=_once, parse_int=_whole, parse_float=_finite)
     except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError("this is no JSON") from error
     if not isinstance(found, dict):
@@ -137,6 +138,10 @@ def _object(line: str) -> dict[str, Any]:
 
 def _whole(digits: str) -> int | str:
     return int(digits) if len(digits) < LONGEST else digits
+
+
+def _finite(digits: str) -> float | str:
+    return number if math.isfinite(number := float(digits)) else digits
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 from coupling_core.base.images import shown
@@ -61,8 +62,8 @@ class Prompt:
         """
         text, category = fields.get("prompt"), fields.get("category")
         difficulty = _number(fields.get("difficulty"))
-        if isinstance(category, int | float):
-            category = None if math.isnan(category) else str(category)
+        if isinstance(category, Real):
+            category = None if category != category else str(category)
         if not isinstance(text, str):
             raise ValueError(f"prompt is a text, and {_shown(text)} came")
         if not text.strip():
@@ -103,7 +104,8 @@ def _number(value: Any) -> Any:
     if value == "":
         return None
     try:
-        return float(value) if type(value) in (int, str) else value
+        is_number = isinstance(value, Real | str) and not isinstance(value, bool)
+        return float(value) if is_number else value
     except (OverflowError, ValueError):
         return value
 
