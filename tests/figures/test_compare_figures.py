@@ -68,10 +68,3 @@ def test_what_one_of_the_two_lacks_is_grey_and_named():
     named = [t.name for t in figures.comparison(found).data if t.showlegend]
     assert grey.name in named
     assert len([name for name in named if "rank below K" in name]) == 1
-
-
-def test_the_table_has_every_pair_once():
-    table = figures.differences_table(SAME)
-    assert len(table) == 20
-    assert (table.a - table.b).to_numpy() == pytest.approx(table.difference.to_numpy())
-    assert list(table.difference.abs()) == sorted(table.difference.abs(), reverse=True)

@@ -253,15 +253,6 @@ def test_angles_by_chance_are_those_of_random_subspaces():
         assert chance_angles(k, width) == pytest.approx(np.mean(sample, axis=0), abs=1.5)
 
 
-def test_the_score_table_names_both_blocks_of_a_row():
-    view = View(k=6, blocks=(2, 4))
-    table, found = figures.scores_table(RESULT, view), score_pairs(RESULT, view)
-    assert list(table.columns) == ["block", "basis", "coupling", "chance", "corrected"]
-    assert len(table) == 4
-    row = table.set_index(["block", "basis"]).loc[2, 4]
-    assert tuple(row) == (found.coupling[0, 1], found.chance[0, 1], found.corrected[0, 1])
-
-
 def test_a_short_log_axis_has_its_labels():
     for low, high in ((0.2, 3.0), (3.1, 4.2), (0.05, 0.4)):
         axis = style.log_axis(np.array((low, high)))

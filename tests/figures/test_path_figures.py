@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cases import depth_result, planted_jacobians, trajectory_result
+from cases import trajectory_result
 
 from coupling_core import PathView, figures, project_paths
 from coupling_core.analysis.path_curves import CURVES, median
 from coupling_core.analysis.scaling import inverse_fits
 from coupling_core.figures.paths import MOST, PICKS, chosen_tokens, draw
 from coupling_core.figures.paths_apart import paths_apart
-from coupling_core.figures.per_token import NUMBERS
 from coupling_core.figures.token_labels import label
 
 VIEW = PathView(first=False)
@@ -108,28 +107,12 @@ def test_numbers_by_depth_are_drawn_and_tabled():
         np.testing.assert_allclose(trace(figure, "median").y, median(values))
         np.testing.assert_allclose(trace(figure, "twin").y, median(curve.values(TWIN)))
         np.testing.assert_allclose(figures.by_depth_table(RESULT, name).to_numpy(), values)
-        assert figure.layout.xaxis.title.text
-        assert figure.layout.yaxis.title.text
+        assert figure.layout.xaxis.title.text and figure.layout.yaxis.title.text
     many = trajectory_result(n_tokens=60)  # drawn as a range
     figure = figures.by_depth(many, "norms", token=3)
     high = np.quantile(many.norms, 0.9, axis=1)
     np.testing.assert_allclose(trace(figure, "high").y, high, rtol=1e-6)
     assert not [t for t in figure.data if t.uid == "tokens"]
-
-
-def test_numbers_of_whole_paths_and_errors_of_the_linearised_path_are_drawn_and_tabled():
-    table = figures.per_token_table(RESULT)
-    for name, number in NUMBERS.items():
-        figure = figures.per_token(RESULT, name, token=5, twin=TWIN)
-        for uid, of in (("own", RESULT), ("twin", TWIN)):
-            np.testing.assert_allclose(trace(figure, uid).y, number.values(of))
-        assert trace(figure, "selected").y[0] == pytest.approx(table[name].iloc[4])
-    steps = np.linalg.norm(np.diff(RESULT.states[:, 1].astype(float), axis=0), axis=-1)
-    found = figures.linearised_table(RESULT, 2)["stays"]  # what resting is off by
-    np.testing.assert_allclose(found, steps / RESULT.norms[1:, 1])
-    figure = figures.linearised(RESULT, token=2)
-    for uid, wanted in (("one-step", RESULT.one_step[:, 1]), ("rest", found)):
-        np.testing.assert_allclose(trace(figure, uid).y, wanted)
 
 
 def test_curves_are_what_their_names_say():
@@ -147,14 +130,3 @@ def test_singular_values_that_scale_inversely_with_depth_have_inverses_on_a_line
     assert [line.intercept for line in lines] == pytest.approx([0, 0], abs=1e-12)
     assert inverse[0] == pytest.approx([0.5, 2.0])
     assert np.isnan(inverse_fits(np.array([[1.0], [0.0]]))[0][1, 0])
-
-
-def test_top_singular_values_are_drawn_by_depth():
-    result = depth_result(planted_jacobians(5, 16, coupling=0.5), 8, 4)
-    s = result.singular_values.astype(float)
-    plain, inverse = (figures.scaling(result, inverse=inverse) for inverse in (False, True))
-    np.testing.assert_allclose(trace(plain, "s2").y, s[:, 1], rtol=1e-6)
-    np.testing.assert_allclose(trace(inverse, "s2").y, 1 / s[:, 1], rtol=1e-6)
-    first, second, *_ = inverse_fits(s)[1]
-    assert trace(inverse, "fit").y[3] == pytest.approx(first.intercept + 4 * first.slope)
-    assert figures.scaling_table(result)["slope"][2] == pytest.approx(second.slope)
