@@ -507,7 +507,7 @@ def _view(
 def orthonormal(columns: Float[np.ndarray, "d k"]) -> Float[np.ndarray, "d rank"]:
     """Orthonormal columns with the same span; those that are zero are left out."""
     exact = np.asarray(columns, np.float64)
-    return np.linalg.qr(exact[:, np.linalg.norm(exact, axis=0) > 0])[0]
+    return np.linalg.qr(exact[:, exact.any(axis=0)])[0]
 
 
 def _mean_angles(bases: Sequence[Float[np.ndarray, "d _"]], k: int) -> Float[np.ndarray, " k"]:
