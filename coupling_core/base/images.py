@@ -93,7 +93,7 @@ def read_image(file: Path | bytes) -> str:
     except FileNotFoundError as error:
         raise InputError(f"there is no file {name}: expected the path of an image") from error
     except Exception as error:  # decoders raise whatever their formats raise
-        why = "it is none of them" if isinstance(error, UnidentifiedImageError) else error
+        why = "its format is unknown" if isinstance(error, UnidentifiedImageError) else error
         raise InputError(
             f"{name} cannot be read as an image ({why}): expected a PNG, JPEG or WebP of at most "
             f"{LARGEST_AREA / 1e6:g} megapixels and {size(LARGEST_FILE)}"

@@ -51,10 +51,10 @@ def target(path: Path) -> Path:
     """What a link leads to; of another path, itself.
 
     Raises:
-        OSError: where it is no file, or one that may not be written: it would be replaced.
+        OSError: where it is a pipe or a device, which would be replaced, or may not be written to.
     """
     path = Path(os.path.realpath(path)) if path.is_symlink() else path
-    if path.exists() and not path.is_file():
+    if path.exists() and not (path.is_file() or path.is_dir()):
         raise OSError(errno.EINVAL, "it is no file")
     if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))

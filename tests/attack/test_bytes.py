@@ -84,11 +84,11 @@ def test_pictures_are_of_three_formats_and_bounded(tmp_path: Path) -> None:
     program = tmp_path / "program.png"
     program.write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\n")
     ran = coupling("depth", "--image", program)
-    require_refused(ran, "cannot identify image file")
+    require_refused(ran, "its format is unknown")
     assert "Ghostscript" not in ran.said
     Image.new("L", (9, 9)).save(gif := io.BytesIO(), "GIF")
     program.write_bytes(gif.getvalue())
-    require_refused(coupling("depth", "--image", program), "cannot identify image")
+    require_refused(coupling("depth", "--image", program), "its format is unknown")
 
 
 @pytest.mark.slow

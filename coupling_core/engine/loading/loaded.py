@@ -194,7 +194,8 @@ def longest_prompt(model: Any) -> int | None:
         for name, module in model.named_modules()
         if "position" in name.rpartition(".")[2]
         and hasattr(module, "padding_idx")
-        and len(module.weight) == found
+        and isinstance(weight := getattr(module, "weight", None), Tensor)
+        and len(weight) == found
     )
     # RoBERTa and its kin count positions from behind that of the padding.
     return found - max((1 + padding for padding in paddings if padding is not None), default=0)
