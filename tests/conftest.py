@@ -3,6 +3,7 @@
 import gc
 import logging
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,6 +18,9 @@ from hypothesis import settings
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 if "PYTEST_XDIST_WORKER" in os.environ:  # one core a worker
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# What tests start in the background of a shell would else be deaf to Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("fuzz", max_examples=10_000, print_blob=True)  # `make fuzz`
 settings.register_profile("tests", deadline=None, derandomize=True)  # the same on every machine

@@ -5,7 +5,6 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -13,14 +12,6 @@ import pytest
 from sweep_places import lay_out, python
 
 DEPTH = "depth --model coupling-explorer/mini-64 --revision step0 --prompt The --store"
-
-
-@pytest.fixture(autouse=True)
-def _heard() -> Iterator[None]:
-    """Where these tests run in the background, what they start would be deaf to Ctrl-C too."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def interrupted(command: list[str], after: float) -> tuple[int, list[str], bool]:
