@@ -244,7 +244,7 @@ def ask(app: App, visitor: Visitor, prompt: str) -> str:
     return "".join([one.text for one in visitor.elements("progress")] + visitor.errors())
 
 
-LONG = " asks" * 30
+LONG = " asks" + " on" * 30
 """Makes a prompt that is still measured when the last tab has asked."""
 
 
