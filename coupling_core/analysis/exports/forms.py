@@ -11,7 +11,7 @@ import numpy as np
 from coupling_core.base.extras import needed
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
     from xarray import Dataset
 
 ENDINGS = (".npz", ".nc", ".csv", ".parquet")
@@ -70,13 +70,14 @@ def to_parquet(table: "DataFrame") -> bytes:
     with needed("files"):
         import pyarrow
     written = table.copy(deep=False)
-    for name in table:
+    for name, column in table.items():
         try:
-            if any(isinstance(cell, dict) for cell in table[name]):  # each would have all keys
-                written[name] = table[name].map(_text)
-            pyarrow.array(written[name], from_pandas=True)
+            pyarrow.array(column, from_pandas=True)
+            is_one_type = not _has_dicts(column)
         except (pyarrow.ArrowException, OverflowError):
-            written[name] = table[name].map(_text, na_action="ignore")
+            is_one_type = False
+        if not is_one_type:
+            written[name] = column.map(_text, na_action="ignore")
     buffer = io.BytesIO()
     written.to_parquet(buffer, engine="pyarrow", index=False)
     return buffer.getvalue()
@@ -218,6 +219,11 @@ def inert(table: "DataFrame") -> "DataFrame":
 def as_read(cell: str) -> str:
     """The text that a cell of a .csv file stands for."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def _has_dicts(column: "Series") -> bool:
+    """Whether any cell is one: in Parquet, each would have the keys of all."""
+    return column.dtype == object and any(isinstance(cell, dict) for cell in column)
 
 
 def _text(cell: Any) -> str:
