@@ -35,7 +35,8 @@ FORMATS = ("PNG", "JPEG", "WEBP")
 """Pillow tries any other that it knows, some by other programs, whatever a file is called."""
 
 _MODES = ("L", "RGB")
-_SIXTEEN_BITS = "I;16"
+SIXTEEN_BITS = "I;16"
+"""How the names of the modes begin that have one such channel."""
 _UNREADABLE = f"{_PREFIX} "
 """What no image begins with: base64 has no space."""
 _one_at_a_time = Lock()
@@ -108,7 +109,7 @@ def in_eight_bits(image: "Image") -> "Image":
     """
     from PIL import Image
 
-    if image.mode.startswith(_SIXTEEN_BITS):  # Pillow would cut off what is above 255
+    if image.mode.startswith(SIXTEEN_BITS):  # Pillow would cut off what is above 255
         return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
     if image.mode in ("I", "F"):
         raise ValueError("it has 32 bits a channel, and 8 or 16 are read")

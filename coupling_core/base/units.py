@@ -4,6 +4,8 @@ import math
 import re
 from collections.abc import Iterable
 
+EXACT = 2**53
+"""Whole numbers up to which a float has each exactly."""
 _MORE_DIGITS = 4
 """Each decimal more is enough in three of four cases."""
 _HYPHENATED = re.compile(r"(“[^”]*”)|(?<![\w.)\]}^{@-])-(?=\.?\d)")

@@ -135,10 +135,12 @@ def interval(rows: "DataFrame", prefix: str, color: str) -> dict[str, object]:
 
 def _told(rows: "DataFrame") -> list[str]:
     return [
-        with_minus(f"{estimate:.2f}")
-        + (with_minus(f" [{low:.2f}, {high:.2f}]") if np.isfinite(low) else "")
-        + (f", p = {p:.2g}" if np.isfinite(p) else "")
-        + f", n = {n}"
+        with_minus(
+            f"{estimate:.2f}"
+            + (f" [{low:.2f}, {high:.2f}]" if np.isfinite(low) else "")
+            + (f", p = {p:.2g}" if np.isfinite(p) else "")
+            + f", n = {n}"
+        )
         for n, estimate, p, low, high in zip(
             *(rows[name] for name in ("n", "estimate", "p", "low", "high")), strict=True
         )

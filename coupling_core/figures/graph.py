@@ -334,12 +334,11 @@ def _labels(drawn: "nx.Graph", at: Float[np.ndarray, "node 2"], layout: Layout) 
 
 
 def _axes(at: Float[np.ndarray, "node 2"], layout: Layout) -> dict[str, object]:
-    legend = {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"}
     if layout == "line":
         first, last = at[0, 0], at[-1, 0]
         return {
             "height": 560,
-            "legend": legend,
+            "legend": style.UNDER_AXIS,
             "xaxis": {"title": {"text": "Block"}, "range": [first - 1, last + 1]},
             "yaxis": {
                 "title": {"text": "|l - l'| (blocks)"},
@@ -350,7 +349,7 @@ def _axes(at: Float[np.ndarray, "node 2"], layout: Layout) -> dict[str, object]:
     hidden = {"visible": False, "constrain": "domain"}
     return {
         "height": 620,
-        "legend": legend | {"y": -0.02},
+        "legend": style.UNDER_AXIS | {"y": -0.02},
         "xaxis": hidden | {"range": [-1.2, 1.2]},
         "yaxis": hidden | {"range": [-1.2, 1.2], "scaleanchor": "x"},
     }

@@ -11,9 +11,6 @@ from coupling_core.base.records import View, resolve_block, resolve_blocks
 from coupling_core.base.results import DepthResult
 from coupling_core.figures import style, words
 
-UNDER_AXIS = {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"}
-"""Place of the legend where the colour bar is above."""
-
 
 def spectrum(
     result: DepthResult, view: View, *, selected: tuple[int, int] | None = None
@@ -42,7 +39,7 @@ def spectrum(
         view,
         result.singular_values[np.array(blocks) - 1],
         height=480,
-        legend=UNDER_AXIS,
+        legend=style.UNDER_AXIS,
         xaxis_range=[0, result.k_max + 1],
     )
     names = {block: f"block {block}" for block in range(1, result.n_blocks + 1)}

@@ -98,6 +98,9 @@ BELOW = {
 }
 """Place of the legend where the colour bar is above: the lower end of the figure."""
 
+UNDER_AXIS = {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"}
+"""The same of lines, close to their axis."""
+
 BAR_ROOM = 118
 """Pixels above a map for its colour bar, of which the upper quarter is empty."""
 _MAP_AXIS, _MAP_LEGEND = 60, 28

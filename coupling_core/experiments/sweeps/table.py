@@ -27,6 +27,7 @@ from coupling_core.base.reading import opened
 from coupling_core.base.records import HOW, OF_BLOCKS, OF_SHARES, PERFORMANCES, Role, View
 from coupling_core.base.results import Result
 from coupling_core.base.tables import require_table
+from coupling_core.base.units import EXACT
 from coupling_core.base.writing import write_whole, writing
 from coupling_core.experiments.sweeps.plan import Plan, Weights, published, require_plan
 from coupling_core.sources.catalogue import CatalogueModel
@@ -63,8 +64,6 @@ TABLES = (".csv", ".parquet")
 
 _OURS = {*COLUMNS} - {"difficulty"}
 """Columns that no prompt brings."""
-_EXACT = 2**53
-"""Whole numbers below which are exact in float64."""
 _DIGITS = "%.6g"
 
 Row = dict[str, object]
@@ -168,7 +167,7 @@ def table_csv(table: pd.DataFrame) -> bytes:
 def _whole(table: pd.DataFrame) -> pd.DataFrame:
     """The table with columns of whole numbers as such, which keep all their digits."""
     floats = table.select_dtypes("float")
-    is_whole = floats.isna() | ((floats % 1 == 0) & (floats.abs() < _EXACT))
+    is_whole = floats.isna() | ((floats % 1 == 0) & (floats.abs() < EXACT))
     whole = [name for name in floats if is_whole[name].all()]
     return table.astype(dict.fromkeys(whole, "Int64"))
 

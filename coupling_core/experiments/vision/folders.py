@@ -7,7 +7,7 @@ from jaxtyping import Int64, UInt8
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.images import FORMATS, in_eight_bits, opened_image
+from coupling_core.base.images import FORMATS, SIXTEEN_BITS, in_eight_bits, opened_image
 from coupling_core.experiments.vision.pictures import Pictures, hold_out
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm")
@@ -15,7 +15,7 @@ _MORE_FORMATS = ("BMP", "GIF", "TIFF", "PPM")
 HELD_OUT = ("test", "val", "valid", "validation")
 """What the folder beside `train` may be called."""
 
-_GREY = {"1", "L", "LA", "I;16", "I;16B", "I;16L"}
+_GREY = ("1", "L", "LA")
 
 Files = list[tuple[Path, int]]
 
@@ -80,7 +80,11 @@ def _files(root: Path, classes: tuple[str, ...]) -> Files:
 
 def _mode(files: Files) -> str:
     """Pillow's name for grey or colour, from what the files say of themselves."""
-    return "L" if all(_open(path).mode in _GREY for path, _ in files) else "RGB"
+    return "L" if all(_is_grey(_open(path).mode) for path, _ in files) else "RGB"
+
+
+def _is_grey(mode: str) -> bool:
+    return mode in _GREY or mode.startswith(SIXTEEN_BITS)
 
 
 def _read(

@@ -7,7 +7,7 @@ from coupling_core.analysis.scores import require_k
 from coupling_core.base.records import View, resolve_token
 from coupling_core.base.results import TokensResult
 from coupling_core.figures import style
-from coupling_core.figures.spectrum import UNDER_AXIS, highlights, line, plot
+from coupling_core.figures.spectrum import highlights, line, plot
 from coupling_core.figures.tokens import words
 
 MOST_LINES = 48
@@ -41,7 +41,7 @@ def spectrum(
         view,
         result.singular_values.reshape(-1, result.k_max),
         height=440,
-        legend=UNDER_AXIS,
+        legend=style.UNDER_AXIS,
         xaxis_range=[0, result.k_max + 1],
     )
     for token in drawn(result):

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from coupling_core.base.units import EXACT
+
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame, Series
 
@@ -16,8 +18,6 @@ LONGEST = 900
 _TRUTHS = {"True": True, "False": False}
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d*)", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(0|[1-9]\d*)?(\.\d*)?(?<=[\d.])([eE][+-]?\d+)?", re.ASCII)
-_EXACT = 2**53
-"""Whole numbers up to which are exact as a float."""
 
 
 def own_columns(fields: Iterable[Mapping[str, Any]], taken: Collection[str]) -> dict[str, str]:
@@ -76,7 +76,7 @@ def _column(values: Sequence[Any]) -> "Series":
     filled = [value for value in values if not (isinstance(value, float) and math.isnan(value))]
     is_whole = all(isinstance(value, Integral) and not isinstance(value, bool) for value in filled)
     if not filled or not is_whole:
-        is_exact = all(abs(int(value)) <= _EXACT for value in filled if isinstance(value, Integral))
+        is_exact = all(abs(int(value)) <= EXACT for value in filled if isinstance(value, Integral))
         return Series(values, dtype=None if is_exact else object)
     if any(abs(int(value)) >= _WORD for value in filled):
         return Series(values, dtype=object)
