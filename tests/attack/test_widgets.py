@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from driving import ROOT, App, serving
+from driving import ROOT, App, home_in, serving
 from forged_widgets import SHARES, TEXTS, exceptions, forged
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from wire import Visitor, visiting
@@ -26,7 +26,7 @@ def test_a_row_is_taken_only_where_there_is_one() -> None:
 def at_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """Where nobody is a stranger: every widget that there is."""
     folder: Path = tmp_path_factory.mktemp("home")
-    with serving(folder / "store", folder / "log.txt") as served:
+    with serving(folder / "store", folder / "log.txt", COUPLING_HOME=home_in(folder)) as served:
         yield served
 
 

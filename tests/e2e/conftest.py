@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import SWITCHES, WAIT, App, Visit, browser_path, serving
+from driving import SWITCHES, WAIT, App, Visit, browser_path, home_in, serving
 from playwright.sync_api import Browser, Page, sync_playwright
-
-from coupling_core.base.folders import user_cache
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -30,10 +28,8 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where models that are trained here go, beside the user's converted weights."""
-    folder = tmp_path_factory.mktemp("home")
-    (folder / "models").symlink_to(user_cache() / "models")
-    return folder
+    """Where models that are trained here go."""
+    return Path(home_in(tmp_path_factory.mktemp("home")))
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
+from coupling_core.base.folders import user_cache
+
 ROOT = Path(__file__).parents[2]
 STARTS_WITHIN = 150  # seconds, for a slow machine; nothing is timed
 WAIT = 180_000
@@ -69,6 +71,14 @@ def serving(store: Path, log: Path, *more: str, **environment: str) -> Iterator[
         with suppress(ProcessLookupError):  # it has ended by itself
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def home_in(folder: Path) -> str:
+    """Where models that are trained in a served app go, beside the user's converted weights."""
+    home = folder / "home"
+    home.mkdir()
+    (home / "models").symlink_to(user_cache() / "models")
+    return str(home)
 
 
 def free_port() -> int:
