@@ -571,7 +571,7 @@ class Certificate:
 
     Args:
         certified: whether every test passed.
-        method: "arpack", "krylov", "full" or "gram".
+        method: "arpack", "chebyshev" or "gram"; earlier versions also had "krylov" and "full".
         orthonormality: max(norm_F(U^T U - I), norm_F(V^T V - I)).
         residual: max over k of norm(J v - u s) and norm(J^T u - v s), in units of s_1.
         reason: which test failed, with its figure; empty when certified.

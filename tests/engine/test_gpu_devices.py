@@ -52,7 +52,7 @@ def test_weights_in_bfloat16_are_lent_where_they_are():
 ROOMS = "coupling_core.engine."
 PLANTED = {
     "loading.weights._ready": "depth",
-    "pairs.svd._orthonormal": "depth",
+    "pairs.svd._gram": "depth",
     "jacobians.earlier_tokens._assemble": "fixed-output",
 }
 """A function of each room whose tensor might stay on the CPU, and a kind that meets it."""

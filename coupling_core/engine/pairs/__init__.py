@@ -1,7 +1,7 @@
 """Singular vectors, and Jacobians compared with one another.
 
 svd             top-K triplets with a certificate that they are the right ones
-krylov          the same by block Krylov iteration, as a GPU likes it
+chebyshev       the space of the top right vectors by products alone, as a GPU likes it
 products        coupling matrices of one Jacobian with many bases, and what tells their scores
 square          Jacobians as they come, each compared with every one
 coupling        of the blocks at one token

@@ -210,7 +210,7 @@ def svd_or_nothing(J: Float[Tensor, "d d"], k: int) -> SVD:
     if J.any():
         return top_svd(J, k)
     nothing = J.new_zeros(len(J), k)
-    exact = Certificate(True, "full", 0.0, 0.0)
+    exact = Certificate(True, "gram", 0.0, 0.0)
     return SVD(nothing, nothing[0], nothing, 0.0, 0, exact)
 
 

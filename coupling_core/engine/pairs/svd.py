@@ -12,7 +12,8 @@ s_K^2 (1 + delta)^2 I - R^T R has a Cholesky factorisation. With H = U^T J and U
     R^T R = J^T J - H^T H
 
 which keeps the rounding of float32 vectors in second order: subtracting V S^2 V^T from J^T J
-instead would drown an s_K below 2 % of s_1. J^T J is what ARPACK works on too.
+instead would drown an s_K below 2 % of s_1. J^T J is what the solvers work on too: they find the
+space of the right vectors, and the triplets in it come from J itself, in float64.
 """
 
 from dataclasses import dataclass
@@ -27,8 +28,7 @@ from torch import Tensor
 from coupling_core.base.errors import ComputeError
 from coupling_core.base.records import Certificate
 from coupling_core.engine.hardware import one_blas_thread
-from coupling_core.engine.matrix_products import product
-from coupling_core.engine.pairs import krylov
+from coupling_core.engine.pairs.chebyshev import top_space
 
 ORTHONORMALITY = 1e-5
 """Largest norm_F(U^T U - I) and norm_F(V^T V - I) of a certified SVD in float32."""
@@ -40,12 +40,21 @@ DELTA = 1e-4
 """Relative gap below which a missed singular value would be invisible, and harmless."""
 
 DENSE_FRACTION = 5
-"""ARPACK pays while K <= d / 5; past that the full SVD is as fast. It beats block Krylov on a
-CPU at every width up to 4096."""
+"""On a CPU ARPACK pays while K <= d / 5; past that all eigenvectors of J^T J are as fast."""
+
+DENSE_FRACTION_ON_A_GPU = 2
+"""There products are so much faster than an eigensolver that filters pay for half of d."""
+
+TOLD_BY_SQUARES = 1e-7
+"""What is less than this of s_1 is rounding in the eigenvalues of J^T J, in float64."""
 
 MARGIN = 20
 """Least size of ARPACK's basis above K; above K = 50 it is two fifths of K. SciPy's own choice, all
 of K, spends a quarter more on keeping it orthogonal than the restarts that it saves."""
+
+
+_Triplets = tuple[Float[Tensor, "d m"], Float[Tensor, " m"], Float[Tensor, "d m"]]
+"""u, s, v in float64."""
 
 
 @dataclass(frozen=True)
@@ -70,33 +79,30 @@ class SVD:
 
 
 def top_svd(jacobian: Float[Tensor, "d d"], k: int) -> SVD:
-    """Top K triplets of a square matrix, certified; by the full SVD where nothing faster does.
+    """Top K triplets of a square matrix, certified; from all of them where nothing faster does.
 
     Args:
         jacobian: J, on any device.
         k: how many, 1..d.
 
     Raises:
-        ComputeError: where J is not finite, or no method converges.
+        ComputeError: where J is not finite.
     """
-    d = jacobian.shape[0]
+    d, is_here = len(jacobian), jacobian.device.type == "cpu"
     wanted = min(k + 1, d)  # one more shows the gap at K
     problem = _Problem(jacobian.detach())
-    method = "arpack" if jacobian.device.type == "cpu" else "krylov"
-    triplets = None
-    if method == "krylov":
-        triplets = krylov.top_triplets(problem.J, wanted)
-    elif wanted * DENSE_FRACTION <= d:
-        triplets = _arpack(problem, wanted)
-    if triplets is not None:
-        found = _finish(problem, *triplets, k, method)
-        if found.certificate.certified:
-            return found
-    found = _finish(problem, *_full(jacobian, wanted), k, "full")
-    if found.certificate.certified:
-        return found
-    # On a GPU the vectors of a full SVD in float32 fall short at widths of thousands.
-    return _finish(problem, *_by_gram(problem, wanted), k, "gram")
+    if not torch.isfinite(problem.gram.diagonal()).all():
+        raise ComputeError(
+            f"the SVD of a {tuple(jacobian.shape)} Jacobian failed: it is not finite"
+        )
+    if wanted * (DENSE_FRACTION if is_here else DENSE_FRACTION_ON_A_GPU) <= d:
+        method, space = ("arpack", _arpack) if is_here else ("chebyshev", _chebyshev)
+        rows = space(problem, wanted)
+        if rows is not None:
+            found = _finish(problem, *_in_space(problem, rows), k, method)
+            if found.certificate.certified:
+                return found
+    return _finish(problem, *_of_all(problem, wanted), k, "gram")
 
 
 class _Problem:
@@ -164,8 +170,14 @@ def _is_complete(rest: Float[Tensor, "d d"], least: Tensor) -> bool:
         return scipy.linalg.lapack.dpotrf(shifted.numpy().T, lower=1, clean=0)[1] == 0
 
 
-def _arpack(problem: _Problem, k: int) -> tuple[Tensor, Tensor, Tensor] | None:
-    """Right singular vectors from J^T J, and the rest from J times them (Rayleigh-Ritz)."""
+def _chebyshev(problem: _Problem, k: int) -> Float[Tensor, "m d"] | None:
+    try:
+        return top_space(problem.gram, k, problem.J.dtype)
+    except torch.linalg.LinAlgError:
+        return None
+
+
+def _arpack(problem: _Problem, k: int) -> Float[Tensor, "k d"] | None:
     d = len(problem.J)
     gram = problem.gram.to(problem.J.dtype).numpy()
     # A fixed start makes the result repeatable to the bit on one machine.
@@ -176,35 +188,36 @@ def _arpack(problem: _Problem, k: int) -> tuple[Tensor, Tensor, Tensor] | None:
             _, found = scipy.sparse.linalg.eigsh(gram, k, v0=start, ncv=size)
     except scipy.sparse.linalg.ArpackError:
         return None
-    return _restricted(problem.J, torch.from_numpy(found))
+    return torch.from_numpy(found.T)
 
 
-def _by_gram(problem: _Problem, k: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The same from all eigenvectors of J^T J in float64; s below 1e-8 s_1 is rounding."""
-    v = torch.linalg.eigh(problem.gram).eigenvectors[:, -k:].flip(1)
-    return _restricted(problem.J, v.to(problem.J.dtype))
+def _of_all(problem: _Problem, k: int) -> _Triplets:
+    """From the eigenvectors of J^T J."""
+    V = torch.linalg.eigh(problem.gram).eigenvectors[:, -k:].flip(1)
+    return _normalised(problem.exact @ V, V)
 
 
-def _restricted(J: Tensor, v: Float[Tensor, "d k"]) -> tuple[Tensor, Tensor, Tensor]:
-    """Triplets of J in the space of orthonormal v, which lies near that of the right ones."""
-    q, r = torch.linalg.qr(product(J, v))
-    u, s, vh = torch.linalg.svd(r)
-    return q @ u, s, v @ vh.T
+def _in_space(problem: _Problem, rows: Float[Tensor, "m d"]) -> _Triplets:
+    """Triplets of J in the space of nearly orthonormal rows (Rayleigh-Ritz)."""
+    V = rows.T.to(torch.float64)
+    V = 1.5 * V - 0.5 * V @ (V.T @ V)  # one Newton step: float32 falls short by 1e-5
+    H = problem.exact @ V
+    Q = torch.linalg.eigh((H.T @ H).cpu()).eigenvectors.flip(1).to(H.device)
+    return _normalised(H @ Q, V @ Q)
 
 
-def _full(jacobian: Tensor, k: int) -> tuple[Tensor, Tensor, Tensor]:
-    try:
-        u, s, vh = torch.linalg.svd(jacobian)
-    except torch.linalg.LinAlgError as error:
-        raise ComputeError(f"the SVD of a {tuple(jacobian.shape)} Jacobian failed") from error
-    return u[:, :k], s[:k], vh[:k].T
+def _normalised(JV: Float[Tensor, "d m"], V: Float[Tensor, "d m"]) -> _Triplets:
+    """Left vectors and singular values from what J makes of the right vectors, largest first."""
+    s, order = JV.norm(dim=0).sort(descending=True)
+    return JV[:, order] / s.clamp_min(torch.finfo(s.dtype).tiny), s, V[:, order]
 
 
 def _finish(problem: _Problem, u: Tensor, s: Tensor, v: Tensor, k: int, method: str) -> SVD:
     """Cut at the rank, certify, fix the gauge, and set the extra singular value apart."""
-    u, v = _orthonormal(u), _orthonormal(v)
     d = len(problem.J)
-    noise = d * torch.finfo(s.dtype).eps * float(s[0])
+    wanted = min(k + 1, d)
+    u, s, v = (x[..., :wanted].to(problem.J.dtype) for x in (u, s, v))
+    noise = max(d * torch.finfo(s.dtype).eps, TOLD_BY_SQUARES) * float(s[0])
     rank = int((s > noise).sum())
     certificate = _certify(problem, u[:, :rank], s[:rank], v[:, :rank], method)
     exists = torch.arange(len(s), device=s.device) < rank
@@ -219,11 +232,6 @@ def _finish(problem: _Problem, u: Tensor, s: Tensor, v: Tensor, k: int, method: 
         min(rank, k),
         certificate,
     )
-
-
-def _orthonormal(basis: Float[Tensor, "d k"]) -> Float[Tensor, "d k"]:
-    """One Newton step towards the polar factor: LAPACK's float32 falls short by 1e-5 at K = 100."""
-    return 1.5 * basis - 0.5 * basis @ (basis.T @ basis)
 
 
 def _gauge(v: Float[Tensor, "d k"]) -> Float[Tensor, " k"]:
