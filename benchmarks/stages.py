@@ -131,9 +131,11 @@ def decomposed(J: Tensor, k: int) -> None:
         start = np.random.default_rng(0).standard_normal(d).astype(np.float32)
         size = min(d, wanted + max(MARGIN, wanted * 2 // 5))
         _, v = scipy.sparse.linalg.eigsh(gram.astype(np.float32), wanted, v0=start, ncv=size)
-        q, r = torch.linalg.qr(product(J, torch.from_numpy(v)))
-        U = (q @ torch.linalg.svd(r)[0]).double().numpy()
-        H, _ = U.T @ exact, exact @ v.astype(np.float64)
+        V = v.astype(np.float64)
+        JV = exact @ V
+        Q = np.linalg.eigh(JV.T @ JV)[1]
+        U, V = JV @ Q, V @ Q
+        H, _ = U.T @ exact, exact @ V
         scipy.linalg.lapack.dpotrf((gram - H.T @ H + gram[0, 0] * np.eye(d)).T, lower=1, clean=0)
 
 
