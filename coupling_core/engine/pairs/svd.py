@@ -119,8 +119,8 @@ class _Problem:
         self.gram = _gram(self.exact)
 
 
-def _gram(exact: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
-    """J^T J; NumPy sees that it is symmetric, and computes half of it."""
+def _gram(exact: Float[Tensor, "m d"]) -> Float[Tensor, "d d"]:
+    """X^T X; NumPy sees that it is symmetric, and computes half of it."""
     if exact.device.type != "cpu":
         return exact.T @ exact
     array = exact.numpy()
@@ -153,8 +153,8 @@ def _certify(problem: _Problem, u: Tensor, s: Tensor, v: Tensor, method: str) ->
         reason = f"the singular vectors are not orthonormal: {orthonormality:.1e}"
     elif not residual <= RESIDUAL:
         reason = f"a residual is {residual:.1e} of s_1, above {RESIDUAL:.0e}"
-    # 2 - U^T U is (U^T U)^-1 to second order of what float32 left short of orthonormal: 1e-10.
-    elif not _is_complete(problem.gram - H.T @ ((2 * eye - overlap) @ H), S[-1]):
+    # One Newton step makes up for what float32 left short of orthonormal, to 1e-10.
+    elif not _is_complete(problem.gram - _gram((1.5 * eye - 0.5 * overlap) @ H), S[-1]):
         reason = f"a singular value above s_K = {float(S[-1]):.3g} was missed"
     return Certificate(not reason, method, orthonormality, residual, reason)
 
