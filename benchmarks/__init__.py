@@ -4,10 +4,11 @@
     coupling bench [NAME] [--quick]      all or one of them; quick is a smoke test on a tiny model
 
 Each script has two functions: `collect(quick)` gives results as JSON takes them (None, after a
-plain line, where this machine cannot), and `summary(results)` the rows of docs/performance.md from
-them. `common` holds what they share, and `readme` draws the table. `families` and `matrix` are
-other things: the one writes down how a run of the tests fared, the other compares every
-architecture of the library (`architectures`) with the definition (`definition`).
+plain line, where this machine cannot), and `summary(results)` the rows that are printed of them.
+`common` holds what they share, and `readme` draws ten of the rows in docs/performance.md.
+`families` and `matrix` are other things: the one writes down how a run of the tests fared, the
+other compares every architecture of the library (`architectures`) with the definition
+(`definition`).
 """
 
 import os
@@ -39,4 +40,4 @@ SCRIPTS = (
     "vision",
     "gpu",
 )
-"""In the order in which they run; the table's rows have the same."""
+"""In the order in which they run."""

@@ -254,7 +254,7 @@ def thread_words(gemm: Results) -> str:
 
 
 class Operations(TorchDispatchMode):
-    """Counts the floating-point operations of every matrix product while it is entered.
+    """Counts the floating-point operations of every matrix product while it is entered, and calls.
 
     torch's own counter follows the modules too, by hooks that gradients by a leaf do not bear.
     """
@@ -262,6 +262,8 @@ class Operations(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.total = 0
+        self.other_calls = 0
+        """Of what computes, and is no product."""
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -272,6 +274,8 @@ class Operations(TorchDispatchMode):
             self.total += 2 * args[0].numel() * args[1].shape[0]
         elif (cost := flop_registry.get(func._overloadpacket)) is not None:
             self.total += cost(*args, **(kwargs or {}), out_val=output)
+        elif not func.is_view:
+            self.other_calls += 1
         return output
 
 

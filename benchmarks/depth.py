@@ -122,7 +122,7 @@ def summary(results: common.Results) -> common.Rows:
     rows += [_row(row, int(k), found) for row in results["rows"] for k, found in row["k"].items()]
     rows += [
         (
-            f"the same beside its limit, K = {one['k']}, {one['tokens']} tokens, 1 thread",
+            f"all pairs beside their limit, K = {one['k']}, {one['tokens']} tokens, 1 thread",
             _limit(one),
         )
         for one in results.get("limits", [])  # older results have none

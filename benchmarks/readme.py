@@ -4,22 +4,41 @@ import json
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks import SCRIPTS, common
+from benchmarks import common
 
 BEGIN = "<!-- performance: drawn by `python -m benchmarks.readme` -->"
 END = "<!-- /performance -->"
 PAGE = common.ROOT / "docs" / "performance.md"
+ROWS = {
+    "depth": (
+        "all pairs, K = 50, 10 tokens, 1 thread",
+        "all pairs, K = 50, 64 tokens, 1 thread",
+        "all pairs, K = 50, 10 tokens, 2 threads",
+        "all pairs beside their limit, K = 50, 10 tokens, 1 thread",
+    ),
+    "jacobian": ("one block's Jacobian, 64 tokens, 1 thread",),
+    "svd": ("top 50 triplets, ms a block, 1 thread",),
+    "minute": ("first figure in Chromium",),
+    "many": ("40 prompts of one model as one job, K = 50, 2 cores",),
+    "gpu": (
+        "Llama-3-8B shape, SVD of one Jacobian with its certificate",
+        "Llama-3-8B shape, all pairs, K = 50",
+    ),
+}
+"""What is drawn, by script; a script prints all of its rows."""
+
 _OF_THE_RUN = ("date", "commit", "load_before")
 """What is noted of one run, and not of where it ran."""
 
 
 def section(results: Path) -> str:
-    """Where the figures were measured, and a row for every one with the command that makes it."""
-    found = [json.loads(p.read_text()) for s in SCRIPTS if (p := results / f"{s}.json").is_file()]
+    """Where the figures were measured, and a row for each with the command that makes it."""
+    found = [json.loads((results / f"{script}.json").read_text()) for script in ROWS]
     lines = [*environments(found), "", "| what | figure | command |", "|---|---|---|"]
     for one in found:
-        for what, said in import_module(f"benchmarks.{one['claim']}").summary(one["results"]):
-            lines.append(f"| {what} | {said} | `{one['command']}` |")
+        said = dict(import_module(f"benchmarks.{one['claim']}").summary(one["results"]))
+        for what in ROWS[one["claim"]]:
+            lines.append(f"| {what} | {said[what]} | `{one['command']}` |")
     return "\n".join(lines)
 
 

@@ -4,6 +4,9 @@ Peers: torch.linalg.svd (all triplets), torch.svd_lowrank (its own two power ste
 more than asked for), scipy's svds. Errors are relative, per singular value, against float64. A
 certificate is put to the test by leaving out each of several of the true triplets in turn: with a
 gap above its tolerance behind it, every one must be missed.
+
+What a GPU does at the widths of large models is counted: of random weights, whose spectrum is flat,
+and of the spectrum of one of these Jacobians, stretched to the width.
 """
 
 from collections.abc import Callable
@@ -17,12 +20,15 @@ from torch import Tensor
 from benchmarks import common
 from coupling_core.engine.jacobians.same_token import block_jacobian
 from coupling_core.engine.jacobians.trace import trace
+from coupling_core.engine.pairs import svd
 from coupling_core.engine.pairs.svd import DELTA, certify, top_svd
 
 PROMPT_ENDS = (10, 64, 200, 500)
 """The prompts: the text up to so many tokens, each seen at its last."""
 OVERSAMPLED = 10
 ROUNDS = 3
+WIDTHS = (4096, 5120)
+"""Of models with 8B and 12B parameters."""
 DROPPED = (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)
 """Which triplet is left out, as a part of K."""
 
@@ -88,6 +94,33 @@ def dropped(taken: list[Tensor], k: int) -> common.Results:
     return {"k": k, "tried": tried, "caught": caught, "whole_certified": whole}
 
 
+def spectra(J: Tensor, d: int) -> dict[str, Tensor]:
+    """Matrices of a width with a flat spectrum, and with that of a Jacobian."""
+    generator = torch.Generator().manual_seed(0)
+    random = torch.randn(2, d, d, generator=generator)
+    like = torch.nn.functional.interpolate(
+        torch.linalg.svdvals(J)[None, None], d, mode="linear", align_corners=True
+    )[0, 0]
+    left, right = torch.linalg.qr(random)[0]
+    return {"random weights": random[0] / d**0.5, "SmolLM2's spectrum": (left * like) @ right}
+
+
+def operations(J: Tensor, k: int) -> common.Results:
+    """What a GPU does for a certified SVD, counted here; J^T J and Cholesky by their formulas."""
+    d, problem = len(J), svd._Problem(J)
+    with common.Operations() as counted:
+        rows = svd._chebyshev(problem, k + 1)
+        if rows is None:
+            raise RuntimeError("the filters do not converge")
+        found = svd._finish(problem, *svd._in_space(problem, rows), k, "chebyshev")
+    squares = 2 * d**3 + 2 * d**2 * (k + 1) + d**3 / 3
+    return {
+        "operations": counted.total + squares,
+        "other_calls": counted.other_calls,
+        "certified": found.certificate.certified,
+    }
+
+
 def collect(quick: bool) -> common.Results:
     """Times on one prompt and each number of threads; the rest on all prompts."""
     model, _ = common.model_and_ids(quick, 4)
@@ -105,6 +138,12 @@ def collect(quick: bool) -> common.Results:
         "times": timed,
         "accuracy": [accuracy(pairs, k) for k in ks],
         "dropped": [dropped(taken, k) for k in ks[:2]],
+        "operations": [
+            {"d": wide, "k": k, "of": of} | operations(J, k)
+            for wide in ((d,) if quick else WIDTHS)
+            for of, J in spectra(prompts[1][len(prompts[1]) // 3], wide).items()
+            for k in ((2,) if quick else (50, wide // 10))
+        ],
     }
 
 
@@ -123,4 +162,10 @@ def summary(results: common.Results) -> common.Rows:
         sum(found[name] for found in results["dropped"]) for name in ("tried", "caught")
     )
     rows.append(("certificates of SVDs that lack one triplet", f"{caught} of {tried} refused"))
+    for one in results.get("operations", []):  # older results have none
+        said = f"{one['operations'] / 1e12:.2f} TFLOP, {one['other_calls']} calls besides products"
+        sound = "certified" if one["certified"] else "not certified"
+        rows.append(
+            (f"filters on a GPU, d = {one['d']}, K = {one['k']}, {one['of']}", f"{said}, {sound}")
+        )
     return rows

@@ -21,7 +21,7 @@ from torch import Tensor
 from coupling_core.engine.matrix_products import product
 
 SPARE = 8
-"""Vectors beyond those wanted: a quarter of them, and so many at least."""
+"""Vectors beyond those wanted: a sixth of them, and so many at least."""
 
 REACH = 1e5
 """How far a filter may set the largest eigenvalue above the cut."""
@@ -56,7 +56,7 @@ def top_space(
     G = exact.to(dtype)
     lowest, largest = _ends(G)
     locked = G[:0]
-    X = _orthonormal(product(_noise(min(d, k + max(SPARE, k // 4)), G, seed=0), G))
+    X = _orthonormal(product(_noise(min(d, k + max(SPARE, k // 6)), G, seed=0), G))
     values, X, images = _ritz(X, G, locked)
     top = max(largest, float(values[0]))  # of the whole G: the unit of all residuals is s_1
     for _ in range(MOST):

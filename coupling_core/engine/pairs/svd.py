@@ -136,10 +136,12 @@ def certify(
     method: str,
 ) -> Certificate:
     """Check in float64 that u, s, v are the top K triplets of J, and that none was missed."""
-    return _certify(_Problem(jacobian.detach()), u, s, v, method)
+    return _certify(_Problem(jacobian.detach()), u, s, v, s[-1], method)
 
 
-def _certify(problem: _Problem, u: Tensor, s: Tensor, v: Tensor, method: str) -> Certificate:
+def _certify(
+    problem: _Problem, u: Tensor, s: Tensor, v: Tensor, least: Tensor, method: str
+) -> Certificate:
     J = problem.exact
     U, S, V = (x.to(torch.float64) for x in (u, s, v))
     eye = torch.eye(U.shape[1], dtype=torch.float64, device=J.device)
@@ -154,8 +156,8 @@ def _certify(problem: _Problem, u: Tensor, s: Tensor, v: Tensor, method: str) ->
     elif not residual <= RESIDUAL:
         reason = f"a residual is {residual:.1e} of s_1, above {RESIDUAL:.0e}"
     # One Newton step makes up for what float32 left short of orthonormal, to 1e-10.
-    elif not _is_complete(problem.gram - _gram((1.5 * eye - 0.5 * overlap) @ H), S[-1]):
-        reason = f"a singular value above s_K = {float(S[-1]):.3g} was missed"
+    elif not _is_complete(problem.gram - _gram((1.5 * eye - 0.5 * overlap) @ H), least.double()):
+        reason = f"a singular value above {float(least):.3g} was missed"
     return Certificate(not reason, method, orthonormality, residual, reason)
 
 
@@ -219,7 +221,9 @@ def _finish(problem: _Problem, u: Tensor, s: Tensor, v: Tensor, k: int, method: 
     u, s, v = (x[..., :wanted].to(problem.J.dtype) for x in (u, s, v))
     noise = max(d * torch.finfo(s.dtype).eps, TOLD_BY_SQUARES) * float(s[0])
     rank = int((s > noise).sum())
-    certificate = _certify(problem, u[:, :rank], s[:rank], v[:, :rank], method)
+    # Where there are fewer than wanted, none above rounding is left.
+    least = s[rank - 1] if rank == wanted else s.new_tensor(noise)
+    certificate = _certify(problem, u[:, :rank], s[:rank], v[:, :rank], least, method)
     exists = torch.arange(len(s), device=s.device) < rank
     u, s, v = u * exists, s * exists, v * exists
     sign = _gauge(v)

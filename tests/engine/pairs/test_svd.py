@@ -43,13 +43,6 @@ def test_planted_triplets_are_found_and_certified(k):
     assert svd.next_value == pytest.approx(float(s[k]), rel=1e-4) if k < WIDTH else True
 
 
-def test_a_steep_spectrum_is_certified_in_float32():
-    svd = top_svd(planted(3.0 * 0.5 ** np.arange(WIDTH))[0], 12)
-    assert svd.s[-1] < 2e-3 * svd.s[0]
-    assert svd.certificate.certified, svd.certificate.reason
-    assert svd.certificate.method == "gram"
-
-
 WIDE = np.arange(300)
 HOSTILE = {
     "slow": 3.0 * 0.97**WIDE,
@@ -69,19 +62,21 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("k", [1, 20, 100])
-def test_products_alone_find_the_triplets_of_any_spectrum(name, k, monkeypatch):
-    monkeypatch.setattr(decomposition, "_arpack", decomposition._chebyshev)
-    monkeypatch.setattr(decomposition, "DENSE_FRACTION", 2)
+@pytest.mark.parametrize("on_a_gpu", [False, True])
+def test_the_triplets_of_any_spectrum_are_found(name, k, on_a_gpu, monkeypatch):
+    if on_a_gpu:
+        monkeypatch.setattr(decomposition, "_arpack", decomposition._chebyshev)
+        monkeypatch.setattr(decomposition, "DENSE_FRACTION", 2)
     J, _, s, _ = planted(HOSTILE[name])
     found = top_svd(J, k)
-    assert found.certificate.method == "arpack", "products did not find them"
+    assert found.certificate.method == "arpack" or not on_a_gpu, "products did not find them"
     assert found.certificate.certified, found.certificate.reason
-    s = s[: found.rank]
-    assert found.s[: found.rank].numpy() == pytest.approx(s.numpy(), abs=3e-6 * float(s[0]))
-    assert found.rank == min(k, int((HOSTILE[name] > 300 * 2**-23 * s[0].item()).sum()))
-    basis = found.u[:, : found.rank]
-    assert torch.norm(basis.T @ basis - torch.eye(found.rank)) < 1e-5
+    rank = found.rank
+    assert rank == min(k, int((HOSTILE[name] > 300 * 2**-23 * s[0].item()).sum()))
+    assert found.s[:rank].numpy() == pytest.approx(s[:rank].numpy(), abs=3e-6 * float(s[0]))
+    assert torch.norm(found.u[:, :rank].T @ found.u[:, :rank] - torch.eye(rank)) < 1e-5
     assert torch.norm(J @ found.v - found.u * found.s, dim=0).max() < 1e-5 * s[0]
+    assert not torch.cat([found.u, found.v, found.s[None]])[:, rank:].any()
 
 
 @pytest.mark.parametrize(("width", "k"), [(8, 1), (8, 8), (2, 1), (1, 1)])
@@ -121,17 +116,6 @@ def test_the_same_matrix_gives_the_same_bits_and_right_vectors_with_a_positive_l
     assert (first.v.gather(0, first.v.abs().argmax(0, keepdim=True)) > 0).all()
 
 
-def test_a_matrix_of_lower_rank_is_cut_at_its_rank():
-    rank = 4
-    spectrum = np.where(np.arange(WIDTH) < rank, GEOMETRIC, 0)
-    svd = top_svd(planted(spectrum)[0], K)
-    assert svd.rank == rank
-    assert not svd.s[rank:].any()
-    assert not svd.u[:, rank:].any()
-    assert not svd.v[:, rank:].any()
-    assert svd.certificate.certified, svd.certificate.reason
-
-
 LAST_OMITTED = [*range(K - 1), K]
 
 
@@ -163,12 +147,3 @@ def test_an_omission_is_noticed_where_the_gap_exceeds_the_tolerance():
         spectrum = GEOMETRIC.copy()
         spectrum[K - 1] = spectrum[K] * (1 + gap)
         assert taken(LAST_OMITTED, spectrum).certified != noticed
-
-
-def test_a_failed_arpack_falls_back_on_all_eigenvectors(monkeypatch):
-    J, U, s, _ = planted(GEOMETRIC)
-    monkeypatch.setattr(decomposition, "_arpack", lambda _, k: U[:, :k].T)
-    svd = top_svd(J, K)
-    assert svd.certificate.method == "gram"
-    assert svd.certificate.certified
-    check_svd(J, svd, s)
