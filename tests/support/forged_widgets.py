@@ -29,7 +29,7 @@ TEXTS = (
 
 
 SHARES = 6
-"""A widget is sent one text in so many, and the next widget the next ones: a page has dozens."""
+"""A widget is sent one value in so many, and the next widget the next ones: a page has dozens."""
 
 
 def forged(widget: str, texts: tuple[str, ...] = TEXTS) -> Iterator[WidgetState]:

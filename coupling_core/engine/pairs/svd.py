@@ -136,11 +136,11 @@ def certify(
     method: str,
 ) -> Certificate:
     """Check in float64 that u, s, v are the top K triplets of J, and that none was missed."""
-    return _certify(_Problem(jacobian.detach()), u, s, v, s[-1], method)
+    return _certify(_Problem(jacobian.detach()), u, s, v, float(s[-1]), method)
 
 
 def _certify(
-    problem: _Problem, u: Tensor, s: Tensor, v: Tensor, least: Tensor, method: str
+    problem: _Problem, u: Tensor, s: Tensor, v: Tensor, least: float, method: str
 ) -> Certificate:
     J = problem.exact
     U, S, V = (x.to(torch.float64) for x in (u, s, v))
@@ -156,12 +156,12 @@ def _certify(
     elif not residual <= RESIDUAL:
         reason = f"a residual is {residual:.1e} of s_1, above {RESIDUAL:.0e}"
     # One Newton step makes up for what float32 left short of orthonormal, to 1e-10.
-    elif not _is_complete(problem.gram - _gram((1.5 * eye - 0.5 * overlap) @ H), least.double()):
-        reason = f"a singular value above {float(least):.3g} was missed"
+    elif not _is_complete(problem.gram - _gram((1.5 * eye - 0.5 * overlap) @ H), least):
+        reason = f"a singular value above {least:.3g} was missed"
     return Certificate(not reason, method, orthonormality, residual, reason)
 
 
-def _is_complete(rest: Float[Tensor, "d d"], least: Tensor) -> bool:
+def _is_complete(rest: Float[Tensor, "d d"], least: float) -> bool:
     """The inertia test on R^T R: no singular value of what remains exceeds s_K (1 + delta)."""
     shifted = -rest
     shifted.diagonal().add_((least * (1 + DELTA)) ** 2)
@@ -222,7 +222,7 @@ def _finish(problem: _Problem, u: Tensor, s: Tensor, v: Tensor, k: int, method: 
     noise = max(d * torch.finfo(s.dtype).eps, TOLD_BY_SQUARES) * float(s[0])
     rank = int((s > noise).sum())
     # Where there are fewer than wanted, none above rounding is left.
-    least = s[rank - 1] if rank == wanted else s.new_tensor(noise)
+    least = float(s[-1]) if rank == wanted else noise
     certificate = _certify(problem, u[:, :rank], s[:rank], v[:, :rank], least, method)
     exists = torch.arange(len(s), device=s.device) < rank
     u, s, v = u * exists, s * exists, v * exists
