@@ -163,7 +163,7 @@ def gradient_error(
 
 
 def _gradient_error(function: _Function, J: Float[Tensor, "d d"], rounding: float = 0) -> float:
-    u = _drawn(J.mT)[0]
+    u = _drawn(J.mT)
     x = function.at.detach().clone().requires_grad_()
     with torch.enable_grad():
         (own,) = torch.autograd.grad(function.of(x), x, u)
@@ -188,36 +188,34 @@ def check_derivative(
         ComputeError: where none agrees: gradients that are not those of what is computed.
     """
     v = _drawn(jacobian)
-    return check_products(block, v, v @ jacobian.mT, final_norm)
+    return check_product(block, v, jacobian @ v, final_norm)
 
 
-def _drawn(J: Float[Tensor, "d d"]) -> Float[Tensor, "1 d"]:
+def _drawn(J: Float[Tensor, "d d"]) -> Float[Tensor, " d"]:
     """A random v and one along the leading singular vectors, in a sum: J makes as much of either.
 
     So one question tells what is wrong all over, and what is wrong along a few directions.
     """
     v = random_directions(J, 1)
     both = torch.cat([v, v @ J.mT @ J])
-    return (both / (both @ J.mT).norm(dim=1, keepdim=True).clamp_min(TINY)).sum(0, keepdim=True)
+    return (both / (both @ J.mT).norm(dim=1, keepdim=True).clamp_min(TINY)).sum(0)
 
 
-def check_products(
+def check_product(
     block: Block,
-    directions: Float[Tensor, "m d"],
-    products: Float[Tensor, "m d"],
+    direction: Float[Tensor, " d"],
+    product: Float[Tensor, " d"],
     final_norm: nn.Module | None = None,
 ) -> float:
-    """The same for products J v that were had without J.
+    """The same for a product J v that was had without J.
 
     Args:
         block: a captured block.
-        directions: the v, as rows.
-        products: J v, without the skip connection.
+        direction: v.
+        product: J v, without the skip connection.
         final_norm: the model's final norm where it belongs to this block.
     """
-    function = _of_block(block, final_norm)
-    pairs = zip(directions, products, strict=True)
-    return max(_checked(function, v, product, block.number) for v, product in pairs)
+    return _checked(_of_block(block, final_norm), direction, product, block.number)
 
 
 def check_between(

@@ -15,7 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from coupling_core.engine.jacobians.captured_block import Block, random_directions
 from coupling_core.engine.jacobians.decode import Capture
-from coupling_core.engine.jacobians.derivative_check import check_products
+from coupling_core.engine.jacobians.derivative_check import check_product
 from coupling_core.engine.jacobians.gradients import gradients_by
 from coupling_core.engine.jacobians.same_token import check_replay, residual
 
@@ -50,7 +50,7 @@ def linearised_errors(captures: list[Capture], final_norm: nn.Module | None) -> 
         block, norm = capture.block, final_norm if index == len(captures) else None
         directions = torch.stack([block.state, rolled, *random_directions(block.state, 1)])
         stepped, further, along_random = products(block, directions, norm)
-        check_products(block, directions[-1:], along_random[None], norm)
+        check_product(block, directions[-1], along_random, norm)
         x = block.output if norm is None else norm(block.output)
         rolled = rolled + further
         one_step.append((block.state + stepped - x).norm() / x.norm())

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.engine.jacobians.attention_heads import CHUNK
 from coupling_core.engine.jacobians.branches import Branch, branching
-from coupling_core.engine.jacobians.captured_block import Block
+from coupling_core.engine.jacobians.captured_block import Block, random_directions
 from coupling_core.engine.jacobians.gradients import batched_gradients
 from coupling_core.engine.matrix_products import product
 from coupling_core.engine.out_of_memory import Chunks
@@ -110,16 +110,11 @@ def _rows_of_sum(
     y: Float[Tensor, " d"], leaves: list[Tensor], identity: Float[Tensor, "row d"]
 ) -> list[Float[Tensor, "row d"] | None] | None:
     """The first of these steps where y is the sum of some leaves, as one random row tells."""
-    generator = torch.Generator().manual_seed(0)
-    row = torch.randn(y.shape, generator=generator, dtype=torch.float64).to(y)
+    (row,) = random_directions(y, 1)
     parts = torch.autograd.grad(y, leaves, row, retain_graph=True, allow_unused=True)
-    is_added = [part is not None and bool(part.any()) for part in parts]
-    if all(
-        torch.equal(part.flatten(), row)
-        for part, added in zip(parts, is_added, strict=True)
-        if added
-    ):
-        return [identity if added else None for added in is_added]
+    added = [None if part is None or not part.any() else part.flatten() for part in parts]
+    if all(part is None or torch.equal(part, row) for part in added):
+        return [None if part is None else identity for part in added]
     return None
 
 
