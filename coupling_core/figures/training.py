@@ -71,7 +71,7 @@ def by_step(
     if isinstance(curve.ideal, str):
         floors = [_chance(*_points(run, curve.ideal), color) for (_, run), color, _ in looks]
         figure.add_traces(floors)
-    elif curve.ideal is not None:
+    elif curve.ideal is not None and curve.ideal_name == "chance":
         figure.add_trace(_chance(steps, [curve.ideal] * len(steps), style.INK))
     for (run_title, run), color, symbol in looks:
         figure.add_trace(_line(*_points(run, field), run_title, color, symbol))

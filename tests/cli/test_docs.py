@@ -201,7 +201,7 @@ def test_columns_and_keys_of_what_several_results_give_are_told_and_no_other():
     assert {name: sorted(told[name]) for name in told if name} == {
         command: sorted(names) for command, names in columns.items()
     }
-    told = {title: set(names) for title, names in first_cells("json.md").items()}
+    told = {title: set(names) for title, names in first_cells("json.md").items() if title}
     steps = {0: random_result(), 4: random_result(seed=2)}
     result, view = steps[0], View(steps[0].default_k)
     graph = _summary(layer_graph(result, view), result, view, corrected=True, stored=True)

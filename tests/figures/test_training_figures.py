@@ -26,22 +26,18 @@ def course(monkeypatch, tmp_path):
     return collect(SUITE, REQUEST, training.stored(tmp_path))
 
 
+def changed(numbers, **values):
+    return StepNumbers(numbers.step, {**numbers.values, **values})
+
+
 @pytest.fixture
 def runs(course):
     """The planted run, and the same half as coupled."""
     own = [
-        StepNumbers(
-            n.step,
-            {
-                **n.values,
-                "departure": 0.1 + at / 10,
-                "u_dot_v": -at / 10,
-                "effective_rank": 3.0 + at,
-            },
-        )
+        changed(n, departure=0.1 + at / 10, u_dot_v=-at / 10, effective_rank=3.0 + at)
         for at, n in enumerate(numbers(course, VIEW))
     ]
-    other = [replace(n, corrected=n.corrected / 2, chance=0.1) for n in own]
+    other = [changed(n, corrected=n.corrected / 2, chance=0.1) for n in own]
     return {"Tiny run": own, "Other run": other}
 
 
