@@ -19,7 +19,8 @@ from coupling_core.base.units import counted, decimals, rounded, with_minus
 from coupling_core.figures import style, words
 from coupling_core.figures.graph import graph_of
 from coupling_core.figures.graph_words import graph_summary
-from coupling_core.figures.scores import fill
+from coupling_core.figures.maps import score_map
+from coupling_core.figures.score_squares import ScoreSquare
 
 Of = TypeVar("Of")
 
@@ -62,10 +63,17 @@ def mean_map(
         "construction, and grey."
         f"{words.last_row(parts[0].final_norm, parts[0].n_blocks, found, corrected)}"
     )
-    alt = words.scores_alt(whose(parts, listed), view, found, corrected)
-    origin = {"title": whose(parts, listed), "source": source(parts, listed, view)}
-    figure = style.new_figure(alt, caption + told, origin, height=600)
-    return fill(figure, None, found, view, corrected, auto_range, selected)
+    shown = ScoreSquare.of(found)
+    return score_map(
+        shown,
+        view,
+        whose(parts, listed),
+        caption + told,
+        {"title": whose(parts, listed), "source": source(parts, listed, view)},
+        corrected=corrected,
+        auto_range=auto_range,
+        selected=selected,
+    )
 
 
 def mean_graph(
