@@ -19,8 +19,8 @@ from coupling_core.analysis.by_step import (
     step_figures,
 )
 from coupling_core.analysis.exports import ENDINGS, written
-from coupling_core.analysis.exports.training import steps_arrays, steps_axes, steps_frame
 from coupling_core.analysis.scores import definition_name
+from coupling_core.analysis.step_tables import steps_arrays, steps_axes, steps_frame
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import Result

@@ -2,7 +2,7 @@
 
     forms                       arrays as NPZ and NetCDF, tables as CSV and Parquet
     naming                      whose numbers a file has: its name, and columns
-    compare, graph, training    of what is no one result
+    compare, graph              of what is no one result
 
 Those of a result are in the folder of its kind.
 """
