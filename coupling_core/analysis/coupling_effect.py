@@ -65,18 +65,13 @@ class Estimate:
     @property
     def told(self) -> str:
         """In words."""
-        if np.isnan(self.low):
-            return rounded(self.rho, 2)
-        return f"{rounded(self.rho, 2)} ({self._interval})"
-
-    @property
-    def _interval(self) -> str:
-        return f"95\u00a0%: {rounded(self.low, 2)} to {rounded(self.high, 2)}"
+        return self.with_p("")
 
     def with_p(self, p: str) -> str:
         """In words, with a p beside the interval."""
-        sure = p if np.isnan(self.low) else f"{self._interval}; {p}"
-        return f"{rounded(self.rho, 2)} ({sure})"
+        ends = f"95\u00a0%: {rounded(self.low, 2)} to {rounded(self.high, 2)}"
+        sure = "; ".join(filter(None, (ends * (not np.isnan(self.low)), p)))
+        return rounded(self.rho, 2) + f" ({sure})" * bool(sure)
 
 
 @dataclass(frozen=True, repr=False, kw_only=True, eq=False)
