@@ -24,7 +24,7 @@ from pydantic import Field
 
 from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import Number, record, resolve_block
+from coupling_core.base.records import Ordinal, record, resolve_block
 
 Verb = Literal["none", "skip", "repeat", "replace", "interchange", "damp", "reverse", "parallel"]
 _ONE, _PAIR, _RANGE = r"(-?\d+)", r"(-?\d+),(-?\d+)", r"(-?\d+)-(-?\d+)"
@@ -80,7 +80,7 @@ class Edit:
     """
 
     verb: Verb = "none"
-    blocks: tuple[Number, ...] = ()
+    blocks: tuple[Ordinal, ...] = ()
     factor: Annotated[float, Field(ge=0, le=2)] = 1.0
 
     def __post_init__(self) -> None:

@@ -151,10 +151,10 @@ def _text(text: str) -> str:
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]
-Number = Annotated[Whole, AfterValidator(_counted)]
+Ordinal = Annotated[Whole, AfterValidator(_counted)]
 """Of a block or a token, from 1, or from the end (-1 is the last)."""
 Count = Annotated[Whole, Field(ge=1)]
-Numbers = Annotated[tuple[Number, ...], Field(min_length=1)]
+Ordinals = Annotated[tuple[Ordinal, ...], Field(min_length=1)]
 """From a tuple, a list, a range or an array."""
 
 R = TypeVar("R")
@@ -222,7 +222,7 @@ class Request:
 
     prompt: Annotated[str | tuple[int, ...], PlainValidator(_prompt)]
     model: Annotated[str, BeforeValidator(_model)] = DEFAULT_MODEL
-    token: Number = -1
+    token: Ordinal = -1
     k: Count | None = None
     k_view: Count | None = None
     final_norm: FinalNorm = "include"
@@ -234,8 +234,8 @@ class Request:
     quantize: Quantisation | None = None
     stack: Stack | None = None
     kind: str = "depth"
-    block: Number | None = None
-    other_block: Number | None = None
+    block: Ordinal | None = None
+    other_block: Ordinal | None = None
 
     def __post_init__(self) -> None:
         kind = kind_of(self.kind)
@@ -357,7 +357,7 @@ class View(AnyView):
     definition: DefinitionName = "paper"
     p: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 1.0
     role: Role = "A"
-    blocks: Numbers | None = None
+    blocks: Ordinals | None = None
 
     def __post_init__(self) -> None:
         if self.definition not in tuple(DEFINITIONS):
@@ -463,7 +463,7 @@ class EffectView(AnyView):
         InputError: on token 0, one that is named twice, or none at all.
     """
 
-    tokens: Numbers | None = None
+    tokens: Ordinals | None = None
 
     def __post_init__(self) -> None:
         if self.tokens and len(set(self.tokens)) < len(self.tokens):
@@ -482,7 +482,7 @@ class DirectionsView(AnyView):
         InputError: on no block, or no direction, or more than are kept.
     """
 
-    blocks: Numbers | None = None
+    blocks: Ordinals | None = None
     leading: Whole | None = None
 
     def __post_init__(self) -> None:
