@@ -11,7 +11,7 @@ from coupling_core.analysis.pruning.rankings import NAMES, RANKINGS, Ranking
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_MODEL, Request
 from coupling_core.base.textfiles import legible
-from coupling_core.base.units import about, counted
+from coupling_core.base.units import about, counted, ranges
 from coupling_core.cli import files, options
 from coupling_core.cli.signals import stopping
 from coupling_core.cli.terminal import CountingBar, print_json, print_lines, print_table, say
@@ -210,5 +210,5 @@ def _row(found: "Pruning", point: Any) -> tuple[str, ...]:
         words.told(point.tied),
         "" if point.beats is None else str(point.beats),
         f"{found.megabytes(point.blocks):.1f}" if point.blocks else "",
-        words.blocks_told(point.blocks),
+        ranges(point.blocks),
     )

@@ -33,9 +33,9 @@ def calls():
     """Calls by name, each of which should be refused."""
     m = tiny.model("llama")
     between, means = (cc.measure(IDS, kind="self", block=b, model=m, k=4) for b in (1, None))
-    depth, paths, edits, _, noise, found = (made() for made in EVERY_KIND)
+    depth, _, _, _, noise, found = (made() for made in EVERY_KIND)
     table = cc.measure_many([IDS], m, k=4, store=None, progress=False)
-    view, of_paths = cc.View(k=4), cc.PathView()
+    view = cc.View(k=4)
     return {
         "scores k True": lambda: depth.scores(k=True),
         "scores k list": lambda: depth.scores(k=[1, 2]),
@@ -54,44 +54,20 @@ def calls():
         "steer": lambda: cc.steer(depth, block=1, model=m),
         "ablate": lambda: cc.ablate(depth, model=m),
         "read_out": lambda: cc.read_out(depth, found.u[0], model=m),
-        "shared_of": lambda: cc.shared_of(depth, cc.DirectionsView()),
-        "shared_of view": lambda: cc.shared_of(found, view),
         "shared_of side": lambda: cc.shared_of(found, cc.DirectionsView(), "w"),
-        "between_prompts": lambda: cc.between_prompts([found, depth], cc.DirectionsView()),
-        "between_prompts one": lambda: cc.between_prompts(found, cc.DirectionsView()),
-        "score_positions": lambda: cc.score_positions(paths, view),
-        "score_positions view": lambda: cc.score_positions(means, of_paths),
-        "effect_maps": lambda: cc.effect_maps(depth),
-        "effect_maps view": lambda: cc.effect_maps(edits, view),
-        "effect_maps number": lambda: cc.effect_maps(edits, number="loses"),
-        "coupling_effect": lambda: cc.coupling_effect(edits, depth),
-        "coupling_effect effect": lambda: cc.coupling_effect(depth, depth),
-        "coupling_effect edit": lambda: cc.coupling_effect(depth, edits, edit="replaced"),
-        "score_pairs view": lambda: cc.score_pairs(depth, 4),
-        "score_by_k": lambda: cc.score_by_k(between, 1, 2, view),
-        "chance_floor": lambda: cc.chance_floor(paths, "paper"),
-        "chance_floor name": lambda: cc.chance_floor(depth, "papr"),
-        "project_paths view": lambda: cc.project_paths(paths, view),
-        "perturbation_radius": lambda: cc.perturbation_radius(depth),
-        "by_distance": lambda: cc.by_distance(depth.scores()),
         "numbers": lambda: cc.numbers(noise, view),
         "cross_scores": lambda: cc.cross_scores(depth, depth),
         "prune texts": lambda: cc.prune("toy", ["one text", [1, 2, 3]]),
         "recheck": lambda: cc.recheck("a key"),
-        "compare view": lambda: cc.compare(depth, depth, 4),
-        "layer_graph view": lambda: cc.layer_graph(depth, of_paths),
         "compare_models": lambda: cc.compare_models(table, "a", "a"),
         "compare_models name": lambda: cc.compare_models(table, "LlamaForCausalLN", "b"),
-        "compare_models table": lambda: cc.compare_models(depth, "a", "b"),
         "Edit spelled": lambda: cc.Edit("skip(3)"),
         "Edit number": lambda: cc.Edit("skip", 3),
         "Edit factor": lambda: cc.Edit("damp", (1,), "x"),
         "edited name": lambda: edit(m, "name"),
         "edited meant": lambda: edit(m, "skp(3)"),
-        "edited list": lambda: edit(m, ["skip(1)", 2]),
         "edited twice": lambda: edit(m, ["interchange(1,2)", "skip(2)"]),
         "no names of tokens": lambda: cc.measure("a b", model=m, tokenizer=nameless),
-        "edited None": lambda: edit(m, None),
         "Request word": lambda: cc.Request("a", modle="b"),
         "View word": lambda: cc.View(definitoin="page"),
         "PathView word": lambda: cc.PathView(fitt="all"),
@@ -103,14 +79,6 @@ def calls():
         "jacobian module": lambda: cc.jacobian("The cat sat", m, block=1),
         "jacobian ids": lambda: cc.jacobian(IDS, "smollm2-135m", block=1),
         "jacobian unknown": lambda: cc.jacobian("smollm3", "The cat sat", block=1),
-        "growth_rates": lambda: cc.growth_rates(paths),
-        "expodistance": lambda: cc.expodistance(paths),
-        "equidistance": lambda: cc.equidistance(paths),
-        "line_shape": lambda: cc.line_shape(paths),
-        "windowed_line_shape": lambda: cc.windowed_line_shape(paths),
-        "effective_rank": lambda: cc.effective_rank(depth),
-        "participation_ratio": lambda: cc.participation_ratio(depth),
-        "corrected": lambda: cc.corrected(depth.scores(), 0.5),
         "mean_off_diagonal": lambda: cc.mean_off_diagonal(depth.scores()),
         "question against": lambda: cc.Question(k=8, against="los"),
         "question method": lambda: cc.Question(k=8, method="kendall"),
@@ -121,8 +89,6 @@ def calls():
         "graph selected": lambda: depth.plot("graph", selected=9),
         "compare directions": lambda: cc.compare(found, found),
         "token 0": lambda: cc.measure((3, 1, 4), token=0),
-        "mean_interval": lambda: cc.mean_interval(depth),
-        "mean_interval table": lambda: cc.mean_interval(table),
     }
 
 
