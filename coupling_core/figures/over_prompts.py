@@ -21,7 +21,8 @@ from coupling_core.base.wording import paragraph
 from coupling_core.figures import style, words
 from coupling_core.figures.graph import graph_of
 from coupling_core.figures.graph_words import graph_summary
-from coupling_core.figures.scores import fill
+from coupling_core.figures.maps import score_map
+from coupling_core.figures.score_squares import ScoreSquare
 
 Of = TypeVar("Of")
 
@@ -46,21 +47,25 @@ def mean_map(
     """
     found, view = _means(parts)
     uncertified = sum(not part.certified for part in parts)
-    figure = style.new_figure(
-        words.scores_alt(whose(parts, listed), view, found, corrected),
-        paragraph(
-            f"Each cell is the mean over {counted(len(parts), 'prompt')} of the "
-            f"{style.score_name(corrected).lower()} of that pair: the scores are averaged, not the "
-            "matrices. Rows are the Jacobian's block, columns the basis; "
-            f"{words.zero_words(corrected, found.mean().chance)}. The diagonal is 1 by "
-            "construction, and grey.",
-            words.last_row(parts[0].final_norm, parts[0].n_blocks, found, corrected).strip(),
-            (uncertified, f"{counted(uncertified, 'prompt')} with SVDs that are not certified."),
-        ),
-        _origin(parts, listed, view),
-        height=600,
+    caption = paragraph(
+        f"Each cell is the mean over {counted(len(parts), 'prompt')} of the "
+        f"{style.score_name(corrected).lower()} of that pair: the scores are averaged, not the "
+        "matrices. Rows are the Jacobian's block, columns the basis; "
+        f"{words.zero_words(corrected, found.mean().chance)}. The diagonal is 1 by "
+        "construction, and grey.",
+        words.last_row(parts[0].final_norm, parts[0].n_blocks, found, corrected).strip(),
+        (uncertified, f"{counted(uncertified, 'prompt')} with SVDs that are not certified."),
     )
-    return fill(figure, None, found, view, corrected, auto_range, selected)
+    return score_map(
+        ScoreSquare.of(found),
+        view,
+        whose(parts, listed),
+        caption,
+        _origin(parts, listed, view),
+        corrected=corrected,
+        auto_range=auto_range,
+        selected=selected,
+    )
 
 
 def mean_graph(
