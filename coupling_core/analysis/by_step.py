@@ -10,25 +10,22 @@ Locality is one number for how much of the coupling is between neighbours:
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from coupling_core.analysis import trajectory
-from coupling_core.analysis.at_steps import AtSteps
 from coupling_core.analysis.locality import locality
 from coupling_core.analysis.scores import means, score_pairs
 from coupling_core.analysis.spectra import spectrum_numbers
 from coupling_core.base.drawing import Drawing
-from coupling_core.base.equality import SameContent, hash_of, same
 from coupling_core.base.errors import InputError, a_type
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
+from coupling_core.base.notebook import Plottable, in_a_line
 from coupling_core.base.records import Request, View, require_view, viewed
 from coupling_core.base.results import DepthResult, SpectrumResult, TrajectoryResult
 from coupling_core.base.results.base import certified_words
-from coupling_core.base.showing import Drawn, in_a_line
 from coupling_core.base.units import rounded
 from coupling_core.sources.suites import Suite
 
@@ -56,8 +53,8 @@ NAMED = 8
 """Up to so many steps are named one by one."""
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Course(SameContent, Drawn):
+@dataclass(frozen=True, repr=False)
+class Course(Plottable):
     """What is measured of one prompt over the steps of a training run.
 
     Args:
@@ -76,12 +73,6 @@ class Course(SameContent, Drawn):
     depth: Mapping[int, DepthResult]
     paths: Mapping[int, TrajectoryResult]
     spectra: Mapping[int, SpectrumResult] | None = None
-
-    def __post_init__(self) -> None:
-        """Let each mapping say which steps it has, where another is asked for."""
-        for name in ("depth", "paths", "spectra"):
-            if (found := getattr(self, name)) is not None:
-                object.__setattr__(self, name, AtSteps(found))
 
     @property
     def missing(self) -> tuple[int, ...]:
@@ -189,7 +180,7 @@ class Course(SameContent, Drawn):
         return f"Course({self.suite.name}, {prompt}, {at}steps {span}{done})"
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False)
 class StepNumbers:
     """The numbers of one step; NaN is not measured, or undefined.
 
@@ -221,12 +212,6 @@ class StepNumbers:
     departure: float = np.nan
     u_dot_v: float = np.nan
     effective_rank: float = np.nan
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, StepNumbers) and same(astuple(self), astuple(other))
-
-    def __hash__(self) -> int:
-        return hash_of(astuple(self))
 
     def __repr__(self) -> str:
         known = (item for item in asdict(self).items() if item[0] != "step" and item[1] == item[1])
@@ -261,7 +246,6 @@ def steps_told(steps: Sequence[int]) -> str:
     return f"step{'s' * (len(steps) > 1)} {', '.join(map(str, steps))}"
 
 
-@known_keywords
 def numbers(course: Course, view: View) -> tuple[StepNumbers, ...]:
     """The numbers of every step that is looked at, in the order of the steps.
 
