@@ -71,11 +71,7 @@ def _problem(of: Any, names: Sequence[str]) -> str:
 
 
 def by_reason(errors: Mapping[Name, Exception]) -> dict[str, list[Name]]:
-    """What failed for each reason, both in the order in which they came.
-
-    Args:
-        errors: by what failed.
-    """
+    """What failed, by reason, both in the order in which they came."""
     found: dict[str, list[Name]] = {}
     for name, error in errors.items():
         found.setdefault(str(error), []).append(name)
@@ -83,11 +79,7 @@ def by_reason(errors: Mapping[Name, Exception]) -> dict[str, list[Name]]:
 
 
 def every_prompt_failed(errors: Sequence[Exception]) -> InputError | ComputeError:
-    """What is raised where every prompt of a call failed; of one reason, that reason alone.
-
-    Args:
-        errors: of the prompts, as they came.
-    """
+    """The error of a call of which every prompt failed; of one reason, that reason alone."""
     first = errors[0]
     kind = InputError if isinstance(first, InputError) else ComputeError
     is_one = len({str(error) for error in errors}) == 1

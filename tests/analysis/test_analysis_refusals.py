@@ -15,7 +15,6 @@ from sweep_table import prompts_table, sweep_of, zoo
 
 import coupling_core as cc
 from coupling_core.analysis import directions, statistics
-from coupling_core.analysis.at_steps import AtSteps
 from coupling_core.analysis.compare import depth_wise, summarise
 from coupling_core.analysis.coupling_effect import coupling_effect
 from coupling_core.analysis.effect_study import study_of
@@ -47,8 +46,6 @@ def of_scores_and_comparisons():
         "another kind": lambda: cc.compare(one, trajectory_result()),
         "a table": lambda: unchecked(depth_wise)("A", table()),
         "distances of one block": lambda: cc.locality(one, k=2, blocks=[3]),
-        "a step of none": lambda: AtSteps()[4],
-        "a step that is a text": lambda: unchecked(AtSteps.__missing__)(AtSteps({4: one}), "4"),
     }
 
 
@@ -81,7 +78,6 @@ def of_paths():
         "a figure of two": lambda: unchecked(type(a).plot)(a, "paths-apart"),
         "a figure of one": lambda: unchecked(type(both).plot)(both, "linearised"),
         "a figure for each token": lambda: cc.compare(a, shorter).plot("expodistance"),
-        "an option misspelled": lambda: both.plot("norms", tokn=2),
         "a token of the other": lambda: cc.compare(a, longer).plot("paths-apart", other_token=0),
         "K": lambda: cc.compare(a, a, k=3),
         "another kind": lambda: cc.compare(a, planted()),

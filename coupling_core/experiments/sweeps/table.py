@@ -27,7 +27,6 @@ from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.reading import opened
 from coupling_core.base.records import HOW, OF_BLOCKS, OF_SHARES, PERFORMANCES, Role, View
 from coupling_core.base.results import Result
-from coupling_core.base.tables import require_table
 from coupling_core.base.units import EXACT
 from coupling_core.base.writing import write_whole, writing
 from coupling_core.experiments.sweeps.plan import Plan, Weights, published, require_plan
@@ -135,7 +134,6 @@ def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
     path = _path(path)
     if path.suffix not in TABLES:
         raise InputError(f"a table is written as {' or '.join(TABLES)}, and {path.name!r} came")
-    require_table(table)
     content = to_parquet(table) if path.suffix == ".parquet" else table_csv(table)
     with writing(path):
         write_whole(path, content)

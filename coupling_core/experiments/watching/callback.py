@@ -22,8 +22,8 @@ from transformers import TrainerCallback
 from coupling_core.analysis.by_step import StepNumbers
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import CouplingError, InputError
+from coupling_core.base.notebook import in_a_page
 from coupling_core.base.records import View
-from coupling_core.base.showing import in_a_page
 from coupling_core.base.units import counted, duration, rounded
 from coupling_core.experiments.watching.budget import Budget
 from coupling_core.experiments.watching.probes import Look, Probes
