@@ -8,13 +8,7 @@ import typer
 
 from coupling_core.cli import options
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import (
-    CountingBar,
-    print_json,
-    print_lines,
-    print_table,
-    say,
-)
+from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table, say
 from coupling_core.experiments.vision.plans import DATA, DEFAULT_PRESET, PRESETS, plan_runs
 from coupling_core.experiments.vision.suite import SUITE, VisionRun
 
@@ -45,25 +39,22 @@ def train(
     depth: Annotated[
         int | None, typer.Option(min=1, help="Blocks of each model; the papers have 12 and 24.")
     ] = None,
-    blocks: Annotated[  # what --depth was called
-        int | None, typer.Option("--blocks", min=1, hidden=True)
-    ] = None,
     threads: options.Threads = None,
     device: options.Device = None,
     workers: options.Workers = None,
 ) -> None:
     """Train a preset's runs, or what is left of them."""
-    plans = plan_runs(preset, data, rate or (), seed or (), epochs, weight_decay, depth or blocks)
+    plans = plan_runs(preset, data, rate or (), seed or (), epochs, weight_decay, depth)
     from coupling_core.experiments.vision.grid import train_all
 
     stopped = "stopped; the same command goes on from the last whole epochs"
     total = sum(plan.epochs for plan in plans)
-    with stopping(stopped), CountingBar(total, "starting") as bar:
+    with stopping(stopped), ProgressBar(stays=True) as bar:
 
-        def report(done: int, told: str) -> None:
-            bar(done, told, f"{done} of {total} {told}")
+        def show(done: int, what: str) -> None:
+            bar.show(done, total, what, f"{done} of {total} {what}")
 
-        train_all(plans, report, say, device, threads, workers)
+        train_all(plans, show, say, device, threads, workers)
     _show([VisionRun(plan.repo, plan.drop_path, plan.seed) for plan in plans])
 
 
@@ -72,9 +63,9 @@ def list_(as_json: options.Json = False) -> None:
     """List the runs that come with the program, with their accuracies."""
     if as_json:
         print_json([asdict(run) | _noted(run) for run in SUITE.runs])
-        return
-    print_lines(f"{SUITE.name}: {SUITE.title}")
-    _show(SUITE.runs)
+    else:
+        print_lines(f"{SUITE.name}: {SUITE.title}")
+        _show(SUITE.runs)
 
 
 def _noted(run: VisionRun) -> dict[str, float | None]:
@@ -84,21 +75,14 @@ def _noted(run: VisionRun) -> dict[str, float | None]:
 
 
 def _show(runs: Sequence[VisionRun]) -> None:
+    titles = {"model": "", "rate": "g", "seed": "", "accuracy": ".2%", "on what was learned": ".2%"}
     print_table(
-        ("model", "rate", "seed", "accuracy", "on what was learned", "weights"),
+        titles | {"weights": ""},
         [
             (
-                run.repo,
-                f"{run.rate:g}",
-                str(run.seed),
-                _percent(run.accuracy()),
-                _percent(run.learned_accuracy()),
+                *(run.repo, run.rate, run.seed, run.accuracy(), run.learned_accuracy()),
                 "here" if run.here() else "not here",
             )
             for run in runs
         ],
     )
-
-
-def _percent(part: float | None) -> str:
-    return "" if part is None else f"{100 * part:.2f} %"
