@@ -50,7 +50,8 @@ def require_writable(path: Path | None, formats: tuple[str, ...], *, as_json: bo
     if path.suffix not in formats:
         hint = {".json": "; --json prints JSON", SUFFIX: "; only one result is written so"}
         told = hint.get(path.suffix, "")
-        raise InputError(f"the file ends in {', '.join(formats)}, and {path.name!r} came{told}")
+        endings = ", ".join(formats)
+        raise InputError(f"expected a file that ends in {endings}, got {path.name!r}{told}")
     with writing(path):
         if path.is_dir():
             raise InputError(f"{path} is a folder: give a file")

@@ -40,7 +40,7 @@ def _resolve(found: list[Mapping[str, Any]], text: str) -> str:
     """The one key that begins so."""
     keys = sorted({row["key"] for row in found if row["key"].startswith(text)})
     if len(keys) != 1:
-        what = f"begins {len(keys)} keys: give more letters" if keys else "is no job under way"
+        what = f"begins {len(keys)} keys: give more letters" if keys else "is not a job under way"
         raise InputError(f"{text!r} {what}; `coupling jobs` lists all jobs")
     return str(keys[0])
 

@@ -61,7 +61,8 @@ def written_as(formats: tuple[str, ...]) -> Any:
 StoredK = Annotated[int | None, k_option(f"{DEFAULT_K}, or all that are stored")]
 Definition = Annotated[_Definition, typer.Option("--definition", help="Which score.")]
 Norm = Annotated[
-    FinalNorm, typer.Option("--final-norm", help="Whether it belongs to the last block.")
+    FinalNorm,
+    typer.Option("--final-norm", help="Count the final norm as part of the last block, or not."),
 ]
 Token = Annotated[
     int | None,
@@ -75,7 +76,7 @@ Revision = Annotated[str | None, typer.Option(help="Branch, tag or commit on the
 Rounded = Annotated[
     Dtype, typer.Option(help="What the weights are rounded to; the arithmetic is float32.")
 ]
-Device = Annotated[str | None, typer.Option(help="Such as cpu or cuda:0.")]
+Device = Annotated[str | None, typer.Option(help="Where to compute, such as cpu or cuda:0.")]
 Threads = Annotated[
     int | None,
     typer.Option(min=1, help="CPU threads of each run; another number may change the last digits."),
@@ -98,7 +99,8 @@ class Prompts:
 
     prompt: Annotated[str | None, typer.Option(help="The text to measure.")] = None
     image: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="In place of a text, for a model of images.")
+        Path | None,
+        typer.Option(metavar="FILE", help="An image instead of a text, for a vision model."),
     ] = None
     many: Annotated[
         Path | None,
@@ -113,8 +115,8 @@ class Prompts:
     def __post_init__(self) -> None:
         given = sum(source is not None for source in (self.prompt, self.image, self.many))
         if given != 1:
-            came = "several" if given else "none"
-            raise InputError(f"give one of --prompt, --image FILE and --prompts FILE: {came} came")
+            got = "several" if given else "none"
+            raise InputError(f"expected one of --prompt, --image and --prompts, got {got}")
 
     def one(self) -> str:
         """The one text, or the one image as a data URI."""
@@ -146,7 +148,8 @@ class Model:
     ] = DEFAULT_MODEL
     revision: Revision = None
     untrained: Annotated[
-        int | None, typer.Option(metavar="SEED", help="Measure a freshly initialised twin.")
+        int | None,
+        typer.Option(metavar="SEED", help="Measure the untrained model, initialised with it."),
     ] = None
     dtype: Rounded = "float32"
 
@@ -156,10 +159,12 @@ class Measuring(Model, Prompts):
     """What every command that measures prompts takes; a field of `Request` goes into each."""
 
     quantize: Annotated[
-        Quantisation | None, typer.Option(help="Measure what bitsandbytes makes of the weights.")
+        Quantisation | None,
+        typer.Option(help="Measure the weights as bitsandbytes quantises them."),
     ] = None
     stack: Annotated[
-        Stack | None, typer.Option(help="Of an encoder-decoder model; the decoder by default.")
+        Stack | None,
+        typer.Option(help="Which stack of an encoder-decoder model; the decoder by default."),
     ] = None
     device: Device = None
 
@@ -247,7 +252,8 @@ class Scores(Scoring):
     """How scores are looked at where they are drawn."""
 
     corrected: Annotated[
-        bool, typer.Option("--corrected/--raw", help="The chance-corrected score, or c itself.")
+        bool,
+        typer.Option("--corrected/--raw", help="The chance-corrected score, or the raw score c."),
     ] = True
 
 

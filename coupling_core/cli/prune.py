@@ -111,7 +111,7 @@ def _pruned(
 def _rankings(names: Sequence[str]) -> tuple[Ranking, ...]:
     """The rankings that are named, each once."""
     if wrong := [name for name in names if name not in RANKINGS]:
-        raise InputError(f"--by must be one of {', '.join(RANKINGS)}, and {wrong[0]!r} came")
+        raise InputError(f"--by: expected one of {', '.join(RANKINGS)}, got {wrong[0]!r}")
     return cast(tuple[Ranking, ...], tuple(dict.fromkeys(names)))
 
 

@@ -46,7 +46,9 @@ def list_(
         list[str] | None,
         typer.Argument(help="Only results whose line has each of these words, such as a model's."),
     ] = None,
-    own: Annotated[bool, typer.Option("--own", help="Leave out what is only read.")] = False,
+    own: Annotated[
+        bool, typer.Option("--own", help="Leave out results that are only read.")
+    ] = False,
     report: options.Report,
 ) -> None:
     """List the stored results, the last used first."""

@@ -14,6 +14,6 @@ def open_result(store: Store, text: str) -> Result:
         return load(text)
     if expanded(text).is_file():
         raise InputError(
-            f"{text} is no stored result: expected a key, its first letters, or a {SUFFIX} file"
+            f"{text} is not a stored result: expected a key, its first letters, or a {SUFFIX} file"
         )
     return store.get(text)

@@ -27,7 +27,7 @@ class Strict(TyperCommand):
         rest = super().parse_args(ctx, args)
         for option in times:
             if option.name in ALONE and times[option] > 1 and not option.multiple:
-                why = f"it came {times[option]} times, and one is taken"
+                why = f"expected once, got {times[option]} times"
             else:
                 why = _no_effect(str(option.name), str(ctx.info_name), ctx.params)
             if why:
@@ -41,17 +41,16 @@ def _no_effect(option: str, command: str, given: dict[str, Any]) -> str:
     many: Any = given.get("many")
     if option == "figure" and "out" in given:
         if out is None:
-            return "it says which figure --out draws, and no --out came"
+            return "it chooses what --out draws: give --out FILE"
         if str(out).endswith((*ENDINGS, SUFFIX, "-")):
-            of_json = "; --json has those of every figure" * (many is None)
-            return f"it says which figure --out draws, and {out} gets numbers{of_json}"
+            return f"it chooses a figure, and {out} gets numbers"
     if many is None:
         return ""
     if option == "out" and out != STDOUT and expanded(many).resolve() == expanded(out).resolve():
         return f"{out} is the file of the prompts, which would be lost: name another"
     if option == "figure" and given["figure"] not in (offered := OF_MANY.get(command, ())):
         instead = f"choose {', '.join(offered)}" if offered else "leave it out"
-        return f"{given['figure']} is a figure of one prompt, and --prompts gives many: {instead}"
+        return f"{given['figure']} is a figure of one prompt; with --prompts, {instead}"
     if option in OF_ONE.get(command, ()):
-        return "it says how a figure of one prompt is drawn, and --prompts gives many"
+        return "it is of figures of one prompt: leave it out with --prompts"
     return ""

@@ -50,7 +50,7 @@ class Place:
         str | None, typer.Option(metavar="ADDRESS", help="A running one: tcp://host:8786.")
     ] = None
     slurm: Annotated[bool, typer.Option("--slurm", help="In jobs of Slurm, one a worker.")] = False
-    jobs: Annotated[int | None, typer.Option(min=1, help="How many of them.")] = None
+    jobs: Annotated[int | None, typer.Option(min=1, help="How many jobs of Slurm.")] = None
 
     def __post_init__(self) -> None:
         places = bool(self.workers) + bool(self.scheduler) + self.slurm
@@ -89,7 +89,7 @@ def run(
     file: File,
     place: Place,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell what would be measured.")
+        bool, typer.Option("--dry-run", help="Only show what would be measured.")
     ] = False,
     out: Annotated[Path | None, options.written_as(TABLES)] = None,
     report: options.Report,
@@ -201,12 +201,12 @@ def report_(
         float | None,
         typer.Option(help="Singular triplets counted.", show_default="the sweep's smallest"),
     ] = None,
-    measure: Annotated[Measure, typer.Option(help="Of coupling.")] = "corrected",
+    measure: Annotated[Measure, typer.Option(help="Coupling metric.")] = "corrected",
     against: Annotated[
-        Performance | None, typer.Option(help="Which performance; one that is known by default.")
+        Performance | None, typer.Option(help="Performance metric; by default one that is known.")
     ] = None,
-    subset: Annotated[ModelSubset, typer.Option(help="Of the models.")] = "all",
-    method: Annotated[Method, typer.Option(help="Of correlation.")] = "pearson",
+    subset: Annotated[ModelSubset, typer.Option(help="Which models.")] = "all",
+    method: Annotated[Method, typer.Option(help="Which correlation.")] = "pearson",
     report: options.Report,
 ) -> None:
     """Write what a sweep says of coupling and performance, with figures; or its table of scores.

@@ -62,10 +62,10 @@ def new(
         int, typer.Option(help=f"How many blocks, {BLOCKS[0]} to {BLOCKS[-1]}.")
     ] = OwnPlan.blocks,
     width: Annotated[
-        int, typer.Option(help=f"Of the residual stream: {', '.join(map(str, WIDTHS))}.")
+        int, typer.Option(help=f"Width of the residual stream: {', '.join(map(str, WIDTHS))}.")
     ] = OwnPlan.width,
     learning_rate: Annotated[
-        float, typer.Option(help=f"The highest, {RATES[0]:g} to {RATES[1]:g}.")
+        float, typer.Option(help=f"The highest learning rate, {RATES[0]:g} to {RATES[1]:g}.")
     ] = OwnPlan.learning_rate,
     drop: Annotated[
         float,
@@ -81,8 +81,10 @@ def new(
             "it at; none by default."
         ),
     ] = "",
-    weight: Annotated[float, typer.Option(help="Of the penalty in the loss.")] = OwnPlan.weight,
-    seed: Annotated[int, typer.Option(help="Of all that is drawn.")] = OwnPlan.seed,
+    weight: Annotated[
+        float, typer.Option(help="Weight of the penalty in the loss.")
+    ] = OwnPlan.weight,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = OwnPlan.seed,
     threads: options.Threads = None,
     device: options.Device = None,
 ) -> None:

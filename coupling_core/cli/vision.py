@@ -29,13 +29,18 @@ def train(
     ] = None,
     rate: Annotated[
         list[float] | None,
-        typer.Option(help="Of stochastic depth, in place of those; repeat it for several."),
+        typer.Option(
+            help="Rate of stochastic depth, instead of the plan's; repeat it for several."
+        ),
     ] = None,
     seed: Annotated[
-        list[int] | None, typer.Option(min=0, help="In place of those; each rate has each of them.")
+        list[int] | None,
+        typer.Option(min=0, help="Seed, instead of the plan's; each rate has each of them."),
     ] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Of each run.")] = None,
-    weight_decay: Annotated[float | None, typer.Option(min=0, help="Of matrices.")] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Epochs of each run.")] = None,
+    weight_decay: Annotated[
+        float | None, typer.Option(min=0, help="Weight decay of matrices.")
+    ] = None,
     depth: Annotated[
         int | None, typer.Option(min=1, help="Blocks of each model; the papers have 12 and 24.")
     ] = None,

@@ -88,16 +88,7 @@ class Tries:
         return None if self.imported is None else read_direction(self.imported)
 
     def require_possible(self, *, of_many: bool, out: Path | None) -> None:
-        """Refuse, before anything is measured, what cannot be tried.
-
-        Args:
-            of_many: whether there are many prompts.
-            out: the file that the readouts are written to.
-
-        Raises:
-            InputError: where no block is named, there are many prompts, the file would not have
-                what is tried, or the file to be imported holds no direction.
-        """
+        """Refuse, before anything is measured, what cannot be tried, or would not be in a file."""
         printed = bool(self.sizes) or self.ablate or self.shared is not None
         if of_many and (printed or self.export or self.imported):
             raise InputError(
@@ -114,12 +105,7 @@ class Tries:
         files.require_writable(self.export, (".safetensors",))
 
     def of(self, result: DirectionsResult, device: str | None) -> Told:
-        """Try it, and report what came of it.
-
-        Raises:
-            InputError: where the result lacks the block or a direction, an imported one is of
-                another model, or nothing is shared that could be taken out.
-        """
+        """Try it, and report what came of it."""
         parts: dict[str, Told] = {}
         if self.given is not None:
             require_fits(self.given, result)

@@ -30,7 +30,8 @@ def command(
     token: options.Token = None,
     figure: Annotated[FigureName, figure_of("perturbation")] = "cosine",
     size: Annotated[
-        float, typer.Option(help="Of the noise in the figure depth, in norms of the embedding.")
+        float,
+        typer.Option(help="Size of the noise in the figure depth, in norms of the embedding."),
     ] = TENTH,
     output: options.Output,
 ) -> None:

@@ -21,7 +21,7 @@ def command(
     *,
     asked: options.Differentiating,
     token: Annotated[
-        int, typer.Option(help="Token that the figure shows in ink, 1..n; -1 is the last.")
+        int, typer.Option(help="Token that the figure highlights, 1..n; -1 is the last.")
     ] = -1,
     fit: Annotated[
         Fit, typer.Option(help="States that the principal components are fitted on.")

@@ -31,21 +31,7 @@ DEPTH = "depth"
 
 
 def correlated(asked: Measuring, ask: Ask, against: str, view: EffectView, output: Output) -> Told:
-    """How coupling goes with the effects of edits, with all controls.
-
-    Args:
-        asked: the prompts and the model.
-        ask: makes the request for the effects over a prompt.
-        against: `depth`, or key or file of a stored result.
-        view: over which tokens effects are averaged.
-        output: where the store is.
-
-    Raises:
-        InputError: where a stored result is none of coupling, or of another model or prompt, or
-            blocks are too few.
-        ComputeError: where the model is out of reach, or all prompts fail.
-        Cancelled: at Ctrl-C; what is stored is read the next time.
-    """
+    """How coupling, of `depth` or of a stored result, goes with the effects of edits."""
     if asked.many is None:
         both = [_of_one(asked, ask, against, output)]
     elif against == DEPTH:
@@ -103,11 +89,7 @@ def _of_depth(request: Request) -> Request:
 
 
 def _correlations(study: EffectStudy) -> dict[str, CouplingEffect]:
-    """Of both edits of two blocks, over all blocks and the inner ones, as far as there are enough.
-
-    Raises:
-        InputError: where there are too few at all.
-    """
+    """Of both edits of two blocks, over all blocks and the inner ones if there are enough."""
     if study.n_blocks < LEAST_BLOCKS:
         raise InputError(
             f"pairs of {counted(study.n_blocks, 'block')} are too few to be correlated: at least "

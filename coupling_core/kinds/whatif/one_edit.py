@@ -13,18 +13,7 @@ from coupling_core.measuring.one_edit import EditEffect, Said, continuations, ed
 
 
 def tried(request: Request, edit: str, view: EffectView, device: str | None) -> Told:
-    """Run one edit: its effect, and what the model says before and after.
-
-    Args:
-        request: names the model and the prompt.
-        edit: as it is spelled.
-        view: over which tokens the effect is averaged.
-        device: where to compute.
-
-    Raises:
-        InputError: where the edit cannot be read or run, or the model lacks a block or token.
-        ComputeError: where the edited model gives no finite numbers.
-    """
+    """Run one edit: its effect over the view's tokens, and what the model says before and after."""
     parse_edit(edit)  # before any model is loaded
     effect = edit_effect(request, edit, device)
     try:
