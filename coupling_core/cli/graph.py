@@ -1,10 +1,9 @@
 """`coupling graph`: the blocks of a model as a graph, weighted by their coupling at one token."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
@@ -26,25 +25,21 @@ from coupling_core.analysis.locality import Locality, locality
 from coupling_core.analysis.over_prompts import OfPrompt, mean_graph, of_prompt
 from coupling_core.analysis.scores import definition_name, means, score_pairs
 from coupling_core.base.records import (
-    DEFAULT_MODEL,
     DEFAULT_THRESHOLD,
     OF_GRAPHS,
     Layout,
     NodeColor,
-    Request,
     View,
     parse_blocks,
 )
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.showing import arrays_of
 from coupling_core.cli import files, options, reports
-from coupling_core.cli.many import table_of_means
-from coupling_core.cli.many_drawn import figure_of
-from coupling_core.cli.many_drawn import listed as listed_as
+from coupling_core.cli.many import Shown, table_of_means
+from coupling_core.cli.many_drawn import figure_of, listed
+from coupling_core.cli.one_or_many import measured
 from coupling_core.cli.rows import Row
-from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table
-from coupling_core.measuring.measure import measure
-from coupling_core.store.disk import Store
+from coupling_core.cli.terminal import Told, print_json, print_lines, print_table
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -60,146 +55,133 @@ POINTS = 4
 FigureName = Literal["graph", "locality"]
 
 
-def graph(
-    prompt: options.Prompt = None,
-    image: options.Image = None,
-    many: options.Prompts = None,
-    model: options.Model = DEFAULT_MODEL,
-    token: options.Token = None,
-    blocks: options.Blocks = None,
-    k: options.K = None,
-    definition: options.ScoreDefinition = "paper",
-    p: options.Order = 1.0,
-    role: options.MatrixRole = "A",
-    corrected: options.Corrected = True,
-    threshold: Annotated[
-        float, typer.Option(help="Smallest weight of an edge, 0..1.")
-    ] = DEFAULT_THRESHOLD,
-    final_norm: options.Norm = "include",
-    revision: options.Revision = None,
-    untrained: options.Untrained = None,
-    dtype: options.Rounded = "float32",
-    quantize: options.Quantised = None,
-    stack: options.OneStack = None,
-    device: options.Device = None,
-    plain: options.Plain = False,
-    out: Annotated[Path | None, options.written_as(FORMATS)] = None,
-    figure: Annotated[FigureName, figure_of("graph")] = "graph",
-    layout: Annotated[Layout, typer.Option(help="Where its nodes lie.")] = "line",
-    color: Annotated[NodeColor, typer.Option(help="What colours its nodes.")] = "community",
+@dataclass(frozen=True)
+class Output(options.Output):
+    """A graph's own files too."""
+
+    formats: ClassVar[tuple[str, ...]] = FORMATS
+    out: Annotated[Path | None, options.written_as(FORMATS)] = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the graph is drawn."""
+
+    threshold: Annotated[float, typer.Option(help="Smallest weight of an edge, 0..1.")] = (
+        DEFAULT_THRESHOLD
+    )
+    figure: Annotated[FigureName, figure_of("graph")] = "graph"
+    layout: Annotated[Layout, typer.Option(help="Where its nodes lie.")] = "line"
+    color: Annotated[NodeColor, typer.Option(help="What colours its nodes.")] = "community"
     auto_range: Annotated[
         bool, typer.Option("--auto-range", help="Stretch width and opacity over what is drawn.")
-    ] = False,
-    as_json: options.Json = False,
-    store: options.StoreFolder = None,
+    ] = False
+
+
+def graph(
+    *,
+    asked: options.Differentiating,
+    token: options.Token = None,
+    blocks: options.Blocks = None,
+    scores: options.Scores,
+    look: Look,
+    output: Output,
 ) -> None:
     """Draw the blocks as a graph whose edges are as strong as two blocks are coupled.
 
     With --prompts, count what each prompt's graph has, and take the means over the prompts.
     """
-    require_threshold(threshold)
-    listed = options.prompt_or_prompts(prompt, image, many)
-    view = options.view_of(k, definition, p, role)
-    formats = FORMATS if listed is None else files.OF_MANY
-    files.require_writable(out, formats, as_json=as_json)
-    asked = partial(
-        Request,
-        model=model,
-        k=k,
-        final_norm=final_norm,
-        revision=revision,
-        untrained=untrained,
-        dtype=dtype,
-        quantize=quantize,
-        stack=stack,
-    )
+    require_threshold(look.threshold)
+    output.require_writable(of_many=asked.many is not None)
+    ask, corrected = asked.request(token=token, k=scores.k), scores.corrected
 
-    def ask(text: str) -> Request:
-        return asked(text, token=options.token_of(token, text))
+    def seen(result: Result) -> View:
+        return scores.view(result.default_k, parse_blocks(blocks, result.n_blocks))
 
-    def look(result: Result) -> View:
-        shown = parse_blocks(blocks, result.n_blocks)
-        return replace(options.at_its_k(view, k, result), blocks=shown)
-
-    if listed is not None:
-        parts: list[OfPrompt] = []
-
-        def row(result: Result) -> dict[str, float]:
-            found = cast(DepthResult, result)
-            seen = look(found)
-            parts.append(of_prompt(found, seen))
-            return _row(found, seen, corrected, threshold)
-
-        def together(_: Sequence[Row]) -> tuple[dict[str, Any], Callable[[], None]]:
-            found = mean_graph(parts, corrected=corrected, threshold=threshold)
-            return {"mean_graph": _of_graph(found)}, partial(_show_mean, found)
-
-        def drawing(_: Sequence[Row]) -> "go.Figure":
-            from coupling_core import figures  # plotly
-
-            return figures.mean_graph(
-                parts,
-                listed_as(many),
-                corrected=corrected,
-                threshold=threshold,
-                layout=layout,
-                color=color,
-                auto_range=auto_range,
-            )
-
-        table_of_means(
-            ask,
-            listed,
-            row,
-            Store(store),
-            view_of=look,
+    if asked.many is not None:
+        weighed_by: str | float = "corrected" if corrected else "coupling"
+        of_many = GraphsTogether(asked.many, look, corrected)
+        shown = Shown(
+            of_many.row,
+            draw=lambda result, view: _draw(result, view, look, corrected),
+            draw_many=of_many.draw,
+            view=seen,
             blocks=blocks,
-            device=device,
-            fast=not plain,
-            out=out,
-            as_json=as_json,
-            drawing=drawing,
-            together=together,
-            chosen=dict(
-                zip(OF_GRAPHS, ("corrected" if corrected else "coupling", threshold), strict=True)
-            ),
+            together=of_many.told,
+            chosen=dict(zip(OF_GRAPHS, (weighed_by, look.threshold), strict=True)),
         )
+        table_of_means(asked, ask, shown, output)
         return
-    request = ask(options.one_prompt(prompt, image))
-    with ProgressBar(blocks) as bar:
-        result = cast(
-            DepthResult, measure(request, Store(store), device=device, fast=not plain, progress=bar)
-        )
-    view = look(result)
-    drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
-    if out is not None and files.ending(out) in NUMBERS:
-        content = graph_file(
-            files.ending(out), result, view, corrected=corrected, threshold=threshold
-        )
-        files.write(out, content)
-    elif out is not None:
-        from coupling_core import figures  # plotly
-
-        page = (
-            figures.locality(result, view, corrected=corrected)
-            if figure == "locality"
-            else figures.graph(
-                result,
-                view,
-                corrected=corrected,
-                threshold=threshold,
-                layout=layout,
-                color=color,
-                auto_range=auto_range,
-            )
-        )
-        files.write(out, figures.render(page, out.suffix, result, view))
-    if as_json:
-        print_json(_summary(drawn, result, view, corrected, stored=not bar.used))
+    result, stored = measured(ask(asked.one()), asked, output, blocks)
+    view = seen(result)
+    drawn = layer_graph(result, view, corrected=corrected, threshold=look.threshold)
+    if output.out is not None:
+        files.write(output.out, _content(files.ending(output.out), result, view, look, corrected))
+    if output.as_json:
+        print_json(_summary(drawn, result, view, corrected, stored=stored))
     else:
         _show(drawn, result, view, corrected)
         failed = reports.uncertified(result.certificates)
-        print_lines("", *reports.foot(result, failed, stored=not bar.used, out=out))
+        print_lines("", *reports.foot(result, failed, stored=stored, out=output.out))
+
+
+def _draw(result: DepthResult, view: View, look: Look, corrected: bool) -> "go.Figure":
+    from coupling_core import figures  # plotly
+
+    if look.figure == "locality":
+        return figures.locality(result, view, corrected=corrected)
+    return figures.graph(
+        result,
+        view,
+        corrected=corrected,
+        threshold=look.threshold,
+        layout=look.layout,
+        color=look.color,
+        auto_range=look.auto_range,
+    )
+
+
+def _content(ending: str, result: DepthResult, view: View, look: Look, corrected: bool) -> bytes:
+    if ending in NUMBERS:
+        return graph_file(ending, result, view, corrected=corrected, threshold=look.threshold)
+    from coupling_core import figures  # plotly
+
+    return figures.render(_draw(result, view, look, corrected), ending, result, view)
+
+
+@dataclass
+class GraphsTogether:
+    """Takes the results of prompts as they come, then reports and draws the graph of their mean."""
+
+    file: Path
+    look: Look
+    corrected: bool
+    parts: list[OfPrompt] = field(default_factory=list)
+
+    def row(self, result: DepthResult, view: View) -> dict[str, float]:
+        """The numbers of one prompt's graph."""
+        self.parts.append(of_prompt(result, view))
+        return _row(result, view, self.corrected, self.look.threshold)
+
+    def told(self, _: Sequence[Row]) -> Told:
+        """The graph of the mean scores."""
+        found = mean_graph(self.parts, corrected=self.corrected, threshold=self.look.threshold)
+        return {"mean_graph": _of_graph(found)}, lambda: _show_mean(found)
+
+    def draw(self, _: Sequence[Row]) -> "go.Figure":
+        """The same, drawn."""
+        from coupling_core import figures  # plotly
+
+        look = self.look
+        return figures.mean_graph(
+            self.parts,
+            listed(self.file),
+            corrected=self.corrected,
+            threshold=look.threshold,
+            layout=look.layout,
+            color=look.color,
+            auto_range=look.auto_range,
+        )
 
 
 def _row(result: DepthResult, view: View, corrected: bool, threshold: float) -> dict[str, float]:

@@ -72,20 +72,15 @@ def score(*, corrected: bool) -> Drawn:
 
 
 def strip(of: Drawn, file: Path | None, rows: Sequence[Row]) -> "go.Figure":
-    """Where each of many prompts stands: a dot each, with their mean and its interval.
-
-    Args:
-        of: their number.
-        file: that they came from.
-        rows: theirs.
-    """
+    """Where each of many prompts stands: a dot each, with their mean and its interval."""
     from coupling_core import figures
 
     over = over_prompts(rows)
-    drawn = figures.prompt_strip(
+    mean = over[of.name]
+    figure = figures.prompt_strip(
         {row.prompt.row: row.mean[of.name] for row in rows},
         {row.prompt.row: row.prompt.words for row in rows},
-        over[of.name],
+        mean,
         of.title,
         origin=origin(rows, file),
         chance=over[of.ideal].mean if isinstance(of.ideal, str) else of.ideal,
@@ -93,29 +88,26 @@ def strip(of: Drawn, file: Path | None, rows: Sequence[Row]) -> "go.Figure":
         one="line",
         groups={row.prompt.row: row.prompt.category or NO_CATEGORY for row in rows},
     )
-    if of.name in MEASURES and (told := mean_of_each(over)):
-        drawn.layout.meta["caption"] += f" {told[0].upper()}{told[1:]}."
-    if 1 < over[of.name].n < MIN_NUMBERS:
-        drawn.layout.meta["caption"] += f" {OF_FEW[0].upper()}{OF_FEW[1:]}."
-    if of.most is not None and over[of.name].high > of.most:
-        told = f" The interval goes beyond {of.most:g}, which no number of a prompt does."
-        drawn.layout.meta["caption"] += told
-    return drawn
+    for doubt in (
+        mean_of_each(over) if of.name in MEASURES else "",
+        OF_FEW if 1 < mean.n < MIN_NUMBERS else "",
+        f"the interval goes beyond {of.most:g}, which no number of a prompt does"
+        if of.most is not None and mean.high > of.most
+        else "",
+    ):
+        if doubt:
+            figure.layout.meta["caption"] += f" {doubt[0].upper()}{doubt[1:]}."
+    return figure
 
 
 def origin(rows: Sequence[Row], file: Path | None) -> dict[str, object]:
-    """The title of a figure of many prompts, and whose numbers it has.
-
-    Args:
-        rows: of the prompts.
-        file: that they came from.
-    """
+    """The title of a figure of many prompts, and whose numbers it has."""
     model, *facts = looked_at(rows)
     title = f"{model}, {counted(len(rows), 'prompt')} of {listed(file)}"
-    n = sum(row.certified is not None for row in rows)
-    of = f"{sum(row.certified is True for row in rows)} of {counted(n, 'prompt')}"
-    certified = f"SVDs of {of} certified"
-    return {"title": title, "source": " · ".join([title, *facts, *([certified] if n else [])])}
+    if n := sum(row.certified is not None for row in rows):
+        certified = sum(row.certified is True for row in rows)
+        facts.append(f"SVDs of {certified} of {counted(n, 'prompt')} certified")
+    return {"title": title, "source": " · ".join([title, *facts])}
 
 
 def looked_at(rows: Sequence[Row]) -> list[str]:
