@@ -58,8 +58,9 @@ def problems(error: "ValidationError", names: Sequence[str] = ()) -> str:
 
 def _problem(of: Any, names: Sequence[str]) -> str:
     field, *within = of["loc"] or ("",)
-    is_number = isinstance(field, int) and field < len(names)
-    name = ".".join(map(str, (names[field] if is_number else field, *within)))
+    if isinstance(field, int) and field < len(names):
+        field = names[field]
+    name = ".".join(map(str, (field, *within)))
     if of["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return f"{name} is unknown"
     if of["type"].startswith("missing"):

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from coupling_core.analysis.path_curves import CURVES
 from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW
+from coupling_core.base.numbers import Column
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.textfiles import legible
 from coupling_core.base.units import NO_CATEGORY, counted
@@ -45,33 +46,7 @@ DrawMany = Callable[[Sequence[Row]], "go.Figure"]
 """Draws the figure of many prompts from their rows."""
 
 
-class Drawn(NamedTuple):
-    """The number of each prompt that is drawn.
-
-    Args:
-        name: what a row calls it.
-        title: of its axis, with its unit.
-        ideal: what it is by chance, or where a path is a line, or the name of the number that says
-            it; None where there is no such value.
-        called: what that value is called.
-        most: the largest that it can be; None where nothing bounds it.
-    """
-
-    name: str
-    title: str
-    ideal: float | str | None = None
-    called: str = "chance"
-    most: float | None = None
-
-
-def score(*, corrected: bool) -> Drawn:
-    """The mean score of each prompt, chance-corrected or raw."""
-    if corrected:
-        return Drawn("corrected", "Mean chance-corrected score", 0.0, most=1.0)
-    return Drawn("coupling", "Mean score c", "chance", most=1.0)
-
-
-def strip(of: Drawn, file: Path | None, rows: Sequence[Row]) -> "go.Figure":
+def strip(of: Column, file: Path | None, rows: Sequence[Row]) -> "go.Figure":
     """Where each of many prompts stands: a dot each, with their mean and its interval."""
     from coupling_core import figures
 
@@ -84,7 +59,7 @@ def strip(of: Drawn, file: Path | None, rows: Sequence[Row]) -> "go.Figure":
         of.title,
         origin=origin(rows, file),
         chance=over[of.ideal].mean if isinstance(of.ideal, str) else of.ideal,
-        zero=of.called,
+        zero=of.ideal_name,
         one="line",
         groups={row.prompt.row: row.prompt.category or NO_CATEGORY for row in rows},
     )

@@ -39,7 +39,6 @@ if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
 
-
 def training(
     *,
     prompt: Annotated[

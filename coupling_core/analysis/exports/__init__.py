@@ -8,6 +8,7 @@ Those of a result are in the folder of its kind.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,7 +62,7 @@ def numbers_of(kind: str) -> tuple[Number, ...]:
 def columns_of(kind: str) -> dict[str, Column]:
     """How the numbers of a kind stand for a whole result, by their names there."""
     return {
-        number.column_name: number.column
+        number.column_name: replace(number.column, name=number.column_name)
         for number in numbers_of(kind)
         if number.column is not None
     }

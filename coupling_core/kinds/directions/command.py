@@ -3,11 +3,12 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
+from coupling_core.analysis.exports import columns_of
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult
 from coupling_core.cli import options
 from coupling_core.cli.many import Shown
-from coupling_core.cli.many_drawn import Drawn, strip
+from coupling_core.cli.many_drawn import strip
 from coupling_core.cli.one_or_many import answer
 from coupling_core.kinds.directions.prompts import PromptsTogether
 from coupling_core.kinds.directions.tries import Side, Tries
@@ -15,17 +16,7 @@ from coupling_core.kinds.directions.tries import Side, Tries
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
     import plotly.graph_objects as go
 
-BY_CHANCE = 0.01
-"""The share of directions drawn at random that say more than the floor, which is set so."""
-_CHANCE = "the share of random directions that do so"
-_OF_MANY: dict[Side, Drawn] = {
-    "u": Drawn(
-        "writes_beyond", "Directions written that say more than chance (share)", BY_CHANCE, _CHANCE
-    ),
-    "v": Drawn(
-        "reads_beyond", "Directions read that say more than chance (share)", BY_CHANCE, _CHANCE
-    ),
-}
+_OF_MANY: dict[Side, str] = {"u": "writes_beyond", "v": "reads_beyond"}
 """The number of each prompt that is drawn of a side."""
 
 
@@ -42,7 +33,7 @@ def command(
     shown = Shown(
         lambda result, _: together.row(result),
         _draw,
-        partial(strip, _OF_MANY[tries.side], asked.many),
+        partial(strip, columns_of("directions")[_OF_MANY[tries.side]], asked.many),
         view=lambda _: tries.view,
         more=lambda result: tries.of(result, asked.device),
         together=together.told,

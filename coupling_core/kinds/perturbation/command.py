@@ -5,24 +5,13 @@ from typing import Annotated
 
 import typer
 
-from coupling_core.analysis.exports import row
+from coupling_core.analysis.exports import columns_of, row
 from coupling_core.cli import options
 from coupling_core.cli.many import Shown
-from coupling_core.cli.many_drawn import Drawn, figure_of, strip
+from coupling_core.cli.many_drawn import figure_of, strip
 from coupling_core.cli.one_or_many import answer
 from coupling_core.kinds.perturbation.numbers import TENTH
 from coupling_core.kinds.perturbation.views import FigureName, draw
-
-_RADIUS = Drawn(
-    "radius", "Size of noise at which first order is off by 10\u00a0% at the end (embedding = 1)"
-)
-_COSINE = Drawn(
-    "cosine",
-    "Cosine of the last state with that without noise of 0.1 (embedding = 1)",
-    1.0,
-    "no change",
-    most=1.0,
-)
 
 
 def command(
@@ -37,7 +26,7 @@ def command(
     output: options.Output,
 ) -> None:
     """Add noise to a token's embedding, and see how far the linearised blocks predict it."""
-    dots = _RADIUS if figure == "radius" else _COSINE
+    dots = columns_of("perturbation")["radius" if figure == "radius" else "cosine"]
     shown = Shown(
         row,
         draw=lambda result, _: draw(result, figure, size),

@@ -3,17 +3,12 @@
 from functools import partial
 from typing import Annotated
 
-from coupling_core.analysis.exports import row
+from coupling_core.analysis.exports import columns_of, row
 from coupling_core.cli import options
 from coupling_core.cli.many import Shown
-from coupling_core.cli.many_drawn import Drawn, figure_of, strip
+from coupling_core.cli.many_drawn import figure_of, strip
 from coupling_core.cli.one_or_many import answer
 from coupling_core.kinds.spectrum.views import FigureName, maker
-
-_DEPARTURE = Drawn(
-    "departure", "Departure from normality, median of the blocks (0 to 1)", 0.0, "a normal map"
-)
-_RANK = Drawn("effective_rank", "Effective rank of the product of all blocks")
 
 
 def command(
@@ -24,7 +19,7 @@ def command(
     output: options.Output,
 ) -> None:
     """Find the eigenvalues of each block's linear map, and what their products leave over."""
-    dots = _RANK if figure == "products" else _DEPARTURE
+    dots = columns_of("spectrum")["effective_rank" if figure == "products" else "departure"]
     shown = Shown(
         row,
         draw=lambda result, view: maker(result, view, figure)(),

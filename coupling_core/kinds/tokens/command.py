@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from coupling_core.analysis.exports import row
+from coupling_core.analysis.exports import columns_of, row
 from coupling_core.analysis.token_scores import require_kept
 from coupling_core.base.records import TOKEN_K_VIEW, TokenKind
 from coupling_core.cli import options
 from coupling_core.cli.many import Shown
-from coupling_core.cli.many_drawn import figure_of, score, strip
+from coupling_core.cli.many_drawn import figure_of, strip
 from coupling_core.cli.one_or_many import answer
 from coupling_core.kinds.tokens.views import OF_A_PAIR, FigureName, draw, of_a_pair
 
@@ -55,7 +55,9 @@ def command(
     shown = Shown(
         row,
         draw=lambda result, view: draw(result, view, figure, corrected=scores.corrected),
-        draw_many=partial(strip, score(corrected=scores.corrected), asked.many),
+        draw_many=partial(
+            strip, columns_of("self")["corrected" if scores.corrected else "coupling"], asked.many
+        ),
         view=lambda result: scores.view(result.default_k),
     )
     answer(asked, ask, shown, output)
