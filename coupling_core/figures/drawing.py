@@ -235,7 +235,7 @@ def _bar(paper: Axes, look: Any) -> None:
 
 def _shape(axes: Axes, shape: Any, frame: Transform) -> None:
     if shape.type not in ("line", "rect"):
-        raise ValueError(f"a shape of the kind {shape.type}")
+        raise ValueError(f"a {shape.type}, such as the edges of a graph")
     x, y = [shape.x0, shape.x1], [shape.y0, shape.y1]
     if shape.type == "rect":
         x, y = [*x, *reversed(x), x[0]], [y[0], y[0], y[1], y[1], y[0]]
