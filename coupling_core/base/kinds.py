@@ -76,11 +76,7 @@ def kinds() -> Mapping[str, KindOfResult]:
 
 
 def kind_of(name: str) -> KindOfResult:
-    """The kind of this name.
-
-    Raises:
-        InputError: where there is none.
-    """
+    """The kind of this name, or an `InputError`."""
     if name not in tuple(kinds()):
         raise InputError(none_of("the kind", name, kinds(), _CALLED.get(str(name).lower(), "")))
     return kinds()[name]
