@@ -100,7 +100,7 @@ def scores_caption(
     itself = ITSELF_READ * (ITSELF[shown.noun] in shown.why)
     if isinstance(result, DepthResult) and isinstance(shown.found, Scores):
         last = words.last_row(result.final_norm_words, result.n_blocks, shown.found, corrected)
-        return joined(read, itself, last.strip(), words.arbitrary_told(result, view))
+        return joined(read, itself, last, words.arbitrary_told(result, view))
     means = MEANS_READ * isinstance(result, TokenMeansResult)
     return joined(COMPARED[result.request.kind], read, means, itself)
 
