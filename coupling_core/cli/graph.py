@@ -12,14 +12,13 @@ from coupling_core.analysis.exports import ENDINGS
 from coupling_core.analysis.exports.graph import graph_file
 from coupling_core.analysis.graph import (
     EDGE_COLUMNS,
-    communities,
     communities_words,
     edge_rows,
     edges_words,
+    graph_record,
     groups,
     last_block_words,
     layer_graph,
-    modularity,
     require_threshold,
 )
 from coupling_core.analysis.locality import Locality, locality
@@ -132,7 +131,7 @@ def graph(
 
         def together(_: Sequence[Row]) -> tuple[dict[str, Any], Callable[[], None]]:
             found = mean_graph(parts, corrected=corrected, threshold=threshold)
-            return {"mean_graph": _of_graph(found)}, partial(_show_mean, found)
+            return {"mean_graph": graph_record(found)}, partial(_show_mean, found)
 
         def drawing(_: Sequence[Row]) -> "go.Figure":
             from coupling_core import figures  # plotly
@@ -226,19 +225,8 @@ def _summary(
             "score": "corrected" if corrected else "coupling",
             "locality": arrays_of(locality(result, view, corrected=corrected)),
         }
-        | _of_graph(drawn)
+        | graph_record(drawn)
     )
-
-
-def _of_graph(drawn: "nx.Graph") -> dict[str, Any]:
-    """Edges and communities, for JSON."""
-    rows = edge_rows(drawn)
-    counts = {name: drawn.graph[name] for name in ("threshold", "pairs", "pairs_without_score")}
-    return counts | {
-        "edges": [dict(zip(EDGE_COLUMNS, row, strict=True)) for row in rows],
-        "communities": communities(drawn),
-        "modularity": modularity(drawn),
-    }
 
 
 def _show_mean(drawn: "nx.Graph") -> None:
@@ -259,8 +247,10 @@ def _show(drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool) -
         f"locality    {_locality(near)}",
         "",
     )
-    rows = edge_rows(drawn)[:SHOWN]
-    texts = [(*map(str, row[:3]), *(f"{number:z.3f}" for number in row[3:])) for row in rows]
+    texts = [
+        [f"{each:z.3f}" if isinstance(each, float) else str(each) for each in row.values()]
+        for row in edge_rows(drawn)[:SHOWN]
+    ]
     print_table(EDGE_COLUMNS, texts, right=True)
 
 

@@ -262,6 +262,20 @@ def square_axes(x: dict[str, Any], y: dict[str, Any]) -> dict[str, object]:
     }
 
 
+def matrix_look(
+    values: Real[np.ndarray, "row column"],
+    view: View,
+    terms: str,
+    *,
+    magnitude: bool,
+    limit: float = style.MATRIX_LIMIT,
+    auto_range: bool = False,
+) -> dict[str, object]:
+    """Colours of the entries of matrices; `terms` names which triplets, and the unit."""
+    colors = style.matrix_colors(values, magnitude, limit=limit, auto_range=auto_range)
+    return colors | {"colorbar": style.color_bar(style.matrix_name(view, magnitude), terms)}
+
+
 def difference_look(view: View, *, corrected: bool) -> dict[str, object]:
     """Colours of A - B of scores, in a diverging range round 0."""
     title = f"A - B, {style.score_name(corrected).lower()}"
