@@ -123,13 +123,14 @@ def scores_graph(
     for cell in np.argwhere(np.triu(weight >= threshold)).tolist():
         i, j = sorted(cell, key=found.blocks.__getitem__)
         block, basis = found.blocks[i], found.blocks[j]
+        forward, backward = float(one_way[i, j]), float(one_way[j, i])
         graph.add_edge(
             block,
             basis,
             weight=float(weight[i, j]),
             distance=basis - block,
-            forward=float(one_way[i, j]),
-            backward=float(one_way[j, i]),
+            forward=forward,
+            backward=backward,
             **_known({name: (one[i, j] + one[j, i]) / 2 for name, one in _scores(found).items()}),
         )
     for number, members in enumerate(communities(graph), 1):

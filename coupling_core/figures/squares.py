@@ -128,20 +128,13 @@ class Square:
         """
         forbidden = why == FORBIDDEN
         empty = (why != "") & ~forbidden
-        return [
-            colors,
-            *([self._hatched(forbidden)] if forbidden.any() else []),
-            *(
-                [
-                    grey(self.x, self.y, empty, why).update(
-                        xgap=min(self.gap, 1), ygap=min(self.gap, 1)
-                    )
-                ]
-                if empty.any()
-                else []
-            ),
-            self._pairs(texts),
-        ]
+        drawn: list[go.Heatmap | go.Scatter] = [colors]
+        if forbidden.any():
+            drawn.append(self._hatched(forbidden))
+        if empty.any():
+            gap = min(self.gap, 1)
+            drawn.append(grey(self.x, self.y, empty, why).update(xgap=gap, ygap=gap))
+        return [*drawn, self._pairs(texts)]
 
     def _hatched(self, which: Bool[np.ndarray, "row column"]) -> go.Scatter:
         """Hatching over the rectangle of each run of cells in a row."""
