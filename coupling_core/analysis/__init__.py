@@ -25,7 +25,7 @@ pruning         which blocks to leave out, and what that costs
 path_curves     numbers of a path by depth, and their means over prompts
 trajectory      how straight and evenly spaced the paths of tokens are
 projection      principal components of the paths
-by_step, at_steps    a measurement over the steps of a training run, and its results by step
+by_step         a measurement over the steps of a training run
 statistics      coupling against performance over many models
 findings        what the table of a sweep says
 exports         a result's numbers for other programs: NumPy archives and CSV

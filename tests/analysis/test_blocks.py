@@ -67,7 +67,7 @@ def test_a_pair_is_of_blocks_that_exist_or_counted_from_the_end():
 
 
 def test_a_range_is_of_blocks_that_exist_or_counted_from_the_end():
-    ranges = ((0, 1), (1, L + 1), (1, -L - 1))
+    ranges = ((1, L + 1), (1, -L - 1))
     assert refusing(RANGES, *((replace(VIEW, blocks=blocks),) for blocks in ranges)) == []
     ends, numbers = (replace(VIEW, blocks=b) for b in ((-L, -2, -1), (1, L - 1, L)))
     assert [name for name, call in RANGES.items() if str(call(ends)) != str(call(numbers))] == []

@@ -191,22 +191,6 @@ def test_the_graph_of_many_prompts_is_of_their_mean(ask, drawn, each):
     assert found == pytest.approx(expected, rel=1e-4)
 
 
-DOTS = {
-    "corrected": (TOKENS, ()),
-    "equidistance": (("trajectory",), ("--figure", "equidistance")),
-    "departure": (("spectrum",), ()),
-    "effective_rank": (("spectrum",), ("--figure", "products")),
-    "cosine": (("perturbation",), ()),
-    "radius": (("perturbation",), ("--figure", "radius")),
-    "interchange_kl": (("whatif",), ()),
-    "replace_kl": (("whatif",), ("--figure", "replace")),
-    "skip_kl": (("whatif",), ("--figure", "blocks")),
-    "writes_beyond": (("directions",), ()),
-    "reads_beyond": (("directions",), ("--side", "v")),
-}
-"""Commands and figures, by the number of each prompt that stands for it."""
-
-
 # ---- what was asked stands with the numbers
 
 
