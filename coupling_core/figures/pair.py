@@ -17,7 +17,8 @@ from coupling_core.analysis.token_scores import score_positions_by_k as by_token
 from coupling_core.base.records import ROLES, View, resolve_block, resolve_token
 from coupling_core.base.results import DepthResult, TokensResult
 from coupling_core.base.units import rounded
-from coupling_core.figures import by_k, cells, style
+from coupling_core.figures import cells, style
+from coupling_core.figures.by_k import score_curves
 from coupling_core.figures.words import leading, subject
 from coupling_core.sources.tokens import visible
 
@@ -208,16 +209,11 @@ def score_by_k(
     """
     pair = _Pair.of(result, row, column, view)
     raw, floor = pair.curves
-    return by_k.draw(
-        above_chance(raw, floor) if corrected else raw,
-        floor,
-        view,
-        corrected,
-        style.score_name(corrected),
-        f"Score against K from 1 to {result.k_max} with its chance floor: {pair.words}, "
-        f"{subject(result)}. {pair.score_words}",
-        f"Coupling of {pair.noun} {pair.row} in the basis of {pair.noun} {pair.column} as more "
-        "singular triplets are counted. Only what lies above the chance line is coupling.",
+    shown = above_chance(raw, floor) if corrected else raw
+    what = f"Coupling of {pair.noun} {pair.row} in the basis of {pair.noun} {pair.column}"
+    words, of = {"name": style.score_name(corrected), "what": what}, subject(result)
+    return score_curves(
+        shown, floor, view, words, f"{pair.words}, {of}", corrected, f" {pair.score_words}"
     )
 
 

@@ -1,17 +1,19 @@
 """The numbers of training runs by step: a line a run, on a log axis with a place for step 0."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import Literal
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from coupling_core.analysis.by_step import Runs, StepCurve, StepNumbers
+from coupling_core.base.curves import Curves
 from coupling_core.base.records import View
-from coupling_core.figures import style, training_words
+from coupling_core.figures import style
+from coupling_core.figures.curves import Series, chance, curves
 
 STEP_0 = 0.4
 """Where step 0 stands on the log axis, left of step 1."""
@@ -21,10 +23,106 @@ ROOM = 0.08
 COLORS = (style.ACCENT, *style.CATEGORIES)
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "pentagon")
 """So that runs are told apart without their colours too."""
-
-
 LIMITS = {1: 0.6, 2: 0.5, 4: 0.4, 16: 0.35, 32: 0.3, 50: 0.25}
 """From each K on, about where 95 of 100 pairs lie of the runs that ship, at their most coupled."""
+_AXIS = (
+    " Step 0, the initialisation, has a place of its own left of the log axis; a gap in a line is "
+    "a step without a number."
+)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One number by step.
+
+    Args:
+        title: of the axis, with its unit.
+        field: of `StepNumbers`.
+        caption: how it is read.
+        scored: whether it is of the viewed definition, which the axis then names.
+        chance: what it is by chance: 0, or the field that has it; None where that means nothing.
+        log: whether the axis is logarithmic.
+    """
+
+    title: str
+    field: str
+    caption: str
+    scored: bool = False
+    chance: Literal[0, "chance"] | None = None
+    log: bool = False
+
+
+CURVES: dict[StepCurve, Curve] = {
+    "corrected": Curve(
+        "Mean chance-corrected score",
+        "corrected",
+        "Mean over all pairs of different blocks at each checkpoint: 0 is the score of an "
+        "unrelated basis, 1 that of identical bases.",
+        scored=True,
+        chance=0,
+    ),
+    "coupling": Curve(
+        "Mean score c",
+        "coupling",
+        "Mean over all pairs of different blocks at each checkpoint. Only what lies above the "
+        "chance level (dashed), which moves with the singular values, is coupling.",
+        scored=True,
+        chance="chance",
+    ),
+    "alignment": Curve(
+        "Mean alignment",
+        "alignment",
+        "Mean of tr A over the sum of the singular values, over all pairs of different blocks at "
+        "each checkpoint, at the same K: 0 by chance, 1 for identical bases.",
+        chance=0,
+    ),
+    "locality": Curve(
+        "Score of neighbours minus that of others",
+        "locality",
+        "Mean chance-corrected score of neighbouring blocks minus that of all other pairs: 0 where "
+        "no blocks are coupled, or all alike; above it, coupling is local in depth.",
+        scored=True,
+        chance=0,
+    ),
+    "loss": Curve(
+        "Held-out loss (nats a token)",
+        "loss",
+        "Cross-entropy on text that was held out of the training.",
+    ),
+    "line-shape": Curve(
+        "Mean line-shape score (1 is a line)",
+        "line_shape",
+        "Mean over the prompt's tokens of the line-shape score of their paths (paper, Eq. 10): 1 "
+        "is a straight line.",
+    ),
+    "expodistance": Curve(
+        "Mean expodistance (0 is even growth)",
+        "expodistance",
+        "Mean over the prompt's tokens of the expodistance of their paths (paper, Eq. 13): 0 is a "
+        "norm that grows by one factor in every block.",
+        log=True,
+    ),
+    "departure": Curve(
+        "Median departure from normal",
+        "departure",
+        "Median over the blocks of Henrici's departure from normality of I + J (0 = normal, at "
+        "most 1).",
+    ),
+    "u-dot-v": Curve(
+        "Median u · v of the leading directions",
+        "u_dot_v",
+        "Median over the blocks of the cosine of what a block writes and what it reads along its "
+        "leading directions: below 0 a block removes what it acts on most.",
+        chance=0,
+    ),
+    "effective-rank": Curve(
+        "Effective rank, all blocks",
+        "effective_rank",
+        "Effective rank of the product of all blocks' linear maps: how many directions in which "
+        "the first state can be moved still matter behind the last block.",
+        log=True,
+    ),
+}
 
 
 def map_limit(k: int) -> float:
@@ -36,41 +134,6 @@ def map_limit(k: int) -> float:
         k: number of leading triplets.
     """
     return next(limit for least, limit in reversed(LIMITS.items()) if k >= least)
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One number by step.
-
-    Args:
-        title: of the axis, with its unit.
-        field: of `StepNumbers`.
-        scored: whether it is of the viewed definition, which the axis then names.
-        chance: what it is by chance: 0, or the field that has it; None where that means nothing.
-        log: whether the axis is logarithmic.
-    """
-
-    title: str
-    field: str
-    scored: bool = False
-    chance: Literal[0, "chance"] | None = None
-    log: bool = False
-
-
-CURVES: dict[StepCurve, Curve] = {
-    "corrected": Curve("Mean chance-corrected score", "corrected", scored=True, chance=0),
-    "coupling": Curve("Mean score c", "coupling", scored=True, chance="chance"),
-    "alignment": Curve("Mean alignment", "alignment", chance=0),
-    "locality": Curve(
-        "Score of neighbours minus that of others", "locality", scored=True, chance=0
-    ),
-    "loss": Curve("Held-out loss (nats a token)", "loss"),
-    "line-shape": Curve("Mean line-shape score (1 is a line)", "line_shape"),
-    "expodistance": Curve("Mean expodistance (0 is even growth)", "expodistance", log=True),
-    "departure": Curve("Median departure from normal", "departure"),
-    "u-dot-v": Curve("Median u · v of the leading directions", "u_dot_v", chance=0),
-    "effective-rank": Curve("Effective rank, all blocks", "effective_rank", log=True),
-}
 
 
 def by_step(
@@ -87,30 +150,42 @@ def by_step(
 
     Returns:
         a figure with a trace a run, named by its title, whose customdata is the step; the trace
-        "chance" (a run's own floor where it has one); and the trace "current" where there is one.
+        "chance" (a run's own chance level where it has one); and "current" where there is one.
     """
     curve = CURVES[name]
-    every = [numbers for run in runs.values() for numbers in run]
-    steps = sorted({numbers.step for numbers in every})
-    terms = style.score_terms(view) if curve.scored else ""
-    figure = style.new_figure(
-        training_words.by_step_alt(runs, curve.title, curve.field, terms),
-        training_words.by_step_caption(name),
-        {"title": ", ".join(runs), "source": source},
-        height=HEIGHT,
-        xaxis=step_axis(steps),
-        yaxis=style.axis(style.two_lines(curve.title, terms))
-        | (style.log_axis(np.array([getattr(n, curve.field) for n in every])) if curve.log else {}),
-    )
     looks = list(zip(runs.items(), cycle(COLORS), cycle(SYMBOLS), strict=False))
+    levels, every = [], [numbers for run in runs.values() for numbers in run]
     if curve.chance == 0:
-        figure.add_trace(_chance(steps, [0.0] * len(steps), style.INK))
+        levels = [chance(place(sorted({numbers.step for numbers in every})), 0.0)]
     elif curve.chance:
-        figure.add_traces([_chance(*_points(run, "chance"), color) for (_, run), color, _ in looks])
-    for (run_title, run), color, symbol in looks:
-        figure.add_trace(_line(*_points(run, curve.field), run_title, color, symbol))
-    figure.update_traces(showlegend=True, selector=0)
-    figure.update_yaxes(range=_span(figure, curve))
+        levels = [
+            replace(chance(place(_steps(run)), _values(run, curve.chance)), color=color)
+            for (_, run), color, _ in looks
+        ]
+    series = [
+        replace(one, hover=False, more={"showlegend": not at}) for at, one in enumerate(levels)
+    ]
+    for (title, run), color, symbol in looks:
+        steps, y = _steps(run), _values(run, curve.field)
+        own = Series(title, place(steps), y, color, 2.5, marks=7, symbol=symbol, at=steps)
+        series.append(replace(own, more={"showlegend": True}))  # where it is the only one, too
+    spec = Curves(
+        x="step",
+        y=style.two_lines(curve.title, style.score_terms(view) if curve.scored else ""),
+        caption=curve.caption + _AXIS,
+        log=curve.log,
+        at="step ",
+        hover=".4g",
+        height=HEIGHT,
+    )
+    figure = curves(
+        series,
+        spec,
+        ", ".join(runs),
+        xaxis=step_axis([numbers.step for numbers in every]),
+        yaxis=_span(series, curve),
+        told={"title": ", ".join(runs), "source": source},
+    )
     return figure if step is None else _mark(figure, step, runs, curve)
 
 
@@ -119,7 +194,6 @@ def step_axis(steps: Sequence[int]) -> dict[str, object]:
     powers = 10 ** np.arange(np.ceil(np.log10(max(*steps, 1))) + 1)
     low, high = np.log10([place([min(steps)])[0] * 0.85, max(*steps, 1) * 1.2])
     return {
-        "title": {"text": "Training step"},
         "type": "log",
         "range": [float(low), float(high)],
         "tickvals": [STEP_0, *powers.tolist()],
@@ -127,46 +201,29 @@ def step_axis(steps: Sequence[int]) -> dict[str, object]:
     }
 
 
-def place(steps: Sequence[int]) -> Float[np.ndarray, " step"]:
+def place(steps: Sequence[int] | Int[np.ndarray, " step"]) -> Float[np.ndarray, " step"]:
     """Where steps stand on the axis."""
     return np.where(np.equal(steps, 0), STEP_0, np.asarray(steps, np.float64))
 
 
-def _span(figure: go.Figure, curve: Curve) -> list[float] | None:
+def _span(series: Sequence[Series], curve: Curve) -> dict[str, object]:
     """Range of what is drawn, in the units of the axis: fixed, so that a mark moves nothing."""
-    values = np.concatenate([np.asarray(trace.y, np.float64) for trace in figure.data])
+    values = np.concatenate([one.y for one in series if one.y is not None])
     values = np.log10(values[values > 0]) if curve.log else values[np.isfinite(values)]
     if not values.size:
-        return None
+        return {}
     low, high = values.min(), values.max()
     room = ROOM * ((high - low) or 1)
-    return [float(low - room), float(high + room)]
+    return {"range": [float(low - room), float(high + room)]}
 
 
-def _points(run: Sequence[StepNumbers], field: str) -> tuple[list[int], list[float]]:
-    """Steps, and their numbers; NaN where one has none."""
-    return [numbers.step for numbers in run], [getattr(numbers, field) for numbers in run]
+def _steps(run: Sequence[StepNumbers]) -> Int[np.ndarray, " step"]:
+    return np.array([numbers.step for numbers in run], np.int64)
 
 
-def _chance(steps: Sequence[int], values: Sequence[float], color: str) -> go.Scatter:
-    look = {"line_dash": "dash", "showlegend": False, "hoverinfo": "skip"}
-    return style.line(place(steps), values, "chance", color, 1.5, **look)
-
-
-def _line(
-    steps: Sequence[int], values: Sequence[float], title: str, color: str, symbol: str
-) -> go.Scatter:
-    return go.Scatter(
-        x=place(steps),
-        y=values,
-        customdata=steps,
-        mode="lines+markers",
-        line={"color": color, "width": 2.5},
-        marker={"size": 7, "symbol": symbol},
-        name=title,
-        showlegend=True,
-        hovertemplate=f"{title}<br>step %{{customdata}}: %{{y:.4g}}<extra></extra>",
-    )
+def _values(run: Sequence[StepNumbers], field: str) -> Float[np.ndarray, " step"]:
+    """A number by step; NaN where a step has none."""
+    return np.array([getattr(numbers, field) for numbers in run], np.float64)
 
 
 def _mark(figure: go.Figure, step: int, runs: Runs, curve: Curve) -> go.Figure:
@@ -176,7 +233,7 @@ def _mark(figure: go.Figure, step: int, runs: Runs, curve: Curve) -> go.Figure:
     figure.add_vline(x=x, line=style.DOTTED)
     return figure.add_scatter(
         x=[x] * len(every),
-        y=[getattr(numbers, curve.field) for numbers in every],
+        y=_values(every, curve.field),
         mode="markers",
         marker={"color": style.BLACK, "size": 14, "symbol": "circle-open", "line": {"width": 2}},
         meta=style.INKED,
