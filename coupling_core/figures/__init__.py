@@ -1,10 +1,10 @@
 """Figures of results: a record in, a plotly `Figure` out, and its twin as a table.
 
-    style, words, pairs    what all share: colours and ranges, sentences, maps over block pairs
-    cells                  what every map has: colours, grey cells, squares for the mouse
-    scores                 the L x L map of scores
+    style, words           what all share: colours and ranges, sentences
+    squares, score_squares the square map: axes, cells without a colour, the mouse; scores on it
+    maps                   all pairs of blocks, or of tokens: their scores, or their matrices
+    square_words           sentences of these, and of one pair
     curves                 any figure of curves: plot, alternative text and table of one record
-    mosaic                 every coupling matrix in one picture
     spectrum               singular values, and the gap at K
     pair                   one coupling matrix, and its score against K: of blocks or of tokens
     by_k                   a score against K
@@ -102,8 +102,8 @@ from coupling_core.figures.generalization_tables import (
     without_families_table,
 )
 from coupling_core.figures.graph import graph
+from coupling_core.figures.maps import mosaic, scores
 from coupling_core.figures.model_comparison import prompt_differences
-from coupling_core.figures.mosaic import mosaic
 from coupling_core.figures.over_prompts import (
     by_depth_over_prompts,
     mean_graph,
@@ -115,7 +115,6 @@ from coupling_core.figures.paths import paths, paths_at, paths_table
 from coupling_core.figures.per_token import per_token, per_token_table
 from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, noise_radius
 from coupling_core.figures.pruning import pruning
-from coupling_core.figures.scores import scores
 from coupling_core.figures.spectrum import spectrum
 from coupling_core.figures.tables import (
     pair_spectra_table,

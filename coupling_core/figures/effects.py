@@ -12,8 +12,9 @@ from coupling_core.base.curves import Curves
 from coupling_core.base.edits import DAMPED
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
-from coupling_core.figures import cells, pairs, style
+from coupling_core.figures import style
 from coupling_core.figures.curves import COLORS, Series, curves
+from coupling_core.figures.squares import Square
 from coupling_core.figures.words import subject
 
 if TYPE_CHECKING:  # half a second to import
@@ -63,27 +64,20 @@ def effects(
     values = getattr(effect_maps(result, view), edit).copy()
     np.fill_diagonal(values, np.nan)
     blocks = tuple(range(1, result.n_blocks + 1))
-    at = np.arange(len(blocks), dtype=np.float64)
-    layout = pairs.axes(at, blocks, side=1)
-    for axis, title in zip(("yaxis", "xaxis"), SIDE_TITLES[edit], strict=True):
-        layout[axis] = layout[axis] | {"title": {"text": title}}  # type: ignore[operator]
-    figure = style.new_figure(
+    square = Square(rows=blocks, columns=blocks, titles=SIDE_TITLES[edit])
+    why = np.select(
+        [np.eye(len(blocks), dtype=bool), np.isnan(values)], [UNEDITED, _why_grey(result)], ""
+    )
+    texts = [_text(result, edit, values, pair) for pair in np.ndindex(values.shape)]
+    return square.figure(
         _alt(result, values, edit),
         f"{_EACH_CELL[edit]} Brighter cells change the output less; the scale is logarithmic. "
         "Blocks near one another are swapped more cheaply whatever their coupling: a likeness with "
         "a map of coupling says little before distance is accounted for.",
+        square.traces(_map(square, values, result, edit), why, texts),
         height=600,
-        **layout,
+        selected=selected,
     )
-    figure.add_trace(_map(at, values, result, edit))
-    empty = np.isnan(values)
-    why = [UNEDITED] + [_why_grey(result)] * bool((empty & ~np.eye(len(blocks), dtype=bool)).any())
-    figure.add_trace(cells.grey(at, at, empty, ", or ".join(why)))
-    texts = [_text(result, edit, values, pair) for pair in np.ndindex(values.shape)]
-    figure.add_trace(cells.squares(at, at, blocks, blocks, texts))
-    if selected and set(selected) <= set(blocks):
-        figure.add_shape(pairs.outline(blocks, at, selected, side=1))
-    return style.fix_margins(figure)
 
 
 def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
@@ -172,14 +166,12 @@ def _medians(result: WhatIfResult) -> tuple[np.ndarray, ...]:
     return np.flatnonzero(some) + 1, *(np.nanmedian(values[some], axis=1) for values in named)
 
 
-def _map(at: np.ndarray, values: np.ndarray, result: WhatIfResult, edit: PairEdit) -> go.Heatmap:
+def _map(square: Square, values: np.ndarray, result: WhatIfResult, edit: PairEdit) -> go.Heatmap:
     z = np.log10(np.maximum(values, LEAST)).astype(np.float32)
     low, high = style.span(z)
     ticks = np.arange(np.floor(low), np.ceil(high) + 1)
-    return go.Heatmap(
-        x=at,
-        y=at,
-        z=z,
+    return square.heatmap(
+        z,
         zmin=low,
         zmax=high,
         colorscale=style.SEQUENTIAL,

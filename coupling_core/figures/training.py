@@ -1,15 +1,14 @@
 """The numbers of training runs by step: a line a run, on a log axis with a place for step 0."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import cycle
-from typing import Literal
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
-from coupling_core.analysis.by_step import Runs, StepCurve, StepNumbers
+from coupling_core.analysis.by_step import Runs, StepNumbers, step_columns
 from coupling_core.base.curves import Curves
 from coupling_core.base.records import View
 from coupling_core.figures import style
@@ -25,104 +24,14 @@ SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "
 """So that runs are told apart without their colours too."""
 LIMITS = {1: 0.6, 2: 0.5, 4: 0.4, 16: 0.35, 32: 0.3, 50: 0.25}
 """From each K on, about where 95 of 100 pairs lie of the runs that ship, at their most coupled."""
-_AXIS = (
-    " Step 0, the initialisation, has a place of its own left of the log axis; a gap in a line is "
-    "a step without a number."
+BY_STEP = Curves(
+    x="step",
+    caption=" Step 0, the initialisation, has a place of its own left of the log axis; a gap in a "
+    "line is a step without a number.",
+    at="step ",
+    hover=".4g",
+    height=HEIGHT,
 )
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One number by step.
-
-    Args:
-        title: of the axis, with its unit.
-        field: of `StepNumbers`.
-        caption: how it is read.
-        scored: whether it is of the viewed definition, which the axis then names.
-        chance: what it is by chance: 0, or the field that has it; None where that means nothing.
-        log: whether the axis is logarithmic.
-    """
-
-    title: str
-    field: str
-    caption: str
-    scored: bool = False
-    chance: Literal[0, "chance"] | None = None
-    log: bool = False
-
-
-CURVES: dict[StepCurve, Curve] = {
-    "corrected": Curve(
-        "Mean chance-corrected score",
-        "corrected",
-        "Mean over all pairs of different blocks at each checkpoint: 0 is the score of an "
-        "unrelated basis, 1 that of identical bases.",
-        scored=True,
-        chance=0,
-    ),
-    "coupling": Curve(
-        "Mean score c",
-        "coupling",
-        "Mean over all pairs of different blocks at each checkpoint. Only what lies above the "
-        "chance level (dashed), which moves with the singular values, is coupling.",
-        scored=True,
-        chance="chance",
-    ),
-    "alignment": Curve(
-        "Mean alignment",
-        "alignment",
-        "Mean of tr A over the sum of the singular values, over all pairs of different blocks at "
-        "each checkpoint, at the same K: 0 by chance, 1 for identical bases.",
-        chance=0,
-    ),
-    "locality": Curve(
-        "Score of neighbours minus that of others",
-        "locality",
-        "Mean chance-corrected score of neighbouring blocks minus that of all other pairs: 0 where "
-        "no blocks are coupled, or all alike; above it, coupling is local in depth.",
-        scored=True,
-        chance=0,
-    ),
-    "loss": Curve(
-        "Held-out loss (nats a token)",
-        "loss",
-        "Cross-entropy on text that was held out of the training.",
-    ),
-    "line-shape": Curve(
-        "Mean line-shape score (1 is a line)",
-        "line_shape",
-        "Mean over the prompt's tokens of the line-shape score of their paths (paper, Eq. 10): 1 "
-        "is a straight line.",
-    ),
-    "expodistance": Curve(
-        "Mean expodistance (0 is even growth)",
-        "expodistance",
-        "Mean over the prompt's tokens of the expodistance of their paths (paper, Eq. 13): 0 is a "
-        "norm that grows by one factor in every block.",
-        log=True,
-    ),
-    "departure": Curve(
-        "Median departure from normal",
-        "departure",
-        "Median over the blocks of Henrici's departure from normality of I + J (0 = normal, at "
-        "most 1).",
-    ),
-    "u-dot-v": Curve(
-        "Median u · v of the leading directions",
-        "u_dot_v",
-        "Median over the blocks of the cosine of what a block writes and what it reads along its "
-        "leading directions: below 0 a block removes what it acts on most.",
-        chance=0,
-    ),
-    "effective-rank": Curve(
-        "Effective rank, all blocks",
-        "effective_rank",
-        "Effective rank of the product of all blocks' linear maps: how many directions in which "
-        "the first state can be moved still matter behind the last block.",
-        log=True,
-    ),
-}
 
 
 def map_limit(k: int) -> float:
@@ -137,7 +46,7 @@ def map_limit(k: int) -> float:
 
 
 def by_step(
-    runs: Runs, name: StepCurve, view: View, *, step: int | None = None, source: str = ""
+    runs: Runs, name: str, view: View, *, step: int | None = None, source: str = ""
 ) -> go.Figure:
     """One number of one or more runs by step; a step that is not measured is a gap.
 
@@ -152,41 +61,34 @@ def by_step(
         a figure with a trace a run, named by its title, whose customdata is the step; the trace
         "chance" (a run's own chance level where it has one); and "current" where there is one.
     """
-    curve = CURVES[name]
+    field = name.replace("-", "_")
+    column = step_columns()[field].column
     looks = list(zip(runs.items(), cycle(COLORS), cycle(SYMBOLS), strict=False))
     levels, every = [], [numbers for run in runs.values() for numbers in run]
-    if curve.chance == 0:
-        levels = [chance(place(sorted({numbers.step for numbers in every})), 0.0)]
-    elif curve.chance:
+    if isinstance(column.ideal, str):
         levels = [
-            replace(chance(place(_steps(run)), _values(run, curve.chance)), color=color)
+            replace(chance(place(_steps(run)), _values(run, column.ideal)), color=color)
             for (_, run), color, _ in looks
         ]
+    elif column.ideal is not None and column.ideal_name == "chance":
+        levels = [chance(place(sorted({numbers.step for numbers in every})), column.ideal)]
     series = [
         replace(one, hover=False, more={"showlegend": not at}) for at, one in enumerate(levels)
     ]
     for (title, run), color, symbol in looks:
-        steps, y = _steps(run), _values(run, curve.field)
+        steps, y = _steps(run), _values(run, field)
         own = Series(title, place(steps), y, color, 2.5, marks=7, symbol=symbol, at=steps)
         series.append(replace(own, more={"showlegend": True}))  # where it is the only one, too
-    spec = Curves(
-        x="step",
-        y=style.two_lines(curve.title, style.score_terms(view) if curve.scored else ""),
-        caption=curve.caption + _AXIS,
-        log=curve.log,
-        at="step ",
-        hover=".4g",
-        height=HEIGHT,
-    )
+    title = style.two_lines(column.title, style.score_terms(view) if column.scored else "")
     figure = curves(
         series,
-        spec,
+        replace(BY_STEP, y=title, caption=column.reading + BY_STEP.caption, log=column.log),
         ", ".join(runs),
         xaxis=step_axis([numbers.step for numbers in every]),
-        yaxis=_span(series, curve),
+        yaxis=_span(series, is_log=column.log),
         told={"title": ", ".join(runs), "source": source},
     )
-    return figure if step is None else _mark(figure, step, runs, curve)
+    return figure if step is None else _mark(figure, step, runs, field)
 
 
 def step_axis(steps: Sequence[int]) -> dict[str, object]:
@@ -206,10 +108,10 @@ def place(steps: Sequence[int] | Int[np.ndarray, " step"]) -> Float[np.ndarray, 
     return np.where(np.equal(steps, 0), STEP_0, np.asarray(steps, np.float64))
 
 
-def _span(series: Sequence[Series], curve: Curve) -> dict[str, object]:
+def _span(series: Sequence[Series], *, is_log: bool) -> dict[str, object]:
     """Range of what is drawn, in the units of the axis: fixed, so that a mark moves nothing."""
     values = np.concatenate([one.y for one in series if one.y is not None])
-    values = np.log10(values[values > 0]) if curve.log else values[np.isfinite(values)]
+    values = np.log10(values[values > 0]) if is_log else values[np.isfinite(values)]
     if not values.size:
         return {}
     low, high = values.min(), values.max()
@@ -226,14 +128,14 @@ def _values(run: Sequence[StepNumbers], field: str) -> Float[np.ndarray, " step"
     return np.array([getattr(numbers, field) for numbers in run], np.float64)
 
 
-def _mark(figure: go.Figure, step: int, runs: Runs, curve: Curve) -> go.Figure:
+def _mark(figure: go.Figure, step: int, runs: Runs, field: str) -> go.Figure:
     """Mark a step by a line, and by a ring on every run that has a number there."""
     (x,) = place([step])
     every = [numbers for run in runs.values() for numbers in run if numbers.step == step]
     figure.add_vline(x=x, line=style.DOTTED)
     return figure.add_scatter(
         x=[x] * len(every),
-        y=_values(every, curve.field),
+        y=_values(every, field),
         mode="markers",
         marker={"color": style.BLACK, "size": 14, "symbol": "circle-open", "line": {"width": 2}},
         meta=style.INKED,

@@ -13,7 +13,7 @@ from coupling_core.base.units import counted
 from coupling_core.figures import style
 from coupling_core.figures.curves import depth_colors
 from coupling_core.figures.spectrum import SPECTRUM, by_index, selected_lines, spectrum_line
-from coupling_core.figures.tokens.axes import label
+from coupling_core.figures.token_labels import numbered
 from coupling_core.figures.words import subject
 
 if TYPE_CHECKING:  # half a second to import
@@ -81,7 +81,7 @@ def spectrum_table(result: TokensResult) -> "DataFrame":
     for side, block in enumerate(dict.fromkeys(result.blocks)):
         found = DataFrame(result.singular_values[side], columns=names)
         found.insert(0, "block", block)
-        found.insert(1, "token", [label(i, text) for i, text in enumerate(result.tokens, 1)])
+        found.insert(1, "token", [numbered(i, text) for i, text in enumerate(result.tokens, 1)])
         found.insert(2, "rank", result.rank[side])
         sides.append(found)
     return concat(sides, ignore_index=True)
