@@ -103,7 +103,8 @@ def curves(
     if any(one.name.endswith(", untrained") for one in series):
         caption += " Dotted: the untrained model."
     along = plain(x_title)[0].lower() + plain(x_title)[1:]
-    x_axis, y_axis = {"title": {"text": x_title}}, style.axis(y_title)
+    x_axis: dict[str, object] = {"title": {"text": x_title}}
+    y_axis = style.axis(y_title)
     if spec.log_x:
         x_axis |= style.log_axis(np.concatenate([one.x for one in series]))
     if spec.log:
