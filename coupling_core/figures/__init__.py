@@ -10,7 +10,7 @@
     angles                 principal angles of one pair
     graph, locality        the blocks as a graph, and the score by distance
                            (layouts, graph_words: their places and sentences)
-    compare, token_comparison    two results side by side
+    compare                two results side by side, of blocks or of tokens
     over_prompts           means over many prompts, and where each prompt stands
     model_comparison       how far two models are apart at each prompt
     tables                 the same numbers as tables

@@ -17,7 +17,6 @@ from training import SUITE
 
 from coupling_core import Course, PromptSource, Question, Request, Store, compare, find, measure
 from coupling_core.analysis.by_step import StepNumbers
-from coupling_core.analysis.compare import DIFFERENCE_COLUMNS
 from coupling_core.analysis.exports import frame
 from coupling_core.analysis.graph import EDGE_COLUMNS, layer_graph
 from coupling_core.base.definitions import DEFINITIONS
@@ -182,7 +181,8 @@ def seen() -> dict[str, tuple[Any, Any]]:
 
 def test_every_column_of_every_table_is_told_and_no_other():
     written = {command: list(frame(*looked)) for command, looked in seen().items()}
-    written |= {"graph": list(EDGE_COLUMNS), "compare": list(DIFFERENCE_COLUMNS)}
+    pair = compare(random_result(), random_result(seed=2), k=3)
+    written |= {"graph": list(EDGE_COLUMNS), "compare": list(pair.columns())}
     written["training"] = ["suite", *(item.name for item in fields(StepNumbers))]
     told = first_cells("tables.md")
     assert {name: sorted(told[name]) for name in told if name} == {
