@@ -2,7 +2,6 @@
 
     depth, ...    one for each folder of `coupling_core.kinds`, which has it
     graph      the blocks as a graph                 compare    two stored results
-    compare_told    of which both are between tokens, or trajectories
     cross      the directions of one model's blocks against those of another
     prune      which blocks to leave out, and a model without them
     training   one prompt over training runs         (step by step in `checkpoints`)

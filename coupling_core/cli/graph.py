@@ -15,6 +15,7 @@ from coupling_core.analysis.graph import (
     communities,
     communities_words,
     edge_rows,
+    edges_words,
     groups,
     last_block_words,
     layer_graph,
@@ -36,7 +37,6 @@ from coupling_core.base.records import (
 )
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.showing import arrays_of
-from coupling_core.base.units import counted
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import table_of_means
 from coupling_core.cli.many_drawn import figure_of
@@ -243,15 +243,7 @@ def _of_graph(drawn: "nx.Graph") -> dict[str, Any]:
 
 def _show_mean(drawn: "nx.Graph") -> None:
     """The graph of the mean scores, in lines."""
-    print_lines("", f"mean graph  {_edges(drawn)}", f"communities {communities_words(drawn)}")
-
-
-def _edges(drawn: "nx.Graph") -> str:
-    missing = drawn.graph["pairs_without_score"]
-    return (
-        f"{drawn.number_of_edges()} of {counted(drawn.graph['pairs'], 'pair')} at "
-        f"{drawn.graph['threshold']:g} or more" + f", {missing} without a score" * bool(missing)
-    )
+    print_lines("", f"mean graph  {edges_words(drawn)}", f"communities {communities_words(drawn)}")
 
 
 def _show(drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool) -> None:
@@ -261,7 +253,7 @@ def _show(drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool) -
         *reports.head(result),
         f"token       {result.token_words(result.token)}",
         f"score       {score}, {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
-        f"edges       {_edges(drawn)}",
+        f"edges       {edges_words(drawn)}",
         f"communities {communities_words(drawn)}",
         *(f"note        {told}" for told in filter(None, [last_block_words(drawn)])),
         f"locality    {_locality(near)}",

@@ -10,12 +10,13 @@ import numpy as np
 import typer
 
 from coupling_core.analysis.by_step import (
-    SPECTRAL,
     Course,
-    StepCurve,
+    StepColumn,
     StepNumbers,
     doubt,
     numbers,
+    step_columns,
+    step_figures,
 )
 from coupling_core.analysis.exports import ENDINGS, written
 from coupling_core.analysis.exports.training import steps_arrays, steps_axes, steps_frame
@@ -23,6 +24,7 @@ from coupling_core.analysis.scores import definition_name
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import Result
+from coupling_core.base.step_names import StepCurve
 from coupling_core.base.units import counted
 from coupling_core.cli import completing, files, options
 from coupling_core.cli.checkpoints import fill, parse_steps
@@ -38,25 +40,6 @@ if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
 FORMATS = (*ENDINGS, ".html", ".pdf", ".svg", ".png")
-
-COLUMNS = {
-    "step": ("step", "d"),
-    "loss": ("loss", ".3f"),
-    "coupling": ("c", "z.4f"),
-    "chance": ("chance", "z.4f"),
-    "corrected": ("corrected", "z.4f"),
-    "alignment": ("alignment", "z.4f"),
-    "locality": ("locality", "z.4f"),
-    "line_shape": ("line shape", ".3f"),
-    "expodistance": ("expodistance", ".4g"),
-}
-"""Numbers of a step with their titles and forms."""
-OF_SPECTRA = {
-    "departure": ("departure", ".3f"),
-    "u_dot_v": ("u . v", "z.3f"),
-    "effective_rank": ("eff. rank", ".2f"),
-}
-"""The same of the spectra, where they are asked for."""
 
 
 def training(
@@ -101,7 +84,7 @@ def training(
     """
     suites = [find_suite(name) for name in dict.fromkeys(names or [DEFAULT_SUITE])]
     k = suites[0].usual_k if k is None else k
-    view, spectra = View(k, definition, p, role), spectra or figure in SPECTRAL
+    view, spectra = View(k, definition, p, role), spectra or figure in step_figures("spectrum")
     said = _probe(suites) if prompt is None else prompt
     request = Request(
         said, token=options.token_of(token, said), k=k, final_norm=final_norm, dtype=dtype
@@ -153,7 +136,7 @@ def _probe(suites: Sequence[Suite]) -> Any:
     return first
 
 
-def _content(ending: str, courses: Sequence[Course], view: View, figure: StepCurve) -> bytes:
+def _content(ending: str, courses: Sequence[Course], view: View, figure: str) -> bytes:
     numbers_of = partial(_table, courses, view), partial(steps_arrays, courses, view)
     content = written(ending, *numbers_of, steps_axes(courses), _facts(courses, view))
     if content is not None:
@@ -169,8 +152,8 @@ def _content(ending: str, courses: Sequence[Course], view: View, figure: StepCur
 def _table(courses: Sequence[Course], view: View) -> "DataFrame":
     """A row a step of each run, with columns that say whose they are."""
     table = steps_frame(courses, view)
-    if all(course.spectra is None for course in courses):
-        table = table.drop(columns=list(OF_SPECTRA))
+    widest = max((course.columns for course in courses), key=len)
+    table = table[["suite", "step", *widest]]
     return table.assign(**_facts(courses, view))
 
 
@@ -213,7 +196,7 @@ def _summary(courses: Sequence[Course], view: View, computed: Sequence[Result]) 
                 "title": course.suite.title,
                 "model": course.suite.repo,
                 "missing": course.missing,
-                "steps": [asdict(found) for found in numbers(course, view)],
+                "steps": [found.to_dict() for found in numbers(course, view)],
             }
             for course in courses
         ],
@@ -240,8 +223,8 @@ def _show(
     for course in courses:
         found = numbers(course, view)
         print_lines("", f"suite       {course.suite.title}: {_peak(found)}", "")
-        shown = COLUMNS | OF_SPECTRA if course.spectra is not None else COLUMNS
-        titles = tuple(title for title, _ in shown.values())
+        shown = {name: step_columns()[name] for name in course.columns}
+        titles = ("step", *(column.heading for column in shown.values()))
         print_table(titles, [_row(one, shown) for one in found], right=True)
     svds = [certificate.certified for result in every for certificate in result.svds]
     print_lines(
@@ -262,10 +245,11 @@ def _origin(every: Sequence[Result], computed: Sequence[Result]) -> str:
     )
 
 
-def _row(one: StepNumbers, columns: Mapping[str, tuple[str, str]]) -> list[str]:
+def _row(one: StepNumbers, columns: Mapping[str, StepColumn]) -> list[str]:
     """A line of the table; what has no number is left empty."""
-    numbers = ((getattr(one, name), form) for name, (_, form) in columns.items())
-    return ["" if value != value else format(value, form) for value, form in numbers]
+    numbers = ((one.values[name], column.form) for name, column in columns.items())
+    told = ("" if value != value else format(value, form) for value, form in numbers)
+    return [str(one.step), *told]
 
 
 def _peak(found: Sequence[StepNumbers]) -> str:

@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from coupling_core.analysis.alignment import differences
 from coupling_core.analysis.compare import Comparison, TokenComparison
 from coupling_core.base.records import AnyView, resolve_block
 from coupling_core.base.results import Result
 from coupling_core.base.units import with_difference, with_minus
-from coupling_core.figures import cells, pairs, style, words
-from coupling_core.figures.scores import scores
+from coupling_core.figures import style, words
+from coupling_core.figures.maps import scores
+from coupling_core.figures.score_squares import window
 from coupling_core.figures.spectrum import line, plot
-from coupling_core.figures.tokens import axes
+from coupling_core.figures.squares import DIFFERENCES_READ, Square, difference_look, grey, panels
 
 SIDES = ("A", "B")
 PANELS = ("A", "B", "A - B")
@@ -37,10 +37,11 @@ def compared_map(
     """
     result, own = (found.a, found.a_scores) if side == "A" else (found.b, found.b_scores)
     figure = scores(result, replace(found.view, blocks=own.blocks), corrected=found.corrected)
-    figure.data = [trace for trace in figure.data if trace.name != "pairs"]
-    _select(figure, found, selected, pairs.hover_texts(result, own))
-    meta = figure.layout.meta
-    return figure.update_layout(meta=meta | {"alt": f"{side}: {meta['alt']}"})
+    square, meta = _square(found), figure.layout.meta
+    figure.update_traces(customdata=square.numbers(), selector={"name": "pairs"})
+    return figure.update_layout(
+        shapes=square.outlines(selected), meta=meta | {"alt": f"{side}: {meta['alt']}"}
+    )
 
 
 def difference(found: Comparison, *, selected: tuple[int, int] | None = None) -> go.Figure:
@@ -54,49 +55,37 @@ def difference(found: Comparison, *, selected: tuple[int, int] | None = None) ->
         a figure whose first trace is the map and whose trace "pairs" takes clicks, with
         customdata [l, l'] in A's numbers.
     """
-    itself = pairs.itself(found.a_scores) | pairs.itself(found.b_scores)
-    z = np.where(itself, np.nan, found.difference).astype(np.float32)
-    blocks = found.a_scores.blocks
-    at = np.arange(len(blocks), dtype=np.float64)
+    itself = [np.equal.outer(own.blocks, own.blocks) for own in (found.a_scores, found.b_scores)]
+    why = np.select(
+        [itself[0] | itself[1], np.isnan(found.difference)],
+        ["a block with itself: 1 in both", "no score in one of the two"],
+        "",
+    )
+    z = np.where(why == "", found.difference, np.nan).astype(np.float32)
+    square, look = _square(found), difference_look(found.view, corrected=found.corrected)
     matched = (
         " Blocks of the shallower model are matched with the nearest relative depth "
         "(l - 1) / (L - 1) of the deeper; pairs are named by A's numbers."
     )
-    figure = style.new_figure(
+    return square.figure(
         f"Map of A - B, the {style.score_name(found.corrected).lower()}. {found.verdict}",
-        f"A - B of every pair: {cells.DIFFERENCES_READ}{matched * (not found.same_depth)}",
+        f"A - B of every pair: {DIFFERENCES_READ}{matched * (not found.same_depth)}",
+        square.traces(square.heatmap(z, **look, hoverinfo="skip"), why, _hover_texts(found)),
         height=600,
-        **pairs.axes(at, blocks, side=1),
+        selected=selected,
+        told=of_two(found.a, found.b, found.view),
     )
-    figure.add_trace(
-        cells.differences(at, at, z, found.view, corrected=found.corrected, hoverinfo="skip")
-    )
-    reasons = ["a block with itself: 1 in both"] * bool(itself.any())
-    reasons += ["no score in one of the two"] * bool((np.isnan(z) & ~itself).any())
-    if reasons:
-        figure.add_trace(cells.grey(at, at, np.isnan(z), ", or ".join(reasons)))
-    _select(figure, found, selected, _hover_texts(found))
-    return of_two(style.fix_margins(figure), found.a, found.b, found.view)
 
 
 def comparison(found: Comparison) -> go.Figure:
     """A, B and A - B in one figure, for a file."""
-    panels = [*(compared_map(found, side) for side in SIDES), difference(found)]
-    whole = make_subplots(1, 3, subplot_titles=PANELS, horizontal_spacing=0.07)
-    named: set[str] = set()
-    for column, panel in enumerate(panels, 1):
-        own = found.b_scores.blocks if column == 2 else found.a_scores.blocks
-        layout = pairs.axes(np.arange(len(own), dtype=np.float64), own, side=1, most=8)
-        for trace in panel.data:
-            if trace.name == "pairs":
-                continue
-            # A reason for grey cells stands once in the legend, however many maps have such cells.
-            trace.showlegend = bool(trace.showlegend) and trace.name not in named
-            named |= {trace.name} if trace.showlegend else set()
-            whole.add_trace(trace, row=1, col=column)
-        whole.update_xaxes(layout["xaxis"], row=1, col=column)
-        anchor = "x" if column == 1 else f"x{column}"
-        whole.update_yaxes(layout["yaxis"], row=1, col=column, scaleanchor=anchor)
+    parts = [*(compared_map(found, side) for side in SIDES), difference(found)]
+    blocks = (found.a_scores.blocks, found.b_scores.blocks, found.a_scores.blocks)
+    maps = [
+        (Square(rows=own, columns=own), [trace for trace in part.data if trace.name != "pairs"])
+        for own, part in zip(blocks, parts, strict=True)
+    ]
+    whole = panels(maps, PANELS, spacing=0.07, most=8)
     whole.update_yaxes(title_text="", selector=lambda axis: axis.anchor != "x")
     # One colour bar for the two maps, and one for the difference.
     left, right, apart = (trace for trace in whole.data if trace.showscale is None)
@@ -108,7 +97,7 @@ def comparison(found: Comparison) -> go.Figure:
         template=style.TEMPLATE,
         width=PAPER_WIDTH,
         height=520,
-        meta=panels[-1].layout.meta,
+        meta=parts[-1].layout.meta,
     )
 
 
@@ -149,7 +138,8 @@ def spectra(found: Comparison, block: int, basis: int) -> go.Figure:
         height=480,
     )
     figure.add_traces(lines)
-    return of_two(figure, found.a, found.b, found.view)
+    told = of_two(found.a, found.b, found.view)
+    return figure.update_layout(meta=figure.layout.meta | told)
 
 
 def token_difference(found: TokenComparison) -> go.Figure:
@@ -158,45 +148,41 @@ def token_difference(found: TokenComparison) -> go.Figure:
     Returns:
         a figure whose first trace is the map, with the tokens' texts on its axes.
     """
-    shown = axes.window(found.a, None)
+    shown = window(found.a, None)
+    titles = "Token of the Jacobian", "Token of the basis"
+    square = Square(rows=shown, columns=shown, titles=titles, texts=found.a.tokens)
     at = np.ix_(*(np.array(shown) - 1,) * 2)
     z = np.where(found.counted, found.difference, np.nan)[at].astype(np.float32)
-    figure = style.new_figure(
-        found.verdict,
-        f"A - B of every pair of tokens: {cells.DIFFERENCES_READ}",
-        height=640,
-        **axes.axes(found.a.tokens, shown, shown, "Token of the Jacobian|Token of the basis"),
-    )
-    x = np.arange(len(shown))
-    hover = {
-        "customdata": np.dstack([found.a_values[at], found.b_values[at]]),
-        "hovertemplate": "A %{customdata[0]:.3f}, B %{customdata[1]:.3f}<br>A - B %{z:.3f}"
+    colors = square.heatmap(
+        z,
+        **difference_look(found.view, corrected=found.corrected),
+        customdata=np.dstack([found.a_values[at], found.b_values[at]]),
+        hovertemplate="A %{customdata[0]:.3f}, B %{customdata[1]:.3f}<br>A - B %{z:.3f}"
         "<extra></extra>",
-    }
-    figure.add_trace(cells.differences(x, x, z, found.view, corrected=found.corrected, **hover))
-    if np.isnan(z).any():
-        reason = "a Jacobian with itself, or no score in one of the two"
-        figure.add_trace(cells.grey(x, x, np.isnan(z), reason))
-    return axes.fix_margins(of_two(figure, found.a, found.b, found.view))
+    )
+    reason = np.full(z.shape, "a Jacobian with itself, or no score in one of the two")
+    empty = [grey(square.x, square.y, np.isnan(z), reason)] if np.isnan(z).any() else []
+    return square.figure(
+        found.verdict,
+        f"A - B of every pair of tokens: {DIFFERENCES_READ}",
+        [colors, *empty],
+        height=640,
+        told=of_two(found.a, found.b, found.view),
+    )
 
 
-def of_two(figure: go.Figure, a: Result, b: Result, view: AnyView, more: str = "") -> go.Figure:
-    """A figure that says of which two results it is, and in what they differ."""
+def of_two(a: Result, b: Result, view: AnyView, more: str = "") -> dict[str, object]:
+    """Of which two results a figure is, and in what they differ."""
     left, right = (words.provenance(result, view) for result in (a, b))
-    source = f"A: {left}. B: {right}. Between them: {'; '.join(differences(a, b))}.{more}"
-    title = f"{words.subject(a)} against {words.subject(b)}"
-    return figure.update_layout(meta=figure.layout.meta | {"title": title, "source": source})
+    return {
+        "title": f"{words.subject(a)} against {words.subject(b)}",
+        "source": f"A: {left}. B: {right}. Between them: {'; '.join(differences(a, b))}.{more}",
+    }
 
 
-def _select(
-    figure: go.Figure, found: Comparison, selected: tuple[int, int] | None, texts: list[str]
-) -> None:
-    """Let a map be hovered and clicked in A's numbers, and outline the selected pair."""
-    blocks = found.a_scores.blocks
-    at = np.arange(len(blocks), dtype=np.float64)
-    if selected and set(selected) <= set(blocks):
-        figure.add_shape(pairs.outline(blocks, at, selected, side=1))
-    figure.add_trace(cells.squares(at, at, blocks, blocks, texts))
+def _square(found: Comparison) -> Square:
+    """The pairs in A's numbers."""
+    return Square(rows=found.a_scores.blocks, columns=found.a_scores.blocks)
 
 
 def _hover_texts(found: Comparison) -> list[str]:

@@ -47,8 +47,8 @@ def crossing_angles(found: Crossing) -> go.Figure:
     chance = np.full(len(blocks), np.median(found.chance))
     trace = style.line(blocks, chance, "independent", style.INK, 1, line_dash="dot")
     figure.add_trace(trace.update(hovertemplate="%{y:.1f}"))
-    view = DirectionsView(None, found.k)
-    return of_two(figure, found.a, found.b, view, f" K = {found.k}.")
+    told = of_two(found.a, found.b, DirectionsView(None, found.k), f" K = {found.k}.")
+    return figure.update_layout(meta=figure.layout.meta | told)
 
 
 def crossed_scores(a_in_b: CrossScores, b_in_a: CrossScores | None = None) -> go.Figure:
@@ -78,4 +78,5 @@ def crossed_scores(a_in_b: CrossScores, b_in_a: CrossScores | None = None) -> go
             trace = style.line(np.array(scores.blocks), scores.same_block, name, color)
             figure.add_trace(trace.update(hovertemplate="%{y:.3f}"))
     k = a_in_b.view.k if a_in_b.view else a.count
-    return of_two(figure, a, b, DirectionsView(None, k), f" K = {k}.")
+    told = of_two(a, b, DirectionsView(None, k), f" K = {k}.")
+    return figure.update_layout(meta=figure.layout.meta | told)

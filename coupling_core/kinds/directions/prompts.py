@@ -7,12 +7,12 @@ from typing import Any, cast
 import numpy as np
 
 from coupling_core.analysis.directions import BetweenPrompts, between_prompts
+from coupling_core.analysis.exports import row
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult, Result
 from coupling_core.base.units import counted
 from coupling_core.cli.rows import Row
 from coupling_core.cli.terminal import print_lines, print_table
-from coupling_core.kinds.directions.export import row
 
 MOST = 64
 """Prompts that are compared with one another: their pairs grow as the square, and all are held."""

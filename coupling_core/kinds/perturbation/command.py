@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
+from coupling_core.analysis.exports import row
 from coupling_core.base.records import DEFAULT_MODEL, AnyView, Request
 from coupling_core.cli import options
 from coupling_core.cli.many_drawn import Drawn, figure_of, strip
 from coupling_core.cli.one_or_many import answer
-from coupling_core.kinds.perturbation.export import row
-from coupling_core.kinds.perturbation.views import TENTH, FigureName, draw
+from coupling_core.kinds.perturbation.numbers import TENTH
+from coupling_core.kinds.perturbation.views import FigureName, draw
 
 _OF_MANY = {
     "radius": Drawn(

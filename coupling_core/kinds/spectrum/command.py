@@ -3,12 +3,12 @@
 from functools import partial
 from typing import Annotated
 
+from coupling_core.analysis.exports import row
 from coupling_core.base.records import DEFAULT_MODEL, AnyView, Request
 from coupling_core.cli import options
 from coupling_core.cli.many_drawn import Drawn, figure_of, strip
 from coupling_core.cli.one_or_many import answer
-from coupling_core.kinds.spectrum.export import row
-from coupling_core.kinds.spectrum.views import FigureName, draw
+from coupling_core.kinds.spectrum.views import FigureName, maker
 
 _DEPARTURE = Drawn(
     "departure", "Departure from normality, median of the blocks (0 to 1)", 0.0, "a normal map"
@@ -59,7 +59,7 @@ def command(
         many,
         view=AnyView(),
         row=row,
-        drawing=lambda result: partial(draw, result, figure),
+        drawing=lambda result: maker(result, AnyView(), figure),
         drawing_many=partial(strip, _OF_MANY[figure], many),
         store=store,
         device=device,

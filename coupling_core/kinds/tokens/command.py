@@ -5,6 +5,7 @@ from typing import Annotated, cast
 
 import typer
 
+from coupling_core.analysis.exports import row
 from coupling_core.analysis.token_scores import require_kept
 from coupling_core.base.records import DEFAULT_MODEL, Request, TokenKind, View
 from coupling_core.base.results import Result, TokenMeansResult, TokensResult
@@ -13,7 +14,6 @@ from coupling_core.cli.forewarning import forewarn
 from coupling_core.cli.many import table_of_means
 from coupling_core.cli.many_drawn import figure_of, score, strip
 from coupling_core.cli.terminal import ProgressBar
-from coupling_core.kinds.tokens.export import row
 from coupling_core.kinds.tokens.views import OF_A_PAIR, FigureName, draw, of_a_pair
 from coupling_core.measuring.measure import answer
 from coupling_core.sources.resolved import resolve

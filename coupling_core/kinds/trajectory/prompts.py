@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from jaxtyping import Float
 
+from coupling_core.analysis.exports import row
 from coupling_core.analysis.path_curves import CURVES, CurveName, curve_over_prompts, median
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.results.base import NORM_INCLUDED
 from coupling_core.cli.many_drawn import Drawn, origin, strip
 from coupling_core.cli.rows import Axes, Row, of_categories
-from coupling_core.kinds.trajectory.export import row
 from coupling_core.kinds.trajectory.views import FigureName, require_depth
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it

@@ -6,6 +6,7 @@ from typing import Annotated, cast
 
 import typer
 
+from coupling_core.analysis.exports import row
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_MODEL, EffectView, Request
 from coupling_core.base.results import WhatIfResult
@@ -15,7 +16,6 @@ from coupling_core.cli.many_drawn import Drawn, figure_of, strip
 from coupling_core.cli.terminal import ProgressBar
 from coupling_core.kinds.whatif import against as _against
 from coupling_core.kinds.whatif import one_edit
-from coupling_core.kinds.whatif.export import row
 from coupling_core.kinds.whatif.views import FigureName, draw
 from coupling_core.measuring.measure import measure
 from coupling_core.store.disk import Store
