@@ -13,7 +13,7 @@ in one prompt, and prompts (`comparing_models`) by their text.
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -23,7 +23,7 @@ from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View
-from coupling_core.base.results import DepthResult, Result
+from coupling_core.base.results import DepthResult, Result, TokenMeansResult, TokensResult
 from coupling_core.base.results.at_token import AtToken
 from coupling_core.base.results.base import short_prompt
 from coupling_core.base.showing import Drawn, in_short
@@ -102,18 +102,19 @@ class MapComparison(SameContent, Drawn):
     b_scores: Any
 
     @property
+    def score(self) -> Literal["corrected", "coupling"]:
+        """Which score is compared."""
+        return "corrected" if self.corrected else "coupling"
+
+    @property
     def a_values(self) -> Float[np.ndarray, "row column"]:
         """The score compared, of A."""
-        return self._values(self.a_scores)
+        return np.asarray(getattr(self.a_scores, self.score))
 
     @property
     def b_values(self) -> Float[np.ndarray, "row column"]:
         """The score compared, of B."""
-        return self._values(self.b_scores)
-
-    def _values(self, scores: Any) -> Float[np.ndarray, "row column"]:
-        values: np.ndarray = scores.corrected if self.corrected else scores.coupling
-        return values
+        return np.asarray(getattr(self.b_scores, self.score))
 
     @property
     def difference(self) -> Float[np.ndarray, "row column"]:
@@ -132,10 +133,6 @@ class MapComparison(SameContent, Drawn):
     @abstractmethod
     def _coordinates(self) -> dict[str, Any]:
         """What stands along the dimensions of `to_xarray`."""
-
-    @abstractmethod
-    def _names(self) -> tuple[str, str]:
-        """Who A and B are."""
 
     def _caveats(self) -> tuple[Row, ...]:
         """What else bears on the difference."""
@@ -164,8 +161,11 @@ class MapComparison(SameContent, Drawn):
         rows, columns = np.nonzero(self.counted)
         order = np.argsort(-np.abs(self.difference[rows, columns]), kind="stable")
         at = rows[order], columns[order]
-        maps = {"a": self.a_values, "b": self.b_values, "difference": self.difference}
-        return self._labels(*at) | {name: values[at] for name, values in maps.items()}
+        return self._labels(*at) | {name: values[at] for name, values in self._maps.items()}
+
+    @property
+    def _maps(self) -> dict[str, Float[np.ndarray, "row column"]]:
+        return {"a": self.a_values, "b": self.b_values, "difference": self.difference}
 
     def to_pandas(self) -> "DataFrame":
         """A row a pair that is counted, the biggest difference first.
@@ -194,25 +194,18 @@ class MapComparison(SameContent, Drawn):
         """
         import xarray
 
-        maps = {"a": self.a_values, "b": self.b_values, "difference": self.difference}
-        return xarray.Dataset(
-            {
-                name: (self.a_scores.dims, np.array(values))
-                for name, values in (maps | {"counted": self.counted}).items()
-            },
-            coords=self._coordinates(),
-            attrs=self.attributes(),
-        )
+        maps = self._maps | {"counted": self.counted}
+        named = {name: (self.a_scores.dims, np.array(values)) for name, values in maps.items()}
+        return xarray.Dataset(named, coords=self._coordinates(), attrs=self.attributes())
 
     def attributes(self) -> dict[str, str | float]:
         """Which score is compared, whose A and B are, and how they are looked at, for tables."""
-        score = "corrected" if self.corrected else "coupling"
-        return {"score": score} | attributes_of_both(self.a_scores, self.b_scores)
+        return {"score": self.score} | attributes_of_both(self.a_scores, self.b_scores)
 
     @property
     def verdict(self) -> str:
         """Who A and B are, their means and their difference, and what bears on it."""
-        (a_name, b_name), of = self._names(), self.mean()
+        (a_name, b_name), of = side_names(self.a, self.b), self.mean()
         score = "chance-corrected score" if self.corrected else "c"
         definition = f" ({definition_name(self.view)})" if self.view.unlike_usual else ""
         a, b, apart = with_difference(of.a, of.b, of.difference)
@@ -248,13 +241,13 @@ class MapComparison(SameContent, Drawn):
         )
 
     def __repr__(self) -> str:
-        (a_name, b_name), of = self._names(), self.mean()
+        (a_name, b_name), of = side_names(self.a, self.b), self.mean()
         a, b, apart = with_difference(of.a, of.b, of.difference)
         alike = f", correlation {rounded(of.correlation, 2)}" * (of.correlation == of.correlation)
         return (
             f"{type(self).__name__}(A: {a_name}, B: {b_name}, K = {self.view.k}"
-            f"{self.view.unlike_usual}, mean {'corrected' if self.corrected else 'coupling'} A {a},"
-            f" B {b}, A - B {apart}{alike} over {counted(of.pairs, 'pair')})"
+            f"{self.view.unlike_usual}, mean {self.score} A {a}, B {b}, A - B {apart}{alike} over "
+            f"{counted(of.pairs, 'pair')})"
         )
 
 
@@ -270,18 +263,16 @@ def attributes_of_both(a: Any, b: Any) -> dict[str, str | float]:
     return {f"{side}_{name}": it for side in sides for name, it in sides[side].attributes().items()}
 
 
-def side_names(a: Result, b: Result, *, measured: bool = False) -> tuple[str, str]:
+def side_names(a: Result, b: Result) -> tuple[str, str]:
     """Who A and B are: their models, and what else of prompt, token, norm and precision differs.
 
-    Args:
-        a: A.
-        b: B.
-        measured: name what of the prompt was measured too, where it does not differ.
+    Between tokens it is said in any case which blocks and tokens were measured.
     """
     names, details = [], []
     for of in (a, b):
-        names.append(f"{of.model_name} {of.measured}" if measured else of.model_name)
-        token = "" if measured else f"token {getattr(of, 'token', None)}"
+        is_between = isinstance(of, TokensResult | TokenMeansResult)
+        names.append(of.model_name + f" {of.measured}" * is_between)
+        token = "" if is_between else f"token {getattr(of, 'token', None)}"
         details.append((repr(short_prompt(of)), token, of.final_norm_words, of.precision))
     apart = [part for part in zip(*details, strict=True) if part[0] != part[1]]
     ours, theirs = zip(names, *apart, strict=True)

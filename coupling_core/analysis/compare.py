@@ -89,9 +89,6 @@ class Comparison(MapComparison):
         drawn: Drawing = self.a.part("views").compared(self, figure)
         return drawn
 
-    def _names(self) -> tuple[str, str]:
-        return side_names(self.a, self.b)
-
     def _labels(self, rows: np.ndarray, columns: np.ndarray) -> dict[str, np.ndarray]:
         ours, theirs = (np.array(of.blocks) for of in (self.a_scores, self.b_scores))
         named = {"block": ours[rows], "basis": ours[columns]}
@@ -105,7 +102,7 @@ class Comparison(MapComparison):
     def _caveats(self) -> tuple[Row, ...]:
         a, b, k = self.a, self.b, self.view.k
         ours, theirs = (ranges_spoken(of.blocks) for of in (self.a_scores, self.b_scores))
-        a_name, b_name = self._names()
+        a_name, b_name = side_names(a, b)
         read = read_apart(a, b)
         whole = nearly_whole(k, min(a.width, b.width), "the smaller width")
         return (
@@ -184,9 +181,6 @@ class TokenComparison(MapComparison):
     def _correlated(self) -> Bool[np.ndarray, "position position"]:
         same = np.eye(len(self.counted), dtype=bool) & self._of_all_blocks
         return self.counted & ~same
-
-    def _names(self) -> tuple[str, str]:
-        return side_names(self.a, self.b, measured=True)
 
     def _labels(self, rows: np.ndarray, columns: np.ndarray) -> dict[str, np.ndarray]:
         texts = np.array(self.a.tokens, object)

@@ -100,6 +100,7 @@ def compare_models(
     apart = differences(of_a, of_b)
     low, high, p, reason = paired_interval(apart)
     both = wide.index.tolist()
+    ks = rows.groupby("model")["k"].first()
     found = ModelComparison(
         a=a,
         b=b,
@@ -115,7 +116,7 @@ def compare_models(
         n=len(both),
         without=rows["prompt"].nunique() - len(both),
         reason=reason,
-        k_of_each=_k_of_each(rows, a, b) if k is not None and k < 1 else None,
+        k_of_each=(int(ks[a]), int(ks[b])) if k is not None and k < 1 else None,
         column=column,
         model="" if column == "model" else models[0],
         prompts=tuple(map(str, both)),
@@ -181,11 +182,6 @@ def _at(rows: "DataFrame", k: float | None) -> tuple["DataFrame", float | None]:
         )
     )
     return at, k
-
-
-def _k_of_each(rows: "DataFrame", a: str, b: str) -> tuple[int, int]:
-    first, second = (int(rows[rows["model"] == name]["k"].iloc[0]) for name in (a, b))
-    return first, second
 
 
 def _require_one_model(rows: "DataFrame", name: str) -> None:

@@ -51,7 +51,8 @@ class Crossing(SameContent, Drawn):
 
     def __repr__(self) -> str:
         return (
-            f"Crossing({both(self.a, self.b)}, {counted(self.a.n_blocks, 'block')}, K = {self.k}, "
+            f"Crossing(A: {self.a.whose}, B: {self.b.whose}, "
+            f"{counted(self.a.n_blocks, 'block')}, K = {self.k}, "
             f"{median_told(self.angles, self.chance)}, {int(self.new.sum())} of "
             f"{counted(self.new.size, 'direction')} of B new)"
         )
@@ -159,7 +160,7 @@ class CrossScores(Scores):
     @property
     def whose(self) -> str:
         """Of which two models, in a line."""
-        return both(self.a, self.b)
+        return f"A: {self.a.whose}, B: {self.b.whose}"
 
     @property
     def same_block(self) -> Float[np.ndarray, " block"]:
@@ -211,11 +212,6 @@ class CrossScores(Scores):
 
     def _against_itself(self) -> Bool[np.ndarray, "block block"]:
         return np.zeros(self.corrected.shape, bool)
-
-
-def both(a: DirectionsResult, b: DirectionsResult) -> str:
-    """Of which two models something is, in a line."""
-    return f"A: {a.whose}, B: {b.whose}"
 
 
 def cross(a: DirectionsResult, b: DirectionsResult, k: int | None = None) -> Crossing:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -24,6 +24,9 @@ from coupling_core.cli import completing, files, options
 from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import print_json, print_lines, print_table
 from coupling_core.store.disk import Store
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
 
 FigureName = Literal["comparison", "difference", OfTokens, OfDepth, InSpace]
 AnyComparison = Comparison | TokenComparison | PathComparison
@@ -88,27 +91,22 @@ def compare(
 def _write(out: Path, found: AnyComparison, figure: str | None) -> None:
     """Write the file that --out names."""
     ending = files.ending(out)
-    arrays, about = partial(_arrays, found, ending), {}
+
+    def table() -> "DataFrame":
+        return signed_differences(found.to_pandas(), found)
+
     if isinstance(found, Comparison):
-        about = found.attributes()
-    content = written(
-        ending,
-        lambda: signed_differences(found.to_pandas(), found),
-        arrays,
-        COMPARISON_AXES,
-        about,
-    )
+        arrays = partial(comparison_arrays, found)
+        content = written(ending, table, arrays, COMPARISON_AXES, found.attributes())
+    elif ending in (".npz", ".nc"):
+        raise InputError(f"of these two there is a table or a figure, and no {ending} file")
+    else:
+        content = written(ending, table, dict, {})
     if content is not None:
         files.write(out, content)
     else:
         named: tuple[Any, ...] = (figure,) if figure else ()
         found.plot(*named).save(out)
-
-
-def _arrays(found: AnyComparison, ending: str) -> dict[str, np.ndarray]:
-    if isinstance(found, Comparison):
-        return comparison_arrays(found)
-    raise InputError(f"of these two there is a table or a figure, and no {ending} file")
 
 
 def _records(found: AnyComparison) -> list[dict[str, Any]]:
@@ -130,7 +128,7 @@ def _summary(found: Comparison) -> dict[str, Any]:
         "definition": view.definition,
         "p": view.p,
         "role": view.role,
-        "score": "corrected" if found.corrected else "coupling",
+        "score": found.score,
         "matched_by": "number" if found.same_depth else "relative depth",
         "differ_in": differences(found.a, found.b),
         "summary": asdict(found.mean()),

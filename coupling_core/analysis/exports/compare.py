@@ -44,7 +44,7 @@ def signed_differences(table: "DataFrame", found: MapComparison | PathComparison
         }
     if isinstance(found, MapComparison):
         view = found.view
-        more |= {"score": "corrected" if found.corrected else "coupling", "K": view.k}
+        more |= {"score": found.score, "K": view.k}
         more |= {"definition": view.definition, "p": view.p, "role": view.role}
     return table.assign(**more)
 
