@@ -24,7 +24,6 @@ from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Result, TokenMeansResult, TokensResult
-from coupling_core.base.results.at_token import AtToken
 from coupling_core.base.results.base import short_prompt
 from coupling_core.base.showing import Drawn, in_short
 from coupling_core.base.units import counted, percent, rounded, with_difference
@@ -290,16 +289,13 @@ def differences(a: Result, b: Result) -> list[str]:
             "weights": _weights(of),
             "width d": of.width,
             "prompt": repr(of.prompt_text),
-            "token": of.token_words(of.token) if isinstance(of, AtToken) else of.measured,
+            "measured": of.measured,
             "final norm": of.final_norm_words,
         }
         for of in (a, b)
     ]
-    phrases = [
-        f"{name}: {ours} against {sides[1][name]}"
-        for name, ours in sides[0].items()
-        if ours != sides[1][name]
-    ]
+    both = {name: (sides[0][name], sides[1][name]) for name in sides[0]}
+    phrases = [f"{name}: {x} against {y}" for name, (x, y) in both.items() if x != y]
     if read := read_apart(a, b):
         phrases.append(f"tokens of the prompt: {read}")
     if a.n_blocks != b.n_blocks:
