@@ -65,6 +65,8 @@ audit: $(VENV)/installed-dev
 
 # The API reference, from the docstrings: open build/docs/index.html.
 docs: $(VENV)/installed-dev
+	$(READY)
+	$(BIN)/python docs/outputs.py
 	$(BIN)/python docs/api.py build/docs
 
 # The notebooks, with what their cells give now.

@@ -1,57 +1,34 @@
 """A measurement over the steps of a training run, and the numbers that it comes to.
 
 Every mean is over the pairs l != l' that have a score, or over the tokens that have a number.
-Locality is one number for how much of the coupling is between neighbours:
-
-    mean score at |l - l'| = 1  -  mean score at |l - l'| > 1        chance-corrected
-
-0 where no two blocks are coupled and where all are coupled alike, whatever their distance.
 """
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from coupling_core.analysis import trajectory
 from coupling_core.analysis.at_steps import AtSteps
-from coupling_core.analysis.locality import locality
-from coupling_core.analysis.scores import means, score_pairs
-from coupling_core.analysis.spectra import spectrum_numbers
+from coupling_core.analysis.exports import numbers_of, row
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.equality import SameContent, hash_of, same
 from coupling_core.base.errors import InputError, a_type
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import Request, View, require_view, viewed
+from coupling_core.base.numbers import Column
+from coupling_core.base.records import AnyView, PathView, Request, View, require_view, viewed
 from coupling_core.base.results import DepthResult, SpectrumResult, TrajectoryResult
 from coupling_core.base.results.base import certified_words
-from coupling_core.base.showing import Drawn, in_a_line
-from coupling_core.base.units import rounded
+from coupling_core.base.showing import Drawn
+from coupling_core.base.step_names import StepCurve
 from coupling_core.sources.suites import Suite
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
-StepCurve = Literal[
-    "corrected",
-    "coupling",
-    "alignment",
-    "locality",
-    "loss",
-    "line-shape",
-    "expodistance",
-    "departure",
-    "u-dot-v",
-    "effective-rank",
-]
-"""The numbers that are drawn by step."""
-SPECTRAL: tuple[StepCurve, ...] = ("departure", "u-dot-v", "effective-rank")
-"""Those of them that are of spectra."""
-OF_SPECTRA = ("departure", "u_dot_v", "effective_rank")
-"""The fields of `StepNumbers` that spectra give."""
 NAMED = 8
 """Up to so many steps are named one by one."""
 
@@ -120,6 +97,12 @@ class Course(SameContent, Drawn):
         most = (result.k_max for result in self.depth.values())
         return min([self.request.k or self.suite.usual_k, *most])
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its numbers; those of spectra only where they were asked for."""
+        left_out = "spectrum" if self.spectra is None else None
+        return tuple(name for name, of in step_columns().items() if of.kind != left_out)
+
     def to_pandas(self, view: View | None = None, *, k: int | None = None) -> "DataFrame":
         """Its numbers by step, as `numbers` has them.
 
@@ -137,11 +120,9 @@ class Course(SameContent, Drawn):
         """
         from pandas import DataFrame
 
-        columns = [item.name for item in fields(StepNumbers)]
-        if self.spectra is None:
-            columns = [name for name in columns if name not in OF_SPECTRA]
         seen = viewed(view, self.default_k, k=k)
-        table = DataFrame([asdict(one) for one in numbers(self, seen)], columns=columns)
+        columns = ["step", *self.columns]
+        table = DataFrame([one.to_dict() for one in numbers(self, seen)], columns=columns)
         table.attrs |= {"suite": self.suite.name, "prompt": self.request.prompt_words}
         table.attrs.update(seen.attributes())
         one = next(iter(self.depth.values()), None)
@@ -158,9 +139,8 @@ class Course(SameContent, Drawn):
         """One of its numbers by step, as the page Training draws it.
 
         Args:
-            figure: "corrected", "coupling", "alignment", "locality", "loss", "line-shape" or
-                "expodistance"; where spectra were asked for, "departure", "u-dot-v" or
-                "effective-rank".
+            figure: one of `step_figures()`, such as "corrected", "loss" or "line-shape"; where
+                spectra were asked for, "departure" and the like.
             view: K, definition, role and blocks.
             k: the K alone, of the paper's score; None is `default_k`.
 
@@ -189,49 +169,82 @@ class Course(SameContent, Drawn):
         return f"Course({self.suite.name}, {prompt}, {at}steps {span}{done})"
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False)
 class StepNumbers:
-    """The numbers of one step; NaN is not measured, or undefined.
+    """The numbers of one step, each also an attribute, such as `numbers.corrected`.
 
     Args:
         step: of the optimiser.
-        loss: held-out, in nats a token.
-        coupling: mean score c.
-        chance: mean of its chance floors.
-        corrected: mean chance-corrected score.
-        alignment: mean alignment, at the same K.
-        locality: how much more neighbouring blocks are coupled than all others, chance-corrected.
-        line_shape: mean line-shape score; 1 is a straight path.
-        expodistance: mean expodistance; 0 is even growth.
-        departure: median over the blocks of Henrici's departure of M = I + J; 0 is normal.
-        u_dot_v: median over the blocks of the mean u_k . v_k of their leading triplets. Medians,
-            for the last block, which has the final norm, is of another kind.
-        effective_rank: of the product of all M: how many directions come through, 1 to d.
+        values: by name, those of `step_columns()`; NaN is not measured, or undefined.
     """
 
     step: int
-    loss: float
-    coupling: float
-    chance: float
-    corrected: float
-    alignment: float
-    locality: float
-    line_shape: float
-    expodistance: float
-    departure: float = np.nan
-    u_dot_v: float = np.nan
-    effective_rank: float = np.nan
+    values: Mapping[str, float]
+
+    def __getattr__(self, name: str) -> float:
+        try:
+            return self.__dict__["values"][name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def to_dict(self) -> dict[str, float]:
+        """The step and its numbers."""
+        return {"step": self.step, **self.values}
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, StepNumbers) and same(astuple(self), astuple(other))
+        return isinstance(other, StepNumbers) and same(self.to_dict(), other.to_dict())
 
     def __hash__(self) -> int:
-        return hash_of(astuple(self))
+        return hash_of(self.to_dict().values())
 
     def __repr__(self) -> str:
-        known = (item for item in asdict(self).items() if item[0] != "step" and item[1] == item[1])
-        told = (f"{name}={rounded(value, 4)}" for name, value in known)
-        return in_a_line(self, f"step={self.step}", *told)
+        known = (f"{name}={value:.4g}" for name, value in self.values.items() if value == value)
+        return f"StepNumbers({', '.join([f'step={self.step}', *known])})"
+
+
+class StepColumn(NamedTuple):
+    """A number of a training step.
+
+    Args:
+        kind: of the results that it is of; "" of the run itself.
+        column: how it is drawn.
+        heading: of its printed column.
+        form: how it is printed.
+    """
+
+    kind: str
+    column: Column
+    heading: str
+    form: str
+
+
+@cache
+def step_columns() -> Mapping[str, StepColumn]:
+    """The numbers of a training step by name: the loss, and what of each kind is `by_step`."""
+    loss = Column(
+        "Held-out loss (nats a token)",
+        reading="Cross-entropy on text that was held out of the training.",
+    )
+    found = {"loss": StepColumn("", loss, "loss", ".3f")}
+    for kind in ("depth", "trajectory", "spectrum"):
+        for number in numbers_of(kind):
+            if number.column is not None and number.column.by_step:
+                column = StepColumn(kind, number.column, number.heading, number.form)
+                found[number.column_name] = column
+    return found
+
+
+def step_figures(*kinds: str) -> tuple[str, ...]:
+    """The names of the figures over steps: those of the numbers, with hyphens.
+
+    Args:
+        kinds: of which kinds; of all where none is named.
+    """
+    return tuple(
+        name.replace("_", "-")
+        for name, of in step_columns().items()
+        if name != "chance" and (of.kind in kinds or not kinds)
+    )
 
 
 Runs = Mapping[str, Sequence[StepNumbers]]
@@ -314,42 +327,8 @@ def numbers_at(
     Raises:
         InputError: where K or a block is not in the results.
     """
-    of_blocks, of_paths = _of_blocks(depth, view), _of_paths(paths)
-    return StepNumbers(step, loss, *of_blocks, *of_paths, *_of_spectrum(spectrum))
-
-
-def _of_blocks(result: DepthResult | None, view: View) -> tuple[float, float, float, float, float]:
-    """Coupling, chance, corrected, alignment, locality."""
-    if result is None:
-        return np.nan, np.nan, np.nan, np.nan, np.nan
-    found = means(score_pairs(result, view))
-    aligned = means(score_pairs(result, replace(view, definition="alignment")))["coupling"]
-    local = _near_less_far(result, view)
-    return found["coupling"], found["chance"], found["corrected"], aligned, local
-
-
-def _near_less_far(result: DepthResult, view: View) -> float:
-    by_distance = locality(result, view)
-    known = ~np.isnan(by_distance.mean)
-    near, far = (known & at for at in (by_distance.distance == 1, by_distance.distance > 1))
-    if not (near.any() and far.any()):
-        return np.nan
-    others = np.average(by_distance.mean[far], weights=by_distance.pairs[far])
-    return float(by_distance.mean[near][0] - others)
-
-
-def _of_paths(result: TrajectoryResult | None) -> tuple[float, float]:
-    """Line-shape score, expodistance."""
-    if result is None:
-        return np.nan, np.nan
-    mean = trajectory.mean
-    return mean(result.line_shape), mean(trajectory.expodistance(result.norms))
-
-
-def _of_spectrum(result: SpectrumResult | None) -> tuple[float, float, float]:
-    """Departure, u . v, effective rank."""
-    if result is None:
-        return np.nan, np.nan, np.nan
-    found = spectrum_numbers(result)
-    rank = float(found.effective_rank[-1])
-    return float(np.median(found.departure)), float(np.median(found.u_dot_v)), rank
+    found = dict.fromkeys(step_columns(), np.nan) | {"loss": loss}
+    for result, seen in ((depth, view), (paths, PathView()), (spectrum, AnyView())):
+        if result is not None:
+            found |= row(result, seen, lambda column: column.by_step)
+    return StepNumbers(step, found)

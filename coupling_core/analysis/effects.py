@@ -80,7 +80,7 @@ class EffectMaps(SameContent, Drawn):
             columns edit (as it is spelled), verb, slot, block, factor, the number, and refused (why
             there is none).
         """
-        whole: DataFrame = self.result.part("export").table(self.result, self.view)
+        whole: DataFrame = self.result.part("numbers").table(self.result, self.view)
         table = whole[["edit", "verb", "slot", "block", "factor", self.number, "refused"]]
         table.attrs |= self.result.attributes()
         return table

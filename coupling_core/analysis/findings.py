@@ -1,7 +1,4 @@
-"""What the table of a sweep says of coupling and performance: the numbers, and plain sentences.
-
-The page and the report ask here, so that both say the same.
-"""
+"""What the table of a sweep shows of coupling and performance: one source for page and report."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -25,6 +22,7 @@ from coupling_core.analysis.statistics import (
     Points,
     PromptTrends,
 )
+from coupling_core.base import wording
 from coupling_core.base.choosing import none_of
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.equality import SameContent
@@ -46,10 +44,11 @@ from coupling_core.base.showing import Drawn
 from coupling_core.base.tables import require_table
 from coupling_core.base.units import counted
 
-_MEASURES: dict[Measure, str] = {
-    "corrected": "mean chance-corrected score",
-    "coupling": "mean score c",
-    "alignment": "mean alignment",
+_CHOICES = {
+    "measure": MEASURES,
+    "against": PERFORMANCES,
+    "subset": MODEL_SUBSETS,
+    "method": METHODS,
 }
 
 
@@ -66,7 +65,7 @@ class Question:
         method: of correlation.
 
     Raises:
-        InputError: on a choice that there is not.
+        InputError: on another choice.
     """
 
     k: float
@@ -76,12 +75,7 @@ class Question:
     method: Method = "pearson"
 
     def __post_init__(self) -> None:
-        for name, known in (
-            ("measure", MEASURES),
-            ("against", PERFORMANCES),
-            ("subset", MODEL_SUBSETS),
-            ("method", METHODS),
-        ):
+        for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
                 raise InputError(none_of(name, getattr(self, name), known))
 
@@ -108,9 +102,8 @@ class Findings(SameContent, Drawn):
     @cached_property
     def means(self) -> ModelMeans:
         """Coupling of every model of the subset."""
-        asked = self.question
-        found = statistics.model_means(self.table, _k(asked.k), asked.measure)
-        return statistics.subset(found, asked.subset)
+        means = statistics.model_means(self.table, _k(self.question.k), self.question.measure)
+        return statistics.subset(means, self.question.subset)
 
     @cached_property
     def points(self) -> Points:
@@ -119,7 +112,7 @@ class Findings(SameContent, Drawn):
 
     @cached_property
     def by(self) -> ClusterBy:
-        """What counts as one: families, or training runs where all are of one family."""
+        """What counts as one: families, or training runs if all are of one family."""
         return "family" if len(set(self.points.family)) > 1 else "run"
 
     @cached_property
@@ -141,15 +134,14 @@ class Findings(SameContent, Drawn):
     @cached_property
     def partial(self) -> PartialCorrelation:
         """The correlation given the models' sizes."""
-        return statistics.partial_correlation(
-            self.means, self.question.against, given=SIZES, by=self.by
-        )
+        against = self.question.against
+        return statistics.partial_correlation(self.means, against, given=SIZES, by=self.by)
 
     @cached_property
     def by_k(self) -> dict[int, ModelMeans]:
         """Coupling of the subset's models at every K of the table."""
-        found = statistics.means_by_k(self.table, self.question.measure)
-        return {k: statistics.subset(means, self.question.subset) for k, means in found.items()}
+        every = statistics.means_by_k(self.table, self.question.measure)
+        return {k: statistics.subset(means, self.question.subset) for k, means in every.items()}
 
     @cached_property
     def correlations_by_k(self) -> dict[int, Correlation]:
@@ -171,37 +163,35 @@ class Findings(SameContent, Drawn):
     @cached_property
     def falls(self) -> dict[str, Fall]:
         """Whether coupling falls after its highest checkpoint, by training run."""
-        found = {}
+        falls, at_k = {}, statistics.at_k(self.table, _k(self.question.k))
         for run, steps in self._courses():
-            rows = self._at_k[self._at_k["model"].isin(steps["model"])]
-            of_prompts = rows.pivot_table(self.question.measure, "prompt", "step", dropna=False)
-            of_prompts = of_prompts.dropna(axis=1, how="all")
-            found[run] = statistics.fall(of_prompts.to_numpy(), of_prompts.columns.to_numpy())
-        return found
+            rows = at_k[at_k["model"].isin(steps["model"])]
+            scores = rows.pivot_table(self.question.measure, "prompt", "step", dropna=False)
+            scores = scores.dropna(axis=1, how="all")
+            falls[run] = statistics.fall(scores.to_numpy(), scores.columns.to_numpy())
+        return falls
 
     @cached_property
     def bends(self) -> dict[str, float]:
         """The p of a straight line of coupling against performance, by run; NaN for none."""
-        found = {}
-        for run, steps in self._courses():
-            known = steps.dropna(subset=[self.question.against])
-            known = known.drop_duplicates(["coupling", self.question.against])
-            numbers = (known[name].to_numpy(np.float64) for name in self._pair)
-            found[run] = statistics.bend_p(*numbers)
-        return found
+        names = ["coupling", self.question.against]
+        known = {run: steps[names].dropna().drop_duplicates() for run, steps in self._courses()}
+        return {
+            run: statistics.bend_p(*steps.to_numpy(np.float64).T) for run, steps in known.items()
+        }
 
     @property
     def shows(self) -> tuple[str, ...]:
         """What can be said, a sentence or two each."""
-        asked, found = self.question, self.correlations[self.question.method]
+        against, found = self.question.against, self.correlations[self.question.method]
         lines, ranks = (self.correlations[method] for method in METHODS)
         if found.reason:
             return (f"Nothing on coupling and {self.performance}: {found.reason}.",)
         return (
-            sentences.correlate(found, self.measure, asked.against),
-            sentences.agreement(lines, ranks, asked.against),
-            sentences.course(self.falls, self.bends, asked.against),
-            sentences.fits(self.fits, asked.against),
+            sentences.correlate(found, self.measure, against),
+            sentences.agreement(lines, ranks, against),
+            sentences.course(self.falls, self.bends, against),
+            sentences.fits(self.fits, against),
             self.families.verdict,
             sentences.given_sizes(self.partial),
         )
@@ -220,9 +210,9 @@ class Findings(SameContent, Drawn):
         Returns:
             columns model, id, family, run, step, trained, parameters, layers, width,
             training_tokens, loss, score, k, the measure asked for (`corrected`, `coupling` or
-            `alignment`: its mean over the prompts), low and high (its 95 % interval), chance (what
-            it is by chance: 0, and of `coupling` the mean floor), prompts, without. Its `attrs` say
-            what was asked, and of which table.
+            `alignment`: its mean over the prompts), low and high (its 95 % interval), chance (its
+            chance level: 0, and of `coupling` the mean floor), prompts, without. Its `attrs` have
+            the question and the source.
         """
         named = {"coupling": self.question.measure}
         table = self.means.rows.rename(columns=named).reset_index(drop=True)
@@ -240,8 +230,8 @@ class Findings(SameContent, Drawn):
         Raises:
             InputError: on another name.
         """
-        drawn: Drawing = kind_of("depth").part("views").found_in_sweep(self, figure)
-        return drawn
+        drawing: Drawing = kind_of("depth").part("views").found_in_sweep(self, figure)
+        return drawing
 
     @property
     def does_not_show(self) -> tuple[str, ...]:
@@ -251,36 +241,37 @@ class Findings(SameContent, Drawn):
         return sentences.limits(self.points, self.question.against)
 
     def doubts(self, plan: Mapping[str, object]) -> tuple[str, ...]:
-        """What is wrong with the numbers, where anything is.
+        """What is wrong with the numbers, if anything is.
 
         Args:
             plan: what was to be measured, as `Plan.described` or as a journal has it.
         """
-        told = []
-        rows = len(self.table)
-        if failed := int((self.table["certified"].astype(str) == "False").sum()):
-            told.append(
-                f"{failed} of {counted(rows, 'row')} with an SVD that failed its certificate"
-            )
-        if without := int(self.means.rows["without"].sum()):
-            told.append(f"{counted(without, 'score')} undefined and left out of the means")
-        prompts = self.means.rows["prompts"]
-        if (few := int((prompts < MIN_NUMBERS).sum())) and prompts.max() > 1:
-            some = f" of {few} of {len(prompts)} models" * (few < len(prompts))
-            told.append(
-                f"the means{some} are over fewer than {MIN_NUMBERS} prompts: an interval of so "
-                "few is wide, and nothing is claimed of it"
-            )
+        failed = int((self.table["certified"].astype(str) == "False").sum())
+        prompts, without = self.means.rows["prompts"], int(self.means.rows["without"].sum())
+        few, models = int((prompts < MIN_NUMBERS).sum()), len(prompts)
         total, kinds = plan.get("total"), plan.get("kinds")
+        expected = missing = 0
         if isinstance(total, int) and isinstance(kinds, list | tuple) and "depth" in kinds:
-            expected, measured = total // len(kinds), self.table["key"].nunique()
-            if measured < expected:
-                told.append(f"{expected - measured} of {counted(expected, 'measurement')} missing")
-        return tuple(told)
+            expected = total // len(kinds)
+            missing = expected - self.table["key"].nunique()
+        return wording.sentences(
+            (
+                failed,
+                f"{failed} of {counted(len(self.table), 'row')} with an SVD that failed its "
+                "certificate",
+            ),
+            (without, f"{counted(without, 'score')} undefined and left out of the means"),
+            (
+                few and prompts.max() > 1,
+                f"the means{f' of {few} of {models} models' * (few < models)} are over fewer than "
+                f"{MIN_NUMBERS} prompts: their intervals are wide and support no claim",
+            ),
+            (missing > 0, f"{missing} of {counted(expected, 'measurement')} missing"),
+        )
 
     @property
     def source(self) -> str:
-        """Of how many models and prompts the numbers are, and at which K, in one line."""
+        """How many models and prompts the numbers are of, and which K, in one line."""
         models, prompts = len(self.means.rows), self.table["prompt"].nunique()
         subset = SUBSETS[self.question.subset].title
         return (
@@ -289,22 +280,13 @@ class Findings(SameContent, Drawn):
 
     @property
     def performance(self) -> str:
-        """The performance in words."""
+        """The name of the performance."""
         return sentences.PERFORMANCES[self.question.against]
 
     @property
     def measure(self) -> str:
-        """The measure of coupling in words."""
-        return f"{_MEASURES[self.question.measure]} at {self.means.k_name}"
-
-    @property
-    def _pair(self) -> tuple[str, str]:
-        return "coupling", self.question.against
-
-    @cached_property
-    def _at_k(self) -> pd.DataFrame:
-        """The table's rows at the K that was asked for."""
-        return statistics.at_k(self.table, _k(self.question.k))
+        """The name of the measure of coupling, with its K."""
+        return f"mean {wording.MEASURES[self.question.measure]} at {self.means.k_name}"
 
     def _courses(self) -> list[tuple[str, pd.DataFrame]]:
         """The checkpoints with a coupling of each training run of several, by step."""
@@ -331,15 +313,14 @@ def find(table: pd.DataFrame, question: Question | None = None) -> Findings:
             "the sweep has no depth-wise result: run it (`coupling sweep run`), or look at the "
             "numbers of its other kinds in its table, which --out table.csv writes"
         )
-    asked = question or first_question(rows)
-    found = Findings(rows, asked)
+    found = Findings(rows, question or first_question(rows))
     if found.means.rows.empty:
-        raise InputError(f"no model is left: {SUBSETS[asked.subset].title}")
+        raise InputError(f"no model is left: {SUBSETS[found.question.subset].title}")
     return found
 
 
 def first_question(table: pd.DataFrame, asked: Iterable[float] = ()) -> Question:
-    """What is asked where nobody says: at the first K that all models have.
+    """The question asked by default: at the first K that all models have.
 
     Args:
         table: of a sweep.
@@ -354,11 +335,7 @@ def first_question(table: pd.DataFrame, asked: Iterable[float] = ()) -> Question
 
 
 def filled_subsets(table: pd.DataFrame) -> tuple[ModelSubset, ...]:
-    """The named subsets of which a table has models, as `find` takes them.
-
-    Args:
-        table: of a sweep.
-    """
+    """The named subsets of which a sweep's table has models, as `find` takes them."""
     shared = every_k(table)
     if not shared:
         return ()
@@ -378,9 +355,9 @@ def every_k(table: pd.DataFrame, asked: Iterable[float] = ()) -> tuple[float, ..
     """
     rows = table[table["kind"] == "depth"]
     of_model = [set(each["k"].astype(float)) for _, each in rows.groupby("model")]
-    shared = set.intersection(*of_model) if of_model else set()
-    shares = sorted(k for k in asked if k < 1) if of_model else []
-    return (*sorted(shared), *shares)
+    if not of_model:
+        return ()
+    return (*sorted(set.intersection(*of_model)), *sorted(k for k in asked if k < 1))
 
 
 def performances(table: pd.DataFrame) -> tuple[Performance, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -66,8 +66,8 @@ class Locality(SameContent, Drawn):
 
         Returns:
             columns distance (|l - l'|), mean (of the pairs at that distance), spread (their
-            standard deviation), chance (mean of their floors), all without a unit, and pairs (how
-            many have a weight). Its `attrs` say of what.
+            standard deviation), chance (mean of their chance levels), all without a unit, and pairs
+            (how many have a weight). Its `attrs` name the result and the view.
         """
         from pandas import DataFrame
 
@@ -115,37 +115,49 @@ def locality(
         corrected: whether a weight is the chance-corrected score, or c; neither has a unit.
 
     Returns:
-        a row a distance that any two of the blocks have; one block alone has none.
+        a row a distance that any two of the blocks have.
 
     Raises:
-        InputError: where K or a block is not in the result.
+        InputError: where K or a block is not in the result, or one block alone is asked for.
     """
     require_result(result, DepthResult, "depth")
     chosen = blocks_of(blocks, result.n_blocks)
     view = viewed(view, result.default_k, k=k, blocks=chosen, definition=definition, role=role, p=p)
     if chosen is not None and len(chosen) < 2:
         raise InputError("distances are of pairs of blocks, and one was asked for: name others")
-    found = score_pairs(result, view)
-    weight = weights(found, corrected=corrected)
-    floor = np.zeros_like(weight) if corrected else (found.chance + found.chance.T) / 2
-    blocks = np.array(found.blocks)
-    apart = np.abs(blocks[:, None] - blocks)
-    known = np.triu(~np.isnan(weight))
-    distance = np.unique(apart[np.triu(apart > 0)])
-    at = [known & (apart == d) for d in distance]
+    scores = score_pairs(result, view)
+    weight = weights(scores, corrected=corrected)
+    floor = np.zeros_like(weight) if corrected else (scores.chance + scores.chance.T) / 2
+    apart = np.abs(np.subtract.outer(scores.blocks, scores.blocks))
+    distance = np.unique(apart[apart > 0])
+    pairs = [np.triu(apart == d) & ~np.isnan(weight) for d in distance]
+
+    def by_distance(statistic: Callable[[np.ndarray], float], values: np.ndarray) -> np.ndarray:
+        every = [statistic(values[at]) if at.any() else np.nan for at in pairs]
+        return np.array(every, np.float64)
+
     return Locality(
         distance,
-        np.array([_or_nan(np.mean, weight[pairs]) for pairs in at], np.float64),
-        np.array([_or_nan(np.std, weight[pairs]) for pairs in at], np.float64),
-        np.array([_or_nan(np.mean, floor[pairs]) for pairs in at], np.float64),
-        np.array([pairs.sum() for pairs in at], np.int64),
+        by_distance(np.mean, weight),
+        by_distance(np.std, weight),
+        by_distance(np.mean, floor),
+        np.array([at.sum() for at in pairs], np.int64),
         result,
         view,
         corrected,
     )
 
 
-def _or_nan(
-    statistic: Callable[[Float[np.ndarray, " pair"]], Any], values: Float[np.ndarray, " pair"]
-) -> float:
-    return float(statistic(values)) if values.size else float("nan")
+def near_less_far(result: DepthResult, view: View) -> float:
+    """How much more neighbouring blocks are coupled than all others; NaN where there are not both.
+
+    The mean score at |l - l'| = 1 minus that of all greater distances, chance-corrected: 0 where no
+    two blocks are coupled, and where all are coupled alike.
+    """
+    found = locality(result, view)
+    known = ~np.isnan(found.mean)
+    near, far = known & (found.distance == 1), known & (found.distance > 1)
+    if not (near.any() and far.any()):
+        return float("nan")
+    others = np.average(found.mean[far], weights=found.pairs[far])
+    return float(found.mean[near][0] - others)

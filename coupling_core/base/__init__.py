@@ -33,6 +33,7 @@ memory          main memory: how much is free, and that it ran out
 allocator       what is kept of memory that was freed
 cores           how many cores of the processor may be used
 units           numbers with their units
+wording         text as rows of (condition, sentence)
 bars            how far something is, where somebody watches
 pace            how long the rest of many alike takes
 """

@@ -85,7 +85,7 @@ def write_result(
         ending(path),
         lambda: signed(frame(result, view), result, view),
         partial(arrays, result, view, k_view),
-        axes(result),
+        axes(result, view),
         attributes(result, view),
     )
     if content is None:

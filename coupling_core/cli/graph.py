@@ -14,6 +14,7 @@ from coupling_core.analysis.graph import (
     communities,
     communities_words,
     edge_rows,
+    edges_words,
     groups,
     last_block_words,
     layer_graph,
@@ -33,10 +34,9 @@ from coupling_core.base.records import (
 )
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.showing import arrays_of
-from coupling_core.base.units import counted
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import Shown, table_of_means
-from coupling_core.cli.many_drawn import figure_of, listed
+from coupling_core.cli.many_drawn import Together, figure_of, listed
 from coupling_core.cli.one_or_many import measured
 from coupling_core.cli.rows import Row
 from coupling_core.cli.terminal import Told, print_json, print_lines, print_table
@@ -99,16 +99,13 @@ def graph(
         return scores.view(result.default_k, parse_blocks(blocks, result.n_blocks))
 
     if asked.many is not None:
-        weighed_by: str | float = "corrected" if corrected else "coupling"
-        of_many = GraphsTogether(asked.many, look, corrected)
+        weight = "corrected" if corrected else "coupling"
         shown = Shown(
-            of_many.row,
-            draw=lambda result, view: _draw(result, view, look, corrected),
-            draw_many=of_many.draw,
-            view=seen,
+            lambda result, view: _draw(result, view, look, corrected),
+            GraphsTogether(weight, asked.many, look),
+            seen,
             blocks=blocks,
-            together=of_many.told,
-            chosen=dict(zip(OF_GRAPHS, (weighed_by, look.threshold), strict=True)),
+            chosen={OF_GRAPHS[0]: weight, OF_GRAPHS[1]: look.threshold},
         )
         table_of_means(asked, ask, shown, output)
         return
@@ -150,25 +147,28 @@ def _content(ending: str, result: DepthResult, view: View, look: Look, corrected
 
 
 @dataclass
-class GraphsTogether:
+class GraphsTogether(Together):
     """Takes the results of prompts as they come, then reports and draws the graph of their mean."""
 
-    file: Path
     look: Look
-    corrected: bool
     parts: list[OfPrompt] = field(default_factory=list)
+
+    @property
+    def corrected(self) -> bool:
+        """Whether edges weigh chance-corrected scores."""
+        return self.dots == "corrected"
 
     def row(self, result: DepthResult, view: View) -> dict[str, float]:
         """The numbers of one prompt's graph."""
         self.parts.append(of_prompt(result, view))
         return _row(result, view, self.corrected, self.look.threshold)
 
-    def told(self, _: Sequence[Row]) -> Told:
+    def told(self, rows: Sequence[Row]) -> Told:
         """The graph of the mean scores."""
         found = mean_graph(self.parts, corrected=self.corrected, threshold=self.look.threshold)
         return {"mean_graph": _of_graph(found)}, lambda: _show_mean(found)
 
-    def draw(self, _: Sequence[Row]) -> "go.Figure":
+    def draw(self, rows: Sequence[Row]) -> "go.Figure":
         """The same, drawn."""
         from coupling_core import figures  # plotly
 
@@ -225,15 +225,7 @@ def _of_graph(drawn: "nx.Graph") -> dict[str, Any]:
 
 def _show_mean(drawn: "nx.Graph") -> None:
     """The graph of the mean scores, in lines."""
-    print_lines("", f"mean graph  {_edges(drawn)}", f"communities {communities_words(drawn)}")
-
-
-def _edges(drawn: "nx.Graph") -> str:
-    missing = drawn.graph["pairs_without_score"]
-    return (
-        f"{drawn.number_of_edges()} of {counted(drawn.graph['pairs'], 'pair')} at "
-        f"{drawn.graph['threshold']:g} or more" + f", {missing} without a score" * bool(missing)
-    )
+    print_lines("", f"mean graph  {edges_words(drawn)}", f"communities {communities_words(drawn)}")
 
 
 def _show(drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool) -> None:
@@ -243,7 +235,7 @@ def _show(drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool) -
         *reports.head(result),
         f"token       {result.token_words(result.token)}",
         f"score       {score}, {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
-        f"edges       {_edges(drawn)}",
+        f"edges       {edges_words(drawn)}",
         f"communities {communities_words(drawn)}",
         *(f"note        {told}" for told in filter(None, [last_block_words(drawn)])),
         f"locality    {_locality(near)}",

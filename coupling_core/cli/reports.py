@@ -1,17 +1,18 @@
 """What is said of one result: a table for people, a summary for machines."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from coupling_core.analysis.ways import ways
 from coupling_core.base.kinds import kind_of
+from coupling_core.base.numbers import Number
 from coupling_core.base.records import AnyView, Certificate, View
 from coupling_core.base.results import Result
-from coupling_core.cli.terminal import Told, print_json
-
-NOTHING: Told = ({}, lambda: None)
+from coupling_core.cli.terminal import NOTHING, Told, print_json, print_table
 
 
 def together(parts: Mapping[str, Told]) -> Told:
@@ -75,6 +76,23 @@ def of_view(result: Result, view: View) -> dict[str, Any]:
 def head(result: Result) -> list[str]:
     """The lines that a report begins with."""
     return [f"model       {result.model_name}", f"prompt      {result.prompt_text!r}"]
+
+
+def show_rows(dim: str, n: int, named: Mapping[str, np.ndarray], numbers: Iterable[Number]) -> None:
+    """Print a line for each block, or token, with the numbers that have a heading.
+
+    Args:
+        dim: what a line is of.
+        n: how many lines.
+        named: the arrays by name.
+        numbers: their records.
+    """
+    shown = [number for number in numbers if number.heading]
+    rows = [
+        (str(at + 1), *(format(named[number.name][at], number.form) for number in shown))
+        for at in range(n)
+    ]
+    print_table((dim, *(number.heading for number in shown)), rows, right=True)
 
 
 def foot(

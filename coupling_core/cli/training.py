@@ -10,12 +10,12 @@ import numpy as np
 import typer
 
 from coupling_core.analysis.by_step import (
-    SPECTRAL,
     Course,
-    StepCurve,
     StepNumbers,
     doubt,
     numbers,
+    step_columns,
+    step_figures,
 )
 from coupling_core.analysis.exports import written
 from coupling_core.analysis.exports.training import steps_arrays, steps_axes, steps_frame
@@ -23,6 +23,7 @@ from coupling_core.analysis.scores import definition_name
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import Result
+from coupling_core.base.step_names import StepCurve
 from coupling_core.base.units import counted
 from coupling_core.cli import completing, files, options
 from coupling_core.cli.checkpoints import fill, parse_steps
@@ -36,25 +37,6 @@ from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
-
-COLUMNS = {
-    "step": ("step", "d"),
-    "loss": ("loss", ".3f"),
-    "coupling": ("c", "z.4f"),
-    "chance": ("chance", "z.4f"),
-    "corrected": ("corrected", "z.4f"),
-    "alignment": ("alignment", "z.4f"),
-    "locality": ("locality", "z.4f"),
-    "line_shape": ("line shape", ".3f"),
-    "expodistance": ("expodistance", ".4g"),
-}
-"""Numbers of a step with their titles and forms."""
-OF_SPECTRA = {
-    "departure": ("departure", ".3f"),
-    "u_dot_v": ("u . v", "z.3f"),
-    "effective_rank": ("eff. rank", ".2f"),
-}
-"""The same of the spectra, where they are asked for."""
 
 
 def training(
@@ -94,7 +76,8 @@ def training(
     Many prompts at many checkpoints are many measurements: a sweep of the suite does them.
     """
     suites = [find_suite(name) for name in dict.fromkeys(names or [DEFAULT_SUITE])]
-    view, spectra = scoring.view(suites[0].usual_k), spectra or figure in SPECTRAL
+    view = scoring.view(suites[0].usual_k)
+    spectra = spectra or figure in step_figures("spectrum")
     said = _probe(suites) if prompt is None else prompt
     request = Request(
         said, token=options.token_of(token, said), k=view.k, final_norm=final_norm, dtype=dtype
@@ -142,7 +125,7 @@ def _probe(suites: Sequence[Suite]) -> Any:
     return first
 
 
-def _content(ending: str, courses: Sequence[Course], view: View, figure: StepCurve) -> bytes:
+def _content(ending: str, courses: Sequence[Course], view: View, figure: str) -> bytes:
     numbers_of = partial(_table, courses, view), partial(steps_arrays, courses, view)
     content = written(ending, *numbers_of, steps_axes(courses), _facts(courses, view))
     if content is not None:
@@ -158,8 +141,8 @@ def _content(ending: str, courses: Sequence[Course], view: View, figure: StepCur
 def _table(courses: Sequence[Course], view: View) -> "DataFrame":
     """A row a step of each run, with columns that say whose they are."""
     table = steps_frame(courses, view)
-    if all(course.spectra is None for course in courses):
-        table = table.drop(columns=list(OF_SPECTRA))
+    widest = max((course.columns for course in courses), key=len)
+    table = table[["suite", "step", *widest]]
     return table.assign(**_facts(courses, view))
 
 
@@ -202,7 +185,7 @@ def _summary(courses: Sequence[Course], view: View, computed: Sequence[Result]) 
                 "title": course.suite.title,
                 "model": course.suite.repo,
                 "missing": course.missing,
-                "steps": [asdict(found) for found in numbers(course, view)],
+                "steps": [found.to_dict() for found in numbers(course, view)],
             }
             for course in courses
         ],
@@ -229,9 +212,10 @@ def _show(
     for course in courses:
         found = numbers(course, view)
         print_lines("", f"suite       {course.suite.title}: {_peak(found)}", "")
-        shown = COLUMNS | OF_SPECTRA if course.spectra is not None else COLUMNS
-        rows = [[getattr(one, name) for name in shown] for one in found]
-        print_table(dict(shown.values()), rows, right=True)
+        columns = [step_columns()[name] for name in course.columns]
+        forms = {column.heading: column.form for column in columns}
+        rows = [(one.step, *(one.values[name] for name in course.columns)) for one in found]
+        print_table({"step": "d"} | forms, rows, right=True)
     svds = [certificate.certified for result in every for certificate in result.svds]
     print_lines(
         "",

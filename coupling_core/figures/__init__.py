@@ -1,9 +1,9 @@
 """Figures of results: a record in, a plotly `Figure` out, and its twin as a table.
 
-    style, words, pairs    what all share: colours and ranges, sentences, maps over block pairs
-    cells                  what every map has: colours, grey cells, squares for the mouse
-    scores                 the L x L map of scores
-    mosaic                 every coupling matrix in one picture
+    style, words           what all share: colours and ranges, sentences
+    squares, score_squares the square map: axes, cells without a colour, the mouse; scores on it
+    maps                   all pairs of blocks, or of tokens: their scores, or their matrices
+    square_words           sentences of these, and of one pair
     spectrum               singular values, and the gap at K
     pair                   one coupling matrix, and its score against K: of blocks or of tokens
     by_k                   the mean score against K
@@ -96,8 +96,8 @@ from coupling_core.figures.generalization_tables import (
 from coupling_core.figures.graph import graph
 from coupling_core.figures.linearised import linearised
 from coupling_core.figures.locality import locality
+from coupling_core.figures.maps import mosaic, scores
 from coupling_core.figures.model_comparison import prompt_differences
-from coupling_core.figures.mosaic import mosaic
 from coupling_core.figures.over_prompts import (
     by_depth_over_prompts,
     mean_graph,
@@ -118,7 +118,6 @@ from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, no
 from coupling_core.figures.pruning import pruning
 from coupling_core.figures.readouts import readouts
 from coupling_core.figures.scaling import scaling
-from coupling_core.figures.scores import scores
 from coupling_core.figures.shared_directions import shared_directions
 from coupling_core.figures.spectrum import spectrum
 from coupling_core.figures.steering import steering

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from coupling_core.analysis.compare import Comparison, differences, summarise
 from coupling_core.base.records import View, resolve_block
 from coupling_core.base.results import DepthResult
 from coupling_core.base.units import counted, rounded, with_difference, with_minus
-from coupling_core.figures import cells, pairs, style, words
-from coupling_core.figures.scores import scores
+from coupling_core.figures import style, words
+from coupling_core.figures.maps import scores
 from coupling_core.figures.spectrum import line, plot
+from coupling_core.figures.squares import DIFFERENCES_READ, Square, difference_look, panels
 
 SIDES = ("A", "B")
 PANELS = ("A", "B", "A - B")
@@ -35,11 +35,11 @@ def compared_map(
     """
     result, own = (found.a, found.a_scores) if side == "A" else (found.b, found.b_scores)
     figure = scores(result, _view_of(found, own.blocks), corrected=found.corrected)
-    _outline(figure, found, selected)
-    figure.data = [trace for trace in figure.data if trace.name != "pairs"]
-    figure.add_trace(_points(found, pairs.hover_texts(result, own)))
-    meta = figure.layout.meta
-    return figure.update_layout(meta=meta | {"alt": f"{side}: {meta['alt']}"})
+    square, meta = _square(found), figure.layout.meta
+    figure.update_traces(customdata=square.numbers(), selector={"name": "pairs"})
+    return figure.update_layout(
+        shapes=square.outlines(selected), meta=meta | {"alt": f"{side}: {meta['alt']}"}
+    )
 
 
 def difference(found: Comparison, *, selected: tuple[int, int] | None = None) -> go.Figure:
@@ -53,49 +53,41 @@ def difference(found: Comparison, *, selected: tuple[int, int] | None = None) ->
         a figure whose first trace is the map and whose trace "pairs" takes clicks, with
         customdata [l, l'] in A's numbers.
     """
-    itself = pairs.itself(found.a_scores) | pairs.itself(found.b_scores)
-    z = np.where(itself, np.nan, found.difference).astype(np.float32)
-    blocks = found.a_scores.blocks
-    at = np.arange(len(blocks), dtype=np.float64)
-    figure = style.new_figure(
+    itself = [np.equal.outer(own.blocks, own.blocks) for own in (found.a_scores, found.b_scores)]
+    why = np.select(
+        [itself[0] | itself[1], np.isnan(found.difference)],
+        ["a block with itself: 1 in both", "no score in one of the two"],
+        "",
+    )
+    z = np.where(why == "", found.difference, np.nan).astype(np.float32)
+    square, look = _square(found), difference_look(found.view, corrected=found.corrected)
+    figure = square.figure(
         difference_alt(found),
         difference_caption(found),
+        square.traces(square.heatmap(z, **look, hoverinfo="skip"), why, _hover_texts(found)),
         height=600,
-        **pairs.axes(at, blocks, side=1),
+        selected=selected,
     )
-    figure.add_trace(
-        cells.differences(at, at, z, found.view, corrected=found.corrected, hoverinfo="skip")
-    )
-    reasons = ["a block with itself: 1 in both"] * bool(itself.any())
-    reasons += ["no score in one of the two"] * bool((np.isnan(z) & ~itself).any())
-    if reasons:
-        figure.add_trace(cells.grey(at, at, np.isnan(z), ", or ".join(reasons)))
-    figure.add_trace(_points(found, _hover_texts(found)))
-    _outline(figure, found, selected)
-    return _told(style.fix_margins(figure), found)
+    return _told(figure, found)
 
 
 def comparison(found: Comparison) -> go.Figure:
     """A, B and A - B in one figure, for a file."""
-    panels = [*(compared_map(found, side) for side in SIDES), difference(found)]
-    whole = make_subplots(1, 3, subplot_titles=PANELS, horizontal_spacing=0.07)
-    for column, panel in enumerate(panels, 1):
-        own = found.b_scores.blocks if column == 2 else found.a_scores.blocks
-        layout = pairs.axes(np.arange(len(own), dtype=np.float64), own, side=1, most=8)
-        whole.add_traces(
-            [trace for trace in panel.data if trace.name != "pairs"], rows=1, cols=column
-        )
-        whole.update_xaxes(layout["xaxis"], row=1, col=column)
-        whole.update_yaxes(layout["yaxis"], row=1, col=column, scaleanchor=_axis("x", column))
+    parts = [*(compared_map(found, side) for side in SIDES), difference(found)]
+    blocks = (found.a_scores.blocks, found.b_scores.blocks, found.a_scores.blocks)
+    maps = [
+        (Square(rows=own, columns=own), [trace for trace in part.data if trace.name != "pairs"])
+        for own, part in zip(blocks, parts, strict=True)
+    ]
+    whole = panels(maps, PANELS, spacing=0.07, most=8)
     whole.update_yaxes(title_text="", selector=lambda axis: axis.anchor != "x")
     _share_bars(whole)
-    _name_once(whole)
     return whole.update_layout(
         legend=style.BELOW,
         template=style.TEMPLATE,
         width=PAPER_WIDTH,
         height=520,
-        meta=panels[-1].layout.meta,
+        meta=parts[-1].layout.meta,
     )
 
 
@@ -153,7 +145,7 @@ def difference_caption(found: Comparison) -> str:
         else " Blocks of the shallower model are matched with the nearest relative depth "
         "(l - 1) / (L - 1) of the deeper; pairs are named by A's numbers."
     )
-    return f"A - B of every pair: {cells.DIFFERENCES_READ}{matched}"
+    return f"A - B of every pair: {DIFFERENCES_READ}{matched}"
 
 
 def spectra_alt(found: Comparison, block: int, basis: int) -> str:
@@ -184,18 +176,9 @@ def _view_of(found: Comparison, blocks: tuple[int, ...]) -> View:
     return replace(found.view, blocks=blocks)
 
 
-def _outline(figure: go.Figure, found: Comparison, selected: tuple[int, int] | None) -> None:
-    blocks = found.a_scores.blocks
-    if selected and set(selected) <= set(blocks):
-        at = np.arange(len(blocks), dtype=np.float64)
-        figure.add_shape(pairs.outline(blocks, at, selected, side=1))
-
-
-def _points(found: Comparison, texts: list[str]) -> go.Heatmap:
-    """What takes the clicks of one map, in A's numbers."""
-    blocks = found.a_scores.blocks
-    at = np.arange(len(blocks), dtype=np.float64)
-    return cells.squares(at, at, blocks, blocks, texts)
+def _square(found: Comparison) -> Square:
+    """The pairs in A's numbers."""
+    return Square(rows=found.a_scores.blocks, columns=found.a_scores.blocks)
 
 
 def _hover_texts(found: Comparison) -> list[str]:
@@ -220,18 +203,6 @@ def _spectrum(found: Comparison, side: str, block: int, part: str) -> go.Scatter
     number = block if side == "A" else found.partner(block)
     drawn = line(result.singular_values[number - 1], f"{side}, block {number}")
     return drawn.update(line_width=2.5, name=f"{drawn.name} ({part})", showlegend=None)
-
-
-def _axis(letter: str, number: int) -> str:
-    return letter if number == 1 else f"{letter}{number}"
-
-
-def _name_once(whole: go.Figure) -> None:
-    """A reason for grey cells stands once in the legend, however many maps have such cells."""
-    named: set[str] = set()
-    for trace in whole.data:
-        trace.showlegend = bool(trace.showlegend) and trace.name not in named
-        named |= {trace.name} if trace.showlegend else set()
 
 
 def _share_bars(whole: go.Figure) -> None:

@@ -8,7 +8,8 @@ from coupling_core.analysis.effects import effect_maps
 from coupling_core.base.edits import DAMPED
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
-from coupling_core.figures import cells, pairs, style
+from coupling_core.figures import style
+from coupling_core.figures.squares import Square
 from coupling_core.figures.words import subject
 
 LEAST = 1e-6
@@ -43,22 +44,18 @@ def effects(
     values = getattr(effect_maps(result, view), edit).copy()
     np.fill_diagonal(values, np.nan)
     blocks = tuple(range(1, result.n_blocks + 1))
-    at = np.arange(len(blocks), dtype=np.float64)
-    layout = pairs.axes(at, blocks, side=1)
-    for axis, title in zip(("yaxis", "xaxis"), SIDE_TITLES[edit], strict=True):
-        layout[axis] = layout[axis] | {"title": {"text": title}}  # type: ignore[operator]
-    figure = style.new_figure(
-        _alt(result, values, edit), _caption(result, edit), height=600, **layout
+    square = Square(rows=blocks, columns=blocks, titles=SIDE_TITLES[edit])
+    why = np.select(
+        [np.eye(len(blocks), dtype=bool), np.isnan(values)], [UNEDITED, _why_grey(result)], ""
     )
-    figure.add_trace(_map(at, values, result, edit))
-    empty = np.isnan(values)
-    why = [UNEDITED] + [_why_grey(result)] * bool((empty & ~np.eye(len(blocks), dtype=bool)).any())
-    figure.add_trace(cells.grey(at, at, empty, ", or ".join(why)))
     texts = [_text(result, edit, values, pair) for pair in np.ndindex(values.shape)]
-    figure.add_trace(cells.squares(at, at, blocks, blocks, texts))
-    if selected and set(selected) <= set(blocks):
-        figure.add_shape(pairs.outline(blocks, at, selected, side=1))
-    return style.fix_margins(figure)
+    return square.figure(
+        _alt(result, values, edit),
+        _caption(result, edit),
+        square.traces(_map(square, values, result, edit), why, texts),
+        height=600,
+        selected=selected,
+    )
 
 
 def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
@@ -98,14 +95,12 @@ def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
     return figure
 
 
-def _map(at: np.ndarray, values: np.ndarray, result: WhatIfResult, edit: PairEdit) -> go.Heatmap:
+def _map(square: Square, values: np.ndarray, result: WhatIfResult, edit: PairEdit) -> go.Heatmap:
     z = np.log10(np.maximum(values, LEAST)).astype(np.float32)
     low, high = style.span(z)
     ticks = np.arange(np.floor(low), np.ceil(high) + 1)
-    return go.Heatmap(
-        x=at,
-        y=at,
-        z=z,
+    return square.heatmap(
+        z,
         zmin=low,
         zmax=high,
         colorscale=style.SEQUENTIAL,

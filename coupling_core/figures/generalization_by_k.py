@@ -1,24 +1,18 @@
 """Coupling of many models, and its correlation with their performance, against K."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
 
-from coupling_core.figures import generalization_words, style
-from coupling_core.figures.generalization import (
-    HEIGHT,
-    bars,
-    family_looks,
-    log_where_decades,
-    upright,
-)
-from coupling_core.figures.generalization_forest import interval
-from coupling_core.figures.generalization_tables import (
-    correlation_by_k_table,
-    coupling_by_k_table,
-)
+from coupling_core.base.records import Measure
+from coupling_core.base.wording import MEASURES
+from coupling_core.figures import generalization_words as words
+from coupling_core.figures import style
+from coupling_core.figures.generalization import bars, family_looks, frame, log_where_decades
+from coupling_core.figures.generalization_forest import INTERVALS, interval
+from coupling_core.figures.generalization_tables import correlation_by_k_table, coupling_by_k_table
 
 if TYPE_CHECKING:  # statistics import scipy and pandas, which pages do without until they need them
     from coupling_core.analysis.statistics import Correlation, ModelMeans
@@ -27,26 +21,15 @@ SIGNIFICANT = 0.05
 
 
 def coupling_by_k(means: Mapping[int, "ModelMeans"], *, source: str = "") -> go.Figure:
-    """Coupling of each model against K, with intervals over prompts.
-
-    Args:
-        means: by K, of `means_by_k`.
-        source: where the numbers come from, for files.
-
-    Returns:
-        a figure with a trace a model, named by its family, whose customdata is the model's name;
-        and the traces "chance" where the measure is raw.
-    """
-    table = coupling_by_k_table(means)
-    measure = next((found.measure for found in means.values()), "corrected")
-    ks = sorted(means)
-    figure = _by_k(
-        generalization_words.by_k_alt(table),
-        generalization_words.by_k_caption(means),
-        ks,
-        {"title": {"text": f"{generalization_words.MEASURES[measure]} (no unit)"}},
+    """Coupling of each model, a trace each, against K, with intervals over prompts."""
+    table, ks = coupling_by_k_table(means), sorted(means)
+    measure: Measure = next((found.measure for found in means.values()), "corrected")
+    figure = frame(
+        words.coupling_by_k(table, measure),
         "coupling against K",
         source,
+        _k_axis(ks),
+        {"title": {"text": f"Mean {MEASURES[measure]} (no unit)"}},
     )
     if measure != "coupling":
         figure.add_hline(y=0, line=style.DOTTED)
@@ -79,33 +62,22 @@ def coupling_by_k(means: Mapping[int, "ModelMeans"], *, source: str = "") -> go.
 def correlation_by_k(found: Mapping[int, "Correlation"], y: str, *, source: str = "") -> go.Figure:
     """Correlation of coupling and performance against K (the preprint's section 5.4).
 
-    Args:
-        found: by K, of `correlations_by_k`.
-        y: column of performance.
-        source: where the numbers come from, for files.
-
-    Returns:
-        a figure with the traces "outer" (interval over families or runs) and "correlation"
-        (interval over models), whose customdata is n.
+    Traces: "correlation" (interval over models) and "outer" (over families or runs); customdata: n.
     """
     table = correlation_by_k_table(found)
-    method = next((one.method for one in found.values()), "pearson")
-    short = generalization_words.SHORT[y]
-    figure = _by_k(
-        generalization_words.correlation_by_k_alt(found, y),
-        generalization_words.correlation_by_k_caption(found),
-        list(found),
+    coefficient = words.COEFFICIENTS[next((one.method for one in found.values()), "pearson")]
+    figure = frame(
+        words.correlation_by_k(found, y),
+        f"correlation of coupling and {words.short(y)} against K",
+        source,
+        _k_axis(found),
         {
-            "title": {
-                "text": f"{generalization_words.COEFFICIENTS[method]} of coupling and {short}"
-            },
+            "title": {"text": f"{coefficient} of coupling and {words.short(y)}"},
             "range": [-1.05, 1.05],
         },
-        f"correlation of coupling and {short} against K",
-        source,
     )
     figure.add_hline(y=0, line=style.DOTTED)
-    for name, prefix in (("correlation", ""), ("outer", "outer_")):
+    for prefix in INTERVALS:
         figure.add_scatter(
             x=table["k"],
             y=table["estimate"],
@@ -117,23 +89,13 @@ def correlation_by_k(found: Mapping[int, "Correlation"], y: str, *, source: str 
                 "size": 10,
                 "symbol": np.where(table["p"] < SIGNIFICANT, "circle", "circle-open"),
             },
-            name=name,
+            name="outer" if prefix else "correlation",
             showlegend=False,
             hovertemplate="K = %{x}: %{y:.2f}, n = %{customdata}<extra></extra>",
         )
     return figure
 
 
-def _by_k(
-    alt: str, caption: str, ks: list[int], yaxis: dict[str, object], title: str, source: str
-) -> go.Figure:
-    return style.new_figure(
-        alt,
-        caption,
-        {"title": title, "source": source},
-        height=HEIGHT,
-        xaxis={"title": {"text": "Number of singular triplets K"}}
-        | log_where_decades(np.array(ks, np.float64))
-        | style.GRID,
-        yaxis=upright(yaxis),
-    )
+def _k_axis(ks: Iterable[int]) -> dict[str, object]:
+    title = {"title": {"text": "Number of singular triplets K"}}
+    return title | log_where_decades(np.array([*ks], np.float64))

@@ -7,8 +7,10 @@ import plotly.graph_objects as go
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.units import with_minus
-from coupling_core.figures import generalization_words, style
-from coupling_core.figures.generalization import upright
+from coupling_core.base.wording import MEASURES
+from coupling_core.figures import generalization_words as words
+from coupling_core.figures import style
+from coupling_core.figures.generalization import frame
 
 if TYPE_CHECKING:  # statistics import scipy and pandas, which pages do without until they need them
     from coupling_core.analysis.statistics import PromptTrend, PromptTrends
@@ -18,35 +20,23 @@ OTHERS = "rgba(125, 131, 140, 0.6)"
 
 
 def coupling_by_prompt(trends: "PromptTrends", model: str, *, source: str = "") -> go.Figure:
-    """Coupling of one model on every prompt, over the trends of all models.
-
-    Args:
-        trends: of `prompt_trends`.
-        model: whose prompts are drawn.
-        source: where the numbers come from, for files.
-
-    Returns:
-        a figure with a faint line for each other model, named by it; the trace "prompts", whose
-        customdata is the text; and "trend".
+    """Coupling of one model on every prompt, over the lines of the other models.
 
     Raises:
-        InputError: where the model is not among them.
+        InputError: if the model is not among them.
     """
     names = [one.model for one in trends.models]
     if model not in names:
         raise InputError(f"model {model!r} is not in this sweep: it has {', '.join(names)}")
     own = trends.models[names.index(model)]
-    figure = style.new_figure(
-        generalization_words.by_prompt_alt(trends, own),
-        generalization_words.by_prompt_caption(trends, own),
-        {"title": f"coupling of {model} against {trends.x_name}", "source": source},
+    few = {"tickvals": [1, 2, 3], "range": [0.8, 3.2]} if trends.x_name == "difficulty" else {}
+    figure = frame(
+        words.coupling_by_prompt(trends, own),
+        f"coupling of {model} against {trends.x_name}",
+        source,
+        {"title": {"text": words.PROMPT_AXES[trends.x_name]}} | few,
+        {"title": {"text": f"Mean {MEASURES[trends.measure]} (no unit)"}},
         height=420,
-        xaxis={"title": {"text": generalization_words.PROMPT_AXES[trends.x_name]}}
-        | ({"tickvals": [1, 2, 3], "range": [0.8, 3.2]} if trends.x_name == "difficulty" else {})
-        | style.GRID,
-        yaxis=upright(
-            {"title": {"text": f"{generalization_words.MEASURES[trends.measure]} (no unit)"}}
-        ),
         showlegend=False,
     )
     for other in trends.models:

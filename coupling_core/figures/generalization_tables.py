@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
         PromptTrend,
         PromptTrends,
         Range,
+        ResidualCorrelation,
     )
 
 ABOUT = ["model", "family", "run", "step", "trained"]
@@ -26,12 +27,7 @@ FOREST = ["row", "n", "estimate", "p", "low", "high", "outer_low", "outer_high",
 
 
 def over_models_table(means: "ModelMeans", x: str, y: str) -> "DataFrame":
-    """Twin of the scatter: a row a model that has both numbers.
-
-    Returns:
-        columns model, family, run, step, trained, x, y and, where one of them is coupling, low,
-        high, chance, prompts, without.
-    """
+    """Twin of the scatter: a row a model that has both numbers, with the interval of coupling."""
     of_mean = OF_MEAN if "coupling" in (x, y) else []
     rows = means.rows.dropna(subset=[x, y])
     return rows[[*ABOUT, x, y, *of_mean]].reset_index(drop=True)
@@ -43,20 +39,22 @@ def fits_table(fits: Sequence["Fit"]) -> "DataFrame":
 
     return DataFrame(
         {
-            "fit": found.form,
-            "form": found.form,
-            "n": found.n,
-            "r_squared": found.r_squared,
-            "r_squared_y": found.r_squared_y,
-            "p": found.p,
-            "intercept": found.intercept,
-            "slope": found.slope,
-            **_ends(found.over_models),
-            "clustered_p": found.over_clusters.p,
-            **_ends(found.over_clusters, "clustered_"),
-            "reason": found.reason,
+            "fit": fit.form,
+            "form": fit.form,
+            "n": fit.n,
+            "r_squared": fit.r_squared,
+            "r_squared_y": fit.r_squared_y,
+            "p": fit.p,
+            "intercept": fit.intercept,
+            "slope": fit.slope,
+            "low": fit.over_models.low,
+            "high": fit.over_models.high,
+            "clustered_p": fit.over_clusters.p,
+            "clustered_low": fit.over_clusters.low,
+            "clustered_high": fit.over_clusters.high,
+            "reason": fit.reason,
         }
-        for found in fits
+        for fit in fits
     )
 
 
@@ -64,21 +62,16 @@ def coupling_by_k_table(means: Mapping[int, "ModelMeans"]) -> "DataFrame":
     """Twin of coupling against K: a row a model and K that has a number."""
     from pandas import DataFrame, concat
 
-    if not means:
-        return DataFrame(columns=["model", "family", "trained", "k", "coupling", *OF_MEAN])
-    rows = concat([found.rows for found in means.values()]).dropna(subset="coupling")
-    wanted = rows[["model", "family", "trained", "k", "coupling", *OF_MEAN]]
-    return wanted.sort_values(
-        ["trained", "model", "k"], ascending=[False, True, True], kind="stable"
-    ).reset_index(drop=True)
+    columns = ["model", "family", "trained", "k", "coupling", *OF_MEAN]
+    rows = [found.rows for found in means.values()] or [DataFrame(columns=columns)]
+    wanted, order = concat(rows).dropna(subset="coupling")[columns], ["trained", "model", "k"]
+    rising = [False, True, True]
+    return wanted.sort_values(order, ascending=rising, kind="stable", ignore_index=True)
 
 
 def correlation_by_k_table(found: Mapping[int, "Correlation"]) -> "DataFrame":
-    """Twin of the correlation against K: a row a K, NaN and a reason where there is none."""
-    from pandas import DataFrame
-
-    columns = ["k", *FOREST[1:]]
-    return DataFrame([{"k": k, **_correlation(one)} for k, one in found.items()], columns=columns)
+    """Twin of the correlation against K: a row a K, NaN and a reason if there is none."""
+    return _forest(_correlation(k, one) for k, one in found.items()).rename(columns={"row": "k"})
 
 
 def by_prompt_table(model: "PromptTrend", x_name: str) -> "DataFrame":
@@ -90,34 +83,30 @@ def by_prompt_table(model: "PromptTrend", x_name: str) -> "DataFrame":
 
 def trends_table(trends: "PromptTrends") -> "DataFrame":
     """Twin of the correlations within models: the mean over them, then a row a model."""
-    told = sum(not model.reason for model in trends.models)
-    mean = [f"mean of {counted(told, 'model')}", told, trends.mean, *_interval(trends.interval)]
-    rows = [
-        [one.model, len(one.x), one.spearman, *_interval(one.interval)] for one in trends.models
-    ]
-    return _forest([mean, *rows])
+    n, over = sum(not model.reason for model in trends.models), trends.interval
+    return _forest(
+        [
+            _row(f"mean of {counted(n, 'model')}", n, trends.mean, over, None, over.reason),
+            *(
+                _row(one.model, len(one.x), one.spearman, one.interval, None, one.interval.reason)
+                for one in trends.models
+            ),
+        ]
+    )
 
 
 def without_families_table(found: "LeaveOneFamilyOut") -> "DataFrame":
     """Twin of the forest plot: all models, without each family, within and between families.
 
-    Returns:
-        columns row, n, estimate, p (over families), low and high (as if models were independent),
-        outer_low and outer_high (over families), reason.
+    p, outer_low and outer_high are over families; low and high as if models were independent.
     """
-    within, outer = found.within, found.within_families
-    named = [
-        ("all models", found.overall),
-        *((f"without {name}", left) for name, left in found.without.items()),
-    ]
+    within, over = found.within, found.within_families
     return _forest(
         [
-            *([name, *_correlation(one).values()] for name, one in named),
-            [
-                *("within families", within.n, within.estimate, outer.p),
-                *(within.low, within.high, outer.low, outer.high, within.reason),
-            ],
-            ["between families", *_correlation(found.between).values()],
+            _correlation("all models", found.overall),
+            *(_correlation(f"without {name}", left) for name, left in found.without.items()),
+            _row("within families", within.n, within.estimate, within, over, within.reason),
+            _correlation("between families", found.between),
         ]
     )
 
@@ -128,20 +117,19 @@ def _forest(rows: Iterable[Sequence[object]]) -> "DataFrame":
     return DataFrame(list(rows), columns=FOREST)
 
 
-def _interval(over: "Range") -> tuple[object, ...]:
-    return over.p, over.low, over.high, np.nan, np.nan, over.reason
+def _correlation(name: object, found: "Correlation") -> tuple[object, ...]:
+    over = found.over_clusters
+    return _row(name, found.n, found.estimate, found.over_models, over, found.reason)
 
 
-def _correlation(found: "Correlation") -> dict[str, object]:
-    return {
-        "n": found.n,
-        "estimate": found.estimate,
-        "p": found.over_clusters.p,
-        **_ends(found.over_models),
-        **_ends(found.over_clusters, "outer_"),
-        "reason": found.reason,
-    }
-
-
-def _ends(over: "Range", prefix: str = "") -> dict[str, float]:
-    return {f"{prefix}low": over.low, f"{prefix}high": over.high}
+def _row(
+    name: object,
+    n: int,
+    estimate: float,
+    inner: "Range | ResidualCorrelation",
+    outer: "Range | None",
+    reason: str,
+) -> tuple[object, ...]:
+    """A row of a forest: an estimate, the interval over models and the one over families."""
+    ends = (outer.low, outer.high) if outer else (np.nan, np.nan)
+    return name, n, estimate, (outer or inner).p, inner.low, inner.high, *ends, reason

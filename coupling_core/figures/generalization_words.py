@@ -1,4 +1,4 @@
-"""Titles, captions and alternative texts of the figures over many models."""
+"""Names, alternative texts and captions of the figures over many models."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coupling_core.base.units import counted, rounded
+from coupling_core.base.wording import paragraph
 
 if TYPE_CHECKING:  # statistics import scipy and pandas, which pages do without until they need them
     from pandas import DataFrame
@@ -20,11 +21,9 @@ if TYPE_CHECKING:  # statistics import scipy and pandas, which pages do without 
         PromptTrends,
     )
 
-MEASURES = {
-    "corrected": "Mean chance-corrected score",
-    "coupling": "Mean score c",
-    "alignment": "Mean alignment",
-}
+Words = tuple[str, str]
+"""An alternative text and a caption."""
+
 AXES = {
     "loss": "Held-out loss (nats a token; lower is better)",
     "score": "Leaderboard score (%)",
@@ -37,209 +36,158 @@ PROMPT_AXES = {
     "tokens": "Length of the prompt (tokens)",
     "difficulty": "Difficulty of the prompt (1 easy .. 3 hard)",
 }
-SHORT = {
-    "coupling": "coupling",
-    "loss": "loss",
-    "score": "score",
-    "parameters": "parameters",
-    "layers": "depth",
-    "width": "width",
-    "training_tokens": "training tokens",
-}
 COEFFICIENTS = {"pearson": "Pearson's r", "spearman": "Spearman's ρ"}  # noqa: RUF001 - rho it is
-SYMBOLS = (
-    "Colour and symbol are the family; an open symbol is a model that is not trained; a thin line "
-    "joins the checkpoints of one training run by step. "
-)
+SYMBOLS = "Colour and symbol are the family; an open symbol is a model that is not trained."
 NO_INTERVAL = re.compile(r"an interval and a p need at least \d+ \w+; here the number is \d+")
-"""As statistics of too few units say it of each of their numbers."""
-UNITS = "thick: 95\u00a0% interval over models, as if they were independent; thin: over whole {of}"
+"""What statistics of too few units say of each of their numbers."""
 
 
-def coupling_axis(means: "ModelMeans") -> str:
-    """Title of the axis of coupling."""
-    return f"{MEASURES[means.measure]} ({means.k_name}; no unit)"
+def short(column: str) -> str:
+    """What a sentence calls a column."""
+    return "depth" if column == "layers" else column.replace("_", " ")
 
 
-def over_models_caption(means: "ModelMeans", x: str, y: str, fits: Sequence["Fit"]) -> str:
-    """How the scatter of models is read, and who is not in it."""
-    text = SYMBOLS
-    if "coupling" in (x, y):
-        text += "Bars are 95\u00a0% intervals of a model's mean over its prompts. "
-        if means.measure == "coupling":
-            text += "Ticks are each model's chance floor: only what is beyond it is coupling. "
-        else:
-            text += "The dotted line is chance. "
-    if any(not found.reason for found in fits):
-        text += "The bands (95\u00a0%) take the models as independent, which p does not. "
-    text += " ".join(once([f"{_slope(found)}." for found in fits]))
-    return f"{text.strip()} {_left_out(means, x, y)}".strip()
-
-
-def over_models_alt(rows: "DataFrame", x: str, y: str, fits: Sequence["Fit"]) -> str:
-    """What the scatter of models shows, in numbers."""
-    text = f"{SHORT[y].capitalize()} against {SHORT[x]}: "
-    if not len(rows):
-        return text + "no model has both numbers."
-    spans = (
-        f"{SHORT[name]} from {rows[name].min():.3g} to {rows[name].max():.3g}" for name in (x, y)
+def over_models(
+    means: "ModelMeans", rows: "DataFrame", x: str, y: str, fits: Sequence["Fit"]
+) -> Words:
+    """Of two numbers of each model, whose rows have both."""
+    title = f"{short(y).capitalize()} against {short(x)}"
+    models, families = (counted(rows[of].nunique(), of) for of in ("model", "family"))
+    spans = (f"{short(of)} from {rows[of].min():.3g} to {rows[of].max():.3g}" for of in (x, y))
+    missing = list(means.rows["model"][means.rows[[x, y]].isna().any(axis=1)])
+    of_coupling, is_raw = "coupling" in (x, y), means.measure == "coupling"
+    return paragraph(
+        (rows.empty, f"{title}: no model has both numbers."),
+        (not rows.empty, f"{title}: {models} of {families}, {' and '.join(spans)}."),
+        *(f"Fit, {fit_name(fit)}." for fit in fits if not fit.reason),
+    ), paragraph(
+        f"{SYMBOLS[:-1]}; a thin line joins the checkpoints of one training run by step.",
+        (of_coupling, "Bars are 95\u00a0% intervals of a model's mean over its prompts."),
+        (of_coupling and not is_raw, "The dotted line is the chance level."),
+        (
+            of_coupling and is_raw,
+            "Ticks are each model's chance level: only what is beyond it is coupling.",
+        ),
+        (
+            not all(fit.reason for fit in fits),
+            "The bands (95\u00a0%) treat models as independent; p does not.",
+        ),
+        *once(map(_slope, fits)),
+        (missing, f"Not drawn, because {short(x)} or {short(y)} is missing: {_some(missing)}."),
+        (means.absent, f"Not measured at {means.k_name}: {_some(means.absent)}."),
     )
-    text += (
-        f"{counted(len(rows), 'model')} of {counted(rows['family'].nunique(), 'family')}, "
-        f"{' and '.join(spans)}."
-    )
-    return " ".join([text, *(f"{_sentence(found)}." for found in fits)])
 
 
-def fit_name(found: "Fit") -> str:
+def fit_name(fit: "Fit") -> str:
     """A fit in a legend; R² in units of the vertical axis, so that two forms compare."""
-    p = "" if found.over_clusters.reason else f", {found.over_clusters.p_told}"
-    return f"{found.form}: R² = {found.r_squared_y:.2f}{p}, n = {found.n}"
+    p = "" if fit.over_clusters.reason else f", {fit.over_clusters.p_told}"
+    return f"{fit.form}: R² = {fit.r_squared_y:.2f}{p}, n = {fit.n}"
 
 
-def by_k_caption(means: Mapping[int, "ModelMeans"]) -> str:
-    """How coupling against K is read."""
-    raw = any(found.measure == "coupling" for found in means.values())
-    floor = "Dashed lines are the chance floors" if raw else "The dotted line is chance"
-    return (
-        "Each line is a model: its mean over prompts with its 95\u00a0% interval. Colour and "
-        f"symbol are the family; an open symbol is a model that is not trained. {floor}. A gap is "
-        "a K at which a model was not measured."
+def _slope(fit: "Fit") -> str:
+    if fit.reason:
+        return f"No {fit.form} fit: {fit.reason}."
+    over = fit.over_clusters
+    interval = over.reason or (
+        f"95\u00a0% from {over.low:.3g} to {over.high:.3g}, {over.p_told}, over whole {over.of}"
     )
+    return f"Slope of the {fit.form} fit: {fit.slope:.3g} ({interval})."
 
 
-def by_k_alt(rows: "DataFrame") -> str:
-    """What coupling does with K, in numbers."""
-    if not len(rows):
-        return "Coupling against K: no model has a number."
-    ends = rows[rows["k"].isin([rows["k"].min(), rows["k"].max()])].groupby("k")["coupling"]
-    told = (
+def coupling_by_k(rows: "DataFrame", measure: str) -> Words:
+    """Of each model's coupling at every K."""
+    models, ends = counted(rows["model"].nunique(), "model"), (rows["k"].min(), rows["k"].max())
+    means = rows[rows["k"].isin(ends)].groupby("k")["coupling"].agg(["mean", "count"])
+    each = (
         f"{mean:.3g} on average over {counted(n, 'model')} at K = {k}"
-        for k, mean, n in zip(ends.mean().index, ends.mean(), ends.count(), strict=True)
+        for k, mean, n in means.itertuples()
     )
-    return f"Coupling against K for {counted(rows['model'].nunique(), 'model')}: {', '.join(told)}."
-
-
-def correlation_by_k_caption(found: Mapping[int, "Correlation"]) -> str:
-    """How a correlation against K is read."""
-    of = _of(found.values())
+    is_raw = measure == "coupling"
     return (
-        f"Correlation over models at each K; {UNITS.format(of=of)}. A filled symbol has p < 0.05 "
-        f"over whole {of}. A gap has no number."
+        f"Coupling against K for {models}: {', '.join(each) or 'none has a number'}.",
+        "Each line is a model: its mean over prompts with its 95\u00a0% interval. "
+        f"{SYMBOLS} {'Dashed lines are the chance levels' if is_raw else 'Dotted line: chance'}. "
+        "A gap is a K at which a model was not measured.",
     )
 
 
-def correlation_by_k_alt(found: Mapping[int, "Correlation"], y: str) -> str:
-    """What the correlation does with K, in numbers."""
-    told = (f"K = {k}: {_correlation(one)}" for k, one in found.items())
-    return f"Correlation of coupling and {SHORT[y]}. {'; '.join(told)}."
-
-
-def by_prompt_caption(trends: "PromptTrends", model: "PromptTrend") -> str:
-    """How coupling against a number of the prompt is read."""
-    text = (
-        f"Dots: the prompts of {model.model}; the line is their least-squares fit. Faint lines: "
-        "the fits of the other models, over their own prompts. "
-    )
-    if model.reason:
-        text += f"{model.model} has no line: {model.reason}. "
-    if model.without:
-        text += f"{model.without} of its prompts lack a number. "
-    return text + _mean_told(trends)
-
-
-def by_prompt_alt(trends: "PromptTrends", model: "PromptTrend") -> str:
-    """What coupling does with a number of the prompt, in numbers."""
-    named = f"Coupling of {model.model} against {trends.x_name} of the prompt"
-    if model.reason:
-        return f"{named}: {model.reason}."
-    return f"{named}: {counted(len(model.x), 'prompt')}, {_trend(model)}. {_mean_told(trends)}"
-
-
-def trends_caption(trends: "PromptTrends") -> str:
-    """How the correlations within models are read."""
+def correlation_by_k(found: Mapping[int, "Correlation"], y: str) -> Words:
+    """Of the correlation of coupling and performance at every K."""
+    of = next((one.over_clusters.of for one in found.values()), "families")
+    each = "; ".join(f"K = {k}: {_correlation(one)}" for k, one in found.items())
     return (
-        "Rank correlation over prompts within each model, with its 95\u00a0% interval over "
-        "prompts; of a training run its last checkpoint. The mean is over these models; its "
-        "interval leaves out the same prompt of all of them, which share them. Prompts are taken "
-        "for independent, which those of one source may not be."
+        f"Correlation of coupling and {short(y)}. {each}.",
+        f"Correlation over models at each K. {_bars(of)} A filled symbol has p < 0.05 over whole "
+        f"{of}. A gap has no number.",
     )
 
 
-def trends_alt(trends: "PromptTrends") -> str:
-    """The correlations within models, in numbers."""
-    told = "; ".join(f"{one.model}: {one.reason or _trend(one)}" for one in trends.models)
-    return f"Coupling against {trends.x_name} of the prompt. {_mean_told(trends)} {told}."
+def coupling_by_prompt(trends: "PromptTrends", model: "PromptTrend") -> Words:
+    """Of one model's prompts."""
+    own = model.reason or f"{counted(len(model.x), 'prompt')}, {_trend(model)}"
+    return paragraph(
+        f"Coupling of {model.model} against {trends.x_name} of the prompt: {own}.",
+        (not model.reason, _mean(trends)),
+    ), paragraph(
+        f"Dots: the prompts of {model.model}, with their least-squares line. Faint lines: the "
+        "other models, over their own prompts.",
+        (model.reason, f"{model.model} has no line: {model.reason}."),
+        (model.without, f"{model.without} of its prompts lack a number."),
+        _mean(trends),
+    )
 
 
-def without_families_caption(found: "LeaveOneFamilyOut") -> str:
-    """How the forest plot is read."""
+def prompt_correlations(trends: "PromptTrends") -> Words:
+    """Of the correlation over prompts within each model."""
+    each = "; ".join(f"{one.model}: {one.reason or _trend(one)}" for one in trends.models)
     return (
-        f"The correlation over all models, and without each family; "
-        f"{UNITS.format(of=found.overall.over_clusters.of)}, where there are enough. Within: each "
-        "family's mean is taken out first. Between: of the families' "
-        f"means. {found.verdict} {found.points.counted}"
+        f"Coupling against {trends.x_name} of the prompt. {_mean(trends)} {each}.",
+        "Rank correlation over prompts within each model, with its 95\u00a0% interval; of a "
+        "training run its last checkpoint. The mean is over these models; its interval leaves out "
+        "the same prompt of all of them. Prompts count as independent, which those of one source "
+        "may not be.",
     )
 
 
-def without_families_alt(found: "LeaveOneFamilyOut") -> str:
-    """The forest plot, in numbers."""
-    told = [f"all models: {_correlation(found.overall)}"]
-    told += [f"without {name}: {_correlation(left)}" for name, left in found.without.items()]
-    return f"{forest_axis(found)}. {'; '.join(told)}. {found.verdict}"
+def without_families(found: "LeaveOneFamilyOut") -> Words:
+    """Of the correlation without each family, within families and between them."""
+    rows = {"all models": found.overall}
+    rows |= {f"without {name}": left for name, left in found.without.items()}
+    each = once(f"{name}: {_correlation(one)}" for name, one in rows.items())
+    return (
+        f"{forest_axis(found)}. {'; '.join(each)}. {found.verdict}",
+        f"The correlation over all models, and without each family. "
+        f"{_bars(found.overall.over_clusters.of)} Within: each family's mean is subtracted first. "
+        f"Between: of the families' means. {found.verdict} {found.points.counted}",
+    )
 
 
 def forest_axis(found: "LeaveOneFamilyOut") -> str:
-    """Title of the forest plot's axis."""
-    points = found.points
-    return (
-        f"{COEFFICIENTS[found.overall.method]} of {SHORT[points.x_name]} and {SHORT[points.y_name]}"
-    )
+    """Title of the axis of the correlations without families."""
+    names = short(found.points.x_name), short(found.points.y_name)
+    return f"{COEFFICIENTS[found.overall.method]} of {' and '.join(names)}"
 
 
-def once(sentences: Iterable[str]) -> list[str]:
-    """The sentences, of which the first alone says why there is no interval."""
-    told: list[str] = []
-    for sentence in sentences:
-        shorter = sentence
-        for why in NO_INTERVAL.findall(" ".join(told)):
-            shorter = shorter.replace(f" ({why})", "").replace(f"; {why}", "")
-        told.append(shorter)
-    return told
+def once(texts: Iterable[str]) -> list[str]:
+    """The sentences, of which only the first says why there is no interval."""
+    kept: list[str] = []
+    for text in texts:
+        for why in NO_INTERVAL.findall(" ".join(kept)):
+            text = text.replace(f" ({why})", "").replace(f"; {why}", "")
+        kept.append(text)
+    return kept
 
 
-def _left_out(means: "ModelMeans", x: str, y: str) -> str:
-    rows = means.rows
-    missing = list(rows["model"][rows[[x, y]].isna().any(axis=1)])
-    parts = []
-    if len(missing):
-        parts.append(f"Not drawn, because {SHORT[x]} or {SHORT[y]} is missing: {_named(missing)}.")
-    if means.absent:
-        parts.append(f"Not measured at {means.k_name}: {_named(means.absent)}.")
-    return " ".join(parts)
-
-
-def _named(names: Sequence[str], most: int = 4) -> str:
+def _some(names: Sequence[str], most: int = 4) -> str:
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def _of(found: Iterable["Correlation"]) -> str:
-    return next((one.over_clusters.of for one in found), "families")
-
-
-def _sentence(found: "Fit") -> str:
-    return f"No {found.form} fit: {found.reason}" if found.reason else f"Fit, {fit_name(found)}"
-
-
-def _slope(found: "Fit") -> str:
-    if found.reason:
-        return f"No {found.form} fit: {found.reason}"
-    whole = found.over_clusters
-    told = whole.reason or (
-        f"95\u00a0% from {whole.low:.3g} to {whole.high:.3g}, {whole.p_told}, over whole {whole.of}"
+def _bars(of: str) -> str:
+    return (
+        "Thick bars: 95\u00a0% interval over models, as if they were independent; thin bars: over "
+        f"whole {of}, if there are enough."
     )
-    return f"Slope of the {found.form} fit: {found.slope:.3g} ({told})"
 
 
 def _correlation(found: "Correlation") -> str:
@@ -252,11 +200,11 @@ def _trend(model: "PromptTrend") -> str:
     return f"Spearman's correlation {rounded(model.spearman, 2)} ({model.interval.told})"
 
 
-def _mean_told(trends: "PromptTrends") -> str:
+def _mean(trends: "PromptTrends") -> str:
     if np.isnan(trends.mean):
         return f"No mean over models: {trends.interval.reason}."
-    told = sum(not model.reason for model in trends.models)
+    models = sum(not model.reason for model in trends.models)
     return (
-        f"Spearman's correlation is {rounded(trends.mean, 2)} on average over {told} models, each "
-        f"checkpoint counted ({trends.interval.told})."
+        f"Spearman's correlation is {rounded(trends.mean, 2)} on average over {models} models, "
+        f"each checkpoint counted ({trends.interval.told})."
     )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.analysis.graph import communities_words, last_block_words
+from coupling_core.analysis.graph import communities_words, edges_words, last_block_words
 from coupling_core.analysis.locality import Locality
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
@@ -16,50 +16,33 @@ if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
     import networkx as nx
 
 
-def graph_alt(whose: str, view: View, drawn: "nx.Graph") -> str:
+def graph_alt(subject: str, view: View, graph: "nx.Graph") -> str:
     """What the layer graph shows, with its main numbers."""
-    facts = drawn.graph
     text = (
-        f"Graph of {counted(drawn.number_of_nodes(), 'block')} of {whose}: "
-        f"{drawn.number_of_edges()} of {counted(facts['pairs'], 'pair')} reach the threshold "
-        f"{facts['threshold']:g} of the {facts['weight_meaning']} ({style.score_terms(view)})."
+        f"Graph of {counted(graph.number_of_nodes(), 'block')} of {subject}: "
+        f"{edges_words(graph)}. Weights are the {graph.graph['weight_meaning']} "
+        f"({style.score_terms(view)})."
     )
-    if facts["pairs_without_score"]:
-        text += f" Without a score: {counted(facts['pairs_without_score'], 'pair')}."
-    if drawn.number_of_edges():
-        block, basis, weight = max(drawn.edges(data="weight"), key=itemgetter(2))
-        text += f" The strongest joins blocks {block} and {basis} with {weight:.3f}."
-    return f"{text} {_groups(drawn)}"
+    if graph.number_of_edges():
+        block, basis, weight = max(graph.edges(data="weight"), key=itemgetter(2))
+        text += f" The strongest edge joins blocks {block} and {basis} with {weight:.3f}."
+    return f"{text} {_groups(graph)}"
 
 
-def graph_summary(drawn: "nx.Graph") -> str:
+def graph_summary(graph: "nx.Graph") -> str:
     """How many pairs are edges, and the communities."""
-    facts = drawn.graph
-    edges, pairs, missing = drawn.number_of_edges(), facts["pairs"], facts["pairs_without_score"]
-    are = "is an edge" if edges == 1 else "are edges"
-    text = f"{edges} of {counted(pairs, 'pair')} {are}, at {facts['threshold']:g} or more"
-    if missing:
-        text += f"; {counted(missing, 'pair')} without a score"
-    return f"{text}. {_groups(drawn)}"
+    return f"{edges_words(graph)}. {_groups(graph)}"
 
 
-def _groups(drawn: "nx.Graph") -> str:
-    """The communities, and how far the last block decides on them."""
-    return " ".join(filter(None, [communities_words(drawn), last_block_words(drawn)]))
+def _groups(graph: "nx.Graph") -> str:
+    """The communities, and how many edges the last block has."""
+    return " ".join(filter(None, [communities_words(graph), last_block_words(graph)]))
 
 
 def graph_caption(
     layout: str, color: str, corrected: bool, auto_range: bool, *, any_edge: bool
 ) -> str:
-    """How the layer graph is read.
-
-    Args:
-        layout: where its nodes lie.
-        color: what colours them.
-        corrected: whether its weights are chance-corrected.
-        auto_range: whether width and opacity are stretched over what is drawn.
-        any_edge: whether it has an edge.
-    """
+    """How the layer graph is read."""
     where = {
         "line": "Blocks lie in order"
         + (", and an arc is as high as its blocks are apart." if any_edge else "."),

@@ -1,5 +1,7 @@
 """Where the nodes of a layer graph lie, how its edges run, and where an edge is taken hold of."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,38 +23,59 @@ _OFF_CENTRE = 0.42
 """The middles of all diameters are one point: on the circle an edge is held a little off it."""
 
 
-def positions(graph: "nx.Graph", layout: Layout) -> Float[np.ndarray, "node 2"]:
-    """Place the nodes, in the order of the graph; the same every time.
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Places of the nodes, the same every time.
 
     Args:
-        graph: of block numbers, with the edges' `weight`.
-        layout: `line` lays them out by number; `circle` clockwise from the top, with a gap between
-            the last and the first; `spring` has edges pull by their weight (Fruchterman-Reingold).
+        layout: `line` lays the blocks out by number; `circle` clockwise from the top, with a gap
+            between the last and the first; `spring` has edges pull by their weight
+            (Fruchterman-Reingold).
+        at: place of each block, in the order of the graph.
     """
-    blocks = np.array(graph.nodes)
-    if layout == "line":
-        return np.stack([blocks, np.zeros(len(blocks))], 1)
-    if layout == "circle":
-        angle = 2 * np.pi * np.arange(1, len(blocks) + 1) / (len(blocks) + 1)
-        return np.stack([np.sin(angle), np.cos(angle)], 1)
-    return _springs(graph)
 
+    layout: Layout
+    at: dict[int, Float[np.ndarray, " 2"]]
 
-def path(
-    start: Float[np.ndarray, "edge 2"], end: Float[np.ndarray, "edge 2"], layout: Layout
-) -> str:
-    """All edges as one path of SVG: arcs as high as they are wide over a line, else straight."""
-    if layout != "line":
-        return " ".join(
-            f"M{x0:.4g},{y0:.4g}L{x1:.4g},{y1:.4g}"
-            for (x0, y0), (x1, y1) in zip(start.tolist(), end.tolist(), strict=True)
+    @classmethod
+    def of(cls, graph: "nx.Graph", layout: Layout) -> "Placed":
+        """Place the nodes of a graph of block numbers, with the edges' `weight`."""
+        blocks = np.array(graph.nodes)
+        if layout == "line":
+            at = np.stack([blocks, np.zeros(len(blocks))], 1)
+        elif layout == "circle":
+            angle = 2 * np.pi * np.arange(1, len(blocks) + 1) / (len(blocks) + 1)
+            at = np.stack([np.sin(angle), np.cos(angle)], 1)
+        else:
+            at = _springs(graph)
+        return cls(layout, dict(zip(graph.nodes, at, strict=True)))
+
+    @property
+    def nodes(self) -> Float[np.ndarray, "node 2"]:
+        """All places."""
+        return np.array([*self.at.values()])
+
+    def path(self, edges: Sequence[tuple[int, int]]) -> str:
+        """Edges as one path of SVG: arcs as high as they are wide over a line, else straight."""
+        run = _arc if self.layout == "line" else _straight
+        return " ".join(run(*self.at[block], *self.at[basis]) for block, basis in edges)
+
+    def handles(self, edges: Sequence[tuple[int, int]]) -> Float[np.ndarray, "edge 2"]:
+        """A point of each edge for the mouse, no two edges' alike."""
+        start, end = (
+            np.array([self.at[edge[side]] for edge in edges]).reshape(-1, 2) for side in (0, 1)
         )
-    return " ".join(
-        _arc(a, b) for a, b in zip(start[:, 0].tolist(), end[:, 0].tolist(), strict=True)
-    )
+        if self.layout == "line":
+            return np.stack([(start + end)[:, 0] / 2, np.abs(end - start)[:, 0]], 1)
+        part = _OFF_CENTRE if self.layout == "circle" else 0.5
+        return start + part * (end - start)
 
 
-def _arc(first: float, last: float) -> str:
+def _straight(x0: float, y0: float, x1: float, y1: float) -> str:
+    return f"M{x0:.4g},{y0:.4g}L{x1:.4g},{y1:.4g}"
+
+
+def _arc(first: float, _: float, last: float, __: float) -> str:
     """Half an ellipse over a line, in two cubic curves."""
     middle, radius = (first + last) / 2, (last - first) / 2
     height, aside = 2 * abs(radius), _QUARTER * radius
@@ -61,17 +84,6 @@ def _arc(first: float, last: float) -> str:
         f"C{first:g},{_QUARTER * height:.4g} {middle - aside:.4g},{height:g} {middle:g},{height:g}"
         f"C{middle + aside:.4g},{height:g} {last:g},{_QUARTER * height:.4g} {last:g},0"
     )
-
-
-def handles(
-    start: Float[np.ndarray, "edge 2"], end: Float[np.ndarray, "edge 2"], layout: Layout
-) -> Float[np.ndarray, "edge 2"]:
-    """A point of each edge for the mouse, no two edges' alike."""
-    if layout == "line":
-        middle, radius = (start + end) / 2, (end - start) / 2
-        return np.stack([middle[:, 0], 2 * np.abs(radius[:, 0])], 1)
-    part = _OFF_CENTRE if layout == "circle" else 0.5
-    return start + part * (end - start)
 
 
 def _springs(graph: "nx.Graph") -> Float[np.ndarray, "node 2"]:

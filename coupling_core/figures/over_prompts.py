@@ -15,21 +15,22 @@ from coupling_core.analysis.over_prompts import mean_graph as graph_over_prompts
 from coupling_core.analysis.path_curves import curve_over_prompts
 from coupling_core.analysis.scores import Interval
 from coupling_core.base.records import DEFAULT_THRESHOLD, Layout, NodeColor, View
+from coupling_core.base.results import Scores
 from coupling_core.base.units import counted, decimals, rounded, with_minus
+from coupling_core.base.wording import paragraph
 from coupling_core.figures import style, words
 from coupling_core.figures.graph import graph_of
 from coupling_core.figures.graph_words import graph_summary
-from coupling_core.figures.scores import fill
+from coupling_core.figures.maps import score_map
+from coupling_core.figures.score_squares import ScoreSquare
 
 Of = TypeVar("Of")
 
 HEIGHT = 360
 DOT = 9
 """Pixels of a prompt's dot; of the selected one, half as many more."""
-WRAP = 60
-"""Letters of a line of a prompt's text under the mouse."""
-SHOWN = 240
-"""Letters of a prompt's text there."""
+WRAP, SHOWN = 60, 240
+"""Letters of a line, and of all that is shown, of a prompt's text under the mouse."""
 
 
 def mean_map(
@@ -40,32 +41,31 @@ def mean_map(
     auto_range: bool = False,
     selected: tuple[int, int] | None = None,
 ) -> go.Figure:
-    """Map of the mean score of every pair over many prompts, in the range of one prompt's map.
+    """Map of the mean score of every pair over the prompts of a list, drawn as `figures.scores`.
 
-    Args:
-        parts: of one model in one view, a prompt each.
-        listed: what the list of prompts is called.
-        corrected: average the chance-corrected score, else c.
-        auto_range: stretch the colours over what is drawn, and say so.
-        selected: the pair (l, l') to outline.
-
-    Returns:
-        a figure whose first trace is the map and whose trace "pairs" takes clicks, with
-        customdata [l, l'].
+    The parts are of one model in one view, a prompt each; colours have the range of one prompt's.
     """
-    found, view, told = mean_scores([part.scores for part in parts]), _view(parts), _told(parts)
-    name = style.score_name(corrected).lower()
-    caption = (
-        f"Each cell is the mean over {counted(len(parts), 'prompt')} of the {name} of that pair: "
-        "the scores are averaged, not the matrices. Rows are the Jacobian's block, columns the "
-        f"basis; {words.zero_words(corrected, found.mean().chance)}. The diagonal is 1 by "
-        "construction, and grey."
-        f"{words.last_row(parts[0].final_norm, parts[0].n_blocks, found, corrected)}"
+    found, view = _means(parts)
+    uncertified = sum(not part.certified for part in parts)
+    caption = paragraph(
+        f"Each cell is the mean over {counted(len(parts), 'prompt')} of the "
+        f"{style.score_name(corrected).lower()} of that pair: the scores are averaged, not the "
+        "matrices. Rows are the Jacobian's block, columns the basis; "
+        f"{words.zero_words(corrected, found.mean().chance)}. The diagonal is 1 by "
+        "construction, and grey.",
+        words.last_row(parts[0].final_norm, parts[0].n_blocks, found, corrected).strip(),
+        (uncertified, f"{counted(uncertified, 'prompt')} with SVDs that are not certified."),
     )
-    alt = words.scores_alt(whose(parts, listed), view, found, corrected)
-    origin = {"title": whose(parts, listed), "source": source(parts, listed, view)}
-    figure = style.new_figure(alt, caption + told, origin, height=600)
-    return fill(figure, None, found, view, corrected, auto_range, selected)
+    return score_map(
+        ScoreSquare.of(found),
+        view,
+        whose(parts, listed),
+        caption,
+        _origin(parts, listed, view),
+        corrected=corrected,
+        auto_range=auto_range,
+        selected=selected,
+    )
 
 
 def mean_graph(
@@ -79,28 +79,16 @@ def mean_graph(
     auto_range: bool = False,
     selected: tuple[int, int] | None = None,
 ) -> go.Figure:
-    """The layer graph of the mean scores over many prompts.
-
-    Args:
-        parts: of one model in one view, a prompt each.
-        listed: what the list of prompts is called.
-        corrected: weigh by the mean chance-corrected score, else by the mean c.
-        threshold: smallest weight drawn, 0..1.
-        layout: where the nodes lie.
-        color: what colours them.
-        auto_range: stretch width and opacity over what is drawn, and say so.
-        selected: the pair (l, l') to mark.
-
-    Returns:
-        a figure as `graph` gives it.
+    """The layer graph of the mean scores over the prompts of a list, drawn as `figures.graph`.
 
     Raises:
         InputError: where the threshold is out of range.
     """
-    found, view = mean_scores([part.scores for part in parts]), _view(parts)
-    drawn = graph_over_prompts(parts, corrected=corrected, threshold=threshold)
+    found, view = _means(parts)
+    graph = graph_over_prompts(parts, corrected=corrected, threshold=threshold)
+    summary = f"{graph_summary(graph)} An edge is of the mean of the prompts' scores."
     return graph_of(
-        drawn,
+        graph,
         found,
         parts[0].n_blocks,
         view,
@@ -110,11 +98,7 @@ def mean_graph(
         color=color,
         auto_range=auto_range,
         selected=selected,
-        told={
-            "title": whose(parts, listed),
-            "source": source(parts, listed, view),
-            "summary": f"{graph_summary(drawn)} An edge is of the mean of the prompts' scores.",
-        },
+        told=_origin(parts, listed, view) | {"summary": summary},
     )
 
 
@@ -137,52 +121,59 @@ def prompt_strip(
     mean: str = "mean",
     one: str = "prompt",
 ) -> go.Figure:
-    """Where each prompt stands: a dot a prompt, in the order of their numbers.
+    """Where each prompt stands: a dot a prompt, from the lowest number up.
 
     Args:
-        numbers: by the prompts' numbers in their list, from 1; NaN where one has none.
+        numbers: by the prompts' places in their list, from 1; NaN if one has none.
         texts: of the same prompts.
         over: their mean, with its interval.
         title: of the axis, with its unit.
         origin: the "title" and the "source" of the figure's file.
         terms: definition and K, set smaller under the title.
-        chance: what the number is by chance, or in an ideal case; None where there is neither.
+        chance: the number's chance level, or its ideal value; None if it has neither.
         selected: the prompt to mark; 0 is none.
         beside: the numbers of another model with the same prompts.
-        other: what to call that one.
-        other_chance: what its number is by chance, where that is another one.
-        name: what to call the dots.
+        other: the name of that model.
+        other_chance: the chance level of its number, if that is another one.
+        name: of the dots.
         zero: what `chance` is.
-        groups: the group of each prompt, such as its category, by the same numbers. From two on,
-            and up to as many as there are colours, each has its own.
-        mean: what the mean of a group's numbers is called.
-        one: what stands before the number of a prompt: "line" where they are those of a file.
+        groups: the group of each prompt, such as its category. Two groups or more have a colour
+            each, up to as many as there are colours.
+        mean: the name of the mean of a group's numbers.
+        one: what stands before a prompt's place: "line" if it is that in a file.
 
     Returns:
-        a figure with the shapes "interval" and "mean" and a trace called `name`, or one for each
-        group, called by it and its mean, whose customdata is [number of the prompt], and one like
-        it, called `other`, where that has numbers.
+        a figure with the shapes "interval" and "mean", and dots whose customdata is [place of the
+        prompt]: a trace called `name`, or one a group, and one of the other model.
     """
-    known = {place: one for place, one in numbers.items() if np.isfinite(one)}
+    known = {place: value for place, value in numbers.items() if np.isfinite(value)}
     order = sorted(known, key=known.__getitem__)
-    values = np.array([known[place] for place in order])
-    also = np.array([(beside or {}).get(place, np.nan) for place in order])
-    ends = np.array([over.low, over.high, *also])
-    drawn = np.concatenate([values, ends[np.isfinite(ends)]])
-    digits = decimals(values.tolist(), 3)
-    grouped = _grouped(order, groups or {})
-    every = dict.fromkeys((groups or {}).values(), ())
+    x, y = np.array([known[place] for place in order]), np.arange(1, len(order) + 1)
+    places = np.array(order, np.int64)[:, None]
+    rings = np.array([(beside or {}).get(place, np.nan) for place in order])
+    groups, digits, without = groups or {}, decimals(x.tolist(), 3), len(numbers) - len(order)
+    zeros = {
+        "chance": (zero, chance),
+        "other chance": (f"chance of the {other} model", other_chance),
+    }
+    levels = [(called, what, at) for called, (what, at) in zeros.items() if at is not None]
+    values = np.array([*x, *rings, over.low, over.high, *(at for _, _, at in levels[:1])])
+    members = _members(order, groups)
     figure = style.new_figure(
-        _strip_alt(order, values, over, title, one) + f" Beside them: {other}." * bool(beside),
-        _strip_caption(len(order), len(numbers) - len(order), over, chance, zero)
-        + f" The other dotted line is chance of the {other} model: {rounded(other_chance or 0)}."
-        * (other_chance is not None)
-        + _of_groups(every, "colour is of"),
+        _strip_alt(x, over, title, [f"{one} {place}" for place in order])
+        + f" Open circles: {other}." * bool(beside),
+        paragraph(
+            "Each dot is a prompt. The red line is the mean over the prompts"
+            + (", the band its 95\u00a0% interval." if np.isfinite(over.low) else "."),
+            *(f"The dotted line is {what}: {at:.3g}." for _, what, at in levels),
+            (without, f"{counted(without, 'prompt')} without a number."),
+            _groups_caption(dict.fromkeys(groups.values()), "colour is"),
+        ),
         {**origin, "on_page": "A click on a dot shows its prompt below."},
         height=HEIGHT,
         xaxis=style.axis(
             style.two_lines(title, terms),
-            range=_span(drawn, chance),
+            range=_range(values),
             exponentformat="none",
             ticklabeloverflow="allow",  # the last label may stand past the end of the axis
         ),
@@ -192,108 +183,52 @@ def prompt_strip(
             "showgrid": False,
             "ticks": "",
         },
-        showlegend=bool(beside) or len(grouped) > 1,
+        showlegend=bool(beside) or len(members) > 1,
     )
     if np.isfinite(over.low):
-        box = {"x0": over.low, "x1": over.high, "y0": 0, "y1": 1, "yref": "paper"}
-        figure.add_shape(
-            type="rect",
-            name="interval",
-            fillcolor=style.ACCENTED_BAND,
-            line_width=0,
-            layer="below",
-            **box,
-        )
+        band = {"fillcolor": style.ACCENTED_BAND, "line_width": 0, "layer": "below"}
+        figure.add_vrect(over.low, over.high, name="interval", **band)
     figure.add_vline(over.mean, line={"color": style.ACCENT, "width": 1.5}, name="mean")
-    if chance is not None:
-        figure.add_vline(chance, line=style.DOTTED, name="chance")
-    if other_chance is not None:
-        figure.add_vline(other_chance, line=style.DOTTED, name="other chance")
+    for called, _, at in levels:
+        figure.add_vline(at, line=style.DOTTED, name=called)
     if beside:
-        figure.add_trace(_rings(order, also, other))
-    for color, (group, places) in zip(style.CATEGORIES, grouped.items(), strict=False):
-        of_group = with_minus(rounded(float(values[places].mean()), digits))
-        called = f"{group}: {mean} {of_group} (n = {len(places)})"
-        called = called if group else name
-        figure.add_trace(_dots(order, values, texts, called, color, places, one))
-    if selected in order:
-        figure.add_trace(_chosen(order.index(selected), values))
+        figure.add_scatter(
+            x=rings,
+            y=y,
+            customdata=places,
+            mode="markers",
+            marker={"color": style.INK, "size": DOT, "symbol": "circle-open", "line_width": 1.5},
+            hovertemplate=f"{other}: %{{x:.3f}}<extra></extra>",
+            name=f"the same prompts, {other}",
+        )
+    for color, (group, rows) in zip(style.CATEGORIES, members.items(), strict=False):
+        of_group = f"{group}: {mean} {with_minus(rounded(x[rows].mean(), digits))}" if group else ""
+        figure.add_scatter(
+            x=x[rows],
+            y=y[rows],
+            customdata=places[rows],
+            mode="markers",
+            marker={"color": color, "size": DOT, "opacity": 0.85},
+            text=[
+                f"{one} {order[row]}: {with_minus(rounded(x[row]))}<br>"
+                f"{_wrapped(texts[order[row]])}"
+                for row in rows
+            ],
+            hovertemplate="%{text}<extra></extra>",
+            name=f"{of_group} (n = {len(rows)})" if group else name,
+        )
+    if selected in known:  # a trace of its own: a legend shows the colour of a trace's first dot
+        row, line = order.index(selected), {"color": style.ACCENT, "width": 3}
+        figure.add_scatter(
+            x=x[[row]],
+            y=y[[row]],
+            mode="markers",
+            marker={"color": style.ACCENT, "size": DOT * 1.5, "line": line},
+            hoverinfo="skip",
+            showlegend=False,
+            name="chosen",
+        )
     return figure
-
-
-def _rings(order: Sequence[int], values: Float[np.ndarray, " prompt"], name: str) -> go.Scatter:
-    """The numbers of another model, each in the row of its prompt."""
-    return go.Scatter(
-        x=values,
-        y=np.arange(1, len(order) + 1),
-        customdata=np.array(order).reshape(-1, 1),
-        mode="markers",
-        marker={"color": style.INK, "size": DOT, "symbol": "circle-open", "line": {"width": 1.5}},
-        hovertemplate=f"{name}: %{{x:.3f}}<extra></extra>",
-        name=f"the same prompts, {name}",
-    )
-
-
-def _grouped(order: Sequence[int], groups: Mapping[int, str]) -> dict[str, list[int]]:
-    """The places of each group in the order, from 0, as the groups come in the list of prompts.
-
-    All are one, without a name, where a prompt is of none, or there is one group, or more than
-    there are colours.
-    """
-    found: dict[str, list[int]] = {groups[number]: [] for number in groups if number in order}
-    if not _drawn_groups(found) or any(one not in groups for one in order):
-        return {"": list(range(len(order)))}
-    for at, number in enumerate(order):
-        found[groups[number]].append(at)
-    return found
-
-
-def _dots(
-    order: Sequence[int],
-    values: Float[np.ndarray, " prompt"],
-    texts: Mapping[int, str],
-    name: str,
-    color: str,
-    places: Sequence[int],
-    one: str,
-) -> go.Scatter:
-    """The dots at some places of the order, from 0."""
-    return go.Scatter(
-        x=values[places],
-        y=np.array(places) + 1,
-        customdata=np.array(order)[places].reshape(-1, 1),
-        mode="markers",
-        marker={"color": color, "size": DOT, "opacity": 0.85},
-        text=[
-            f"{one} {order[at]}: {with_minus(rounded(values[at]))}<br>{_wrapped(texts[order[at]])}"
-            for at in places
-        ],
-        hovertemplate="%{text}<extra></extra>",
-        name=name,
-    )
-
-
-def _chosen(at: int, values: Float[np.ndarray, " prompt"]) -> go.Scatter:
-    """A larger dot over the chosen one, which leaves hovers and clicks to that.
-
-    It is a trace of its own: a legend shows the colour of a trace's first dot.
-    """
-    line = {"color": style.ACCENT, "width": 3}
-    return go.Scatter(
-        x=[values[at]],
-        y=[at + 1],
-        mode="markers",
-        marker={"color": style.ACCENT, "size": DOT * 1.5, "line": line},
-        hoverinfo="skip",
-        showlegend=False,
-        name="chosen",
-    )
-
-
-def _wrapped(text: str) -> str:
-    """The beginning of a text in lines, as plotly takes it."""
-    lines = textwrap.wrap(textwrap.shorten(text, SHOWN, placeholder=" …"), WRAP)
-    return "<br>".join(map(html.escape, lines))
 
 
 def by_depth_over_prompts(
@@ -314,44 +249,34 @@ def by_depth_over_prompts(
         curves: the medians; NaN where a prompt has none.
         first: depth of the first column.
         title: of the axis, with its unit.
-        depth: what is counted along the depth.
+        depth: title of the axis of depth.
         origin: the "title" and the "source" of the figure's file.
         log: whether the axis is logarithmic.
-        normed: whether the last block has the final norm in it, and the number with it.
-        selected: the number of a prompt, and its curve, which is drawn too.
-        groups: the medians of the prompts of each group, such as a category. Up to as many groups
-            as there are colours have a line each.
-
-    Returns:
-        a figure with the traces "middle 80 % of the prompts", "mean over prompts", the mean of each
-        group and, where one is selected, its own.
+        normed: whether the last block, and its number, includes the final norm.
+        selected: the number of a prompt, and its curve.
+        groups: the medians of the prompts of each group, which have a mean line each.
     """
-    at = np.arange(first, first + curves.shape[1])
+    at, n = np.arange(first, first + curves.shape[1]), counted(len(curves), "prompt")
     mean, low, high, _ = curve_over_prompts(curves)
-    there = np.isfinite(low)
+    known, groups = np.isfinite(low), groups or {}
+    band = "middle 80\u00a0% of the prompts"
     figure = style.new_figure(
-        f"{title} by depth, mean over {counted(len(curves), 'prompt')} of the median of their "
-        "tokens, with the middle 80\u00a0% of the prompts.",
-        f"The line is the mean over {counted(len(curves), 'prompt')} of the median of each "
-        "prompt's tokens; the band holds the middle 80\u00a0% of the prompts."
-        + " The last step has the final norm in it, whose rescaling counts too." * normed
-        + _of_groups(groups or {}, "thinner line is the mean over"),
+        f"{title} by depth, mean over {n} of the median of their tokens, with the {band}.",
+        paragraph(
+            f"The line is the mean over {n} of the median of each prompt's tokens; the band holds "
+            f"the {band}.",
+            (normed, "The last step includes the final norm, whose rescaling counts too."),
+            _groups_caption(groups, "thinner line is the mean over"),
+        ),
         origin,
         height=HEIGHT,
         xaxis={"title": {"text": depth}},
         yaxis=style.axis(title) | (style.log_axis(curves) if log else {}),
     )
-    band = style.band(
-        at[there],
-        low[there],
-        high[there],
-        "middle 80\u00a0% of the prompts",
-        color=style.ACCENTED_BAND,
-        listed=True,
-    )
-    figure.add_trace(band)
+    ground = at[known], low[known], high[known]
+    figure.add_trace(style.band(*ground, band, color=style.ACCENTED_BAND, listed=True))
     figure.add_trace(style.line(at, mean, "mean over prompts", style.ACCENT, 2.5))
-    for color, (group, of) in zip(style.CATEGORIES, _drawn_groups(groups or {}), strict=False):
+    for color, (group, of) in zip(style.CATEGORIES, _with_colors(groups).items(), strict=False):
         called = f"{group}: mean over {counted(len(of), 'prompt')}"
         figure.add_trace(style.line(at, curve_over_prompts(of).mean, called, color, 1.5))
     if selected:
@@ -360,65 +285,61 @@ def by_depth_over_prompts(
     return figure
 
 
-def _drawn_groups(groups: Mapping[str, Of]) -> list[tuple[str, Of]]:
-    """The groups, where there are several, and no more than colours."""
-    return [*groups.items()] if 1 < len(groups) <= len(style.CATEGORIES) else []
+def _means(parts: Sequence[OfPrompt]) -> tuple[Scores, View]:
+    found = mean_scores([part.scores for part in parts])
+    assert found.view is not None  # `of_prompt` gives one
+    return found, replace(found.view, blocks=found.blocks)
 
 
-def _of_groups(groups: Mapping[str, object], what: str) -> str:
-    """What is said of groups: what is of each, or that they are too many to be drawn."""
-    if len(groups) < 2:
-        return ""
-    if _drawn_groups(groups):
-        return f" Each {what} one group of prompts."
-    most = len(style.CATEGORIES)
-    return f" The prompts are of {len(groups)} groups, and more than {most} have no colours."
-
-
-def _view(parts: Sequence[OfPrompt]) -> View:
-    view = parts[0].scores.view
-    assert view is not None  # `of_prompt` gives one
-    return replace(view, blocks=parts[0].scores.blocks)
-
-
-def _told(parts: Sequence[OfPrompt]) -> str:
-    uncertified = sum(not part.certified for part in parts)
-    if not uncertified:
-        return ""
-    return f" Of {counted(uncertified, 'prompt')} not all SVDs are certified."
-
-
-def _span(values: Float[np.ndarray, " prompt"], chance: float | None) -> list[float] | None:
-    """A range with room at both ends, that has chance in it."""
-    if not values.size:
-        return None
-    low, high = values.min(), values.max()
-    if chance is not None:
-        low, high = min(low, chance), max(high, chance)
-    room = 0.05 * ((high - low) or 1)
-    return [float(low - room), float(high + room)]
+def _origin(parts: Sequence[OfPrompt], listed: str, view: View) -> dict[str, object]:
+    return {"title": whose(parts, listed), "source": source(parts, listed, view)}
 
 
 def _strip_alt(
-    order: Sequence[int],
-    values: Float[np.ndarray, " prompt"],
-    over: Interval,
-    title: str,
-    one: str,
+    x: Float[np.ndarray, " prompt"], over: Interval, title: str, names: Sequence[str]
 ) -> str:
-    if not order:
+    if not names:
         return f"{title}: no prompt has a number."
     return (
-        f"{title} of {counted(len(order), 'prompt')}, a dot each: mean {rounded(over.mean)}, from "
-        f"{rounded(float(values[0]))} ({one} {order[0]}) to {rounded(float(values[-1]))} ({one} "
-        f"{order[-1]})."
+        f"{title} of {counted(len(names), 'prompt')}, a dot each: mean {rounded(over.mean)}, from "
+        f"{rounded(x[0])} ({names[0]}) to {rounded(x[-1])} ({names[-1]})."
     )
 
 
-def _strip_caption(n: int, without: int, over: Interval, chance: float | None, zero: str) -> str:
-    told = "A dot is a prompt. The red line is the mean over the prompts"
-    told += ", the band its 95\u00a0% interval." if np.isfinite(over.low) else "."
-    if chance is not None:
-        floors = ", the mean of the prompts' floors" * (zero == "chance" and chance != 0)
-        told += f" The dotted line is {zero}: {rounded(chance) if chance else 0}{floors}."
-    return told + f" {counted(without, 'prompt')} without a number." * bool(without)
+def _members(order: Sequence[int], groups: Mapping[int, str]) -> dict[str, list[int]]:
+    """The rows of each group's prompts; all have one without a name if they cannot be told apart.
+
+    That is if a prompt is of no group, or there is one group, or more than there are colours.
+    """
+    rows: dict[str, list[int]] = {groups[place]: [] for place in groups if place in order}
+    if not _with_colors(rows) or any(place not in groups for place in order):
+        return {"": [*range(len(order))]}
+    for row, place in enumerate(order):
+        rows[groups[place]].append(row)
+    return rows
+
+
+def _wrapped(text: str) -> str:
+    """The beginning of a text in lines, as plotly takes it."""
+    lines = textwrap.wrap(textwrap.shorten(text, SHOWN, placeholder=" …"), WRAP)
+    return "<br>".join(map(html.escape, lines))
+
+
+def _range(values: Float[np.ndarray, " point"]) -> list[float]:
+    """A range with room at both ends of the numbers."""
+    low, high = style.span(values)
+    room = 0.05 * ((high - low) or 1)
+    return [low - room, high + room]
+
+
+def _with_colors(groups: Mapping[str, Of]) -> Mapping[str, Of]:
+    """The groups, if there are several, and no more than colours; else none."""
+    return groups if 1 < len(groups) <= len(style.CATEGORIES) else {}
+
+
+def _groups_caption(groups: Mapping[str, object], each: str) -> str:
+    most = len(style.CATEGORIES)
+    return paragraph(
+        (_with_colors(groups), f"Each {each} one group of prompts."),
+        (len(groups) > most, f"The {len(groups)} groups have no colours: at most {most} can."),
+    )

@@ -3,21 +3,21 @@
 Row l (or t) is the Jacobian, column l' (or t') the basis.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Float32
 
 from coupling_core.analysis.scores import corrected as above_chance
-from coupling_core.analysis.scores import require_k
-from coupling_core.analysis.scores import score_by_k as by_blocks
-from coupling_core.analysis.token_scores import score_positions_by_k as by_tokens
+from coupling_core.analysis.scores import require_k, score_cell, score_pairs
+from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.records import ROLES, View, resolve_block, resolve_token
 from coupling_core.base.results import DepthResult, TokensResult
-from coupling_core.base.units import rounded
-from coupling_core.figures import by_k, cells, style
+from coupling_core.figures import by_k, square_words, style
+from coupling_core.figures.score_squares import reasons
+from coupling_core.figures.squares import grey, square_axes
 from coupling_core.figures.words import leading, subject
 from coupling_core.sources.tokens import visible
 
@@ -27,29 +27,22 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two Jacobians of a result, and how they are looked at.
-
-    Args:
-        result: where they are.
-        row: number of the Jacobian, from 1.
-        column: number of the basis.
-        view: K, definition and role.
-    """
+    """Two Jacobians of a result, from 1, and how they are looked at."""
 
     result: DepthResult | TokensResult
     row: int
     column: int
     view: View
 
-    @staticmethod
-    def of(result: DepthResult | TokensResult, row: int, column: int, view: View) -> "_Pair":
+    @classmethod
+    def of(cls, result: DepthResult | TokensResult, row: int, column: int, view: View) -> "_Pair":
         """With numbers that may be counted from the end."""
         require_k(result, view.k)
         if isinstance(result, DepthResult):
             row, column = (resolve_block(each, result.n_blocks) for each in (row, column))
         else:
             row, column = (resolve_token(each, len(result.tokens)) for each in (row, column))
-        return _Pair(result, row, column, view)
+        return cls(result, row, column, view)
 
     @property
     def noun(self) -> str:
@@ -66,43 +59,33 @@ class _Pair:
     def unit(self) -> float:
         """That s_1."""
         s = self.result.singular_values
-        return float((s if isinstance(self.result, DepthResult) else s[0])[self.row - 1, 0])
+        return float(s.reshape(-1, s.shape[-1])[self.row - 1, 0])  # of tokens the first side
 
     @property
     def curves(self) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
         """Score and chance floor for K = 1..Kmax."""
-        if isinstance(self.result, DepthResult):
-            return by_blocks(self.result, self.row, self.column, self.view)
-        return by_tokens(self.result, self.row, self.column, self.view)
+        return score_cell(self.result, self.row - 1, self.column - 1, self.view)
 
     @property
     def why(self) -> str:
-        """Why it may have no score, in words."""
-        result, at = self.result, [self.row - 1, self.column - 1]
-        if isinstance(result, DepthResult):
-            return "not measured yet"
-        if not result.allowed[at].all():
-            return "forbidden by causality"
-        if np.isnan(result.diagonal[0, at[0], at[1], 0]):
-            return "not measured yet"
-        ranks = [int(result.rank[side, i]) for side, i in enumerate(at)]
-        if 0 in ranks:
-            return "the output does not see the token"
-        return f"the rank is {min(ranks)}, below K = {self.view.k}"
+        """Why it may have no score."""
+        result, view = self.result, replace(self.view, blocks=None)
+        found = (
+            score_pairs(result, view)
+            if isinstance(result, DepthResult)
+            else score_positions(result, view)
+        )
+        return str(reasons(found)[self.row - 1, self.column - 1])
 
     @property
-    def score_words(self) -> str:
+    def score(self) -> str:
         """The score as a sentence, or why there is none."""
         raw, floor = self.curves
-        at = self.view.k - 1
-        if np.isnan(raw[at]):
-            told = "has no score yet" if self.noun == "block" else f"has no score: {self.why}"
-            return f"The pair {told}."
-        above = rounded(above_chance(raw, floor)[at])
-        return (
-            f"Score c = {rounded(raw[at])} with chance floor {rounded(floor[at])}, "
-            f"chance-corrected {above} ({style.score_terms(self.view)})."
-        )
+        curves, at = (raw, floor, above_chance(raw, floor)), self.view.k - 1
+        c, chance, above = (float(curve[at]) for curve in curves)
+        if np.isnan(c):
+            return square_words.NO_SCORE.format(why=self.why)
+        return square_words.score(c, chance, above, self.view)
 
     @property
     def words(self) -> str:
@@ -142,18 +125,18 @@ def matrix(
     pair = _Pair.of(result, row, column, view)
     z = np.abs(pair.corner) if magnitude else pair.corner
     side = len(z)
-    name, shown = style.matrix_name(view, magnitude), leading(view.k, side)
-    both = "the two blocks" if pair.noun == "block" else "the two"
-    kept = (
-        f" With {len(result.tokens)} tokens the leading {side} by {side} entries are kept; the "
-        f"score counts all {view.k}."
-        if isinstance(result, TokensResult) and side < view.k
-        else ""
-    )
+    terms = {
+        "matrix": style.matrix_name(view, magnitude),
+        "leading": leading(view.k, side),
+        "pair": pair.words,
+        "subject": subject(result),
+        "score": pair.score,
+    }
+    read = square_words.MATRIX_READ.format(**terms | {"pair": pair.words[1:]})
+    corner = square_words.CORNER.format(side=side, k=view.k) if side < view.k else ""
     figure = style.new_figure(
-        f"Heatmap of {name}, {shown}: {pair.words}, {subject(result)}. {pair.score_words}",
-        f"T{pair.words[1:]}: diagonal where {both} are coupled. {pair.score_words}{kept} "
-        "Entries beyond the colour bar are drawn in the colour at its end.",
+        square_words.MATRIX_ALT.format(**terms),
+        square_words.joined(read, corner, square_words.BEYOND),
         height=560,
         **_axes(f"{pair.noun} {pair.column}", side, view),
     )
@@ -163,12 +146,12 @@ def matrix(
         y=triplets,
         z=z,
         **style.matrix_colors(z, magnitude, limit=limit),
-        colorbar=style.color_bar(name, f"{shown}; unit s₁ = {pair.unit:.3g}"),
+        colorbar=style.color_bar(terms["matrix"], f"{terms['leading']}; unit s₁ = {pair.unit:.3g}"),
         hovertemplate="row %{y}, column %{x}: %{z:.4f} s₁<extra></extra>",
         name="matrix",
     )
     if np.isnan(z).any():
-        figure.add_trace(cells.grey(triplets, triplets, np.isnan(z), pair.why))
+        figure.add_trace(grey(triplets, triplets, np.isnan(z), np.full(z.shape, pair.why)))
     return style.fix_margins(figure)
 
 
@@ -214,10 +197,10 @@ def score_by_k(
         view,
         corrected,
         style.score_name(corrected),
-        f"Score against K from 1 to {result.k_max} with its chance floor: {pair.words}, "
-        f"{subject(result)}. {pair.score_words}",
-        f"Coupling of {pair.noun} {pair.row} in the basis of {pair.noun} {pair.column} as more "
-        "singular triplets are counted. Only what lies above the chance line is coupling.",
+        square_words.BY_K_ALT.format(
+            k_max=result.k_max, pair=pair.words, subject=subject(result), score=pair.score
+        ),
+        square_words.BY_K_READ.format(noun=pair.noun, row=pair.row, column=pair.column),
     )
 
 
@@ -235,14 +218,13 @@ def score_by_k_table(
 
 def _axes(basis: str, side: int, view: View) -> dict[str, object]:
     left, right = ("u", "v") if view.role == "A" else ("v", "u")
-    x_title = f"Singular vector {right} of {basis}"
-    y_title = f"Singular vector {left} of {basis}"
-    whole = {"constrain": "domain", "tick0": 1, "dtick": max(1, -(-side // 8))}
-    first, last = 0.5, side + 0.5
-    return {
-        "legend": style.BELOW,
-        "xaxis": {"title": {"text": x_title}, "range": [first, last], **whole}
-        | {"constraintoward": "left"},
-        "yaxis": {"title": {"text": y_title}, "range": [last, first], "scaleanchor": "x", **whole}
-        | {"constraintoward": "top"},
-    }
+
+    def axis(vector: str) -> dict[str, Any]:
+        return {
+            "title": {"text": f"Singular vector {vector} of {basis}"},
+            "range": [0.5, side + 0.5],
+            "tick0": 1,
+            "dtick": max(1, -(-side // 8)),
+        }
+
+    return square_axes(axis(right), axis(left))

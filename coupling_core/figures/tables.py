@@ -1,6 +1,5 @@
 """The same numbers as the figures, as tables."""
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,5 +67,5 @@ def steps_table(runs: Runs) -> "DataFrame":
     """Twin of the numbers by step: a row a step of a run, columns run and those of StepNumbers."""
     from pandas import DataFrame
 
-    rows = [{"run": title} | asdict(numbers) for title, run in runs.items() for numbers in run]
+    rows = [{"run": title} | numbers.to_dict() for title, run in runs.items() for numbers in run]
     return DataFrame(rows)

@@ -4,10 +4,8 @@ from html import escape
 
 from coupling_core.sources.tokens import visible
 
-LONGEST = 14
 
-
-def short(text: str, longest: int = LONGEST) -> str:
+def short(text: str, longest: int = 14) -> str:
     """A token's text on one line; a long one is cut."""
     seen = visible(text)
     return escape(seen if len(seen) <= longest else seen[: longest - 1] + "…", quote=False)
@@ -16,3 +14,8 @@ def short(text: str, longest: int = LONGEST) -> str:
 def label(text: str) -> str:
     """A token's text on one line, without the spaces before it."""
     return short(text.strip(" ") or text)
+
+
+def numbered(number: int, text: str) -> str:
+    """A token on an axis: its text, cut short, and its number."""
+    return f"{short(text, 10)} {number}"

@@ -1,15 +1,14 @@
 """The numbers of training runs by step: a line a run, on a log axis with a place for step 0."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import cycle
-from typing import Literal
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from coupling_core.analysis.by_step import Runs, StepCurve, StepNumbers
+from coupling_core.analysis.by_step import Runs, StepNumbers, step_columns
+from coupling_core.base.numbers import Column
 from coupling_core.base.records import View
 from coupling_core.figures import style, training_words
 
@@ -38,43 +37,8 @@ def map_limit(k: int) -> float:
     return next(limit for least, limit in reversed(LIMITS.items()) if k >= least)
 
 
-@dataclass(frozen=True)
-class Curve:
-    """One number by step.
-
-    Args:
-        title: of the axis, with its unit.
-        field: of `StepNumbers`.
-        scored: whether it is of the viewed definition, which the axis then names.
-        chance: what it is by chance: 0, or the field that has it; None where that means nothing.
-        log: whether the axis is logarithmic.
-    """
-
-    title: str
-    field: str
-    scored: bool = False
-    chance: Literal[0, "chance"] | None = None
-    log: bool = False
-
-
-CURVES: dict[StepCurve, Curve] = {
-    "corrected": Curve("Mean chance-corrected score", "corrected", scored=True, chance=0),
-    "coupling": Curve("Mean score c", "coupling", scored=True, chance="chance"),
-    "alignment": Curve("Mean alignment", "alignment", chance=0),
-    "locality": Curve(
-        "Score of neighbours minus that of others", "locality", scored=True, chance=0
-    ),
-    "loss": Curve("Held-out loss (nats a token)", "loss"),
-    "line-shape": Curve("Mean line-shape score (1 is a line)", "line_shape"),
-    "expodistance": Curve("Mean expodistance (0 is even growth)", "expodistance", log=True),
-    "departure": Curve("Median departure from normal", "departure"),
-    "u-dot-v": Curve("Median u · v of the leading directions", "u_dot_v", chance=0),
-    "effective-rank": Curve("Effective rank, all blocks", "effective_rank", log=True),
-}
-
-
 def by_step(
-    runs: Runs, name: StepCurve, view: View, *, step: int | None = None, source: str = ""
+    runs: Runs, name: str, view: View, *, step: int | None = None, source: str = ""
 ) -> go.Figure:
     """One number of one or more runs by step; a step that is not measured is a gap.
 
@@ -89,29 +53,31 @@ def by_step(
         a figure with a trace a run, named by its title, whose customdata is the step; the trace
         "chance" (a run's own floor where it has one); and the trace "current" where there is one.
     """
-    curve = CURVES[name]
+    field = name.replace("-", "_")
+    curve = step_columns()[field].column
     every = [numbers for run in runs.values() for numbers in run]
     steps = sorted({numbers.step for numbers in every})
     terms = style.score_terms(view) if curve.scored else ""
     figure = style.new_figure(
-        training_words.by_step_alt(runs, curve.title, curve.field, terms),
-        training_words.by_step_caption(name),
+        training_words.by_step_alt(runs, curve.title, field, terms),
+        training_words.by_step_caption(curve.reading),
         {"title": ", ".join(runs), "source": source},
         height=HEIGHT,
         xaxis=step_axis(steps),
         yaxis=style.axis(style.two_lines(curve.title, terms))
-        | (style.log_axis(np.array([getattr(n, curve.field) for n in every])) if curve.log else {}),
+        | (style.log_axis(np.array([getattr(n, field) for n in every])) if curve.log else {}),
     )
     looks = list(zip(runs.items(), cycle(COLORS), cycle(SYMBOLS), strict=False))
-    if curve.chance == 0:
-        figure.add_trace(_chance(steps, [0.0] * len(steps), style.INK))
-    elif curve.chance:
-        figure.add_traces([_chance(*_points(run, "chance"), color) for (_, run), color, _ in looks])
+    if isinstance(curve.ideal, str):
+        floors = [_chance(*_points(run, curve.ideal), color) for (_, run), color, _ in looks]
+        figure.add_traces(floors)
+    elif curve.ideal is not None and curve.ideal_name == "chance":
+        figure.add_trace(_chance(steps, [curve.ideal] * len(steps), style.INK))
     for (run_title, run), color, symbol in looks:
-        figure.add_trace(_line(*_points(run, curve.field), run_title, color, symbol))
+        figure.add_trace(_line(*_points(run, field), run_title, color, symbol))
     figure.update_traces(showlegend=True, selector=0)
     figure.update_yaxes(range=_span(figure, curve))
-    return figure if step is None else _mark(figure, step, runs, curve)
+    return figure if step is None else _mark(figure, step, runs, field)
 
 
 def step_axis(steps: Sequence[int]) -> dict[str, object]:
@@ -132,7 +98,7 @@ def place(steps: Sequence[int]) -> Float[np.ndarray, " step"]:
     return np.where(np.equal(steps, 0), STEP_0, np.asarray(steps, np.float64))
 
 
-def _span(figure: go.Figure, curve: Curve) -> list[float] | None:
+def _span(figure: go.Figure, curve: Column) -> list[float] | None:
     """Range of what is drawn, in the units of the axis: fixed, so that a mark moves nothing."""
     values = np.concatenate([np.asarray(trace.y, np.float64) for trace in figure.data])
     values = np.log10(values[values > 0]) if curve.log else values[np.isfinite(values)]
@@ -169,14 +135,14 @@ def _line(
     )
 
 
-def _mark(figure: go.Figure, step: int, runs: Runs, curve: Curve) -> go.Figure:
+def _mark(figure: go.Figure, step: int, runs: Runs, field: str) -> go.Figure:
     """Mark a step by a line, and by a ring on every run that has a number there."""
     (x,) = place([step])
     every = [numbers for run in runs.values() for numbers in run if numbers.step == step]
     figure.add_vline(x=x, line=style.DOTTED)
     return figure.add_scatter(
         x=[x] * len(every),
-        y=[getattr(numbers, curve.field) for numbers in every],
+        y=[getattr(numbers, field) for numbers in every],
         mode="markers",
         marker={"color": style.BLACK, "size": 14, "symbol": "circle-open", "line": {"width": 2}},
         meta=style.INKED,

@@ -14,28 +14,6 @@ _AXIS = (
     " Step 0, the initialisation, has a place of its own left of the log axis; a gap in a line is "
     "a step without a number."
 )
-_BY_STEP = {
-    "corrected": "Mean over all pairs of different blocks at each checkpoint: 0 is what an "
-    "unrelated basis gives, 1 is coupled.",
-    "coupling": "Mean over all pairs of different blocks at each checkpoint. Only what lies above "
-    "the chance floor (dashed), which moves with the singular values, is coupling.",
-    "alignment": "Mean of tr A over the sum of the singular values, over all pairs of different "
-    "blocks at each checkpoint, at the same K: 0 by chance, 1 is coupled.",
-    "locality": "Mean chance-corrected score of neighbouring blocks minus that of all other pairs: "
-    "0 where no blocks are coupled, or all alike; above it, coupling is local in depth.",
-    "loss": "Cross-entropy on text that was held out of the training.",
-    "line-shape": "Mean over the prompt's tokens of the line-shape score of their paths (paper, "
-    "Eq. 10): 1 is a straight line.",
-    "expodistance": "Mean over the prompt's tokens of the expodistance of their paths (paper, "
-    "Eq. 13): 0 is a norm that grows by one factor in every block.",
-    "departure": "Median over the blocks of how far the linear map I + J is from a normal one "
-    "(Henrici): 0 where its eigenvectors are at right angles, at most 1.",
-    "u-dot-v": "Median over the blocks of the cosine of what a block writes and what it reads "
-    "along its leading directions: below 0 a block takes away what it acts on most.",
-    "effective-rank": "Effective rank of the product of all blocks' linear maps: how many "
-    "directions in which the first state can be moved still matter behind the last block.",
-}
-
 LEAST_STEPS = 3
 """Steps with a score below which nothing is said of rise and fall."""
 
@@ -48,9 +26,9 @@ PATHS_AT = (
 )
 
 
-def by_step_caption(name: str) -> str:
+def by_step_caption(reading: str) -> str:
     """How a number by step is read."""
-    return _BY_STEP[name] + _AXIS
+    return reading + _AXIS
 
 
 def by_step_alt(runs: Runs, title: str, field: str, terms: str) -> str:

@@ -1,21 +1,23 @@
 """Vision transformers: a picture whose patches are tokens, maps by rate, and numbers of runs."""
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import UInt8
-from plotly.subplots import make_subplots
 
 from coupling_core.analysis.exports import frame as scores_table
-from coupling_core.analysis.scores import Interval, Scores, score_pairs
+from coupling_core.analysis.scores import Interval, score_pairs
 from coupling_core.base.records import View
-from coupling_core.base.results import DepthResult
+from coupling_core.base.results import DepthResult, Means
 from coupling_core.base.units import counted, percent, rounded, with_minus
-from coupling_core.figures import cells, pairs, style
+from coupling_core.figures import style
 from coupling_core.figures.generalization import HEIGHT, SIZE, bars, upright
+from coupling_core.figures.score_squares import ScoreSquare
+from coupling_core.figures.squares import Square, panels, rectangle
 from coupling_core.figures.training import SYMBOLS
 
 if TYPE_CHECKING:  # pandas is slow to import, and pages do without until they need it
@@ -91,7 +93,7 @@ def picture(
     x += [(c + 0.5) * step_x - 0.5 for _ in range(rows) for c in range(columns)]
     y += [(r + 0.5) * step_y - 0.5 for r in range(rows) for _ in range(columns)]
     faint = {"color": style.INK, "width": 1}
-    squares = [cells.rectangle(*centre, step_x, step_y) for centre in zip(x, y, strict=True)]
+    squares = [rectangle(*centre, step_x, step_y) for centre in zip(x, y, strict=True)]
     for square in squares:
         figure.add_shape(**square, line=faint)
     accent = {"color": style.ACCENT, "width": 3}
@@ -107,8 +109,8 @@ def picture(
         name="tokens",
         showlegend=False,
     )
-    for number, name in enumerate(tokens[:before]):
-        figure.add_annotation(x=x[number], y=y[number], text=name, showarrow=False)
+    for name, left, up in zip(tokens[:before], x, y, strict=False):
+        figure.add_annotation(x=left, y=up, text=name, showarrow=False)
     return figure.update_layout(margin={"l": 0, "r": 0, "t": 4, "b": 4})
 
 
@@ -133,73 +135,57 @@ def rate_maps(
         a figure with a map a rate, whose traces "pairs" take clicks, with customdata [l, l'].
     """
     rates = sorted(results)
-    found = {rate: score_pairs(results[rate], view) for rate in rates}
-    means = {rate: _mean_told(found[rate], corrected) for rate in rates}
-    told, more = ", ".join(f"rate {rate:g}" for rate in rates), FLOOR * (not corrected)
-    figure = make_subplots(
-        1,
-        max(1, len(rates)),
-        horizontal_spacing=0.02,
-        subplot_titles=[_title(rate, means) for rate in rates],
-    )
+    maps = {rate: ScoreSquare.of(score_pairs(results[rate], view)) for rate in rates}
+    means = {rate: _mean(shown.found.mean(), corrected) for rate, shown in maps.items()}
+    listed, more = ", ".join(f"rate {rate:g}" for rate in rates), FLOOR * (not corrected)
+    drawn = [
+        (shown, shown.traces(_colors(shown, rate, corrected), shown.why, shown.hover_texts()))
+        for rate, shown in maps.items()
+    ]
+    titles = [f"Rate {rate:g}<br>{mean}" for rate, mean in means.items()]
+    figure = panels(drawn, titles, spacing=0.02, most=4)
     look = style.new_figure(
-        f"Score maps over all pairs of blocks at {told}. "
+        f"Score maps over all pairs of blocks at {listed}. "
         + ". ".join(f"Mean at rate {r:g}: {m.replace('<br>', ', ')}" for r, m in means.items()),
-        "The same picture, token and range for each rate, with the mean of each map. Row l is "
+        "The same image, token and range for each rate, with the mean of each map. Row l is "
         "the block of the Jacobian, column l' that of the basis; the diagonal is 1 by construction "
         "and enters no mean.",
-        {"title": f"Score maps at {told}", "source": source},
+        {"title": f"Score maps at {listed}", "source": source},
         height=MAP + 220 + more,
         margin={"l": 56, "r": 16, "t": 140 + more, "b": 80, "autoexpand": False},
         legend=style.BELOW,
     )
     figure.update_layout(look.layout)
-    low, high = style.score_range(np.zeros(0), corrected, False)
-    named: set[str] = set()  # a reason for grey cells stands once in the legend
-    for column, rate in enumerate(rates, 1):
-        numbers = found[rate]
-        at = np.arange(len(numbers.blocks), dtype=np.float64)
-        z = pairs.colored(numbers, corrected)
-        heat = go.Heatmap(
-            x=at, y=at, z=z, coloraxis="coloraxis", hoverinfo="skip", name=f"rate {rate:g}"
-        )
-        figure.add_trace(heat, 1, column)
-        if grey := pairs.grey_cells(results[rate], numbers, at):
-            figure.add_trace(grey.update(showlegend=grey.name not in named), 1, column)
-            named.add(grey.name)
-        figure.add_trace(pairs.points(results[rate], numbers, at), 1, column)
-        axes = pairs.axes(at, numbers.blocks, side=1, most=4)
-        # Each square by itself: plotly keeps only the first of axes that match one another square.
-        figure.update_xaxes(axes["xaxis"], constraintoward="center", row=1, col=column)
-        figure.update_yaxes(axes["yaxis"], row=1, col=column)
-        anchor = "x" if column == 1 else f"x{column}"
-        figure.update_yaxes(scaleanchor=anchor, row=1, col=column)
+    for column, shown in enumerate(maps.values(), 1):
+        for shape in shown.outlines(selected):
+            figure.add_shape(**shape, row=1, col=column)
         if column > 1:
             figure.update_yaxes(ticks="", showticklabels=False, row=1, col=column)
-        if selected and set(selected) <= set(numbers.blocks):
-            shape = pairs.outline(numbers.blocks, at, selected, side=1)
-            figure.add_shape(**shape, row=1, col=column)
     figure.update_annotations(font={"size": 13})
     # Plotly would draw these as titles of the axes over the maps, since the bar has room below it.
     for title in tuple(figure.layout.annotations):
-        below = {"x": title.x, "xanchor": "center", "y": 0, "yanchor": "top", "yshift": -26}
         figure.add_annotation(
             text=COLUMN_TITLE,
             xref="paper",
             yref="paper",
             showarrow=False,
             font={"size": 13},
-            **below,
+            x=title.x,
+            xanchor="center",
+            y=0,
+            yanchor="top",
+            yshift=-26,
         )
-    figure.update_xaxes(title=None, automargin=False)
+    # Each square by itself: plotly keeps only the first of axes that match one another square.
+    figure.update_xaxes(title=None, automargin=False, constraintoward="center")
     figure.update_yaxes(title=None, automargin=False)
-    figure.update_yaxes(title={"text": pairs.ROW_TITLE}, col=1)
+    figure.update_yaxes(title={"text": Square.titles[0]}, col=1)
+    low, high = style.score_range(np.zeros(0), corrected, False)
     # In pixels, so that it keeps clear of the titles of the maps however low these are.
     bar = style.score_bar(view, corrected, False, y=1, ypad=TITLES + more, len=250)
-    figure.update_layout(
+    return figure.update_layout(
         coloraxis={"cmin": low, "cmax": high, "colorscale": style.SEQUENTIAL, "colorbar": bar}
     )
-    return figure
 
 
 def rate_maps_table(results: Mapping[float, DepthResult], view: View) -> "DataFrame":
@@ -214,15 +200,15 @@ def rate_maps_table(results: Mapping[float, DepthResult], view: View) -> "DataFr
     return concat(tables, names=["rate"]).reset_index("rate").reset_index(drop=True)
 
 
-def _mean_told(found: Scores, corrected: bool) -> str:
-    mean = found.mean()
+def _colors(shown: ScoreSquare, rate: float, corrected: bool) -> go.Heatmap:
+    z = shown.colored(corrected=corrected)
+    return shown.heatmap(z, coloraxis="coloraxis", hoverinfo="skip", name=f"rate {rate:g}")
+
+
+def _mean(mean: Means, corrected: bool) -> str:
     if corrected:
         return with_minus(rounded(mean.corrected))
     return f"{rounded(mean.coupling)}<br>chance {rounded(mean.chance)}"
-
-
-def _title(rate: float, means: Mapping[float, str]) -> str:
-    return f"Rate {rate:g}<br>{means[rate]}"
 
 
 def vision_runs(
@@ -250,30 +236,35 @@ def vision_runs(
         a figure with a trace a seed, or a rate where x is coupling, whose customdata is the rate;
         with "mean" and "interval" where `by_rate` is given.
     """
-    parts, what = ("seed", "Seed") if x == "rate" else ("rate", "Rate")
-    title = f"{names[y]} against {names[x].lower()}"
-    times = 100.0 if y == "accuracy" else 1.0
-    upwards: dict[str, object] = {"title": {"text": names[y]}}
+    parts, title = "seed" if x == "rate" else "rate", f"{names[y]} against {names[x].lower()}"
+    times, unit = (100.0, _PERCENT) if y == "accuracy" else (1.0, {})
+    number = partial(percent, digits=1) if y == "accuracy" else rounded
     figure = style.new_figure(
         f"{title} of {counted(len(rows), 'run')}."
         + "".join(
-            f" At rate {rate:g}: {_told(y, found.mean)} ({_told(y, found.low)} to "
-            f"{_told(y, found.high)})."
-            for rate, found in (by_rate or {}).items()
+            f" At rate {rate:g}: {with_minus(number(mean.mean))} "
+            f"({with_minus(number(mean.low))} to {with_minus(number(mean.high))})."
+            for rate, mean in (by_rate or {}).items()
         ),
         f"Each point is a run, each symbol a {parts}. "
         + (
             "The line joins the means of the seeds, the band is their 95\u00a0% interval."
             if by_rate
-            else "Bars are 95\u00a0% intervals over pictures."
+            else "Bars are 95\u00a0% intervals over images."
         ),
         {"title": title, "source": source},
         height=HEIGHT,
         xaxis={"title": {"text": style.two_lines(*names[x].split(", ", 1))}} | style.GRID,
-        yaxis=upright(upwards | (_PERCENT if y == "accuracy" else {})),
+        yaxis=upright({"title": {"text": names[y]}} | unit),
     )
     if by_rate:
-        _means(figure, by_rate, times)
+        rates = np.array(sorted(by_rate))
+        low, high, mean = (
+            times * np.array([getattr(by_rate[rate], end) for rate in rates])
+            for end in ("low", "high", "mean")
+        )
+        figure.add_trace(style.band(rates, low, high, "interval"))
+        figure.add_trace(style.line(rates, mean, "Mean over seeds", hoverinfo="skip", uid="mean"))
     if "coupling" in (x, y) and not rows["chance"].any():
         (figure.add_vline if x == "coupling" else figure.add_hline)(0, line=style.DOTTED)
     looks = cycle(zip(style.CATEGORIES, SYMBOLS, strict=False))
@@ -291,21 +282,7 @@ def vision_runs(
                 "size": [SIZE + 4 * (f"{rate:g}" == chosen) for rate in some["rate"]],
                 "symbol": symbol,
             },
-            name=f"{what} {value:g}",
+            name=f"{parts.capitalize()} {value:g}",
             hovertemplate="%{text}<br>%{x}, %{y}<extra></extra>",
         )
     return figure
-
-
-def _told(column: str, value: float) -> str:
-    return percent(value, 1) if column == "accuracy" else with_minus(rounded(value))
-
-
-def _means(figure: go.Figure, by_rate: Mapping[float, Interval], times: float) -> None:
-    rates = sorted(by_rate)
-    low, high, mean = (
-        times * np.array([getattr(by_rate[rate], end) for rate in rates])
-        for end in ("low", "high", "mean")
-    )
-    figure.add_trace(style.band(np.array(rates), low, high, "interval"))
-    figure.add_trace(style.line(rates, mean, "Mean over seeds", hoverinfo="skip", uid="mean"))

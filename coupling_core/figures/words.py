@@ -15,7 +15,6 @@ from coupling_core.base.records import AnyView, View
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.results.base import NORM_INCLUDED
 from coupling_core.base.units import counted, ranges, rounded
-from coupling_core.figures import style
 
 
 def subject(result: Result) -> str:
@@ -58,25 +57,6 @@ def _certified(result: Result) -> str:
     return "SVDs certified" if result.certified else "SVDs not all certified"
 
 
-def scores_alt(whose: str, view: View, found: Scores, is_corrected: bool) -> str:
-    """What the map of scores shows, with its main numbers."""
-    values = found.corrected if is_corrected else found.coupling
-    n, waiting = len(values), int(np.isnan(values).sum())
-    off = np.where(np.eye(n, dtype=bool), np.nan, values)
-    text = (
-        f"Heatmap of the {style.score_name(is_corrected).lower()} ({style.score_terms(view)}) for "
-        f"{n} by {counted(n, 'block')} of {whose}: row l is the Jacobian, column l' the basis. "
-        f"{found.verdict}"
-    )
-    if not np.isnan(off).all():
-        row, column = np.unravel_index(np.nanargmax(off), off.shape)
-        text += (
-            f" The highest is {rounded(off[row, column])}, of block {found.blocks[row]} in the "
-            f"basis of block {found.blocks[column]}."
-        )
-    return text + f" Grey: {counted(waiting, 'cell')} without a value." * (waiting > 0)
-
-
 def zero_words(is_corrected: bool, floor: float) -> str:
     """What an unrelated basis scores.
 
@@ -94,17 +74,6 @@ def spectrum_words(s: Float[np.ndarray, "line k"], k: int) -> str:
     """Where singular values run from and to, of the first and of the K-th."""
     first, at_k = (f"{np.nanmin(s[:, i]):.3g} to {np.nanmax(s[:, i]):.3g}" for i in (0, k - 1))
     return f" s₁ runs from {first}, the value at K = {k} from {at_k}."
-
-
-def scores_caption(result: DepthResult, view: View, found: Scores, corrected: bool) -> str:
-    """How the map is read, and why its last row stands out."""
-    last = last_row(result.final_norm_words, result.n_blocks, found, corrected)
-    floor, alike = found.mean().chance, arbitrary_told(result, view)
-    return (
-        f"How well the top {counted(view.k, 'singular vector')} of block l' (column) diagonalise "
-        f"the Jacobian of block l (row): 1 is coupled, {zero_words(corrected, floor)}. The "
-        f"diagonal is 1 by construction, and grey.{last}{' ' * bool(alike)}{alike}"
-    )
 
 
 def arbitrary_told(result: DepthResult, view: View) -> str:
@@ -137,27 +106,6 @@ def last_row(final_norm: str, n_blocks: int, found: Scores, corrected: bool) -> 
 def leading(k: int, side: int) -> str:
     """Which triplets a matrix shows."""
     return f"K = {k}" if side >= k else f"leading {side} of K = {k}"
-
-
-def mosaic_alt(result: DepthResult, view: View, found: Scores, side: int, magnitude: bool) -> str:
-    """What the mosaic shows, with its main number."""
-    n = len(found.blocks)
-    return (
-        f"Mosaic of {n} by {n} matrices, {style.matrix_name(view, magnitude)}, "
-        f"{leading(view.k, side)}, of {subject(result)}: row l is the Jacobian, column l' the "
-        f"basis. {found.verdict}"
-    )
-
-
-def mosaic_caption(side: int) -> str:
-    """How the mosaic is read."""
-    return (
-        "Each square is the Jacobian of block l (row) in the leading "
-        f"{counted(side, 'singular vector')} of "
-        "block l' (column). A visible diagonal on a quiet square means that the two blocks are "
-        "coupled; where l = l' it is diagonal by construction. Entries beyond the colour bar are "
-        "drawn in the colour at its end."
-    )
 
 
 def spectrum_alt(result: DepthResult, view: View, blocks: tuple[int, ...]) -> str:

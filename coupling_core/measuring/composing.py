@@ -115,6 +115,11 @@ def _canonical(request: Request, reader: Reader) -> Request:
     return request
 
 
+def to_numpy(tensor: Tensor) -> np.ndarray:
+    """A tensor as a float32 array."""
+    return tensor.detach().to("cpu", torch.float32).numpy()
+
+
 def kept_k(request: Request, width: int) -> int:
     """How many triplets are measured.
 

@@ -4,17 +4,16 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from coupling_core.base import wording
 from coupling_core.base.records import Measure
 from coupling_core.base.units import with_minus
 from coupling_core.figures.generalization_words import once
 from explorer.session.plain_text import plain
 
 MEASURES: Mapping[Measure, str] = {
-    "corrected": "Chance-corrected score",
-    "coupling": "Score c",
-    "alignment": "Alignment",
+    measure: name.capitalize() for measure, name in wording.MEASURES.items()
 }
-"""What coupling is measured by, in words."""
+"""Names of the measures of coupling, as choices have them."""
 
 
 def said(title: str, told: tuple[str, ...]) -> None:

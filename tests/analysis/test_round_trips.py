@@ -60,7 +60,7 @@ def test_a_table_comes_back_with_its_numbers_to_the_bit(seen):
 
 def test_arrays_come_back_to_the_bit_under_named_axes_with_their_numbers(seen):
     result, view = seen
-    named, names = arrays(result, view), axes(result)
+    named, names = arrays(result, view), axes(result, view)
     netcdf = opened(to_netcdf(named, names, attributes(result, view)))
     for found in (
         dict(np.load(io.BytesIO(exports.to_npz(named)))),

@@ -1,4 +1,4 @@
-"""What is said of a model beside its untrained twin has the numbers of the scores."""
+"""The verdict on a model and its untrained model has the numbers of the scores."""
 
 from dataclasses import replace
 
@@ -44,17 +44,14 @@ def mean(result):
 def test_it_is_of_the_blocks_of_figure_3_and_has_their_means(shipped):
     found = verdict(shipped[0], shipped[1], VIEW, shipped[::2])
     assert found.blocks == MIDDLE.blocks
-    assert (found.trained, found.untrained) == pytest.approx((mean(shipped[0]), mean(shipped[1])))
-    assert found.prompts == pytest.approx([mean(one) for one in shipped[::2]])
+    assert found.trained == score_pairs(shipped[0], MIDDLE).mean()
+    assert found.untrained == score_pairs(shipped[1], MIDDLE).mean()
+    assert [one.corrected for one in found.prompts] == [mean(one) for one in shipped[::2]]
     assert len(found.prompts) == len(EXAMPLES)
     assert (found.above, found.pairs) == (56, 56)
-    for number in (found.trained, *found.prompts):
-        assert f"{number:.3f}" in str(found)
-    assert "are coupled" in str(found)
-    assert "are not coupled" in str(verdict(shipped[1], shipped[1], VIEW))
-    alone = verdict(shipped[0], None, VIEW)
-    assert f"{alone.trained:.3f}" in str(alone)
-    assert "coupled" not in str(alone)
+    assert verdict(shipped[1], shipped[1], VIEW).above == 0
+    for one in (found.trained, found.untrained, *found.prompts):
+        assert f"{one.corrected:.3f}" in str(found)
 
 
 def test_what_verdicts_say(shipped, own, twins, snapshot):
@@ -71,17 +68,16 @@ def test_what_verdicts_say(shipped, own, twins, snapshot):
     assert (said["raw"].above, said["raw"].pairs) == (56, 56)  # judged as the corrected ones
     for at in (0, 1, 2, 4):
         means = score_pairs(shipped[at], MIDDLE).mean()
-        told = f"{means.coupling:.3f} where chance gives {means.chance:.3f}"
-        assert told in str(said["raw"])
+        assert f"{means.coupling:.3f} at chance level {means.chance:.3f}" in str(said["raw"])
 
 
 def test_many_prompts_are_judged_by_the_means_of_their_pairs(shipped, own, twins):
     found, means = verdict_over(own, twins), [mean(one) for one in shipped[::2]]
-    assert found.trained == pytest.approx(np.mean(means))
+    assert found.trained.corrected == pytest.approx(np.mean(means))
     assert (found.above, found.pairs, found.over.n) == (56, 56, 3)
     over = known_interval(np.array(means))
     assert f"{over.low:.3f} to {over.high:.3f}" in str(found)
-    assert "are not coupled" in str(verdict_over(twins, twins))
+    assert verdict_over(twins, twins).above == 0
     # A pair that beats the twin in one prompt alone does not beat it in the mean.
     less = replace(own[0].scores, corrected=0.9 * own[0].scores.corrected)
     assert verdict_over([own[0], *twins[:2]], [replace(own[0], scores=less)] * 3).above == 0

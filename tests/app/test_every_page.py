@@ -18,7 +18,7 @@ from explorer.frame import contents
 
 ROOT = Path(__file__).parents[2]
 SHOWN = {
-    "Start": ("Do a transformer's blocks share one basis?", "Blocks 9-16 are coupled"),
+    "Start": ("Do a transformer's blocks share one basis?", "Blocks 9-16: mean chance-corrected"),
     "Depth": ("Coupling across depth", "Block 12 in the basis of block 11"),
     "Tokens": ("Coupling between tokens", "in blocks 12 and 11, each token with itself"),
     "Trajectories": ("Paths through depth", "SmolLM2-135M-Instruct"),

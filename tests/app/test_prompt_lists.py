@@ -69,7 +69,8 @@ def test_the_map_is_the_mean_over_the_stored_prompts_in_categories(open_page, ga
     scores = [part.mean(corrected=True) for part in parts]
     over = known_interval(np.array(scores))
     told = words(app)
-    assert f"{over.mean:.3f} over 3 prompts (95\u00a0%: {over.low:.3f} to {over.high:.3f})" in told
+    interval = f"95\u00a0% interval {over.low:.3f} to {over.high:.3f}"
+    assert f"{over.mean:.3f} (3 prompts, {interval}" in told
     assert "prompt by prompt: a difference of" in told  # to the twin, which is stored too
     assert "40 prompts" in app.warning[0].value  # three are few
     names = [line["name"] for line in charts(app)["prompts"]["data"]]
@@ -82,7 +83,7 @@ def test_the_map_is_the_mean_over_the_stored_prompts_in_categories(open_page, ga
     path = Store().root / prompt_lists.FOLDER / f"{name}.jsonl"
     app.segmented_control(key="blocks@depth-list").set_value("9-16").run()
     assert app.query_params["blocks"] == "9-16"
-    assert "Blocks 9-16 are coupled: " in words(app)
+    assert "Blocks 9-16: mean" in words(app)
     assert not queue().active()
     app = open_page("Depth", list=name, untrained="0")
     assert charts(app)["prompts"]["data"][1]["name"] == "prompts, untrained"
@@ -167,7 +168,7 @@ def test_a_list_is_measured_as_one_job_and_no_prompt_twice(open_page, model) -> 
     assert not app.error
     assert "Over 3 prompts, the mean" in words(app)
     assert "1 prompt came more than once" in words(app)
-    assert "coupled: " not in words(app)  # which nobody can say without the twin
+    assert "pairs of these blocks" not in words(app)  # which nobody can say without the twin
     made = files()
     assert len(made) == 3
     opened = open_page("Depth", **model, list=app.query_params["list"])  # another visit
@@ -187,19 +188,19 @@ def test_a_list_is_judged_once_the_twin_has_every_prompt(open_page, model) -> No
     app = settled(settled(press(app, "Compute all 2 prompts")))  # of both models, in one click
     assert not app.error
     assert not app.info
-    assert "over 2 prompts (95\u00a0%: " in words(app)
-    assert "coupled: " in words(app)
+    assert "(2 prompts, 95\u00a0% interval " in words(app)
+    assert "pairs of these blocks" in words(app)
     assert len(files()) == 4
     app = settled(press(pasted(app, *LINES, twin=False), "Compute the other 2 prompts"))
-    assert "coupled: " not in words(app)
+    assert "pairs of these blocks" not in words(app)
     assert "a difference of" not in words(app)
     assert "2 of 4 prompts" in app.info[0].value
     app.toggle(key="untrained@sidebar").set_value(True).run()
     assert "2 of 4 prompts" in app.info[0].value
-    assert "coupled: " in words(app)  # of the two that both have, whichever is looked at
+    assert "pairs of these blocks" in words(app)  # the two that both have, in either view
     app.toggle(key="untrained@sidebar").set_value(False).run()
     app = settled(press(app, "Measure the untrained twin too"))
-    assert "coupled: " in words(app)
+    assert "pairs of these blocks" in words(app)
 
 
 def test_paths_of_a_list_without_a_prompt_that_cannot_be_measured(open_page, model) -> None:

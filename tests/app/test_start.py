@@ -34,7 +34,7 @@ def test_start_shows_a_pair_trained_and_untrained_in_one_range(open_page, galler
         np.testing.assert_allclose(heat(figures[name]), stored, rtol=1e-3)
     ranges = {figures[f"matrix-{which}"]["data"][0]["zmax"] for which in ("trained", "untrained")}
     assert len(ranges) == 1
-    assert "<p>Blocks 9-16 are coupled" in app.session_state["_whole"].file().decode()
+    assert "<p>Blocks 9-16: mean" in app.session_state["_whole"].file().decode()
 
 
 @pytest.mark.real

@@ -12,6 +12,7 @@ from screen import PAGES, charts, coloured, heat, words
 from streamlit.testing.v1 import AppTest
 
 from coupling_core import Course, Request, Store, View, collect, find_suite, numbers, score_pairs
+from coupling_core.analysis.by_step import step_figures
 from coupling_core.base.units import with_minus
 from coupling_core.engine.loading import loading
 from coupling_core.experiments.gallery import EXAMPLES
@@ -66,7 +67,7 @@ CURVES = {
     "coupling": {"corrected": "corrected", "loss": "loss"},
     "locality": {"alignment": "alignment", "locality": "locality"},
     "paths": {"line-shape": "line_shape", "expodistance": "expodistance"},
-    "spectra": {"departure": "departure", "effective-rank": "effective_rank"},
+    "spectra": {name: name.replace("-", "_") for name in step_figures("spectrum")},
 }
 
 

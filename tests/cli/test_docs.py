@@ -6,8 +6,9 @@ import shlex
 from dataclasses import fields
 from doctest import NORMALIZE_WHITESPACE, SKIP, DocTestParser, DocTestRunner
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import outputs
 import pytest
 import tiny
 from cases import EVERY_KIND, random_result
@@ -16,13 +17,14 @@ from sweep_table import sweep_of, zoo
 from training import SUITE
 
 from coupling_core import Course, PromptSource, Question, Request, Store, compare, find, measure
-from coupling_core.analysis.by_step import StepNumbers
+from coupling_core.analysis.by_step import step_columns, step_figures
 from coupling_core.analysis.compare import DIFFERENCE_COLUMNS
 from coupling_core.analysis.exports import frame
 from coupling_core.analysis.graph import EDGE_COLUMNS, layer_graph
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import View
+from coupling_core.base.step_names import StepCurve
 from coupling_core.cli import compare as compare_command
 from coupling_core.cli import training as training_command
 from coupling_core.cli.graph import _summary
@@ -180,32 +182,34 @@ def seen() -> dict[str, tuple[Any, Any]]:
     return found
 
 
-def test_every_column_of_every_table_is_told_and_no_other():
-    written = {command: list(frame(*looked)) for command, looked in seen().items()}
-    written |= {"graph": list(EDGE_COLUMNS), "compare": list(DIFFERENCE_COLUMNS)}
-    written["training"] = ["suite", *(item.name for item in fields(StepNumbers))]
+def test_what_results_give_out_is_written_down_as_it_is():
+    text = outputs.text()
+    assert text == outputs.FILE.read_text(), "make docs writes it anew"
+    assert outputs.step_names() == outputs.STEP_NAMES.read_text()
+    assert set(get_args(StepCurve)) == set(step_figures())
+    for command, looked in seen().items():
+        section = text.split(f"## {command}\n")[1].split("\n## ")[0]
+        report = kind_of(looked[0].request.kind).part("report")
+        keys = {*report.summary(*looked, stored=True)} - {*outputs.OF_ALL}
+        assert named(section) >= {*frame(*looked), *keys}, command
+
+
+def test_columns_and_keys_of_what_several_results_give_are_told_and_no_other():
+    columns = {"graph": EDGE_COLUMNS, "compare": DIFFERENCE_COLUMNS}
+    columns["training"] = ("suite", "step", *step_columns())
     told = first_cells("tables.md")
     assert {name: sorted(told[name]) for name in told if name} == {
-        command: sorted(names) for command, names in written.items()
+        command: sorted(names) for command, names in columns.items()
     }
-
-
-def test_every_key_that_json_has_is_told_and_no_other():
-    told = {title: set(names) for title, names in first_cells("json.md").items()}
-    common = told.pop("")
-    of_scores = told["depth"] - {"next_tokens"}
-    told["tokens"] |= of_scores
-    told["graph"] |= of_scores - {"mean", "coupling", "chance", "corrected", "certified"}
-    for command, (result, view) in seen().items():
-        report = kind_of(result.request.kind).part("report")
-        assert set(report.summary(result, view, stored=True)) == told.pop(command) | common
-    result = random_result()
-    view = View(result.default_k)
-    shown = _summary(layer_graph(result, view), result, view, corrected=True, stored=True)
-    assert set(shown) == told.pop("graph") | common
+    told = {title: set(names) for title, names in first_cells("json.md").items() if title}
+    steps = {0: random_result(), 4: random_result(seed=2)}
+    result, view = steps[0], View(steps[0].default_k)
+    graph = _summary(layer_graph(result, view), result, view, corrected=True, stored=True)
+    of_depth = named(outputs.text().split("## depth\n")[1].split("\n## ")[0])
+    of_depth -= {"next_tokens", "mean", "coupling", "chance", "corrected", "certified", "locality"}
+    assert set(graph) - {*outputs.OF_ALL} - of_depth == told.pop("graph")
     pair = compare(result, random_result(seed=2), view)
     assert set(compare_command._summary(pair)) == told.pop("compare")
-    steps = {0: result, 4: random_result(seed=2)}
     course = Course(SUITE, Request("a", k=4), (0, 4), steps, {})
     assert set(training_command._summary([course], view, [])) == told.pop("training")
     answer = _answer(find(sweep_of(zoo(), prompts=2), Question(8)), 0)

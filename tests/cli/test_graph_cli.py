@@ -54,7 +54,7 @@ def test_an_untrained_model_has_no_edge_and_people_read_how_many(run):
     assert (said["edges"], said["modularity"], len(said["communities"])) == ([], None, 30)
     status, out, err = run("graph", *FRANCE, "--threshold", 0.2, "--raw", "--blocks", "9-16")
     assert (status, err) == (0, "")
-    assert "28 of 28 pairs at 0.2" in out
+    assert "28 of 28 pairs are edges, at 0.2" in out
     assert "30 of 30 certified" in out
 
 
@@ -85,7 +85,7 @@ def test_the_code_on_the_page_gives_what_the_page_shows(run, tmp_path, trained, 
     for figure in ((), ("--figure", "locality")):
         assert run(*words[3:], "--out", "g.html", *figure)[0] == 0
         pages.append((tmp_path / "g.html").read_text())
-    assert ["the threshold 0.1 of the score c" in page for page in pages] == [True, False]
+    assert ["Weights are the score c" in page for page in pages] == [True, False]
     exec(program, {})
     edges = layer_graph(trained, View(), threshold=0.1, corrected=False).number_of_edges()
     assert capsys.readouterr().out.count("'weight'") == edges > 0

@@ -4,7 +4,6 @@ That every step is measured at its own weights is in tests/experiments/test_step
 """
 
 import json
-from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -73,7 +72,7 @@ def expected(shelf):
 
     def expected(**more):
         course = collect(find_suite("pythia-70m"), Request(PROMPT, k=4), shelf, STEPS, **more)
-        return [asdict(found) for found in numbers(course, VIEW)]
+        return [found.to_dict() for found in numbers(course, VIEW)]
 
     return expected
 

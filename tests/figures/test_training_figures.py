@@ -1,7 +1,6 @@
 """Figures over training steps: one axis, one range, and gaps where nothing is measured."""
 
 from dataclasses import replace
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,14 +10,14 @@ from checks import trace
 from training import REQUEST, SUITE
 
 from coupling_core import PathView, View, figures, numbers
-from coupling_core.analysis.by_step import StepCurve, StepNumbers
+from coupling_core.analysis.by_step import StepNumbers, step_columns, step_figures
 from coupling_core.analysis.projection import project_paths, project_steps
 from coupling_core.figures import style
 from coupling_core.figures.export import on_paper
-from coupling_core.figures.training import CURVES, STEP_0, step_axis
+from coupling_core.figures.training import STEP_0, step_axis
 from coupling_core.measuring.stored_steps import collect
 
-NAMES = get_args(StepCurve)
+NAMES = step_figures()
 
 
 @pytest.fixture
@@ -27,20 +26,24 @@ def course(monkeypatch, tmp_path):
     return collect(SUITE, REQUEST, training.stored(tmp_path))
 
 
+def changed(numbers, **values):
+    return StepNumbers(numbers.step, {**numbers.values, **values})
+
+
 @pytest.fixture
 def runs(course):
     """The planted run, and the same half as coupled."""
     own = [
-        replace(n, departure=0.1 + at / 10, u_dot_v=-at / 10, effective_rank=3.0 + at)
+        changed(n, departure=0.1 + at / 10, u_dot_v=-at / 10, effective_rank=3.0 + at)
         for at, n in enumerate(numbers(course, VIEW))
     ]
-    other = [replace(n, corrected=n.corrected / 2, chance=0.1) for n in own]
+    other = [changed(n, corrected=n.corrected / 2, chance=0.1) for n in own]
     return {"Tiny run": own, "Other run": other}
 
 
 def test_each_run_is_a_line_over_its_steps_with_gaps_and_a_mark_moves_no_axis(runs):
     for name in NAMES:
-        field = CURVES[name].field
+        field = name.replace("-", "_")
         figure, *marked = (figures.by_step(runs, name, VIEW, step=s) for s in (None, 0, 4))
         for title, run in runs.items():
             line = trace(figure, title)
@@ -50,7 +53,9 @@ def test_each_run_is_a_line_over_its_steps_with_gaps_and_a_mark_moves_no_axis(ru
             assert not line.connectgaps
         (bounds,) = {one.layout.yaxis.range for one in (figure, *marked)}
         values = np.array([getattr(n, field) for run in runs.values() for n in run])
-        low, high = 10 ** np.array(bounds) if CURVES[name].log else bounds
+        low, high = (
+            10 ** np.array(bounds) if step_columns()[name.replace("-", "_")].column.log else bounds
+        )
         assert low < np.nanmin(values) <= np.nanmax(values) < high
         chance = [set(t.y) for t in figure.data if t.name == "chance"]
         if name in ("corrected", "alignment", "locality"):
@@ -96,8 +101,8 @@ def test_axes_of_any_steps_have_their_powers_of_ten():
 
 def test_what_figures_of_training_say(course, snapshot):
     heights = {0: 0.0, 1: 0.5, 2: np.nan, 4: 0.25}
-    nothing = dict.fromkeys(StepNumbers.__dataclass_fields__, np.nan)
-    run = [StepNumbers(**nothing | {"step": s, "corrected": c}) for s, c in heights.items()]
+    nothing = dict.fromkeys(step_columns(), np.nan)
+    run = [StepNumbers(s, nothing | {"corrected": c}) for s, c in heights.items()]
     projected = project_steps(course.paths, PathView())
     shown = {
         name: figures.by_step({"Run": run}, name, VIEW)
@@ -150,7 +155,7 @@ def test_paths_keep_their_axes_over_all_steps(course, dimensions):
 
 
 def at(step: int, corrected: float, loss: float = np.nan) -> StepNumbers:
-    return StepNumbers(step, loss, 0.5, 0.4, corrected, 0.1, 0.0, 1.0, 0.1)
+    return StepNumbers(step, {"loss": loss, "corrected": corrected})
 
 
 def test_rise_and_fall_are_told(snapshot):

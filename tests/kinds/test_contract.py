@@ -13,6 +13,7 @@ from cases import content
 from command_line import printed, refusal
 
 from coupling_core import Request, Store, load, measure
+from coupling_core.analysis import exports
 from coupling_core.base.edits import every_edit
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.engine.directions.readouts import NULL
@@ -34,8 +35,8 @@ FIRST = {"state": 0} | dict.fromkeys(
 PARTS = {
     "compose": ["compose"],
     "cost": ["operations", "memory"],
-    "export": ["arrays", "table"],
-    "views": ["dataset", "plot", "verdict"],
+    "numbers": ["table"],
+    "views": ["plot", "verdict"],
     "report": ["summary", "show"],
     "command": ["command"],
 }
@@ -203,7 +204,6 @@ def test_every_kind_is_held_to_the_contract_and_has_its_parts():
     for kind in kinds().values():
         for part, names in PARTS.items():
             assert all(callable(getattr(kind.part(part), name)) for name in names), kind.name
-        assert hasattr(kind.part("export"), "row") == kind.in_sweeps
         assert kind.has_k == hasattr(kind.view(), "k")
 
 
@@ -327,7 +327,7 @@ def test_prompts_give_a_row_each(command, case, kind, measured, shelf, tmp_path)
     listed = tmp_path / "own.csv"
     listed.write_text("prompt,topic\n" + "".join(f"{p},t{i}\n" for i, p in enumerate(PROMPTS)))
     view = kind_of(kind).view(k=4) if kind_of(kind).has_k else kind_of(kind).view()
-    rows = [kind_of(kind).part("export").row(measured(kind, p), view) for p in PROMPTS]
+    rows = [exports.row(measured(kind, p), view) for p in PROMPTS]
     asked = ("--prompts", listed, "--store", shelf.root)
     said = printed(command(*asked, "--json"))
     assert (said["n"], said["stored"], said["seconds"]) == (2, True, 0)

@@ -7,12 +7,14 @@
 Those of a result are in the folder of its kind.
 """
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coupling_core.analysis.exports.forms import (
     ENDINGS,
+    labelled,
     to_csv,
     to_netcdf,
     to_npz,
@@ -21,15 +23,20 @@ from coupling_core.analysis.exports.forms import (
 )
 from coupling_core.analysis.exports.naming import file_name, signed
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import AnyView
+from coupling_core.base.numbers import Column, Number, Seen
+from coupling_core.base.records import AnyView, View
 from coupling_core.base.results import Result
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
+    from xarray import Dataset
 
 __all__ = [  # noqa: RUF022 - by use, not by name
+    "numbers_of",
     "arrays",
     "axes",
+    "dataset",
+    "row",
     "attributes",
     "frame",
     "table",
@@ -44,6 +51,24 @@ __all__ = [  # noqa: RUF022 - by use, not by name
 ]
 
 
+def numbers_of(kind: str) -> tuple[Number, ...]:
+    """The records of a kind's numbers."""
+    records: tuple[Number, ...] = kind_of(kind).part("numbers").NUMBERS
+    return records
+
+
+def _seen(result: Result, view: AnyView, k_view: int | None = None) -> Seen:
+    module = kind_of(result.request.kind).part("numbers")
+    return Seen(result, view, getattr(module, "derive", lambda *_: None), k_view)
+
+
+def _filed(seen: Seen) -> Iterator[Number]:
+    """The arrays that files of a result have in a view."""
+    for number in numbers_of(seen.result.request.kind):
+        if number.in_files and number.where(seen):
+            yield number
+
+
 def arrays(result: Result, view: AnyView, k_view: int | None = None) -> dict[str, np.ndarray]:
     """What a result holds, by name, in one view.
 
@@ -55,12 +80,45 @@ def arrays(result: Result, view: AnyView, k_view: int | None = None) -> dict[str
     Raises:
         InputError: where K or a block is not in the result.
     """
-    return kind_of(result.request.kind).part("export").arrays(result, view, k_view)
+    seen = _seen(result, view, k_view)
+    return {number.name: number.values(seen) for number in _filed(seen)}
 
 
-def axes(result: Result) -> dict[str, tuple[str, ...]]:
-    """Names of the axes of each array of a result."""
-    return dict(kind_of(result.request.kind).part("export").axes(result))
+def axes(result: Result, view: AnyView) -> dict[str, tuple[str, ...]]:
+    """Names of the axes of each array of a result in one view."""
+    stored = result.dims
+    return {
+        number.name: stored[number.name] if number.dims is None else number.dims
+        for number in _filed(_seen(result, view))
+    }
+
+
+def dataset(result: Result, view: AnyView) -> "Dataset":
+    """The arrays of a result over their named dimensions, or its scores; each says what it is."""
+    seen = _seen(result, view)
+    if isinstance(view, View):
+        scored: Dataset = seen.derived.to_xarray()
+        return scored
+    told = getattr(seen.derived, "attributes", result.attributes)()
+    found = labelled(arrays(result, view), axes(result, view), told)
+    for number in numbers_of(result.request.kind):
+        if number.in_files and number.name in found:
+            found[number.name].attrs["long_name"] = number.what
+    return found
+
+
+def row(
+    result: Result,
+    view: AnyView,
+    which: Callable[[Column], bool] = lambda column: column.of_prompts,
+) -> dict[str, float]:
+    """The numbers that stand for a whole result, by name; NaN where there is none."""
+    seen = _seen(result, view)
+    return {
+        number.column_name: number.column.over(number.values(seen))
+        for number in numbers_of(result.request.kind)
+        if number.column is not None and which(number.column) and number.where(seen)
+    }
 
 
 def attributes(result: Result, view: AnyView) -> dict[str, str | int | float]:
@@ -83,7 +141,7 @@ def frame(result: Result, view: AnyView) -> "DataFrame":
     Raises:
         InputError: where K or a block is not in the result.
     """
-    found: DataFrame = kind_of(result.request.kind).part("export").table(result, view)
+    found: DataFrame = kind_of(result.request.kind).part("numbers").table(result, view)
     found.attrs.update(result.attributes())
     return found
 

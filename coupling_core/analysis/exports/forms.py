@@ -31,6 +31,10 @@ _LISTED = {
     "distance_step": "distance",
 }
 """Axes whose numbers or names are an array of the file."""
+_NAMED = {"part": ("real", "imaginary"), "sign": ("positive", "negative")}
+"""What stands along an axis of every result."""
+_TOKENS = {"tokens": "text", "token_ids": "token_id"}
+"""Arrays along the tokens, and what a dataset calls them."""
 _FIRST = {"state": 0} | dict.fromkeys(
     (
         *("block", "basis", "slot", "token", "other_token", "k", "component", "neighbour"),
@@ -105,12 +109,8 @@ def to_netcdf(
         name: (tuple(axes.get(name, [f"{name}_{i}" for i in range(values.ndim)])), _plain(values))
         for name, values in named.items()
     }
-    along = {
-        axis: _plain(numbers)
-        for names, values in variables.values()
-        for axis, size in zip(names, values.shape, strict=True)
-        if (numbers := _along(axis, size, named, axes)) is not None
-    }
+    dims = {name: along for name, (along, _) in variables.items()}
+    along = {axis: _plain(numbers) for axis, numbers in _coordinates(named, dims).items()}
     attrs = {name: _plain_attribute(value) for name, value in (attributes or {}).items()}
     found = Dataset(variables, along, attrs)
     return bytes(found.to_netcdf(engine="h5netcdf"))
@@ -123,6 +123,8 @@ def _along(
 
     Of a comparison the numbers of blocks are those of A, its first side.
     """
+    if names := _NAMED.get(axis):
+        return np.array(names)
     suite, _, kind = axis.rpartition("_")
     listed = _LISTED.get(axis, f"{suite}_{kind}s")
     numbers = named.get(listed)
@@ -132,24 +134,44 @@ def _along(
         numbers = None
     if numbers is not None and numbers.shape == (size,):
         return numbers
-    return _counted(axis, size)
-
-
-def _counted(axis: str, size: int) -> np.ndarray | None:
     first = _FIRST.get(axis, _FIRST.get(axis.rpartition("_")[2]))
     return None if first is None else np.arange(first, first + size)
 
 
-def numbered(found: "Dataset") -> "Dataset":
-    """Arrays with the numbers along their axes that nothing stands along: 1..K, and not from 0.
+def labelled(
+    named: Mapping[str, np.ndarray],
+    dims: Mapping[str, tuple[str, ...]],
+    attributes: Mapping[str, str | float],
+) -> "Dataset":
+    """Arrays over their named dimensions, with the numbers or names along these.
 
-    Without them `sel(k=1)` would be the second.
+    Of tokens stand their numbers, `text` and `token_id` along the dimension.
+
+    Args:
+        named: the arrays.
+        dims: names of the dimensions of each.
+        attributes: what else is told of them all.
     """
-    missing = {str(axis): n for axis, n in found.sizes.items() if axis not in found.coords}
-    along = {axis: _counted(axis, n) for axis, n in missing.items()}
-    return found.assign_coords(
-        {axis: numbers for axis, numbers in along.items() if numbers is not None}
-    )
+    from xarray import Dataset
+
+    along: dict[str, Any] = {**_coordinates(named, dims)}
+    listed = {*_TOKENS, *(_LISTED.get(axis) for axis in along)}
+    along |= {to: ("token", named[name]) for name, to in _TOKENS.items() if name in named}
+    kept = {name: (dims[name], values) for name, values in named.items() if name not in listed}
+    return Dataset(kept, along, attributes)
+
+
+def _coordinates(
+    named: Mapping[str, np.ndarray], dims: Mapping[str, tuple[str, ...]]
+) -> dict[str, np.ndarray]:
+    """What stands along the dimensions, as far as anything does."""
+    sizes = {
+        axis: size
+        for name, values in named.items()
+        for axis, size in zip(dims[name], values.shape, strict=True)
+    }
+    known = {axis: _along(axis, size, named, dims) for axis, size in sizes.items()}
+    return {axis: numbers for axis, numbers in known.items() if numbers is not None}
 
 
 def _plain(values: np.ndarray) -> np.ndarray:

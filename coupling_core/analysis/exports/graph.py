@@ -8,21 +8,14 @@ import numpy as np
 from coupling_core.analysis.exports.forms import ENDINGS as FORMS
 from coupling_core.analysis.exports.forms import written
 from coupling_core.analysis.exports.naming import signed
-from coupling_core.analysis.graph import (
-    directed,
-    graph_edges,
-    layer_graph,
-    to_graphml,
-    weights,
-)
+from coupling_core.analysis.graph import directed, graph_edges, layer_graph, to_graphml, weights
 from coupling_core.analysis.locality import locality
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_THRESHOLD, View
 from coupling_core.base.results import DepthResult
 
-if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
-    import networkx as nx
+if TYPE_CHECKING:  # half a second to import, for tables only
     from pandas import DataFrame
 
 ENDINGS = (".graphml", ".csv", ".npz")
@@ -50,12 +43,18 @@ def graph_file(
     Raises:
         InputError: where K or a block is not in the result, or the threshold is out of range.
     """
-    drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
     if ending == ".graphml":
-        return to_graphml(directed(drawn, result, view))
-    table = partial(_signed_edges, drawn, result, view)
-    named = partial(graph_arrays, drawn, result, view, corrected=corrected)
-    content = written(ending, table, named, AXES, score_pairs(result, view).attributes())
+        graph = layer_graph(result, view, corrected=corrected, threshold=threshold)
+        return to_graphml(directed(graph, result, view))
+    content = written(
+        ending,
+        lambda: signed(
+            edges_table(result, view, corrected=corrected, threshold=threshold), result, view
+        ),
+        partial(graph_arrays, result, view, corrected=corrected, threshold=threshold),
+        AXES,
+        score_pairs(result, view).attributes(),
+    )
     if content is None:
         raise InputError(f"a graph is written as .graphml or {', '.join(FORMS)}, not {ending!r}")
     return content
@@ -68,12 +67,8 @@ def edges_table(
     return graph_edges(layer_graph(result, view, corrected=corrected, threshold=threshold))
 
 
-def _signed_edges(drawn: "nx.Graph", result: DepthResult, view: View) -> "DataFrame":
-    return signed(graph_edges(drawn), result, view)
-
-
 def graph_arrays(
-    drawn: "nx.Graph", result: DepthResult, view: View, *, corrected: bool
+    result: DepthResult, view: View, *, corrected: bool, threshold: float
 ) -> dict[str, np.ndarray]:
     """What a layer graph holds, by name.
 
@@ -82,6 +77,7 @@ def graph_arrays(
         `chance` and `corrected` (block block; row = the Jacobian's block), `blocks`, `community`
         (block), `threshold`, and of the locality curve `distance`, `mean`, `spread`, `pairs`.
     """
+    graph = layer_graph(result, view, corrected=corrected, threshold=threshold)
     found = score_pairs(result, view)
     near = locality(result, view, corrected=corrected)
     return {
@@ -90,10 +86,7 @@ def graph_arrays(
         "chance": np.array(found.chance),
         "corrected": found.corrected,
         "blocks": np.array(found.blocks),
-        "community": np.array([drawn.nodes[block]["community"] for block in found.blocks]),
-        "threshold": np.array(drawn.graph["threshold"]),
-        "distance": near.distance,
-        "mean": near.mean,
-        "spread": near.spread,
-        "pairs": near.pairs,
+        "community": np.array([graph.nodes[block]["community"] for block in found.blocks]),
+        "threshold": np.array(graph.graph["threshold"]),
+        **{name: getattr(near, name) for name in ("distance", "mean", "spread", "pairs")},
     }

@@ -1,19 +1,16 @@
 """The numbers of training runs in the forms that other programs read."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.analysis.by_step import Course, StepNumbers, numbers
+from coupling_core.analysis.by_step import Course, numbers, step_columns
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import View
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
-
-COLUMNS = tuple(field.name for field in fields(StepNumbers))
 
 
 def steps_frame(courses: Sequence[Course], view: View) -> "DataFrame":
@@ -27,11 +24,11 @@ def steps_frame(courses: Sequence[Course], view: View) -> "DataFrame":
     from pandas import DataFrame
 
     rows = [
-        {"suite": course.suite.name} | asdict(found)
+        {"suite": course.suite.name} | found.to_dict()
         for course in courses
         for found in numbers(course, view)
     ]
-    return DataFrame(rows, columns=["suite", *COLUMNS])
+    return DataFrame(rows, columns=["suite", "step", *step_columns()])
 
 
 def steps_arrays(courses: Sequence[Course], view: View) -> dict[str, np.ndarray]:
@@ -49,8 +46,7 @@ def steps_arrays(courses: Sequence[Course], view: View) -> dict[str, np.ndarray]
     found = [{n.step: n for n in numbers(course, view)} for course in courses]
     named = {
         name: np.array([[getattr(run.get(step), name, np.nan) for step in steps] for run in found])
-        for name in COLUMNS
-        if name != "step"
+        for name in step_columns()
     }
     suites = np.array([course.suite.name for course in courses])
     maps = [_maps(course, view) for course in courses if course.depth]
@@ -63,8 +59,7 @@ def steps_arrays(courses: Sequence[Course], view: View) -> dict[str, np.ndarray]
 
 def steps_axes(courses: Sequence[Course]) -> dict[str, tuple[str, ...]]:
     """Names of the axes of `steps_arrays`; the maps of each suite have steps of their own."""
-    names = [name for name in COLUMNS if name != "step"]
-    found: dict[str, tuple[str, ...]] = dict.fromkeys(names, ("suite", "step"))
+    found: dict[str, tuple[str, ...]] = dict.fromkeys(step_columns(), ("suite", "step"))
     found |= {"suites": ("suite",), "steps": ("step",)}
     for name in (course.suite.name for course in courses):
         own, maps = f"{name}_step", ("coupling", "chance", "corrected")

@@ -245,11 +245,10 @@ class Result(Drawn):
 
         A row is a pair of blocks (depth) or of tokens, a token (trajectory), an edit (what-if), a
         block (spectrum), a way, size and state (perturbation) or a readout (directions);
-        docs/tables.md has the columns of each. Its `attrs` say whose it is, and a Parquet file
+        docs/outputs.md has the columns of each. Its `attrs` say whose it is, and a Parquet file
         keeps them.
         """
-        table: DataFrame = self.part("export").table(self, self.default_view())
-        table.attrs.update(self.attributes())
+        table: DataFrame = self._exports.frame(self, self.default_view())
         return table
 
     def to_xarray(self) -> "xarray.Dataset":
@@ -260,7 +259,12 @@ class Result(Drawn):
             arrays that a `.npz` file of it has, with its states 0..L, its blocks, tokens and the
             like from 1 on, and the tokens' texts along them. Its `attrs` say whose it is.
         """
-        return self.part("views").dataset(self, self.default_view())
+        return self._exports.dataset(self, self.default_view())
+
+    @property
+    def _exports(self) -> Any:
+        """A room above this one, and so imported only now, as the parts of a kind are."""
+        return import_module("coupling_core.analysis.exports")
 
     def plot(self, figure: FigureName = "", **options: Any) -> Drawing:
         """A figure of it in its default view.

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,21 +69,17 @@ class TrajectoryResult(Result):
     @property
     def growth(self) -> Float[np.ndarray, "block token"]:
         """The logarithm of norm(x^l) / norm(x^{l-1}), as `growth_rates` has it."""
-        return self._regularity("growth")
+        return _regularity().growth_rates(self.norms)
 
     @property
     def expodistance(self) -> Float[np.ndarray, " token"]:
         """How uneven that growth is, as `coupling_core.expodistance` has it; 0 is even growth."""
-        return self._regularity("expodistance")
+        return _regularity().expodistance(self.norms)
 
     @property
     def equidistance(self) -> Float[np.ndarray, " token"]:
         """How uneven the steps are, as `coupling_core.equidistance` has it; 0 is even steps."""
-        return self._regularity("equidistance")
-
-    def _regularity(self, name: str) -> Any:
-        """A number of the paths that follows from what is kept of them."""
-        return self.part("export").REGULARITY[name](self)
+        return _regularity().equidistance(self.step_lengths)
 
     @property
     def measured(self) -> str:
@@ -101,3 +98,8 @@ class TrajectoryResult(Result):
     def what_short(self) -> tuple[str, ...]:
         """How many tokens."""
         return (counted(len(self.tokens), "token"),)
+
+
+def _regularity() -> Any:
+    # Of a room above this one, and so imported only now, as the parts of a kind are.
+    return import_module("coupling_core.analysis.trajectory")

@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -95,8 +95,9 @@ def train(plan: OwnPlan, report: Callable[[Standing], None], device: str | None 
 def _noted(kept: list[StepNumbers], looks: Sequence[Look], at: Trained) -> tuple[StepNumbers, ...]:
     """The numbers of the steps that were looked at; a new one has the held-out loss of now."""
     if len(kept) < len(looks):
-        found: dict[str, Any] = dict(looks[-1].numbers)
-        kept.append(replace(numbers_at(looks[-1].step, VIEW, loss=at.held_out), **found))
+        look = looks[-1]
+        found = numbers_at(look.step, VIEW, loss=at.held_out)
+        kept.append(StepNumbers(look.step, {**found.values, **look.numbers}))
     return tuple(kept)
 
 

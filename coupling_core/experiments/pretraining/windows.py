@@ -5,7 +5,7 @@ all here and that has no `windows.csv` yet.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,7 +14,7 @@ from jaxtyping import UInt16
 from pandas import DataFrame
 
 from coupling_core.analysis import trajectory
-from coupling_core.analysis.by_step import Course, StepNumbers, numbers
+from coupling_core.analysis.by_step import Course, StepNumbers, numbers, step_columns
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import DepthResult
 from coupling_core.engine.jacobians.decode import read
@@ -69,7 +69,7 @@ def measure_windows(
             depth[window][step] = cast(DepthResult, measure(asked))
             shapes[window][step] = _path_numbers(asked)
     return [
-        (window + 1, replace(found, **shapes[window][found.step]))
+        (window + 1, replace(found, values={**found.values, **shapes[window][found.step]}))
         for window, request in enumerate(requests)
         for found in numbers(Course(suite, request, tuple(steps), depth[window], {}), view)
     ]
@@ -91,9 +91,9 @@ def write(path: Path, rows: list[tuple[int, StepNumbers]]) -> None:
 
     `losses.csv` has it.
     """
-    table = DataFrame([{"window": window} | asdict(found) for window, found in rows])
-    without = ["loss", "departure", "u_dot_v", "effective_rank"]  # which no window has
-    table.drop(columns=without).to_csv(
+    table = DataFrame([{"window": window} | found.to_dict() for window, found in rows])
+    without = [name for name, of in step_columns().items() if of.kind in ("", "spectrum")]
+    table.drop(columns=without).to_csv(  # which no window has
         path, index=False, float_format="%.6g", na_rep="nan", lineterminator="\n"
     )
 

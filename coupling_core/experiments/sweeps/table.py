@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas as pd
 
+from coupling_core.analysis.exports import numbers_of, row
 from coupling_core.analysis.exports.forms import as_read, inert, to_parquet
 from coupling_core.analysis.scores import ways_of
 from coupling_core.base.blocks import Blocks, blocks_of
@@ -36,13 +37,13 @@ from coupling_core.sources.prompts import Prompt, own_cells, own_columns, read_b
 from coupling_core.sources.suites import find_suite
 from coupling_core.store.disk import Store, as_store
 
-OF_ONE_KIND = (
-    "line_shape", "expodistance",
-    "skip_kl", "replace_kl", "interchange_kl",
-    "departure", "asymmetry", "outside", "u_dot_v", "effective_rank",
-    "radius", "distance", "cosine", "error",
-    "writes_beyond", "reads_beyond", "reads_embedding_beyond",
-)  # fmt: skip
+OF_ONE_KIND = tuple(
+    number.column_name
+    for name, kind in kinds().items()
+    if not kind.has_k
+    for number in numbers_of(name)
+    if number.column is not None and number.column.in_sweeps
+)
 """Columns of one kind of measurement each: a table where nothing of that kind was measured may lack
 them."""
 
@@ -107,7 +108,7 @@ def make_table(
             rows += [shared | found for found in numbers(result, plan.sweep.k, *scored)]
         except (InputError, ComputeError) as error:  # evicted since, damaged, or without this floor
             left_out[key] = str(error)
-    for name in dict.fromkeys(str(row["model"]) for row in rows if _is_alone(row)):
+    for name in dict.fromkeys(str(one["model"]) for one in rows if _is_alone(one)):
         _log.warning("%s has one block, and coupling is of pairs of blocks: it has no score", name)
     still = set(plan.stored(store)) if left_out else set()
     ours = [name for name in COLUMNS if name != OF_BLOCKS]  # all of them are looked at
@@ -359,9 +360,8 @@ def numbers(
         InputError: where the model lacks one of the blocks.
     """
     kind = kind_of(result.request.kind)
-    row = kind.part("export").row
     if not kind.has_k:
-        yield row(result, kind.view())
+        yield row(result, kind.view(), lambda column: column.in_sweeps)
         return
     scored: Any = result  # as every kind that has a K
     is_sampled = definition in sampled_definitions()

@@ -1,16 +1,15 @@
 """A fixed set of prompts, measured with a model that is in the middle of its training."""
 
-import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
 
-from coupling_core.analysis.by_step import StepNumbers, numbers_at
+from coupling_core.analysis.by_step import StepNumbers, numbers_at, step_columns
 from coupling_core.analysis.over_prompts import OfPrompt, of_prompt
 from coupling_core.analysis.scores import known_interval
 from coupling_core.base.records import View
@@ -40,10 +39,9 @@ class Look:
     @property
     def by_step(self) -> StepNumbers:
         """The same as the numbers of a step of a training run; what is not measured is NaN."""
-        names = [item.name for item in fields(StepNumbers) if item.name != "step"]
         raw = known_interval(np.array([part.mean(corrected=False) for part in self.parts])).mean
-        known = {name: self.numbers.get(name, math.nan) for name in names} | {"coupling": raw}
-        return StepNumbers(self.step, **known)
+        unknown = dict.fromkeys(step_columns(), float("nan"))
+        return StepNumbers(self.step, unknown | self.numbers | {"coupling": raw})
 
 
 @contextmanager

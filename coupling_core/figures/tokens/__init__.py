@@ -1,28 +1,25 @@
 """Figures of a comparison of tokens: a record in, a plotly `Figure` out, and its twin as a table.
 
-    grid        the score of every pair of tokens, their texts on the axes
-    mosaic      every coupling matrix in one picture
     spectrum    the singular values
     distance    the score by the distance of two tokens
-    axes        what grid and mosaic share: labels, hatched and grey cells, the mouse
     words       captions and alternative texts
     tables      the same numbers as tables
 
-`layout.meta` is that of the other figures.
+Maps and matrices are those of `coupling_core.figures`, and so is `layout.meta`.
 """
 
 from coupling_core.analysis.exports import frame as grid_table
+from coupling_core.figures.maps import grid
+from coupling_core.figures.maps import token_mosaic as mosaic
 from coupling_core.figures.pair import matrix, matrix_table, score_by_k, score_by_k_table
-from coupling_core.figures.tokens.axes import MOST_SHOWN
+from coupling_core.figures.score_squares import MOST_SHOWN
+from coupling_core.figures.square_words import cell_words
 from coupling_core.figures.tokens.distance import distance
-from coupling_core.figures.tokens.grid import grid
-from coupling_core.figures.tokens.mosaic import mosaic
 from coupling_core.figures.tokens.spectrum import spectrum
 from coupling_core.figures.tokens.tables import (
     distance_table,
     spectrum_table,
 )
-from coupling_core.figures.tokens.words import cell_words
 
 __all__ = [  # noqa: RUF022 - by use, not by name
     # figures

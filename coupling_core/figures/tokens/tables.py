@@ -8,7 +8,7 @@ from coupling_core.analysis.token_scores import (
 )
 from coupling_core.base.records import View
 from coupling_core.base.results import TokenMeansResult, TokensResult
-from coupling_core.figures.tokens.axes import label
+from coupling_core.figures.token_labels import numbered
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -30,7 +30,7 @@ def spectrum_table(result: TokensResult) -> "DataFrame":
     for side, block in enumerate(dict.fromkeys(result.blocks)):
         table = DataFrame(result.singular_values[side], columns=names)
         table.insert(0, "block", block)
-        table.insert(1, "token", [label(i, text) for i, text in enumerate(result.tokens, 1)])
+        table.insert(1, "token", [numbered(i, text) for i, text in enumerate(result.tokens, 1)])
         table.insert(2, "rank", result.rank[side])
         sides.append(table)
     return concat(sides, ignore_index=True)

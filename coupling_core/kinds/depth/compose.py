@@ -1,90 +1,57 @@
 """The blocks of a model, compared at one token."""
 
 from dataclasses import replace
-from functools import partial
-
-import numpy as np
-import torch
-from torch import Tensor, nn
 
 from coupling_core.base.jacobian import BlockJacobian
 from coupling_core.base.records import resolve_block
 from coupling_core.base.results import DepthResult, Progress
 from coupling_core.base.results.base import named, norm_words, precision_words
-from coupling_core.engine.jacobians.captured_block import Block
-from coupling_core.engine.jacobians.derivative_check import checked_jacobian
-from coupling_core.engine.jacobians.trace import trace_of
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.pairs.coupling import Pairs
-from coupling_core.engine.pairs.svd import SVD, top_svd
-from coupling_core.measuring.composing import begin, kept_k, side_by_side
+from coupling_core.kinds.one_token import OneToken
+from coupling_core.measuring.composing import kept_k, to_numpy
 from coupling_core.measuring.measure import Report
 from coupling_core.sources.resolved import Resolved
 
 
 def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> DepthResult:
     """Measure block by block; each report has the result so far."""
-    request = asked.request
-    reader, about = begin(asked, loaded)
-    traced = trace_of(reader, request.token)
-    n, d = reader.n_blocks, reader.width
-    k = kept_k(request, d)
-    with side_by_side(request, loaded, reader) as beside:
-        pairs = Pairs(n, d, k, min(request.corner, k), loaded.device, beside)
-        so_far = DepthResult(
-            **about,
-            token=traced.token,
-            next_tokens=loaded.likely(traced.logits),
-            **pairs.arrays(),
-        )
-
-        norm = traced.kind.final_norm if request.final_norm == "include" else None
-        measured = partial(measured_block, last=n, norm=norm, k=k, device=pairs.device)
-        for number, found in enumerate(beside.in_order(measured, traced.blocks), 1):
+    at = OneToken(asked, loaded)
+    k = kept_k(asked.request, at.width)
+    with at.side_by_side() as beside:
+        corner = min(asked.request.corner, k)
+        pairs = Pairs(at.n_blocks, at.width, k, corner, loaded.device, beside)
+        likely = loaded.likely(at.trace.logits)
+        so_far = DepthResult(**at.about, next_tokens=likely, **pairs.arrays())
+        for number, found in enumerate(at.svds(beside, k, pairs.device), 1):
             pairs.add(*found)
             so_far = replace(so_far, **pairs.arrays())
-            report(Progress("blocks", number, n, so_far))
+            report(Progress("blocks", number, at.n_blocks, so_far))
         return replace(so_far, angles=pairs.angles())
 
 
 def one_block(asked: Resolved, loaded: LoadedModel, block: int) -> BlockJacobian:
     """What is taken of one block in a measurement, with the whole Jacobian."""
-    request = asked.request
-    reader, about = begin(asked, loaded)
-    traced = trace_of(reader, request.token)
-    n, k = reader.n_blocks, kept_k(request, reader.width)
-    number = resolve_block(block, n)
-    norm = traced.kind.final_norm if request.final_norm == "include" else None
-    measured = partial(measured_block, last=n, norm=norm, k=k, device=loaded.device)
-    with side_by_side(request, loaded, reader) as beside:  # as many threads, to the same bits
-        ((jacobian, svd),) = beside.in_order(measured, [traced.blocks[number - 1]])
+    request, at = asked.request, OneToken(asked, loaded)
+    number = resolve_block(block, at.n_blocks)
+    chosen = at.trace.blocks[number - 1]
+    with at.side_by_side() as beside:  # as many threads, to the same bits
+        k = kept_k(request, at.width)
+        ((jacobian, svd),) = at.svds(beside, k, loaded.device, [chosen])
+    has_norm = at.trace.kind.final_norm is not None
     return BlockJacobian(
-        J=_numpy(jacobian),
-        u=_numpy(svd.u),
-        s=_numpy(svd.s),
-        v=_numpy(svd.v),
-        state=_numpy(traced.blocks[number - 1].state),
+        J=to_numpy(jacobian),
+        u=to_numpy(svd.u),
+        s=to_numpy(svd.s),
+        v=to_numpy(svd.v),
+        state=to_numpy(chosen.state),
         certificate=svd.certificate,
         rank=svd.rank,
         derivative_error=0.0,
         block=number,
-        token=traced.token,
-        tokens=about["tokens"],
+        token=at.trace.token,
+        tokens=at.about["tokens"],
         model=named(str(asked.identity.get("name", request.model)), request.untrained),
-        precision=precision_words(request, about["provenance"]),
-        final_norm=norm_words(request, has_norm=traced.kind.final_norm is not None)
-        if number == n
-        else "",
+        precision=precision_words(request, at.about["provenance"]),
+        final_norm=norm_words(request, has_norm=has_norm) if number == at.n_blocks else "",
     )
-
-
-def measured_block(
-    block: Block, *, last: int, norm: nn.Module | None, k: int, device: torch.device
-) -> tuple[Tensor, SVD]:
-    """A block's Jacobian, checked, and its triplets; the last block has the final norm."""
-    jacobian = checked_jacobian(block, norm if block.number == last else None).to(device)
-    return jacobian, top_svd(jacobian, k)
-
-
-def _numpy(tensor: Tensor) -> np.ndarray:
-    return tensor.detach().to("cpu", torch.float32).numpy()

@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from coupling_core.analysis.by_step import SPECTRAL, Course, StepCurve, doubt, numbers, steps_told
+from coupling_core.analysis.by_step import Course, doubt, numbers, step_figures, steps_told
 from coupling_core.analysis.compare import Comparison, nearly_whole
 from coupling_core.analysis.scores import score_pairs
-from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure, options_of
+from coupling_core.base.drawing import Drawing, Maker, known_figure, options_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Scores
 from coupling_core.base.units import rounded
+from coupling_core.kinds.plots import drawing
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-    import xarray
 
     from coupling_core.analysis.findings import Findings  # which imports pandas and scipy
     from coupling_core.analysis.model_comparison import ModelComparison
@@ -37,11 +37,6 @@ def scores(result: DepthResult, view: View) -> Scores:
         InputError: where K or a block is not in the result.
     """
     return score_pairs(result, view)
-
-
-def dataset(result: DepthResult, view: View) -> "xarray.Dataset":
-    """The same over their named dimensions."""
-    return score_pairs(result, view).to_xarray()
 
 
 def maker(result: DepthResult, view: View, figure: FigureName | GraphFigure) -> Maker:
@@ -79,10 +74,8 @@ def plot(result: DepthResult, view: View, figure: str = "scores", **options: Any
     Raises:
         InputError: where there is no such figure, or it has no such option.
     """
-    from coupling_core.figures import render
-
-    drawn = drawn_with(maker(result, view, known_figure(figure, FIGURES)), figure, options)
-    return Drawing(drawn, partial(render, drawn, result=result, view=view))
+    make = maker(result, view, known_figure(figure, FIGURES))
+    return drawing(make, figure, options, result, view)
 
 
 def compared(found: Comparison, figure: str = "comparison") -> Drawing:
@@ -94,16 +87,15 @@ def compared(found: Comparison, figure: str = "comparison") -> Drawing:
     from coupling_core import figures
 
     makers = {"comparison": figures.comparison, "difference": figures.difference}
-    drawn = makers[known_figure(figure, tuple(makers))](found)
-    return Drawing(drawn, partial(figures.render, drawn, result=found.a, view=found.view))
+    make = partial(makers[known_figure(figure, tuple(makers))], found)
+    return drawing(make, result=found.a, view=found.view)
 
 
 def differences(found: "ModelComparison", by: str) -> Drawing:
     """How far two models are apart at each prompt, in colours of a column of the prompts."""
     from coupling_core import figures
 
-    drawn = figures.prompt_differences(found, by)
-    return Drawing(drawn, partial(figures.render, drawn))
+    return drawing(partial(figures.prompt_differences, found, by))
 
 
 def course(run: Course, view: View, figure: str = "corrected") -> Drawing:
@@ -114,20 +106,20 @@ def course(run: Course, view: View, figure: str = "corrected") -> Drawing:
     """
     from coupling_core import figures
 
-    name: StepCurve = known_figure(figure, get_args(StepCurve))
+    name = known_figure(figure, step_figures())
     measured = [*run.depth.values(), *run.paths.values()]
     if not measured:
         raise InputError(
             f"nothing of {run.suite.name} is measured for this prompt: measure_steps(...) does it"
         )
-    if name in SPECTRAL and run.spectra is None:
+    if name in step_figures("spectrum") and run.spectra is None:
         raise InputError(
             f"the figure {name} is of spectra: measure_steps(..., spectra=True) measures them, and "
             "collect(..., spectra=True) reads what is stored"
         )
     runs, source = {run.suite.title: numbers(run, view)}, figures.training_source([run], view)
-    drawn = figures.by_step(runs, name, view, source=source)
-    return Drawing(drawn, partial(figures.render, drawn, result=measured[-1], view=view))
+    make = partial(figures.by_step, runs, name, view, source=source)
+    return drawing(make, result=measured[-1], view=view)
 
 
 def course_verdict(run: Course, view: View) -> str:

@@ -1,7 +1,6 @@
 """The leading singular vectors of every block at one token, kept, compared and read out."""
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,10 @@ from coupling_core.base.results.directions import READOUTS
 from coupling_core.engine.directions import head
 from coupling_core.engine.directions.readouts import TOP, Rows, read_out, readout_floor
 from coupling_core.engine.jacobians.decode import Reader
-from coupling_core.engine.jacobians.trace import Trace, trace_of
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.loading.pictures import class_names
 from coupling_core.engine.pairs.coupling import Pairs
-from coupling_core.kinds.depth.compose import measured_block
-from coupling_core.measuring.composing import begin, side_by_side
+from coupling_core.kinds.one_token import OneToken
 from coupling_core.measuring.measure import Report
 from coupling_core.sources.resolved import Resolved
 
@@ -30,24 +27,20 @@ _OF_PAIRS = (
 
 def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> DirectionsResult:
     """Measure block by block, then read out; each report has the result so far."""
-    request = asked.request
-    reader, about = begin(asked, loaded)
-    traced = trace_of(reader, request.token)
-    n, d = reader.n_blocks, reader.width
+    at = OneToken(asked, loaded)
+    n, d = at.n_blocks, at.width
     k = min(KEPT_DIRECTIONS, d)
-    with side_by_side(request, loaded, reader) as beside:
+    with at.side_by_side() as beside:
         pairs = Pairs(n, d, k, k, loaded.device, beside)
         kept = _Kept(n, d, k)
-        so_far = _empty(about, traced, pairs, kept)
-        norm = traced.kind.final_norm if request.final_norm == "include" else None
-        measured = partial(measured_block, last=n, norm=norm, k=k, device=pairs.device)
-        for number, (jacobian, svd) in enumerate(beside.in_order(measured, traced.blocks), 1):
+        so_far = _empty(at.about, pairs, kept)
+        for number, (jacobian, svd) in enumerate(at.svds(beside, k, pairs.device), 1):
             pairs.add(jacobian, svd)
             kept.add(number - 1, svd.u, svd.v)
             so_far = replace(so_far, **_of(pairs, kept))
             report(Progress("blocks", number, n, so_far))
     exact = torch.from_numpy(kept.exact).to(pairs.device)
-    return _read_out(so_far, exact, reader, loaded, norm_last=norm is not None)
+    return _read_out(so_far, exact, at.reader, loaded, norm_last=at.norm is not None)
 
 
 class _Kept:
@@ -93,13 +86,12 @@ def _of(pairs: Pairs, kept: _Kept) -> dict[str, Any]:
     }
 
 
-def _empty(about: dict[str, Any], traced: Trace, pairs: Pairs, kept: _Kept) -> DirectionsResult:
+def _empty(about: dict[str, Any], pairs: Pairs, kept: _Kept) -> DirectionsResult:
     """The result before any block was measured."""
     n, k = pairs.count, pairs.k
     shape = (len(READOUTS), n, k, 2, TOP)
     return DirectionsResult(
         **about,
-        token=traced.token,
         **_of(pairs, kept),
         top=np.full(shape, -1, np.int32),
         top_z=np.full(shape, np.nan, np.float32),

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from coupling_core.analysis.directions import counts, gaps, tied, viewed
+from coupling_core.analysis.exports import arrays, row
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.directions import READOUTS
 from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
-from coupling_core.kinds.directions.export import arrays, row, table, words
+from coupling_core.kinds.directions.numbers import table, words
 
 CHANCE = "no more than chance"
 _LEFT_OUT = ("tokens", "u", "v", "A", "top", "top_z", "top_cosine", "peakedness", "beyond_chance")

@@ -1,46 +1,18 @@
 """How directions are looked at from Python: their numbers by name, their figure, a sentence."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from coupling_core.analysis.crossing import Crossing, CrossScores
 from coupling_core.analysis.directions import Shared, counts, tied, viewed
-from coupling_core.analysis.exports.forms import numbered
-from coupling_core.base.drawing import Drawing, drawn_with, known_figure
+from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.directions import READOUTS
 from coupling_core.base.trials import Steering
-from coupling_core.kinds.directions.export import arrays, axes
-
-if TYPE_CHECKING:
-    import xarray
-
-_ALONG = {"blocks": "block", "readouts": "readout", "sides": "side"}
-"""Arrays that name what stands along an axis."""
-
-
-def dataset(result: DirectionsResult, view: DirectionsView) -> "xarray.Dataset":
-    """Its numbers over their named dimensions: those of `export.arrays`."""
-    import xarray
-
-    named, dims = arrays(result, view), axes(result)
-    texts = ("tokens", "token_ids")
-    found = {
-        name: (dims[name], values)
-        for name, values in named.items()
-        if name not in (*texts, *_ALONG)
-    }
-    along = {
-        **{axis: named[name] for name, axis in _ALONG.items()},
-        "basis": named["blocks"],
-        "sign": np.array(["positive", "negative"]),
-        "text": ("token", np.array(result.tokens)),
-        "token_id": ("token", result.token_ids),
-    }
-    return numbered(xarray.Dataset(found, coords=along, attrs=result.attributes()))
+from coupling_core.kinds.plots import drawing
 
 
 def plot(
@@ -54,8 +26,7 @@ def plot(
     from coupling_core import figures
 
     known_figure(figure, ("readouts",))
-    drawn = drawn_with(partial(figures.readouts, result, view), figure, options)
-    return Drawing(drawn, partial(figures.render, drawn, result=result, view=view))
+    return drawing(partial(figures.readouts, result, view), figure, options, result, view)
 
 
 def shared(found: Shared, figure: str) -> Drawing:
@@ -67,9 +38,8 @@ def shared(found: Shared, figure: str) -> Drawing:
     from coupling_core import figures
 
     known_figure(figure, ("shared",))
-    drawn = figures.shared_directions(found)
     view = DirectionsView(found.blocks, len(found.share))
-    return Drawing(drawn, partial(figures.render, drawn, result=found.result, view=view))
+    return drawing(partial(figures.shared_directions, found), result=found.result, view=view)
 
 
 def steered(found: Steering, figure: str) -> Drawing:
@@ -81,8 +51,8 @@ def steered(found: Steering, figure: str) -> Drawing:
     from coupling_core import figures
 
     known_figure(figure, ("steering",))
-    drawn, view = figures.steering(found), DirectionsView(None, None)
-    return Drawing(drawn, partial(figures.render, drawn, result=found.result, view=view))
+    view = DirectionsView(None, None)
+    return drawing(partial(figures.steering, found), result=found.result, view=view)
 
 
 def crossed(found: Crossing, figure: str) -> Drawing:
@@ -94,8 +64,8 @@ def crossed(found: Crossing, figure: str) -> Drawing:
     from coupling_core import figures
 
     known_figure(figure, ("angles",))
-    drawn, view = figures.crossing_angles(found), DirectionsView(None, found.k)
-    return Drawing(drawn, partial(figures.render, drawn, result=found.b, view=view))
+    view = DirectionsView(None, found.k)
+    return drawing(partial(figures.crossing_angles, found), result=found.b, view=view)
 
 
 def crossed_scores(found: CrossScores, figure: str, **options: Any) -> Drawing:
@@ -107,9 +77,8 @@ def crossed_scores(found: CrossScores, figure: str, **options: Any) -> Drawing:
     from coupling_core import figures
 
     known_figure(figure, ("crossed",))
-    drawn = drawn_with(partial(figures.crossed_scores, found), figure, options)
     view = DirectionsView(None, None if found.view is None else found.view.k)
-    return Drawing(drawn, partial(figures.render, drawn, result=found.b, view=view))
+    return drawing(partial(figures.crossed_scores, found), figure, options, found.b, view)
 
 
 def verdict(result: DirectionsResult, view: DirectionsView) -> str:

@@ -2,27 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from coupling_core.base.records import DEFAULT_K, Certificate
+from coupling_core.base.records import DEFAULT_K
 from coupling_core.base.results import PerturbationResult, Progress
 from coupling_core.base.results.perturbation import WAYS
 from coupling_core.engine import matrix_products
 from coupling_core.engine.edits.replays import Replays
 from coupling_core.engine.hardware import algebra_device
-from coupling_core.engine.jacobians.captured_block import Block
-from coupling_core.engine.jacobians.derivative_check import checked_jacobian
-from coupling_core.engine.jacobians.trace import trace_of
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.pairs.square import buffer
-from coupling_core.engine.pairs.svd import SVD, top_svd
 from coupling_core.engine.perturbation import DRAWS, disturbed, noise, rounding
-from coupling_core.measuring.composing import begin, side_by_side
+from coupling_core.kinds.one_token import OneToken
 from coupling_core.measuring.measure import Report
 from coupling_core.sources.resolved import Resolved
 
@@ -33,51 +28,33 @@ SIZES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> PerturbationResult:
     """Measure block by block, then run the noise; each report has the result so far."""
     matrix_products.choice()  # products of many sequences are large in any model
-    request = asked.request
-    reader, about = begin(asked, loaded)
-    traced = trace_of(reader, request.token)
-    L, d = reader.n_blocks, reader.width
-    k = min(DEFAULT_K, d)
-    device = algebra_device(loaded.device)
-    jacobians = buffer(L, d, device)
-    norm = traced.kind.final_norm if request.final_norm == "include" else None
-    certificates: list[Certificate] = []
-    leading = torch.empty(d, 0)
-    so_far = _empty(about, traced.token, L, k)
-    with side_by_side(request, loaded, reader) as beside:
-        measured = partial(_measured, last=L, norm=norm, k=k, device=device)
-        for number, (jacobian, svd) in enumerate(beside.in_order(measured, traced.blocks), 1):
+    at = OneToken(asked, loaded)
+    L, k, device = at.n_blocks, min(DEFAULT_K, at.width), algebra_device(loaded.device)
+    jacobians = buffer(L, at.width, device)
+    leading = torch.empty(at.width, 0)
+    so_far = _empty(at.about, L, k)
+    with at.side_by_side() as beside:
+        for number, (jacobian, svd) in enumerate(at.svds(beside, k, device), 1):
             jacobians[number - 1] = jacobian
-            certificates.append(svd.certificate)
             if number == 1:
                 leading = svd.v[:, svd.v.norm(dim=0) > 0.5]  # past the rank they are 0
-            so_far = replace(so_far, certificates=tuple(certificates))
+            so_far = replace(so_far, certificates=(*so_far.certificates, svd.certificate))
             report(Progress("blocks", number, L, so_far))
-    replays = Replays(reader)
-    rounded = rounding(replays, traced.token, norm).cpu().numpy().astype(np.float64)
+    replays = Replays(at.reader)
+    rounded = rounding(replays, so_far.token, at.norm).cpu().numpy().astype(np.float64)
     so_far = replace(so_far, rounding=rounded)
-    return _run(so_far, replays, jacobians, noise(leading, k), norm, report)
+    return _run(so_far, replays, jacobians, noise(leading, k), at.norm, report)
 
 
-def _measured(
-    block: Block, *, last: int, norm: nn.Module | None, k: int, device: torch.device
-) -> tuple[Tensor, SVD]:
-    jacobian = checked_jacobian(block, norm if block.number == last else None).to(device)
-    return jacobian, top_svd(jacobian, k)
-
-
-def _empty(about: Mapping[str, Any], token: int, L: int, k: int) -> PerturbationResult:
+def _empty(about: Mapping[str, Any], L: int, k: int) -> PerturbationResult:
     nothing = np.full((len(WAYS), len(SIZES), DRAWS, L + 1), np.nan, np.float32)
+    draws = dict.fromkeys(("distance", "cosine", "linear_distance", "linear_cosine"), nothing)
     return PerturbationResult(
         **about,
-        token=token,
+        **draws,
         certificates=(),
         noise_sizes=np.array(SIZES),
         directions=k,
-        distance=nothing,
-        cosine=nothing,
-        linear_distance=nothing,
-        linear_cosine=nothing,
         error=nothing,
         rounding=np.zeros(L + 1),
     )

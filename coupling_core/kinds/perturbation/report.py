@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from coupling_core.analysis.exports import row
 from coupling_core.analysis.perturbation import perturbation_radius, spread
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import PerturbationResult
 from coupling_core.base.results.perturbation import WAYS
 from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
-from coupling_core.kinds.perturbation.export import row
 from coupling_core.kinds.perturbation.views import radius_words, way_words
 
 

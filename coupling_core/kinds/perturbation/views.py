@@ -1,48 +1,28 @@
 """How noise is looked at from Python: its numbers by name, its figures, a sentence."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from coupling_core.analysis.exports.forms import numbered
 from coupling_core.analysis.perturbation import nearest_size, perturbation_radius, spread
-from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure
+from coupling_core.base.drawing import Drawing, Maker
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import PerturbationResult
-from coupling_core.base.results.perturbation import WAYS
 from coupling_core.base.units import counted
-from coupling_core.kinds.perturbation.export import arrays, axes
+from coupling_core.kinds.perturbation.numbers import TENTH
+from coupling_core.kinds.plots import plotted
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-    import xarray
 
 FigureName = Literal["cosine", "depth", "radius"]
 """The figures of `coupling perturbation`."""
-TENTH = 0.1
-"""The size at which noise is drawn over depth where nobody says one."""
 
 
-def dataset(result: PerturbationResult, view: AnyView) -> "xarray.Dataset":
-    """Its numbers over their named dimensions: those of `export.arrays`."""
-    import xarray
-
-    named, dims = arrays(result, view), axes(result)
-    left_out = ("tokens", "token_ids", "noise_sizes", "ways")
-    found = {name: (dims[name], values) for name, values in named.items() if name not in left_out}
-    along = {
-        "way": list(WAYS),
-        "size": result.noise_sizes,
-        "state": np.arange(result.n_blocks + 1),
-        "token": np.arange(1, len(result.tokens) + 1),
-        "text": ("token", named["tokens"]),
-        "token_id": ("token", result.token_ids),
-    }
-    return numbered(xarray.Dataset(found, coords=along, attrs=result.attributes()))
-
-
-def maker(result: PerturbationResult, figure: FigureName, size: float = TENTH) -> Maker:
+def maker(
+    result: PerturbationResult, view: AnyView, figure: FigureName, size: float = TENTH
+) -> Maker:
     """What draws the figure of that name; over depth at the size that is nearest."""
     from coupling_core import figures
 
@@ -57,22 +37,14 @@ def maker(result: PerturbationResult, figure: FigureName, size: float = TENTH) -
 
 def draw(result: PerturbationResult, figure: FigureName, size: float = TENTH) -> "go.Figure":
     """The figure of that name; over depth at the size that is nearest."""
-    return maker(result, figure, size)()
+    return maker(result, AnyView(), figure, size)()
 
 
 def plot(
     result: PerturbationResult, view: AnyView, figure: str = "cosine", **options: Any
 ) -> Drawing:
-    """The figure of that name; cosines by size, the preprint's Figure 34, where none is named.
-
-    Raises:
-        InputError: where there is no such figure, or it has no such option.
-    """
-    from coupling_core.figures import render
-
-    make = maker(result, known_figure(figure, get_args(FigureName)))
-    drawn = drawn_with(make, figure, options)
-    return Drawing(drawn, partial(render, drawn, result=result, view=view))
+    """The figure of that name; cosines by size, the preprint's Figure 34, where none is named."""
+    return plotted(result, view, maker, FigureName, figure, options)
 
 
 def verdict(result: PerturbationResult, view: AnyView) -> str:

@@ -1,19 +1,12 @@
 """`coupling spectrum`: the eigenvalues of each block's linear map, and products over depth."""
 
-from functools import partial
 from typing import Annotated
 
 from coupling_core.cli import options
 from coupling_core.cli.many import Shown
-from coupling_core.cli.many_drawn import Drawn, figure_of, strip
+from coupling_core.cli.many_drawn import Together, figure_of
 from coupling_core.cli.one_or_many import answer
-from coupling_core.kinds.spectrum.export import row
-from coupling_core.kinds.spectrum.views import FigureName, draw
-
-_DEPARTURE = Drawn(
-    "departure", "Departure from normality, median of the blocks (0 to 1)", 0.0, "a normal map"
-)
-_RANK = Drawn("effective_rank", "Effective rank of the product of all blocks")
+from coupling_core.kinds.spectrum.views import FigureName, maker
 
 
 def command(
@@ -24,10 +17,6 @@ def command(
     output: options.Output,
 ) -> None:
     """Find the eigenvalues of each block's linear map, and what their products leave over."""
-    dots = _RANK if figure == "products" else _DEPARTURE
-    shown = Shown(
-        row,
-        draw=lambda result, _: draw(result, figure),
-        draw_many=partial(strip, dots, asked.many),
-    )
+    dots = "effective_rank" if figure == "products" else "departure"
+    shown = Shown(lambda result, view: maker(result, view, figure)(), Together(dots, asked.many))
     answer(asked, asked.request("spectrum", token=token), shown, output)

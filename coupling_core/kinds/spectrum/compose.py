@@ -2,24 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from coupling_core.base.records import DEFAULT_K, Certificate
 from coupling_core.base.results import Progress, SpectrumResult
 from coupling_core.engine import spectrum
 from coupling_core.engine.hardware import algebra_device
 from coupling_core.engine.jacobians.captured_block import Block
-from coupling_core.engine.jacobians.derivative_check import checked_jacobian
-from coupling_core.engine.jacobians.trace import trace_of
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.pairs.square import buffer
 from coupling_core.engine.pairs.svd import SVD, top_svd
-from coupling_core.measuring.composing import begin, side_by_side
+from coupling_core.kinds.one_token import OneToken
 from coupling_core.measuring.measure import Report
 from coupling_core.sources.resolved import Resolved
 
@@ -36,54 +33,39 @@ class _Found:
 
 def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> SpectrumResult:
     """Measure block by block, then multiply; each report has the result so far."""
-    request = asked.request
-    reader, about = begin(asked, loaded)
-    traced = trace_of(reader, request.token)
-    L, d = reader.n_blocks, reader.width
-    device = algebra_device(loaded.device)
-    jacobians = buffer(L, d, device)
-    so_far = _empty(about, traced.token, L, d)
-    norm = traced.kind.final_norm if request.final_norm == "include" else None
-    with side_by_side(request, loaded, reader) as beside:
-        measured = partial(_measured, last=L, norm=norm, k=min(DEFAULT_K, d), device=device)
-        for number, found in enumerate(beside.in_order(measured, traced.blocks), 1):
+    at = OneToken(asked, loaded)
+    L, device = at.n_blocks, algebra_device(loaded.device)
+    jacobians = buffer(L, at.width, device)
+    so_far = _empty(at.about, L, at.width)
+
+    def measured(block: Block) -> _Found:
+        jacobian = at.jacobian(block, device)
+        (M,) = spectrum.LinearMaps([jacobian])
+        found = spectrum.eigenvalues(M)
+        svd = top_svd(jacobian, min(DEFAULT_K, at.width))
+        return _Found(jacobian, svd, found, spectrum.departure(M, found.values))
+
+    with at.side_by_side() as beside:
+        for number, found in enumerate(beside.in_order(measured, at.trace.blocks), 1):
             jacobians[number - 1] = found.jacobian
             so_far = _with_block(so_far, number - 1, found)
             report(Progress("blocks", number, L, so_far))
     return _with_products(so_far, spectrum.LinearMaps(jacobians), report)
 
 
-def _measured(
-    block: Block, *, last: int, norm: nn.Module | None, k: int, device: torch.device
-) -> _Found:
-    jacobian = checked_jacobian(block, norm if block.number == last else None).to(device)
-    (M,) = spectrum.LinearMaps([jacobian])
-    found = spectrum.eigenvalues(M)
-    return _Found(jacobian, top_svd(jacobian, k), found, spectrum.departure(M, found.values))
-
-
-def _empty(about: dict[str, Any], token: int, L: int, d: int) -> SpectrumResult:
-    def nothing(*shape: int) -> np.ndarray:
-        return np.full(shape, np.nan)
-
+def _empty(about: dict[str, Any], L: int, d: int) -> SpectrumResult:
     k = min(DEFAULT_K, d)
-    return SpectrumResult(
-        **about,
-        token=token,
-        eigenvalues=nothing(L, d, 2),
-        condition=nothing(L, d),
-        residual=nothing(L),
-        jacobian_norm=nothing(L),
-        departure=nothing(L),
-        asymmetry=nothing(L),
-        singular_values=nothing(L, k),
-        u_dot_v=nothing(L, k),
-        certificates=(),
-        participation=nothing(L, L),
-        product_values=nothing(L, d),
-        exponents=nothing(d),
-        shuffled_values=nothing(spectrum.SHUFFLES, d),
-    )
+    shapes = {
+        "eigenvalues": (L, d, 2),
+        **dict.fromkeys(("condition", "product_values"), (L, d)),
+        **dict.fromkeys(("residual", "jacobian_norm", "departure", "asymmetry"), (L,)),
+        **dict.fromkeys(("singular_values", "u_dot_v"), (L, k)),
+        "participation": (L, L),
+        "exponents": (d,),
+        "shuffled_values": (spectrum.SHUFFLES, d),
+    }
+    nothing: dict[str, Any] = {name: np.full(shape, np.nan) for name, shape in shapes.items()}
+    return SpectrumResult(**about, **nothing, certificates=())
 
 
 def _with_block(so_far: SpectrumResult, at: int, found: _Found) -> SpectrumResult:

@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from coupling_core.analysis.spectra import effective_rank, spectrum_numbers
+from coupling_core.analysis.exports import row
+from coupling_core.analysis.spectra import effective_rank
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import SpectrumResult
 from coupling_core.base.units import counted, percent
 from coupling_core.cli import reports
-from coupling_core.cli.terminal import print_lines, print_table
-from coupling_core.kinds.spectrum.export import curves, row
+from coupling_core.cli.terminal import print_lines
+from coupling_core.kinds.spectrum.numbers import CURVES, curves
 
 _EXPONENTS = 5
 
@@ -32,35 +33,21 @@ def summary(result: SpectrumResult, view: AnyView, *, stored: bool) -> dict[str,
 
 def show(result: SpectrumResult, view: AnyView, *, stored: bool, out: Path | None = None) -> None:
     """Print one result: a line a block, what is left at the end, and its key."""
-    found = spectrum_numbers(result)
+    numbers = curves(result)
+    certain, left = numbers["certain_share"], numbers["product_effective_rank"][-1]
     shuffled = effective_rank(result.shuffled_values)
     leading = ", ".join(f"{value:+.3f}" for value in result.exponents[:_EXPONENTS])
     print_lines(
         *reports.head(result),
         f"token       {result.token_words(result.token)}",
         f"maps        M = I + J of {counted(result.n_blocks, 'block')}, {result.final_norm_words}",
-        f"certain     {percent(np.mean(found.certain), 1)} of the eigenvalues are known to "
+        f"certain     {percent(certain.mean(), 1)} of the eigenvalues are known to "
         f"1\u00a0%; largest residual {np.nanmax(result.residual):.1e}",
-        f"product     effective rank {found.effective_rank[-1]:.1f} of {result.width} behind all "
+        f"product     effective rank {left:.1f} of {result.width} behind all "
         f"blocks; {np.min(shuffled):.1f} to {np.max(shuffled):.1f} in random orders",
         f"exponents   {leading}, .. (growth a block, natural logarithm)",
         "",
     )
-    print_table(
-        ("block", "radius", "outside", "departure", "asymmetry", "u . v", "rank of product"),
-        [
-            (
-                str(at + 1),
-                f"{found.radius[at]:.3f}",
-                percent(found.outside[at]),
-                f"{found.departure[at]:.3f}",
-                f"{found.asymmetry[at]:.3f}",
-                f"{found.u_dot_v[at]:+.3f}",
-                f"{found.effective_rank[at]:.1f}",
-            )
-            for at in range(result.n_blocks)
-        ],
-        right=True,
-    )
+    reports.show_rows("block", result.n_blocks, numbers, CURVES)
     failed = reports.uncertified(result.certificates)
     print_lines("", *reports.foot(result, failed, stored=stored, out=out))

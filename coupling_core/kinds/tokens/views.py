@@ -1,18 +1,18 @@
 """How a comparison of tokens is looked at from Python: scores, their figure, a sentence."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from coupling_core.analysis.token_comparison import TokenComparison
 from coupling_core.analysis.token_scores import score_positions
-from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure, options_of
+from coupling_core.base.drawing import Drawing, Maker, options_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View
 from coupling_core.base.results import PositionScores, TokenMeansResult, TokensResult
+from coupling_core.kinds.plots import drawing, plotted
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-    import xarray
 
 FigureName = Literal["grid", "mosaic", "distance", "spectrum"]
 OF_A_PAIR = ("mosaic", "spectrum")
@@ -27,11 +27,6 @@ def scores(result: Compared, view: View) -> PositionScores:
         InputError: where K is not in the result.
     """
     return score_positions(result, view)
-
-
-def dataset(result: Compared, view: View) -> "xarray.Dataset":
-    """The same over their named dimensions."""
-    return score_positions(result, view).to_xarray()
 
 
 def maker(result: Compared, view: View, figure: FigureName) -> Maker:
@@ -80,11 +75,7 @@ def plot(result: Compared, view: View, figure: str = "grid", **options: Any) -> 
     Raises:
         InputError: where there is no such figure, or it has no such option.
     """
-    from coupling_core.figures import render
-
-    make = maker(result, view, known_figure(figure, get_args(FigureName)))
-    drawn = drawn_with(make, figure, options)
-    return Drawing(drawn, partial(render, drawn, result=result, view=view))
+    return plotted(result, view, maker, FigureName, figure, options)
 
 
 def verdict(result: Compared, view: View) -> str:
@@ -96,8 +87,6 @@ def verdict(result: Compared, view: View) -> str:
 
 def compared(found: TokenComparison) -> Drawing:
     """The map of the difference of two results."""
-    from coupling_core.figures import render
     from coupling_core.figures.token_comparison import token_difference
 
-    drawn = token_difference(found)
-    return Drawing(drawn, partial(render, drawn, result=found.a, view=found.view))
+    return drawing(partial(token_difference, found), result=found.a, view=found.view)

@@ -4,14 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from coupling_core.analysis import trajectory
 from coupling_core.base.results import Progress, TrajectoryResult
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.token_paths import Paths, linearise, walk
-from coupling_core.measuring.composing import begin
+from coupling_core.measuring.composing import begin, to_numpy
 from coupling_core.measuring.measure import Report
 from coupling_core.sources.resolved import Resolved
 
@@ -23,7 +21,7 @@ def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> TrajectoryR
     """Walk all paths at once, then linearise token by token; each report has the result so far."""
     reader, about = begin(asked, loaded)
     paths = walk(reader, final_norm=asked.request.final_norm == "include")
-    states = _numpy(paths.states)
+    states = to_numpy(paths.states)
     n_states, n, _ = states.shape
     kept = kept_tokens(n, STATES_BYTES // states[:, 0].nbytes)
     one_step, rolled_out = (np.full((n_states - 1, n), np.nan, np.float32) for _ in range(2))
@@ -38,8 +36,8 @@ def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> TrajectoryR
     report(Progress("tokens", 0, n, so_far))
     for done, (token, errors) in enumerate(linearise(reader, paths.final_norm), 1):
         one_step, rolled_out = one_step.copy(), rolled_out.copy()  # a page may draw the old ones
-        one_step[:, token - 1] = _numpy(errors.one_step)
-        rolled_out[:, token - 1] = _numpy(errors.rolled_out)
+        one_step[:, token - 1] = to_numpy(errors.one_step)
+        rolled_out[:, token - 1] = to_numpy(errors.rolled_out)
         so_far = replace(so_far, one_step=one_step, rolled_out=rolled_out)
         report(Progress("tokens", done, n, so_far))
     return so_far
@@ -62,10 +60,6 @@ def _numbers(states: np.ndarray, paths: Paths) -> dict[str, Any]:
         "step_lengths": trajectory.step_lengths(states),
         "line_shape": trajectory.line_shape(states),
         "windowed_line_shape": trajectory.windowed_line_shape(states),
-        "entropy": _numpy(paths.entropy),
+        "entropy": to_numpy(paths.entropy),
         "no_entropy": paths.no_entropy,
     }
-
-
-def _numpy(tensor: Tensor) -> np.ndarray:
-    return tensor.detach().to("cpu", torch.float32).numpy()

@@ -1,9 +1,8 @@
 """The paths of many prompts: their numbers one by one, and the figure of all."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
@@ -12,30 +11,26 @@ from coupling_core.analysis.path_curves import CURVES, CurveName, curve_over_pro
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.results.base import NORM_INCLUDED
-from coupling_core.cli.many_drawn import Drawn, origin, strip
+from coupling_core.cli.many_drawn import Together, origin
 from coupling_core.cli.rows import Axes, Row, of_categories
-from coupling_core.kinds.trajectory.export import row
+from coupling_core.cli.terminal import Told
 from coupling_core.kinds.trajectory.views import FigureName, require_depth
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
     import plotly.graph_objects as go
 
-    from coupling_core.figures.per_token import PathNumber
-
 
 @dataclass
-class PathsTogether:
+class PathsTogether(Together):
     """Takes the results of prompts as they come, then tells and draws them together.
 
     Args:
         figure: which; the paths themselves are of one prompt, and their straightness stands for
             them.
-        file: that the prompts came from.
         curves: of each result, by its key: its numbers by depth, medians over its tokens.
     """
 
     figure: FigureName
-    file: Path | None
     curves: dict[str, dict[CurveName, Float[np.ndarray, " depth"]]] = field(default_factory=dict)
 
     def row(self, result: TrajectoryResult, view: PathView) -> dict[str, float]:
@@ -48,7 +43,7 @@ class PathsTogether:
         self.curves[result.key] = {
             name: median(curve.values(result)) for name, curve in CURVES.items()
         }
-        return row(result, view)
+        return super().row(result, view)
 
     def arrays(self, rows: Sequence[Row]) -> Mapping[str, tuple[Axes, np.ndarray]]:
         """The curves of each prompt, by name."""
@@ -60,7 +55,7 @@ class PathsTogether:
             for name, curve in CURVES.items()
         }
 
-    def told(self, rows: Sequence[Row]) -> tuple[dict[str, Any], Callable[[], None]]:
+    def told(self, rows: Sequence[Row]) -> Told:
         """What the curves of all come to, for JSON; nothing of it is printed."""
         groups = of_categories(rows)
         means = {
@@ -79,7 +74,6 @@ class PathsTogether:
     def draw(self, rows: Sequence[Row]) -> "go.Figure":
         """The curves of all, or where each prompt stands."""
         from coupling_core import figures
-        from coupling_core.figures.per_token import NUMBERS
 
         if self.figure in CURVES:
             curve = CURVES[self.figure]
@@ -96,11 +90,7 @@ class PathsTogether:
                     for category, of in of_categories(rows).items()
                 },
             )
-        drawn = cast("PathNumber", "line-shape" if self.figure == "paths" else self.figure)
-        number = NUMBERS[drawn]
-        title = f"Mean over the tokens: {number.title}"
-        of = Drawn(drawn.replace("-", "_"), title, number.line, number.ideal)
-        return strip(of, self.file, rows)
+        return super().draw(rows)
 
     def _of(self, rows: Sequence[Row], name: CurveName) -> Float[np.ndarray, "prompt depth"]:
         return np.stack([self.curves[row.key][name] for row in rows])

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from coupling_core.analysis import trajectory
+from coupling_core.analysis.exports import arrays, row
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted
 from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
-from coupling_core.kinds.trajectory.export import arrays, row
 
 _LEFT_OUT = ("tokens", "pca")
 

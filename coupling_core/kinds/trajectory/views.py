@@ -1,4 +1,4 @@
-"""How a trajectory is looked at from Python: its numbers by name, its figure, a sentence."""
+"""How a trajectory is looked at from Python: its figures, a sentence."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from coupling_core.analysis import trajectory
-from coupling_core.analysis.projection import ProjectedPaths, project_paths
+from coupling_core.analysis.projection import ProjectedPaths
 from coupling_core.analysis.trajectory import WINDOW
-from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure
+from coupling_core.base.drawing import Drawing, Maker, known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted
-from coupling_core.kinds.trajectory.export import arrays, descriptions
+from coupling_core.kinds.plots import drawing
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-    import xarray
 
 FigureName = Literal[
     "paths",
@@ -33,42 +32,6 @@ FigureName = Literal[
     "entropy",
     "linearised",
 ]
-_DIMS = {
-    "growth": ("block", "token"),
-    "expodistance": ("token",),
-    "equidistance": ("token",),
-    "pca": ("state", "token", "component"),
-    "explained": ("component",),
-}
-"""Of what is computed from the stored arrays, which have the names of theirs."""
-
-
-def dataset(result: TrajectoryResult, view: PathView) -> "xarray.Dataset":
-    """Its numbers over their named dimensions: those of `export.arrays`.
-
-    Along them stand the states 0..L, the blocks 1..L, and the tokens 1..n with their texts. Each
-    variable says what it is; `pca` is NaN where the view leaves a token or a state out.
-    """
-    import xarray
-
-    what, seen = descriptions(view), project_paths(result, view)
-
-    dims = dict(result.dims) | _DIMS
-    texts = ("tokens", "token_ids")
-    found = {
-        name: (dims[name], values, {"long_name": what[name]})
-        for name, values in arrays(result, view).items()
-        if name not in texts
-    }
-    along = {
-        "state": np.arange(result.n_blocks + 1),
-        "block": np.arange(1, result.n_blocks + 1),
-        "token": np.arange(1, len(result.tokens) + 1),
-        "text": ("token", np.array(result.tokens)),
-        "token_id": ("token", result.token_ids),
-    }
-    along["component"] = np.arange(1, len(seen.explained) + 1)
-    return xarray.Dataset(found, coords=along, attrs=seen.attributes())
 
 
 def maker(result: TrajectoryResult, view: PathView, figure: FigureName, token: int) -> Maker:
@@ -117,8 +80,6 @@ def plot(
         InputError: where there is no such figure, it has no such option, or the model is too
             shallow for it.
     """
-    from coupling_core.figures import render
-
     if figure == "paths-apart":
         raise InputError(
             "paths-apart is a figure of two results: compare(paths, others).plot('paths-apart') "
@@ -127,8 +88,7 @@ def plot(
     name: FigureName = known_figure(figure, get_args(FigureName))
     require_depth(result, name)
     token = resolve_token(options.pop("token", -1), len(result.tokens))
-    drawn = drawn_with(maker(result, view, name, token), figure, options)
-    return Drawing(drawn, partial(render, drawn, result=result, view=view))
+    return drawing(maker(result, view, name, token), figure, options, result, view)
 
 
 def apart(a: TrajectoryResult, b: TrajectoryResult, view: PathView, **options: Any) -> Drawing:
@@ -139,7 +99,6 @@ def apart(a: TrajectoryResult, b: TrajectoryResult, view: PathView, **options: A
     Raises:
         InputError: on another option, or a token that A has not.
     """
-    from coupling_core.figures import render
     from coupling_core.figures.paths_apart import paths_apart
 
     n, asked = len(b.tokens), options.pop("token", -1)
@@ -147,8 +106,7 @@ def apart(a: TrajectoryResult, b: TrajectoryResult, view: PathView, **options: A
     nearest = min(token, n) if asked > 0 else max(asked, -n)
     other = resolve_token(options.pop("other_token", nearest), n)
     make = partial(paths_apart, a, b, view, token=token, other_token=other)
-    drawn = drawn_with(make, "paths-apart", options)
-    return Drawing(drawn, partial(render, drawn, result=a, view=view))
+    return drawing(make, "paths-apart", options, a, view)
 
 
 def projected(found: ProjectedPaths, figure: str, token: int = -1) -> Drawing:
@@ -157,7 +115,6 @@ def projected(found: ProjectedPaths, figure: str, token: int = -1) -> Drawing:
     Raises:
         InputError: where there is no such figure or token.
     """
-    from coupling_core.figures import render
     from coupling_core.figures.paths import Dimensions
     from coupling_core.figures.paths import draw as draw_projected
 
@@ -165,8 +122,8 @@ def projected(found: ProjectedPaths, figure: str, token: int = -1) -> Drawing:
     dimensions: Mapping[str, Dimensions] = {"paths": 2, "paths-3d": 3}
     shown = dimensions[known_figure(figure, tuple(dimensions))]
     number = resolve_token(token, len(result.tokens))
-    drawn = draw_projected(result, view, found, token=number, dimensions=shown)
-    return Drawing(drawn, partial(render, drawn, result=result, view=view))
+    make = partial(draw_projected, result, view, found, token=number, dimensions=shown)
+    return drawing(make, result=result, view=view)
 
 
 def verdict(result: TrajectoryResult, view: PathView) -> str:

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
 
 from coupling_core.base.edits import Edit, every_edit
 from coupling_core.base.errors import ComputeError
@@ -17,7 +16,7 @@ from coupling_core.engine.edits.obstacles import Obstacles
 from coupling_core.engine.edits.replays import Replays
 from coupling_core.engine.edits.running import edits_together, run_edits
 from coupling_core.engine.loading import LoadedModel
-from coupling_core.measuring.composing import begin
+from coupling_core.measuring.composing import begin, to_numpy
 from coupling_core.measuring.measure import Report
 from coupling_core.sources.resolved import Resolved
 
@@ -91,7 +90,7 @@ def _run(
     def keep(number: int, effect: Effect) -> None:
         at = runs[number]
         if effect.is_sound:
-            divergence[at], loss[at], stays[at] = map(_numpy, vars(effect).values())
+            divergence[at], loss[at], stays[at] = map(to_numpy, vars(effect).values())
         else:
             refused[so_far.edits[at]] = UNSOUND
 
@@ -121,10 +120,6 @@ def _with_exchanges(so_far: WhatIfResult, replays: Replays, obstacles: Obstacles
             missing[str(block)] = str(error)
             continue
         for name, values in vars(exchanged).items():
-            found[name][block - 1] = _numpy(values)
+            found[name][block - 1] = to_numpy(values)
     changes: dict[str, Any] = {f"exchange_{name}": values for name, values in found.items()}
     return replace(so_far, **changes, no_prediction=missing)
-
-
-def _numpy(tensor: torch.Tensor) -> np.ndarray:
-    return tensor.detach().to("cpu", torch.float32).numpy()

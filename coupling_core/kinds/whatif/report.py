@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from coupling_core.analysis.effects import effect_maps, mean_effects, positions
+from coupling_core.analysis.exports import arrays, row
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
 from coupling_core.base.units import counted, percent
 from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
-from coupling_core.kinds.whatif.export import arrays, row
 
 SHOWN = 8
 """Edits at either end of the table."""

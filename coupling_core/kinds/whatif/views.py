@@ -1,48 +1,22 @@
 """How edits are looked at from Python: their numbers by name, their figure, a sentence."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from jaxtyping import Float
 
 from coupling_core.analysis.coupling_effect import CouplingEffect
 from coupling_core.analysis.effects import Number, effect_maps, positions
-from coupling_core.analysis.exports.forms import numbered
-from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure
+from coupling_core.base.drawing import Drawing, Maker, known_figure
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
-from coupling_core.kinds.whatif.export import arrays, axes
+from coupling_core.kinds.plots import drawing, plotted
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-    import xarray
 
 FigureName = Literal["interchange", "replace", "blocks"]
-_ALONG = {"edits": "edit", "blocks": "block", "factors": "factor"}
-"""Arrays that name what stands along an axis."""
-
-
-def dataset(result: WhatIfResult, view: EffectView) -> "xarray.Dataset":
-    """Its numbers over their named dimensions: those of `export.arrays`."""
-    import xarray
-
-    named, dims = arrays(result, view), axes(result)
-    texts = ("tokens", "token_ids")
-    found = {
-        name: (dims[name], values)
-        for name, values in named.items()
-        if name not in (*texts, *_ALONG)
-    }
-    along = {
-        **{axis: named[name] for name, axis in _ALONG.items()},
-        "slot": named["blocks"],
-        "neighbour": named["blocks"][:-1],
-        "token": np.arange(1, len(result.tokens) + 1),
-        "text": ("token", np.array(result.tokens)),
-        "token_id": ("token", result.token_ids),
-    }
-    return numbered(xarray.Dataset(found, coords=along, attrs=result.attributes()))
 
 
 def maker(result: WhatIfResult, view: EffectView, figure: FigureName) -> Maker:
@@ -67,11 +41,7 @@ def plot(
     Raises:
         InputError: where there is no such figure, or it has no such option.
     """
-    from coupling_core.figures import render
-
-    make = maker(result, view, known_figure(figure, get_args(FigureName)))
-    drawn = drawn_with(make, figure, options)
-    return Drawing(drawn, partial(render, drawn, result=result, view=view))
+    return plotted(result, view, maker, FigureName, figure, options)
 
 
 def against(found: CouplingEffect, figure: str) -> Drawing:
@@ -83,8 +53,7 @@ def against(found: CouplingEffect, figure: str) -> Drawing:
     from coupling_core import figures
 
     known_figure(figure, ("pairs",))
-    drawn = figures.pairs_against_effect(found)
-    return Drawing(drawn, partial(figures.render, drawn))
+    return drawing(partial(figures.pairs_against_effect, found))
 
 
 def verdict(result: WhatIfResult, view: EffectView, number: Number = "divergence") -> str:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.by_step import StepCurve
 from coupling_core.analysis.over_prompts import mean_scores
 from coupling_core.base.errors import InputError
 from coupling_core.base.units import duration, with_minus
@@ -56,7 +55,7 @@ RATES = (3e-4, 1e-3, 3e-3, 1e-2)
 DROPS = (0.0, 0.1, 0.2, 0.3, 0.5)
 _SAID = "_said_of_training"
 _PUSHES = {"none": "Leave it", "raise": "Raise it", "lower": "Lower it"}
-_CURVES: tuple[StepCurve, StepCurve] = ("loss", "corrected")
+_CURVES = ("loss", "corrected")
 
 
 def show(state: TrainOneState) -> None:

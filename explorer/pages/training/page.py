@@ -10,7 +10,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.by_step import Course, StepCurve, StepNumbers
+from coupling_core.analysis.by_step import Course, StepNumbers
+from coupling_core.analysis.by_step import step_figures as figures_of
 from coupling_core.base.records import resolve_token
 from coupling_core.base.results import DepthResult, TrajectoryResult
 from coupling_core.base.units import with_minus
@@ -43,13 +44,13 @@ PAGE = Page(
 )
 
 _MARKED = "_marked"
-_GROUPS: dict[ByStep, tuple[str, tuple[StepCurve, StepCurve]]] = {
+_GROUPS: dict[ByStep, tuple[str, tuple[str, ...]]] = {
     "coupling": ("Coupling and loss", ("corrected", "loss")),
     "locality": ("Alignment and locality", ("alignment", "locality")),
-    "paths": ("Paths", ("line-shape", "expodistance")),
-    "spectra": ("Spectra", ("departure", "effective-rank")),
+    "paths": ("Paths", figures_of("trajectory")),
+    "spectra": ("Spectra", figures_of("spectrum")),
 }
-"""Name in the state: words, and the numbers drawn side by side."""
+"""Name in the state: words, and the numbers drawn, two side by side."""
 
 
 @dataclass(frozen=True)
@@ -283,11 +284,11 @@ def _curves(
         switches([("Curves", "by_step", groups)], "training")
         overlay.picker(state)
     names = _GROUPS[state.by_step][1]
-    columns = st.columns(len(names), gap="large")
-    for column, name in zip(columns, names, strict=True):
-        with column:
-            shown = "coupling" if name == "corrected" and state.raw else name
-            _curve(named, _once(named, runs) if name == "loss" else runs, shown, step, state)
+    for at in range(0, len(names), 2):
+        for column, name in zip(st.columns(2, gap="large"), names[at : at + 2], strict=False):
+            with column:
+                shown = "coupling" if name == "corrected" and state.raw else name
+                _curve(named, _once(named, runs) if name == "loss" else runs, shown, step, state)
 
 
 def _once(
@@ -303,7 +304,7 @@ def _once(
 def _curve(
     named: Mapping[str, Run],
     runs: Mapping[str, Sequence[StepNumbers]],
-    name: StepCurve,
+    name: str,
     step: int,
     state: TrainingState,
 ) -> None:

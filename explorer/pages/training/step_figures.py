@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.by_step import Runs, StepCurve
+from coupling_core.analysis.by_step import Runs
 from coupling_core.analysis.projection import ProjectedPaths
 from coupling_core.base.records import Layout, PathView, View
 from coupling_core.base.results import DepthResult, TrajectoryResult
@@ -60,7 +60,7 @@ def paths(
     return _paths(result.key, view, every, step, token, st.context.theme.type, result, projected)
 
 
-def curve(runs: Runs, name: StepCurve, view: View, *, step: int, source: str) -> go.Figure:
+def curve(runs: Runs, name: str, view: View, *, step: int, source: str) -> go.Figure:
     """One number by step, which is drawn anew only where the mark moves."""
     finish = _of_dark_page if st.context.theme.type == "dark" else _of_light_page
     return made(figures.by_step, runs, name, view, finish=finish, step=step, source=source)

@@ -2,7 +2,7 @@
 
 from coupling_core.cli import options
 from coupling_core.cli.many import Shown
-from coupling_core.cli.many_drawn import Drawn, strip
+from coupling_core.cli.many_drawn import Together
 from coupling_core.cli.one_or_many import answer
 
 
@@ -13,9 +13,5 @@ def command(
     output: options.Output,
 ) -> None:
     """The norm of every state at one token."""
-    shown = Shown(
-        lambda result, _: {"growth": float(result.norms[-1] / result.norms[0])},
-        draw=lambda result, _: result.plot().figure,
-        draw_many=lambda rows: strip(Drawn("growth", "Growth of the norm"), asked.many, rows),
-    )
+    shown = Shown(lambda result, _: result.plot().figure, Together("norms", asked.many))
     answer(asked, asked.request("toy", token=token), shown, output)

@@ -2,17 +2,11 @@
 
 from functools import partial
 
-import xarray
-
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.records import AnyView
 from coupling_core.figures import render
 from coupling_core.figures.style import new_figure
 from toy import NormsResult
-
-
-def dataset(result: NormsResult, view: AnyView) -> xarray.Dataset:
-    return xarray.Dataset({"norms": ("state", result.norms)}, attrs=result.attributes())
 
 
 def plot(result: NormsResult, view: AnyView) -> Drawing:

@@ -1,0 +1,165 @@
+"""A square map of scores: which pairs it shows, what it colours, and what hovering shows."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from coupling_core.base.records import View, resolve_token
+from coupling_core.base.results import (
+    DepthResult,
+    PositionScores,
+    Scores,
+    TokenMeansResult,
+    TokenResult,
+    TokensResult,
+)
+from coupling_core.base.units import rounded, with_minus
+from coupling_core.figures import style
+from coupling_core.figures.squares import FORBIDDEN, Reasons, Square
+
+ITSELF = {
+    "block": "a block with itself: always 1",
+    "token": "a Jacobian with itself: always 1",
+}
+"""Why a map of scores does not colour its diagonal: trained or not, it would outshine all else."""
+MOST_SHOWN = 32
+"""Tokens a side of one map; a longer prompt is looked at in windows of so many."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreSquare(Square):
+    """The scores of pairs of blocks, or of some of the tokens, as a map shows them.
+
+    Args:
+        found: the scores.
+        why: why a pair has no colour.
+    """
+
+    found: Scores | PositionScores
+    why: Reasons
+
+    @classmethod
+    def of(
+        cls,
+        found: Scores | PositionScores,
+        rows: Iterable[int] | int | None = None,
+        columns: Iterable[int] | int | None = None,
+    ) -> "ScoreSquare":
+        """Scores of all blocks viewed, or of tokens in these rows and columns."""
+        why = reasons(found)
+        if isinstance(found, Scores):
+            return cls(rows=found.blocks, columns=found.blocks, found=found, why=why)
+        result = found.result
+        assert isinstance(result, TokenResult)  # `score_positions` names it
+        by, of = window(result, rows), window(result, columns)
+        blocks = (
+            [f"block {block}" for block in result.blocks]
+            if isinstance(result, TokensResult)
+            else ["every block"] * 2
+        )
+        return cls(
+            rows=by,
+            columns=of,
+            titles=(f"Token of the Jacobian, {blocks[0]}", f"Token of the basis, {blocks[1]}"),
+            texts=result.tokens,
+            found=found,
+            why=why[np.ix_(np.array(by) - 1, np.array(of) - 1)],
+        )
+
+    def take(self, values: Shaped[np.ndarray, "all all"]) -> Shaped[np.ndarray, "row column"]:
+        """Of values of all pairs those that are shown."""
+        if not self.texts:
+            return values
+        return values[np.ix_(np.array(self.rows) - 1, np.array(self.columns) - 1)]
+
+    def colored(self, *, corrected: bool) -> Float[np.ndarray, "row column"]:
+        """What a map of scores colours; NaN where a pair has no colour."""
+        values = self.take(self.found.corrected if corrected else self.found.coupling)
+        return np.where(self.why == "", values, np.nan).astype(np.float32)
+
+    def hover_texts(self) -> list[str]:
+        """The pair and its numbers, or why it has none, row by row."""
+        scores = [
+            self.take(values)
+            for values in (self.found.coupling, self.found.chance, self.found.corrected)
+        ]
+        between, texts = "<br>" if self.texts else " ", []
+        for (i, j), why in np.ndenumerate(self.why):
+            row, column = self.name(self.rows[i]), self.name(self.columns[j])
+            numbers = why or score_lines(*(float(values[i, j]) for values in scores))
+            texts.append(f"Jacobian of {row}{between}in the basis of {column}<br>{numbers}")
+        return texts
+
+
+def reasons(found: Scores | PositionScores) -> Reasons:
+    """Why a pair has no colour on a map of these scores."""
+    result, no_score = found.result, np.isnan(found.coupling)
+    waiting = forbidden = unseen = np.zeros(no_score.shape, bool)
+    if isinstance(found, Scores):
+        itself = np.equal.outer(found.blocks, found.blocks)
+        if isinstance(result, DepthResult):
+            at = np.array(found.blocks) - 1
+            waiting = np.isnan(result.diagonal[0, ..., 0][np.ix_(at, at)])
+    else:
+        itself = found.itself
+        assert isinstance(result, TokensResult | TokenMeansResult)
+        forbidden = ~np.logical_and.outer(result.allowed, result.allowed)
+        if isinstance(result, TokenMeansResult):
+            waiting = (result.pairs[..., 0] == 0) & (not result.complete)
+            rank = np.broadcast_to(result.rank.max(0), (2, len(result.tokens)))
+        else:
+            waiting = np.isnan(result.diagonal[0, ..., 0])
+            rank = result.rank
+        unseen = np.logical_or.outer(rank[0] == 0, rank[1] == 0)
+    return np.select(
+        [forbidden, no_score & waiting, no_score & unseen, no_score, itself],
+        [
+            FORBIDDEN,
+            "not measured yet",
+            "the output does not see a token",
+            "undefined (rank below K)",
+            ITSELF["block" if isinstance(found, Scores) else "token"],
+        ],
+        "",
+    )
+
+
+def window(result: TokenResult, shown: Iterable[int] | int | None) -> tuple[int, ...]:
+    """Numbers of the tokens shown, 1..n: those asked for (-1 is the last), or the first that fit.
+
+    Of a longer prompt the first are those from the first token on that has a Jacobian.
+    """
+    n = len(result.tokens)
+    if shown is not None:
+        numbers = shown if isinstance(shown, Iterable) else [shown]
+        return tuple(resolve_token(number, n) for number in numbers)
+    first = 1 if n <= MOST_SHOWN else int(np.argmax(result.allowed)) + 1
+    return tuple(range(first, min(n, first + MOST_SHOWN - 1) + 1))
+
+
+def score_lines(coupling: float, chance: float, corrected: float) -> str:
+    """The numbers of a pair, as hovering shows them."""
+    c, floor, above = map(rounded, (coupling, chance, corrected))
+    return with_minus(f"c = {c}, chance floor {floor}<br>chance-corrected {above}")
+
+
+def score_look(
+    values: Float[np.ndarray, "*any"],
+    view: View,
+    *,
+    corrected: bool,
+    auto_range: bool = False,
+    limit: float = style.CORRECTED_RANGE[1],
+) -> dict[str, object]:
+    """Colours of scores: in a fixed range up to a limit, or over what is drawn."""
+    low, high = style.score_range(values, corrected, auto_range, limit)
+    return {
+        "zmin": low,
+        "zmax": high,
+        "colorscale": style.SEQUENTIAL,
+        "colorbar": style.score_bar(view, corrected, auto_range, limit),
+        "hoverinfo": "skip",
+        "name": "scores",
+    }

@@ -1,0 +1,128 @@
+"""A depth-wise result's numbers: a row is the Jacobian's block, a column the basis."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coupling_core.analysis.locality import near_less_far
+from coupling_core.analysis.scores import score_pairs
+from coupling_core.base.numbers import Column, Number, Seen, tokens
+from coupling_core.base.records import ROLES, View
+from coupling_core.base.results import DepthResult, Scores
+from coupling_core.kinds.scores import OF_VIEW, of_scores
+
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
+
+PAIR = ("block", "basis")
+
+
+def derive(result: DepthResult, view: View) -> Scores:
+    """The scores of all pairs of the viewed blocks."""
+    return score_pairs(result, view)
+
+
+def _at(seen: Seen) -> np.ndarray:
+    """Indices of the viewed blocks."""
+    return np.array(seen.derived.blocks) - 1
+
+
+def _corners(role: int) -> Callable[[Seen], np.ndarray]:
+    def corners(seen: Seen) -> np.ndarray:
+        result, at = seen.result, _at(seen)
+        side = min(seen.view.k, result.k_view, seen.k_view or result.k_view)
+        kept = result.matrices[role][np.ix_(at, at)][..., :side, :side].astype(np.float32)
+        return kept * result.singular_values[at, 0, None, None, None]
+
+    return corners
+
+
+def _corner(at: int, role: str) -> Number:
+    return Number(
+        role,
+        f"corner of the matrices {role}, in units of the Jacobian",
+        (*PAIR, "u", "v"),
+        _corners(at),
+        where=lambda seen: seen.view.role == role,
+    )
+
+
+def _alignment(seen: Seen) -> float:
+    view = replace(seen.view, definition="alignment")
+    return score_pairs(seen.result, view).mean().coupling
+
+
+NUMBERS = (
+    Number(
+        "singular_values",
+        "singular values of J, to K",
+        ("block", "k"),
+        lambda seen: seen.result.singular_values[_at(seen), : seen.view.k],
+    ),
+    *(_corner(at, role) for at, role in enumerate(ROLES)),
+    *of_scores(PAIR, "all pairs of different blocks"),
+    Number(
+        "alignment",
+        "mean of tr A over the sum of the singular values, over all pairs of different blocks",
+        (),
+        _alignment,
+        in_files=False,
+        form="z.4f",
+        column=Column(
+            "Mean alignment",
+            ideal=0.0,
+            reading="Mean of tr A over the sum of the singular values, over all pairs of different "
+            "blocks at each checkpoint, at the same K: 0 by chance, 1 is coupled.",
+            of_prompts=False,
+            in_sweeps=False,
+            by_step=True,
+        ),
+    ),
+    Number(
+        "locality",
+        "mean chance-corrected score of neighbouring blocks minus that of all other pairs",
+        (),
+        lambda seen: near_less_far(seen.result, seen.view),
+        in_files=False,
+        form="z.4f",
+        column=Column(
+            "Score of neighbours minus that of others",
+            ideal=0.0,
+            reading="Mean chance-corrected score of neighbouring blocks minus that of all other "
+            "pairs: 0 where no blocks are coupled, or all alike; above it, coupling is local in "
+            "depth.",
+            scored=True,
+            of_prompts=False,
+            in_sweeps=False,
+            by_step=True,
+        ),
+    ),
+    Number("blocks", "l, those that are viewed", ("block",), lambda seen: seen.derived.blocks),
+    *tokens(),
+    Number(
+        "certified",
+        "whether the SVD of J passed its certificate",
+        ("block",),
+        lambda seen: [seen.result.certificates[at].certified for at in _at(seen)],
+    ),
+)
+
+ABOUT = OF_VIEW | {
+    "block": "l, the block whose Jacobian it is, 1 to L",
+    "basis": "l', the block whose singular vectors are the basis, 1 to L",
+    "token": "the one measured, 1 to n",
+    "next_tokens": "the likeliest next tokens, each with its probability",
+    "mean": "means of the scores over all pairs of different blocks",
+}
+"""What else tables and JSON have, by name."""
+
+
+def table(result: DepthResult, view: View) -> "DataFrame":
+    """The scores of every pair: a row a pair.
+
+    Raises:
+        InputError: where K or a block is not in the result.
+    """
+    return score_pairs(result, view).to_pandas()

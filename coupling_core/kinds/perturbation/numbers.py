@@ -1,0 +1,121 @@
+"""The numbers of noise that was followed through the blocks."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from coupling_core.analysis.perturbation import (
+    blurred,
+    nearest_size,
+    perturbation_radius,
+    spread,
+)
+from coupling_core.base.numbers import Column, Number, Seen, tokens
+from coupling_core.base.records import AnyView
+from coupling_core.base.results import PerturbationResult
+from coupling_core.base.results.perturbation import WAYS
+
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
+
+TENTH = 0.1
+"""The size, in units of the embedding, at which noise is looked at where nobody says one."""
+DRAWS = {
+    "distance": "norm of the change, in units of that of the state",
+    "cosine": "cosine of the disturbed state with the model's own",
+    "linear_distance": "distance that the product of the linear maps gives",
+    "linear_cosine": "cosine that it gives",
+    "error": "what the linear maps are off by, in units of the true change",
+}
+
+
+def _at_a_tenth(name: str) -> Callable[[Seen], float]:
+    """Of isotropic noise at the last state, the median of the draws."""
+
+    def at_a_tenth(seen: Seen) -> float:
+        values = getattr(seen.result, name)[0]
+        return float(spread(values).median[nearest_size(seen.result, TENTH), -1])
+
+    return at_a_tenth
+
+
+def _whole(name: str, title: str, of: Callable[[Seen], float], **ideal: float | str) -> Number:
+    """A number of isotropic noise behind the last block."""
+    column = Column(title, **ideal)  # type: ignore[arg-type]
+    return Number(name, title, (), of, in_files=False, form=".4g", column=column)
+
+
+NUMBERS = (
+    *(Number(name, what) for name, what in DRAWS.items()),
+    Number(
+        "blurred",
+        "whether rounding hides how far the linear maps are off",
+        ("way", "size", "draw", "state"),
+        lambda seen: blurred(seen.result),
+    ),
+    Number(
+        "radius",
+        "size of noise at which the linear maps are off by 10 % in half of the draws",
+        ("way", "state"),
+        lambda seen: perturbation_radius(seen.result),
+    ),
+    _whole(
+        "radius",
+        "Radius of isotropic noise at the last block (of the embedding)",
+        lambda seen: float(perturbation_radius(seen.result)[0, -1]),
+    ),
+    _whole(
+        "distance",
+        "Distance behind the last block, noise of a tenth of the embedding",
+        _at_a_tenth("distance"),
+    ),
+    _whole(
+        "cosine",
+        "Cosine behind the last block, noise of a tenth of the embedding",
+        _at_a_tenth("cosine"),
+        ideal=1.0,
+        ideal_name="no change",
+        most=1.0,
+    ),
+    _whole(
+        "error",
+        "What the linear maps are off by there, noise of a tenth of the embedding",
+        _at_a_tenth("error"),
+    ),
+    Number("rounding", "what rounding makes of the undisturbed state"),
+    Number("noise_sizes", "sizes of the noise, in units of the embedding"),
+    Number("ways", "ways in which the noise lies", ("way",), lambda _: WAYS),
+    *tokens(),
+)
+
+ABOUT = {
+    "way": "which noise is added to the token's embedding",
+    "size": "its norm, in units of that of the embedding",
+    "state": "x^0 to x^L, after which block the numbers are taken",
+    "token": "the one measured, 1 to n",
+    "directions": "K, how many leading directions of block 1",
+    "sizes": "sizes of the noise, in units of the embedding",
+    "states": "those of the medians in JSON: behind the first block and the last",
+    "mean": "the numbers of prompts and sweeps, by name",
+    "certificates": "of the Jacobians, by block",
+    **{
+        f"{name}_{end}": f"the {end} end of what 95 % of the draws have"
+        for name in DRAWS
+        for end in ("low", "high")
+    },
+}
+"""What else tables and JSON have, by name."""
+
+
+def table(result: PerturbationResult, view: AnyView) -> "DataFrame":
+    """A row a way, size and state: medians over the draws, and between what 95 % of them lie."""
+    from pandas import DataFrame, MultiIndex
+
+    names = ("way", "size", "state")
+    states = range(result.n_blocks + 1)
+    rows = MultiIndex.from_product([WAYS, result.noise_sizes, states], names=names)
+    columns = {}
+    for name in DRAWS:
+        found = spread(getattr(result, name))
+        columns[name] = found.median.ravel()
+        columns[f"{name}_low"], columns[f"{name}_high"] = found.low.ravel(), found.high.ravel()
+    return DataFrame(columns, index=rows).reset_index()

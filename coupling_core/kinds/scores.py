@@ -1,0 +1,73 @@
+"""The three scores of pairs of blocks, or of tokens, as numbers of a kind."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from coupling_core.base.numbers import Column, Number, Seen
+
+
+def of_scores(dims: tuple[str, ...], pairs: str) -> Iterable[Number]:
+    """Each score over its pairs, and its mean, from the scores that the kind's `derive` gives.
+
+    Args:
+        dims: the Jacobian's and the basis'.
+        pairs: over which the mean is taken.
+    """
+
+    def array(name: str) -> Callable[[Seen], np.ndarray]:
+        return lambda seen: np.asarray(getattr(seen.derived, name))
+
+    def mean(name: str) -> Callable[[Seen], Any]:
+        return lambda seen: getattr(seen.derived.mean(), name)
+
+    columns = {
+        "coupling": Column(
+            "Mean score c",
+            ideal="chance",
+            most=1.0,
+            scored=True,
+            by_step=True,
+            reading=f"Mean over {pairs} at each checkpoint. Only what lies above the chance floor "
+            "(dashed), which moves with the singular values, is coupling.",
+        ),
+        "chance": Column("Mean chance floor", scored=True, by_step=True),
+        "corrected": Column(
+            "Mean chance-corrected score",
+            ideal=0.0,
+            most=1.0,
+            scored=True,
+            by_step=True,
+            reading=f"Mean over {pairs} at each checkpoint: 0 is what an unrelated basis gives, 1 "
+            "is coupled.",
+        ),
+    }
+    what = {
+        "coupling": "raw score c",
+        "chance": "chance floor of c",
+        "corrected": "(c - floor) / (1 - floor): 0 by chance, 1 coupled",
+    }
+    for name, told in what.items():
+        yield Number(name, told, dims, array(name))
+        yield Number(
+            name,
+            f"mean over {pairs} of {told}",
+            (),
+            mean(name),
+            in_files=False,
+            heading={"coupling": "c"}.get(name, name),
+            form="z.4f",
+            column=columns[name],
+        )
+
+
+OF_VIEW = {
+    "k_max": "how many triplets are stored",
+    "k_view": "side of the stored corner of each matrix",
+    "k": "K at which it is looked at",
+    "definition": "of the score",
+    "p": "of the score",
+    "role": "A or B",
+}
+"""What the JSON says of how scores are looked at."""

@@ -1,0 +1,115 @@
+"""The numbers of a comparison of tokens: a row is the Jacobian's token, a column the basis'."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coupling_core.analysis.token_scores import score_positions
+from coupling_core.base.numbers import Number, Seen, tokens
+from coupling_core.base.records import ROLES, View
+from coupling_core.base.results import PositionScores, TokenMeansResult, TokensResult
+from coupling_core.kinds.scores import OF_VIEW, of_scores
+
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
+
+Compared = TokensResult | TokenMeansResult
+PAIR = ("token", "other_token")
+Of = Callable[[Seen], Any]
+
+
+def derive(result: Compared, view: View) -> PositionScores:
+    """The scores of all pairs of tokens."""
+    return score_positions(result, view)
+
+
+def _is_mean(seen: Seen) -> bool:
+    """Whether it is of all pairs of blocks."""
+    return isinstance(seen.result, TokenMeansResult)
+
+
+def _of_rows(name: str, what: str, dims: tuple[str, ...], of: Of) -> Iterable[Number]:
+    """What there is of each of two blocks, or of every block."""
+    yield Number(name, what, ("side", *dims), of, where=lambda seen: not _is_mean(seen))
+    yield Number(name, what, ("block", *dims), of, where=_is_mean)
+
+
+def _corners(role: int) -> Of:
+    def corners(seen: Seen) -> np.ndarray:
+        result = seen.result
+        side = min(seen.view.k, result.k_view, seen.k_view or result.k_view)
+        kept = result.matrices[role][..., :side, :side].astype(np.float32)
+        return kept * result.singular_values[0, :, 0, None, None, None]
+
+    return corners
+
+
+def _corner(at: int, role: str) -> Number:
+    return Number(
+        role,
+        f"corner of the matrices {role}, in units of the Jacobian",
+        (*PAIR, "u", "v"),
+        _corners(at),
+        where=lambda seen: seen.view.role == role and not _is_mean(seen),
+    )
+
+
+def _certified(seen: Seen) -> np.ndarray:
+    return np.array([[c and c.certified for c in row] for row in seen.result.certificates], bool)
+
+
+NUMBERS = (
+    *_of_rows(
+        "singular_values",
+        "singular values of the Jacobians, to K",
+        ("token", "k"),
+        lambda seen: seen.result.singular_values[..., : seen.view.k],
+    ),
+    *of_scores(PAIR, "all pairs of different Jacobians"),
+    Number(
+        "positions",
+        "numbers of the tokens, 1 to n",
+        ("token",),
+        lambda seen: np.arange(1, len(seen.result.tokens) + 1),
+    ),
+    *tokens(),
+    *_of_rows("rank", "numerical rank", ("token",), lambda seen: seen.result.rank),
+    *_of_rows("certified", "whether the SVD passed its certificate", ("token",), _certified),
+    Number(
+        "pairs",
+        "how many pairs of blocks are averaged",
+        PAIR,
+        lambda seen: seen.result.pairs[..., list(seen.result.k_grid).index(seen.view.k)],
+        where=_is_mean,
+    ),
+    Number(
+        "blocks",
+        "l and l'",
+        ("side",),
+        lambda seen: seen.result.blocks,
+        where=lambda seen: not _is_mean(seen),
+    ),
+    *(_corner(at, role) for at, role in enumerate(ROLES)),
+)
+
+ABOUT = OF_VIEW | {
+    "token": "t, whose Jacobian it is, 1 to n; in JSON the token that is fixed, null where none is",
+    "other_token": "t', whose singular vectors are the basis",
+    "text": "text of t",
+    "other_text": "text of t'",
+    "kind": "self, fixed-input or fixed-output",
+    "blocks": "l and l'; null in JSON where all pairs are averaged",
+    "mean": "the chance-corrected score over all pairs that count",
+    "by_distance": "the same by how many tokens apart they are",
+}
+"""What else tables and JSON have, by name."""
+
+
+def table(result: Compared, view: View) -> "DataFrame":
+    """The scores of every pair of tokens of the whole prompt: a row a pair.
+
+    Raises:
+        InputError: where K is not in the result.
+    """
+    return score_positions(result, view).to_pandas()
