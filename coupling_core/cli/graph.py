@@ -11,19 +11,19 @@ from coupling_core.analysis.exports import ENDINGS
 from coupling_core.analysis.exports.graph import graph_file
 from coupling_core.analysis.graph import (
     EDGE_COLUMNS,
-    communities,
     communities_words,
     edge_rows,
     edges_words,
+    graph_record,
     groups,
     last_block_words,
     layer_graph,
-    modularity,
     require_threshold,
 )
 from coupling_core.analysis.locality import Locality, locality
 from coupling_core.analysis.over_prompts import OfPrompt, mean_graph, of_prompt
 from coupling_core.analysis.scores import definition_name, means, score_pairs
+from coupling_core.base.arrays import arrays_of
 from coupling_core.base.records import (
     DEFAULT_THRESHOLD,
     OF_GRAPHS,
@@ -33,7 +33,6 @@ from coupling_core.base.records import (
     parse_blocks,
 )
 from coupling_core.base.results import DepthResult, Result
-from coupling_core.base.showing import arrays_of
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import Shown, table_of_means
 from coupling_core.cli.many_drawn import Together, figure_of, listed
@@ -93,83 +92,93 @@ def graph(
     """
     require_threshold(look.threshold)
     output.require_writable(of_many=asked.many is not None)
-    ask, corrected = asked.request(token=token, k=scores.k), scores.corrected
+    ask = asked.request(token=token, k=scores.k)
+    graphs = Graphs("corrected" if scores.corrected else "coupling", asked.many, look)
 
     def seen(result: Result) -> View:
         return scores.view(result.default_k, parse_blocks(blocks, result.n_blocks))
 
     if asked.many is not None:
-        weight = "corrected" if corrected else "coupling"
-        shown = Shown(
-            lambda result, view: _draw(result, view, look, corrected),
-            GraphsTogether(weight, asked.many, look),
-            seen,
-            blocks=blocks,
-            chosen={OF_GRAPHS[0]: weight, OF_GRAPHS[1]: look.threshold},
-        )
+        chosen = {OF_GRAPHS[0]: graphs.dots, OF_GRAPHS[1]: look.threshold}
+        shown = Shown(graphs.draw_one, graphs, seen, blocks=blocks, chosen=chosen)
         table_of_means(asked, ask, shown, output)
         return
     result, stored = measured(ask(asked.one()), asked, output, blocks)
     view = seen(result)
-    drawn = layer_graph(result, view, corrected=corrected, threshold=look.threshold)
     if output.out is not None:
-        files.write(output.out, _content(files.ending(output.out), result, view, look, corrected))
+        files.write(output.out, graphs.content(files.ending(output.out), result, view))
     if output.as_json:
-        print_json(_summary(drawn, result, view, corrected, stored=stored))
+        print_json(graphs.summary(result, view, stored=stored))
     else:
-        _show(drawn, result, view, corrected)
+        graphs.show(result, view)
         failed = reports.uncertified(result.certificates)
         print_lines("", *reports.foot(result, failed, stored=stored, out=output.out))
 
 
-def _draw(result: DepthResult, view: View, look: Look, corrected: bool) -> "go.Figure":
-    from coupling_core import figures  # plotly
-
-    if look.figure == "locality":
-        return figures.locality(result, view, corrected=corrected)
-    return figures.graph(
-        result,
-        view,
-        corrected=corrected,
-        threshold=look.threshold,
-        layout=look.layout,
-        color=look.color,
-        auto_range=look.auto_range,
-    )
-
-
-def _content(ending: str, result: DepthResult, view: View, look: Look, corrected: bool) -> bytes:
-    if ending in NUMBERS:
-        return graph_file(ending, result, view, corrected=corrected, threshold=look.threshold)
-    from coupling_core import figures  # plotly
-
-    return figures.render(_draw(result, view, look, corrected), ending, result, view)
-
-
 @dataclass
-class GraphsTogether(Together):
-    """Takes the results of prompts as they come, then reports and draws the graph of their mean."""
+class Graphs(Together):
+    """The graph of one prompt, or of the mean scores of many, in every form that is asked for.
+
+    Args:
+        look: how it is drawn.
+        parts: what is kept of each prompt.
+    """
 
     look: Look
     parts: list[OfPrompt] = field(default_factory=list)
 
     @property
     def corrected(self) -> bool:
-        """Whether edges weigh chance-corrected scores."""
+        """Whether its weights are chance-corrected."""
         return self.dots == "corrected"
 
-    def row(self, result: DepthResult, view: View) -> dict[str, float]:
-        """The numbers of one prompt's graph."""
-        self.parts.append(of_prompt(result, view))
-        return _row(result, view, self.corrected, self.look.threshold)
+    def of(self, result: DepthResult, view: View) -> "nx.Graph[int]":
+        """The graph of one prompt."""
+        return layer_graph(result, view, corrected=self.corrected, threshold=self.look.threshold)
 
-    def told(self, rows: Sequence[Row]) -> Told:
-        """The graph of the mean scores."""
-        found = mean_graph(self.parts, corrected=self.corrected, threshold=self.look.threshold)
-        return {"mean_graph": _of_graph(found)}, lambda: _show_mean(found)
+    def locality(self, result: DepthResult, view: View) -> Locality:
+        """The locality curve of one prompt."""
+        return locality(result, view, corrected=self.corrected)
+
+    def row(self, result: DepthResult, view: View) -> dict[str, float]:
+        """One prompt's mean scores over all pairs, edges, communities, and score of neighbours."""
+        self.parts.append(of_prompt(result, view))
+        graph, near = self.of(result, view), self.locality(result, view)
+        return {
+            **means(score_pairs(result, view)),
+            "edges": float(graph.number_of_edges()),
+            "communities": float(len(groups(graph))),
+            "neighbours": float(near.mean[0]) if near.mean.size else float("nan"),
+        }
+
+    def content(self, ending: str, result: DepthResult, view: View) -> bytes:
+        """One prompt's graph as the content of a file."""
+        if ending in NUMBERS:
+            threshold = self.look.threshold
+            return graph_file(ending, result, view, corrected=self.corrected, threshold=threshold)
+        from coupling_core import figures  # plotly
+
+        return figures.render(self.draw_one(result, view), ending, result, view)
+
+    def draw_one(self, result: DepthResult, view: View) -> "go.Figure":
+        """The figure of one prompt."""
+        from coupling_core import figures  # plotly
+
+        look = self.look
+        if look.figure == "locality":
+            return figures.locality(result, view, corrected=self.corrected)
+        return figures.graph(
+            result,
+            view,
+            corrected=self.corrected,
+            threshold=look.threshold,
+            layout=look.layout,
+            color=look.color,
+            auto_range=look.auto_range,
+        )
 
     def draw(self, rows: Sequence[Row]) -> "go.Figure":
-        """The same, drawn."""
+        """The figure of the mean scores."""
         from coupling_core import figures  # plotly
 
         look = self.look
@@ -183,71 +192,44 @@ class GraphsTogether(Together):
             auto_range=look.auto_range,
         )
 
+    def told(self, rows: Sequence[Row]) -> Told:
+        """The graph of the mean scores, for JSON, and in lines."""
+        graph = mean_graph(self.parts, corrected=self.corrected, threshold=self.look.threshold)
+        lines = ("", f"mean graph  {edges_words(graph)}", f"communities {communities_words(graph)}")
+        return {"mean_graph": graph_record(graph)}, lambda: print_lines(*lines)
 
-def _row(result: DepthResult, view: View, corrected: bool, threshold: float) -> dict[str, float]:
-    """What one prompt's graph has: mean scores over all pairs, edges, communities, neighbours."""
-    drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
-    near = locality(result, view, corrected=corrected)
-    return {
-        **means(score_pairs(result, view)),
-        "edges": float(drawn.number_of_edges()),
-        "communities": float(len(groups(drawn))),
-        "neighbours": float(near.mean[0]) if near.mean.size else float("nan"),
-    }
+    def summary(self, result: DepthResult, view: View, *, stored: bool) -> dict[str, Any]:
+        """One prompt's graph, for JSON."""
+        return (
+            reports.about(result, stored=stored)
+            | {"token": result.token}
+            | reports.of_view(result, view)
+            | {
+                "blocks": view.blocks,
+                "score": self.dots,
+                "locality": arrays_of(self.locality(result, view)),
+            }
+            | graph_record(self.of(result, view))
+        )
 
-
-def _summary(
-    drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool, *, stored: bool
-) -> dict[str, Any]:
-    return (
-        reports.about(result, stored=stored)
-        | {"token": result.token}
-        | reports.of_view(result, view)
-        | {
-            "blocks": view.blocks,
-            "score": "corrected" if corrected else "coupling",
-            "locality": arrays_of(locality(result, view, corrected=corrected)),
-        }
-        | _of_graph(drawn)
-    )
-
-
-def _of_graph(drawn: "nx.Graph") -> dict[str, Any]:
-    """Edges and communities, for JSON."""
-    rows = edge_rows(drawn)
-    counts = {name: drawn.graph[name] for name in ("threshold", "pairs", "pairs_without_score")}
-    return counts | {
-        "edges": [dict(zip(EDGE_COLUMNS, row, strict=True)) for row in rows],
-        "communities": communities(drawn),
-        "modularity": modularity(drawn),
-    }
-
-
-def _show_mean(drawn: "nx.Graph") -> None:
-    """The graph of the mean scores, in lines."""
-    print_lines("", f"mean graph  {edges_words(drawn)}", f"communities {communities_words(drawn)}")
-
-
-def _show(drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool) -> None:
-    score = "chance-corrected" if corrected else "c"
-    near = locality(result, view, corrected=corrected)
-    print_lines(
-        *reports.head(result),
-        f"token       {result.token_words(result.token)}",
-        f"score       {score}, {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
-        f"edges       {edges_words(drawn)}",
-        f"communities {communities_words(drawn)}",
-        *(f"note        {told}" for told in filter(None, [last_block_words(drawn)])),
-        f"locality    {_locality(near)}",
-        "",
-    )
-    rows = edge_rows(drawn)[:SHOWN]
-    texts = [(*map(str, row[:3]), *(f"{number:z.3f}" for number in row[3:])) for row in rows]
-    print_table(EDGE_COLUMNS, texts, right=True)
-
-
-def _locality(near: Locality) -> str:
-    """A few points of the curve."""
-    points = list(zip(near.distance, near.mean, strict=True))
-    shown = points[:: max(1, -(-len(points) // POINTS))]
-    return ", ".join(f"{mean:z.3f} at |l - l'| = {distance}" for distance, mean in shown)
+    def show(self, result: DepthResult, view: View) -> None:
+        """One prompt's graph in lines, and its heaviest edges."""
+        graph, near = self.of(result, view), self.locality(result, view)
+        score = "chance-corrected" if self.corrected else "c"
+        norm = result.final_norm_words
+        points = list(zip(near.distance, near.mean, strict=True))
+        shown = points[:: max(1, -(-len(points) // POINTS))]
+        curve = ", ".join(f"{mean:z.3f} at |l - l'| = {distance}" for distance, mean in shown)
+        note = last_block_words(graph)
+        print_lines(
+            *reports.head(result),
+            f"token       {result.token_words(result.token)}",
+            f"score       {score}, {definition_name(view)}, K = {view.k}, {norm}",
+            f"edges       {edges_words(graph)}",
+            f"communities {communities_words(graph)}",
+            *([f"note        {note}"] if note else []),
+            f"locality    {curve}",
+            "",
+        )
+        forms = {name: "z.3f" * (name in EDGE_COLUMNS[3:]) for name in EDGE_COLUMNS}
+        print_table(forms, [[*row.values()] for row in edge_rows(graph)[:SHOWN]], right=True)

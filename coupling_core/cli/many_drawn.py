@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from coupling_core.analysis.exports import numbers_of, row
+from coupling_core.analysis.exports import columns_of, row
 from coupling_core.analysis.path_curves import CURVES
 from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW
-from coupling_core.base.numbers import Column
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.textfiles import legible
 from coupling_core.base.units import NO_CATEGORY, counted
@@ -74,7 +73,8 @@ class Together:
         """The figure of all: a dot for each prompt, with their mean and its interval."""
         from coupling_core import figures
 
-        name, column = self.dots, _column(str(rows[0].whose["kind"]), self.dots)
+        name = self.dots
+        column = columns_of(str(rows[0].whose["kind"]))[name]
         over = over_prompts(rows)
         mean, ideal = over[name], column.ideal
         figure = figures.prompt_strip(
@@ -98,12 +98,6 @@ class Together:
             if doubt:
                 figure.layout.meta["caption"] += f" {doubt[0].upper()}{doubt[1:]}."
         return figure
-
-
-def _column(kind: str, name: str) -> Column:
-    """How the number of that name stands for a whole result."""
-    of_kind = ((one.column_name, one.column) for one in numbers_of(kind))
-    return next(column for of, column in of_kind if column is not None and of == name)
 
 
 def origin(rows: Sequence[Row], file: Path | None) -> dict[str, object]:

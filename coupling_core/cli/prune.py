@@ -12,7 +12,7 @@ from coupling_core.analysis.pruning.rankings import NAMES, RANKINGS, Ranking
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
 from coupling_core.base.textfiles import legible
-from coupling_core.base.units import about, counted
+from coupling_core.base.units import about, counted, ranges
 from coupling_core.cli import files, options
 from coupling_core.cli.signals import stopping
 from coupling_core.cli.terminal import ProgressBar, print_lines, print_table, say
@@ -198,5 +198,5 @@ def _row(found: "Pruning", point: Any) -> tuple[Any, ...]:
         *(point.removed, NAMES[point.by], words.told(point.left_out), words.told(point.tied)),
         point.beats,
         f"{found.megabytes(point.blocks):.1f}" if point.blocks else "",
-        words.blocks_told(point.blocks),
+        ranges(point.blocks),
     )

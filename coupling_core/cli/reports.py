@@ -88,11 +88,9 @@ def show_rows(dim: str, n: int, named: Mapping[str, np.ndarray], numbers: Iterab
         numbers: their records.
     """
     shown = [number for number in numbers if number.heading]
-    rows = [
-        (str(at + 1), *(format(named[number.name][at], number.form) for number in shown))
-        for at in range(n)
-    ]
-    print_table((dim, *(number.heading for number in shown)), rows, right=True)
+    titles = {dim: "d"} | {number.heading: number.form for number in shown}
+    rows = [[at + 1, *(named[number.name][at] for number in shown)] for at in range(n)]
+    print_table(titles, rows, right=True)
 
 
 def foot(

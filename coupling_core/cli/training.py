@@ -18,8 +18,8 @@ from coupling_core.analysis.by_step import (
     step_figures,
 )
 from coupling_core.analysis.exports import written
-from coupling_core.analysis.exports.training import steps_arrays, steps_axes, steps_frame
 from coupling_core.analysis.scores import definition_name
+from coupling_core.analysis.step_tables import steps_arrays, steps_axes, steps_frame
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import Result
@@ -208,10 +208,10 @@ def _show(
     for course in courses:
         found = numbers(course, view)
         print_lines("", f"suite       {course.suite.title}: {_peak(found)}", "")
-        columns = [step_columns()[name] for name in course.columns]
-        forms = {column.heading: column.form for column in columns}
-        rows = [(one.step, *(one.values[name] for name in course.columns)) for one in found]
-        print_table({"step": "d"} | forms, rows, right=True)
+        shown = {name: step_columns()[name] for name in course.columns}
+        titles = {"step": "d"} | {column.heading: column.form for column in shown.values()}
+        rows = [[one.step, *(one.values[name] for name in shown)] for one in found]
+        print_table(titles, rows, right=True)
     svds = [certificate.certified for result in every for certificate in result.svds]
     print_lines(
         "",
