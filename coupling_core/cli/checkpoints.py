@@ -12,11 +12,7 @@ from coupling_core.store.disk import Store
 
 
 def parse_steps(suite: Suite, text: str) -> tuple[int, ...]:
-    """Steps of a suite as they are typed: "all", or "0,16,512".
-
-    Raises:
-        InputError: on another form, or a step that the suite does not have.
-    """
+    """Steps of a suite as they are typed: "all", or "0,16,512"."""
     if text.strip() == "all":
         return suite.steps
     return require_steps(suite, set(numbers(text, int, "--steps", "all, or 0,16,512")))

@@ -11,10 +11,7 @@ SHORT = 20.0
 
 
 def forewarn(asked: Resolved, store: Store) -> None:
-    """Say about how long the mean over all pairs of blocks takes, where it is not stored.
-
-    The estimate is for a processor, by the model's shape; nothing is said where none is known.
-    """
+    """Say about how long the mean over all pairs of blocks takes a processor, if not stored."""
     if find_stored(asked, store) is not None:
         return
     from coupling_core.measuring.cost import machine_rates, predict_seconds  # torch

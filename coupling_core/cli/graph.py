@@ -35,7 +35,7 @@ from coupling_core.base.records import (
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import Shown, table_of_means
-from coupling_core.cli.many_drawn import figure_of, listed
+from coupling_core.cli.many_drawn import Together, figure_of, listed
 from coupling_core.cli.one_or_many import measured
 from coupling_core.cli.rows import Row
 from coupling_core.cli.terminal import Told, print_json, print_lines, print_table
@@ -92,21 +92,15 @@ def graph(
     """
     require_threshold(look.threshold)
     output.require_writable(of_many=asked.many is not None)
-    ask, graphs = asked.request(token=token, k=scores.k), Graphs(look, scores.corrected, asked.many)
+    ask = asked.request(token=token, k=scores.k)
+    graphs = Graphs("corrected" if scores.corrected else "coupling", asked.many, look)
 
     def seen(result: Result) -> View:
         return scores.view(result.default_k, parse_blocks(blocks, result.n_blocks))
 
     if asked.many is not None:
-        shown = Shown(
-            graphs.row,
-            draw=graphs.draw,
-            draw_many=graphs.draw_mean,
-            view=seen,
-            blocks=blocks,
-            together=graphs.report_mean,
-            chosen=dict(zip(OF_GRAPHS, (graphs.score, look.threshold), strict=True)),
-        )
+        chosen = {OF_GRAPHS[0]: graphs.dots, OF_GRAPHS[1]: look.threshold}
+        shown = Shown(graphs.draw_one, graphs, seen, blocks=blocks, chosen=chosen)
         table_of_means(asked, ask, shown, output)
         return
     result, stored = measured(ask(asked.one()), asked, output, blocks)
@@ -122,25 +116,21 @@ def graph(
 
 
 @dataclass
-class Graphs:
+class Graphs(Together):
     """The graph of one prompt, or of the mean scores of many, in every form that is asked for.
 
     Args:
         look: how it is drawn.
-        corrected: whether its weights are chance-corrected.
-        file: of the prompts.
         parts: what is kept of each prompt.
     """
 
     look: Look
-    corrected: bool
-    file: Path | None
     parts: list[OfPrompt] = field(default_factory=list)
 
     @property
-    def score(self) -> str:
-        """The column of the score that its edges weigh."""
-        return "corrected" if self.corrected else "coupling"
+    def corrected(self) -> bool:
+        """Whether its weights are chance-corrected."""
+        return self.dots == "corrected"
 
     def of(self, result: DepthResult, view: View) -> "nx.Graph[int]":
         """The graph of one prompt."""
@@ -168,9 +158,9 @@ class Graphs:
             return graph_file(ending, result, view, corrected=self.corrected, threshold=threshold)
         from coupling_core import figures  # plotly
 
-        return figures.render(self.draw(result, view), ending, result, view)
+        return figures.render(self.draw_one(result, view), ending, result, view)
 
-    def draw(self, result: DepthResult, view: View) -> "go.Figure":
+    def draw_one(self, result: DepthResult, view: View) -> "go.Figure":
         """The figure of one prompt."""
         from coupling_core import figures  # plotly
 
@@ -187,7 +177,7 @@ class Graphs:
             auto_range=look.auto_range,
         )
 
-    def draw_mean(self, _: Sequence[Row]) -> "go.Figure":
+    def draw(self, rows: Sequence[Row]) -> "go.Figure":
         """The figure of the mean scores."""
         from coupling_core import figures  # plotly
 
@@ -202,7 +192,7 @@ class Graphs:
             auto_range=look.auto_range,
         )
 
-    def report_mean(self, _: Sequence[Row]) -> Told:
+    def told(self, rows: Sequence[Row]) -> Told:
         """The graph of the mean scores, for JSON, and in lines."""
         graph = mean_graph(self.parts, corrected=self.corrected, threshold=self.look.threshold)
         lines = ("", f"mean graph  {edges_words(graph)}", f"communities {communities_words(graph)}")
@@ -216,7 +206,7 @@ class Graphs:
             | reports.of_view(result, view)
             | {
                 "blocks": view.blocks,
-                "score": self.score,
+                "score": self.dots,
                 "locality": arrays_of(self.locality(result, view)),
             }
             | graph_record(self.of(result, view))

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from coupling_core.analysis.exports import written
 from coupling_core.analysis.over_prompts import few_words
 from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW, Interval
@@ -16,12 +14,12 @@ from coupling_core.base.records import AnyView, Request, parse_blocks
 from coupling_core.base.results import BEGINNING, Progress, Result
 from coupling_core.base.units import counted, decimals, ranges
 from coupling_core.cli import files, rows
-from coupling_core.cli.many_drawn import DrawMany, looked_at
+from coupling_core.cli.many_drawn import Together, looked_at
 from coupling_core.cli.options import Measuring, Output
-from coupling_core.cli.reports import NOTHING
 from coupling_core.cli.rows import Axes, Failed, Row
 from coupling_core.cli.signals import stopping
 from coupling_core.cli.terminal import (
+    NOTHING,
     ProgressBar,
     Told,
     complain,
@@ -50,26 +48,20 @@ class Shown:
     """How a command shows the results of its kind: of one prompt, or of many together.
 
     Args:
-        row: the numbers of a result in a view, by name, of which means are reported.
         draw: the figure of a result in a view.
-        draw_many: the figure of many prompts.
+        together: what many prompts come to.
         view: how a result is looked at.
         blocks: the blocks looked at, as they were typed.
         chosen: what else was chosen of how the numbers are taken, by name.
         more: what is reported of one result besides.
-        together: what is reported of all results besides, once `row` has had them all.
-        arrays: arrays of all beside their numbers, with the names of their axes.
     """
 
-    row: Callable[[Any, Any], dict[str, float]]
     draw: "Callable[[Any, Any], go.Figure]"
-    draw_many: DrawMany
+    together: Together
     view: Callable[[Any], AnyView] = lambda _: AnyView()
     blocks: str | None = None
     chosen: Mapping[str, str | float] = field(default_factory=dict)
     more: Callable[[Any], Told] = lambda _: NOTHING
-    together: Callable[[Sequence[Row]], Told] = lambda _: NOTHING
-    arrays: Callable[[Sequence[Row]], Mapping[str, tuple[Axes, np.ndarray]]] = lambda _: {}
 
 
 def each(
@@ -139,10 +131,11 @@ def table_of_means(asked: Measuring, ask: Ask, shown: Shown, output: Output) -> 
     """Measure prompts, write a row of numbers each, and print their means over the prompts."""
     done: list[Row] = []
     failed: Failed = {}
+    together = shown.together
 
     def take(prompt: Prompt, result: Result, stored: bool) -> None:
         view = shown.view(result)
-        mean = shown.row(result, view)
+        mean = together.row(result, view)
         done.append(Row.of(prompt, result, mean, view, stored=stored, chosen=shown.chosen))
 
     each(
@@ -157,7 +150,7 @@ def table_of_means(asked: Measuring, ask: Ask, shown: Shown, output: Output) -> 
     )
     done.sort(key=lambda row: row.prompt.row)
     if output.out is not None:
-        further = shown.arrays(done)
+        further = together.arrays(done)
         axes: dict[str, Axes] = dict.fromkeys(
             ("line", "prompt", "category", *done[0].mean), ("prompt",)
         )
@@ -168,15 +161,15 @@ def table_of_means(asked: Measuring, ask: Ask, shown: Shown, output: Output) -> 
             axes | {name: of for name, (of, _) in further.items()},
             rows.alike(done),
         )
-        files.write(output.out, content or _drawn(shown.draw_many, done, output.out.suffix))
-    _report(done, failed, shown.together(done), output)
+        files.write(output.out, content or _drawn(together, done, output.out.suffix))
+    _report(done, failed, together.told(done), output)
 
 
-def _drawn(drawing: DrawMany, done: Sequence[Row], ending: str) -> bytes:
+def _drawn(together: Together, done: Sequence[Row], ending: str) -> bytes:
     """The figure of many prompts, as the content of a file with this ending."""
     from coupling_core import figures  # plotly
 
-    figure = drawing(done)
+    figure = together.draw(done)
     if few := _few(done):
         figure.layout.meta["caption"] += f" {few}"
     return figures.render(figure, ending)

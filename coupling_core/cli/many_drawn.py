@@ -1,19 +1,22 @@
 """What --out draws of many prompts, where a command has a figure of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import typer
 
+from coupling_core.analysis.exports import columns_of, row
 from coupling_core.analysis.path_curves import CURVES
 from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW
-from coupling_core.base.numbers import Column
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.textfiles import legible
 from coupling_core.base.units import NO_CATEGORY, counted
 from coupling_core.cli.files import STDOUT
-from coupling_core.cli.rows import Row, alike, mean_of_each, over_prompts
+from coupling_core.cli.rows import Axes, Row, alike, mean_of_each, over_prompts
+from coupling_core.cli.terminal import NOTHING, Told
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
     import plotly.graph_objects as go
@@ -42,37 +45,59 @@ def figure_of(command: str) -> Any:
     return typer.Option("--figure", help=f"Which figure --out draws; with --prompts: {of_many}.")
 
 
-DrawMany = Callable[[Sequence[Row]], "go.Figure"]
-"""Draws the figure of many prompts from their rows."""
+@dataclass
+class Together:
+    """What many prompts come to beside the means of their numbers; kinds that have more extend it.
 
+    Args:
+        dots: the number of each prompt that the figure has.
+        file: that the prompts came from.
+    """
 
-def strip(of: Column, file: Path | None, rows: Sequence[Row]) -> "go.Figure":
-    """Where each of many prompts stands: a dot each, with their mean and its interval."""
-    from coupling_core import figures
+    dots: str
+    file: Path | None
 
-    over = over_prompts(rows)
-    mean = over[of.name]
-    figure = figures.prompt_strip(
-        {row.prompt.row: row.mean[of.name] for row in rows},
-        {row.prompt.row: row.prompt.words for row in rows},
-        mean,
-        of.title,
-        origin=origin(rows, file),
-        chance=over[of.ideal].mean if isinstance(of.ideal, str) else of.ideal,
-        zero=of.ideal_name,
-        one="line",
-        groups={row.prompt.row: row.prompt.category or NO_CATEGORY for row in rows},
-    )
-    for doubt in (
-        mean_of_each(over) if of.name in MEASURES else "",
-        OF_FEW if 1 < mean.n < MIN_NUMBERS else "",
-        f"the interval goes beyond {of.most:g}, which no number of a prompt does"
-        if of.most is not None and mean.high > of.most
-        else "",
-    ):
-        if doubt:
-            figure.layout.meta["caption"] += f" {doubt[0].upper()}{doubt[1:]}."
-    return figure
+    def row(self, result: Any, view: Any) -> dict[str, float]:
+        """The numbers of one prompt, by name; every prompt comes by here before the rest."""
+        return row(result, view)
+
+    def arrays(self, rows: Sequence[Row]) -> Mapping[str, tuple[Axes, np.ndarray]]:
+        """Arrays of all beside their numbers, with the names of their axes."""
+        return {}
+
+    def told(self, rows: Sequence[Row]) -> Told:
+        """What is reported of all beside their means."""
+        return NOTHING
+
+    def draw(self, rows: Sequence[Row]) -> "go.Figure":
+        """The figure of all: a dot for each prompt, with their mean and its interval."""
+        from coupling_core import figures
+
+        name = self.dots
+        column = columns_of(str(rows[0].whose["kind"]))[name]
+        over = over_prompts(rows)
+        mean, ideal = over[name], column.ideal
+        figure = figures.prompt_strip(
+            {row.prompt.row: row.mean[name] for row in rows},
+            {row.prompt.row: row.prompt.words for row in rows},
+            mean,
+            column.title,
+            origin=origin(rows, self.file),
+            chance=over[ideal].mean if isinstance(ideal, str) else ideal,
+            zero=column.ideal_name,
+            one="line",
+            groups={row.prompt.row: row.prompt.category or NO_CATEGORY for row in rows},
+        )
+        for doubt in (
+            mean_of_each(over) if name in MEASURES else "",
+            OF_FEW if 1 < mean.n < MIN_NUMBERS else "",
+            f"the interval goes beyond {column.most:g}, which no number of a prompt does"
+            if column.most is not None and mean.high > column.most
+            else "",
+        ):
+            if doubt:
+                figure.layout.meta["caption"] += f" {doubt[0].upper()}{doubt[1:]}."
+        return figure
 
 
 def origin(rows: Sequence[Row], file: Path | None) -> dict[str, object]:

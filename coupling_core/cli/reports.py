@@ -12,9 +12,7 @@ from coupling_core.base.kinds import kind_of
 from coupling_core.base.numbers import Number
 from coupling_core.base.records import AnyView, Certificate, View
 from coupling_core.base.results import Result
-from coupling_core.cli.terminal import Told, print_json, print_table
-
-NOTHING: Told = ({}, lambda: None)
+from coupling_core.cli.terminal import NOTHING, Told, print_json, print_table
 
 
 def together(parts: Mapping[str, Told]) -> Told:

@@ -33,15 +33,10 @@ class Row:
     """One prompt's part in a table.
 
     Args:
-        prompt: as it stands in its file.
-        key: of its result in the store.
-        stored: whether it was there before.
         seconds: of computing; 0 where it was stored.
         load_seconds: of loading the model; 0 where it was in memory already.
-        mean: its numbers, by name.
         whose: which model, what was measured, and how that is looked at.
         certified: whether every SVD passed its checks; None where there was none.
-        final_norm: whether it belongs to the last block, in words.
         of_model: what else tables say of a model: `trained`, `layers` and `width`.
     """
 

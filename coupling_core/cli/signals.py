@@ -26,14 +26,7 @@ def hear_ctrl_c() -> None:
 
 @contextmanager
 def stopping(message: str | Callable[[], str]) -> Iterator[None]:
-    """What is asked to end, by a signal or at the keyboard, ends in order.
-
-    Args:
-        message: what is said then, or makes it.
-
-    Raises:
-        Cancelled: with that message.
-    """
+    """What is asked to end, by a signal or at the keyboard, ends in order, with that message."""
     before = signal.signal(signal.SIGTERM, _stop)
     try:
         yield

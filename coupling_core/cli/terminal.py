@@ -16,6 +16,7 @@ from coupling_core.base.results import Progress
 
 Told = tuple[Any, Callable[[], None]]
 """What is reported: for JSON, and what prints it for people."""
+NOTHING: Told = ({}, lambda: None)
 
 _log = logging.getLogger(__name__)
 

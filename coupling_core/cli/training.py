@@ -108,11 +108,7 @@ def training(
 
 
 def _probe(suites: Sequence[Suite]) -> Any:
-    """The first prompt that training runs were watched with, and a word on the others.
-
-    Raises:
-        InputError: where they were watched with none, or with others.
-    """
+    """The first prompt that training runs were watched with, and a word on the others."""
     probes = [suite.probes() for suite in suites]
     if not all(probes) or len({of[0] for of in probes}) > 1:
         raise InputError("a prompt is needed: give --prompt, of a run that was watched with none")

@@ -17,12 +17,11 @@ from command_line import printed
 from coupling_core import Request, Store, compare_models, figures, mean_interval, means_by, measure
 from coupling_core.analysis.path_curves import CURVES
 from coupling_core.base import pace
-from coupling_core.base.numbers import Column
 from coupling_core.base.records import AnyView
 from coupling_core.cli import forewarning
-from coupling_core.cli.many_drawn import strip
+from coupling_core.cli.many_drawn import Together
 from coupling_core.cli.rows import Row, mean_of_each
-from coupling_core.kinds.trajectory import prompts as trajectory_prompts
+from coupling_core.kinds.trajectory.prompts import PathsTogether
 from coupling_core.measuring import many
 from coupling_core.sources.prompts import Prompt
 
@@ -156,14 +155,16 @@ def test_few_prompts_bear_no_claim_and_one_block_alone_has_no_score(ask, drawn):
 
 
 def test_an_interval_beyond_what_a_number_can_be_is_reported(each):
-    (result, *_) = each(kind="spectrum")
+    (result, *_) = each(kind="perturbation")
     rows = [
-        Row.of(Prompt(PROMPTS[0], "own.csv", n), result, {"cosine": cosine}, AnyView(), stored=True)
-        for n, cosine in enumerate((1.0, 1.0, 0.2), 1)
-    ]
-    for most, beyond in ((1.0, True), (9.0, False)):
-        drawn = strip(Column("Cosine", name="cosine", most=most), None, rows)
-        assert (f"beyond {most:g}" in drawn.layout.meta["caption"]) == beyond
+        Row.of(
+            Prompt(PROMPTS[0], "own.csv", n), result, {"cosine": x, "radius": x}, AnyView(),
+            stored=True,
+        )
+        for n, x in enumerate((1.0, 1.0, 0.2), 1)
+    ]  # fmt: skip
+    for name, beyond in (("cosine", True), ("radius", False)):
+        assert ("beyond 1" in Together(name, None).draw(rows).layout.meta["caption"]) == beyond
 
 
 # ---- figures
@@ -310,7 +311,7 @@ def test_ctrl_c_says_how_many_are_stored_and_the_same_command_goes_on(
 
 
 def test_ctrl_c_while_a_result_is_looked_at_is_told_alike(ask, monkeypatch):
-    monkeypatch.setattr(trajectory_prompts, "row", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    monkeypatch.setattr(PathsTogether, "row", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     status, _, err = ask("trajectory")
     assert (status, err.splitlines()[-1][:9]) == (130, "stopped: ")
 

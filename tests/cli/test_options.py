@@ -99,7 +99,7 @@ def test_a_home_and_a_name_of_any_bytes_are_those_of_the_disk(run, tmp_path, mon
 def test_what_may_come_twice_does(run):
     """The last counts, so that an alias may have options that a call replaces."""
     assert run("depth", "--help", "-q", "-q")[0] == 0
-    assert "K " in refusal(run("depth", "--prompt", "x", "--k", "8", "--k", "0"))
+    assert "k = 0" in refusal(run("depth", "--prompt", "x", "--k", "8", "--k", "0"))
 
 
 def test_models_runs_and_keys_are_completed(run, tmp_path, monkeypatch):

@@ -24,14 +24,10 @@ def command(
 ) -> None:
     """Measure how far the blocks of a model act in one common basis, at one token."""
     corrected = scores.corrected
-    together = MapsTogether(asked.many, corrected)
     shown = Shown(
-        together.row,
-        draw=lambda result, view: draw(result, view, figure, corrected=corrected),
-        draw_many=together.draw,
-        view=lambda found: scores.view(found.default_k, parse_blocks(blocks, found.n_blocks)),
+        lambda result, view: draw(result, view, figure, corrected=corrected),
+        MapsTogether("corrected" if corrected else "coupling", asked.many),
+        lambda found: scores.view(found.default_k, parse_blocks(blocks, found.n_blocks)),
         blocks=blocks,
-        together=together.told,
-        arrays=together.arrays,
     )
     answer(asked, asked.request(token=token, k=scores.k, k_view=k_view), shown, output)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -12,7 +11,7 @@ from coupling_core.analysis.scores import MIN_PROMPTS, means
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
 from coupling_core.base.results.scores import MEASURES
-from coupling_core.cli.many_drawn import listed
+from coupling_core.cli.many_drawn import Together, listed
 from coupling_core.cli.rows import Axes, Row
 from coupling_core.cli.terminal import Told, warn
 
@@ -21,17 +20,13 @@ if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
 
 
 @dataclass
-class MapsTogether:
+class MapsTogether(Together):
     """Takes the results of prompts as they come, then reports and draws their means.
 
     Args:
-        file: that the prompts came from.
-        corrected: whether the map is of chance-corrected scores.
         parts: what is kept of each result, by its key.
     """
 
-    file: Path | None
-    corrected: bool
     parts: dict[str, OfPrompt] = field(default_factory=dict)
 
     def row(self, result: DepthResult, view: View) -> dict[str, float]:
@@ -71,7 +66,7 @@ class MapsTogether:
         from coupling_core import figures  # plotly
 
         parts = [self.parts[row.key] for row in rows]
-        return figures.mean_map(parts, listed(self.file), corrected=self.corrected)
+        return figures.mean_map(parts, listed(self.file), corrected=self.dots == "corrected")
 
     def _means(self, rows: Sequence[Row]) -> dict[str, np.ndarray]:
         found = mean_scores([self.parts[row.key].scores for row in rows])

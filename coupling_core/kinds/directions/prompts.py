@@ -1,48 +1,45 @@
 """Directions of many prompts: their numbers one by one, and what the prompts have in common."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
 
 import numpy as np
 
 from coupling_core.analysis.directions import BetweenPrompts, between_prompts
-from coupling_core.analysis.exports import row
 from coupling_core.base.records import DirectionsView
-from coupling_core.base.results import DirectionsResult, Result
+from coupling_core.base.results import DirectionsResult
 from coupling_core.base.units import counted
+from coupling_core.cli.many_drawn import Together
 from coupling_core.cli.rows import Row
-from coupling_core.cli.terminal import print_lines, print_table
+from coupling_core.cli.terminal import NOTHING, Told, print_lines, print_table
 
 MOST = 64
 """Prompts that are compared with one another: their pairs grow as the square, and all are held."""
 
 
 @dataclass
-class PromptsTogether:
+class PromptsTogether(Together):
     """Takes the results of prompts as they come, then says what they have in common.
 
     Args:
-        view: which blocks, and how many directions of each.
         side: "u", what they write, or "v", what they read.
+        kept: the first results, and how they are looked at.
     """
 
-    view: DirectionsView
     side: str
-    kept: list[DirectionsResult] = field(default_factory=list)
+    kept: list[tuple[DirectionsResult, DirectionsView]] = field(default_factory=list)
 
-    def row(self, result: Result) -> dict[str, float]:
+    def row(self, result: DirectionsResult, view: DirectionsView) -> dict[str, float]:
         """The numbers of one prompt."""
-        found = cast(DirectionsResult, result)
         if len(self.kept) < MOST:
-            self.kept.append(found)
-        return row(found, self.view)
+            self.kept.append((result, view))
+        return super().row(result, view)
 
-    def told(self, _: Sequence[Row]) -> tuple[dict[str, Any], Callable[[], None]]:
-        """What is said of all: for JSON, and printed; nothing of a single prompt."""
+    def told(self, rows: Sequence[Row]) -> Told:
+        """What is reported of all: for JSON, and printed; nothing of a single prompt."""
         if len(self.kept) < 2:
-            return {}, lambda: None
-        found = between_prompts(self.kept, self.view, self.side)
+            return NOTHING
+        found = between_prompts([result for result, _ in self.kept], self.kept[0][1], self.side)
         numbers = {name: value for name, value in vars(found).items() if name != "results"}
         return {"between_prompts": numbers | {"n": found.n}}, lambda: _show(found)
 

@@ -74,6 +74,7 @@ NUMBERS = (
         _at_a_tenth("cosine"),
         ideal=1.0,
         ideal_name="no change",
+        most=1.0,
     ),
     _whole(
         "error",

@@ -1,16 +1,14 @@
 """`coupling tokens`: the coupling between the tokens of one prompt."""
 
-from functools import partial
 from typing import Annotated
 
 import typer
 
-from coupling_core.analysis.exports import columns_of, row
 from coupling_core.analysis.token_scores import require_kept
 from coupling_core.base.records import TOKEN_K_VIEW, TokenKind
 from coupling_core.cli import options
 from coupling_core.cli.many import Shown
-from coupling_core.cli.many_drawn import figure_of, strip
+from coupling_core.cli.many_drawn import Together, figure_of
 from coupling_core.cli.one_or_many import answer
 from coupling_core.kinds.tokens.views import OF_A_PAIR, FigureName, draw, of_a_pair
 
@@ -53,11 +51,8 @@ def command(
         kind, token=token, k=scores.k, k_view=k_view, block=block, other_block=other_block
     )
     shown = Shown(
-        row,
-        draw=lambda result, view: draw(result, view, figure, corrected=scores.corrected),
-        draw_many=partial(
-            strip, columns_of("self")["corrected" if scores.corrected else "coupling"], asked.many
-        ),
+        lambda result, view: draw(result, view, figure, corrected=scores.corrected),
+        Together("corrected" if scores.corrected else "coupling", asked.many),
         view=lambda result: scores.view(result.default_k),
     )
     answer(asked, ask, shown, output)

@@ -35,7 +35,6 @@ def command(
     output: options.Output,
 ) -> None:
     """Follow every token through the blocks: how straight, how evenly, how linearly it moves."""
-    together = PathsTogether(figure, asked.many)
 
     def view(result: TrajectoryResult) -> PathView:
         resolve_token(token, len(result.tokens))
@@ -44,12 +43,6 @@ def command(
     def drawing(result: TrajectoryResult, seen: PathView) -> "go.Figure":
         return draw(result, seen, figure, resolve_token(token, len(result.tokens)))
 
-    shown = Shown(
-        together.row,
-        drawing,
-        together.draw,
-        view,
-        together=together.told,
-        arrays=together.arrays,
-    )
+    dots = "line_shape" if figure == "paths" else figure.replace("-", "_")
+    shown = Shown(drawing, PathsTogether(dots, asked.many, figure), view)
     answer(asked, asked.request("trajectory"), shown, output)

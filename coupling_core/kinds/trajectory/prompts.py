@@ -1,20 +1,19 @@
 """The paths of many prompts: their numbers one by one, and the figure of all."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.analysis.exports import columns_of, row
 from coupling_core.analysis.path_curves import CURVES, CurveName, curve_over_prompts, median
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.results.base import NORM_INCLUDED
-from coupling_core.cli.many_drawn import origin, strip
+from coupling_core.cli.many_drawn import Together, origin
 from coupling_core.cli.rows import Axes, Row, of_categories
+from coupling_core.cli.terminal import Told
 from coupling_core.kinds.trajectory.views import FigureName, require_depth
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
@@ -22,18 +21,16 @@ if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
 
 
 @dataclass
-class PathsTogether:
+class PathsTogether(Together):
     """Takes the results of prompts as they come, then tells and draws them together.
 
     Args:
         figure: which; the paths themselves are of one prompt, and their straightness stands for
             them.
-        file: that the prompts came from.
         curves: of each result, by its key: its numbers by depth, medians over its tokens.
     """
 
     figure: FigureName
-    file: Path | None
     curves: dict[str, dict[CurveName, Float[np.ndarray, " depth"]]] = field(default_factory=dict)
 
     def row(self, result: TrajectoryResult, view: PathView) -> dict[str, float]:
@@ -46,7 +43,7 @@ class PathsTogether:
         self.curves[result.key] = {
             name: median(curve.values(result)) for name, curve in CURVES.items()
         }
-        return row(result, view)
+        return super().row(result, view)
 
     def arrays(self, rows: Sequence[Row]) -> Mapping[str, tuple[Axes, np.ndarray]]:
         """The curves of each prompt, by name."""
@@ -58,7 +55,7 @@ class PathsTogether:
             for name, curve in CURVES.items()
         }
 
-    def told(self, rows: Sequence[Row]) -> tuple[dict[str, Any], Callable[[], None]]:
+    def told(self, rows: Sequence[Row]) -> Told:
         """What the curves of all come to, for JSON; nothing of it is printed."""
         groups = of_categories(rows)
         means = {
@@ -93,8 +90,7 @@ class PathsTogether:
                     for category, of in of_categories(rows).items()
                 },
             )
-        drawn = "line_shape" if self.figure == "paths" else self.figure.replace("-", "_")
-        return strip(columns_of("trajectory")[drawn], self.file, rows)
+        return super().draw(rows)
 
     def _of(self, rows: Sequence[Row], name: CurveName) -> Float[np.ndarray, "prompt depth"]:
         return np.stack([self.curves[row.key][name] for row in rows])

@@ -1,22 +1,20 @@
 """`coupling whatif`: what edits of a model's depth do to what it says."""
 
-from functools import partial
 from typing import Annotated
 
 import typer
 
-from coupling_core.analysis.exports import columns_of, row
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView
 from coupling_core.cli import options
 from coupling_core.cli.many import Shown
-from coupling_core.cli.many_drawn import figure_of, strip
+from coupling_core.cli.many_drawn import Together, figure_of
 from coupling_core.cli.one_or_many import answer
 from coupling_core.kinds.whatif import against as _against
 from coupling_core.kinds.whatif import one_edit
 from coupling_core.kinds.whatif.views import FigureName, draw
 
-_OF_MANY: dict[FigureName, str] = {
+_DOTS: dict[FigureName, str] = {
     "interchange": "interchange_kl",
     "replace": "replace_kl",
     "blocks": "skip_kl",
@@ -69,9 +67,8 @@ def command(
         output.tell(lambda: numbers, show)
         return
     shown = Shown(
-        row,
-        draw=lambda result, seen: draw(result, seen, figure),
-        draw_many=partial(strip, columns_of("what-if")[_OF_MANY[figure]], asked.many),
+        lambda result, seen: draw(result, seen, figure),
+        Together(_DOTS[figure], asked.many),
         view=lambda _: view,
     )
     answer(asked, ask, shown, output)

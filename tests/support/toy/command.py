@@ -1,9 +1,8 @@
 """Its command."""
 
-from coupling_core.analysis.exports import columns_of, row
 from coupling_core.cli import options
 from coupling_core.cli.many import Shown
-from coupling_core.cli.many_drawn import strip
+from coupling_core.cli.many_drawn import Together
 from coupling_core.cli.one_or_many import answer
 
 
@@ -14,9 +13,5 @@ def command(
     output: options.Output,
 ) -> None:
     """The norm of every state at one token."""
-    shown = Shown(
-        row,
-        draw=lambda result, _: result.plot().figure,
-        draw_many=lambda rows: strip(columns_of("toy")["norms"], asked.many, rows),
-    )
+    shown = Shown(lambda result, _: result.plot().figure, Together("norms", asked.many))
     answer(asked, asked.request("toy", token=token), shown, output)
