@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 import plotly.graph_objects as go
 
-from coupling_core.analysis.pruning import words
 from coupling_core.analysis.pruning.prices import Point
 from coupling_core.analysis.pruning.rankings import NAMES, Ranking
 from coupling_core.analysis.pruning.study import Study
 from coupling_core.base.curves import Curves
-from coupling_core.base.units import counted
+from coupling_core.base.units import counted, ranges
 from coupling_core.figures import style
 from coupling_core.figures.curves import Series, curves
 
@@ -89,7 +88,7 @@ def _text(study: Study, point: Point) -> str:
         return f"{counted(point.removed, 'block')} at random: {loss} in the median"
     saved = f"{study.megabytes(point.blocks):.1f} MB in float32"
     beats = "" if point.beats is None else f"<br>cheaper than {counted(point.beats, 'random set')}"
-    return f"{NAMES[point.by]}: {loss}<br>blocks {words.blocks_told(point.blocks)}, {saved}{beats}"
+    return f"{NAMES[point.by]}: {loss}<br>blocks {ranges(point.blocks)}, {saved}{beats}"
 
 
 def _source(study: Study) -> str:
