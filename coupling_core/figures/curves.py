@@ -102,7 +102,6 @@ def curves(
     )
     if any(one.name.endswith(", untrained") for one in series):
         caption += " Dotted: the untrained model."
-    along = plain(x_title)[0].lower() + plain(x_title)[1:]
     x_axis: dict[str, object] = {"title": {"text": x_title}}
     y_axis = style.axis(y_title)
     if spec.log_x:
@@ -115,7 +114,8 @@ def curves(
     if spec.y_range:
         y_axis |= {"range": list(spec.y_range)}
     figure = style.new_figure(
-        f"{plain(y_title)} by {along}, {of}. {described(series, spec.at)}{also}",
+        f"{plain(y_title)}, {of}; horizontal axis: {plain(x_title)}. "
+        f"{described(series, spec.at)}{also}",
         caption,
         told,
         height=spec.height,

@@ -32,9 +32,9 @@ BY_SIZE = Curves(
 BY_DEPTH = Curves(
     x="Behind block l",
     y="Distance, relative",
-    caption="The norm of the change in units of the state's own norm, for noise of {size:g} of the "
-    "embedding; state 0 is the embedding. Bands: 95\u00a0% of the draws; dashed: the product of "
-    "the linear blocks. Random directions are drawn four times, as many as there are leading ones.",
+    caption="The norm of the change in units of the state's own norm; state 0 is the embedding. "
+    "Bands: 95\u00a0% of the draws; dashed: the product of the linear blocks. Random directions "
+    "are drawn four times, as many as there are leading ones.",
     log=True,
     at="block ",
     hover=".4g",
@@ -97,7 +97,8 @@ def noise_by_depth(
     if twin is not None:
         beside = spread(twin.distance[0, size]).median
         series.append(Series("isotropic", states, beside, style.ACCENT).untrained)
-    return curves(series, BY_DEPTH, subject(result), {"size": result.noise_sizes[size]})
+    noise = f"noise of {result.noise_sizes[size]:g} of the embedding"
+    return curves(series, BY_DEPTH, f"{noise}, {subject(result)}")
 
 
 def noise_radius(

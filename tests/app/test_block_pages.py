@@ -120,7 +120,7 @@ def curves(app: AppTest, figure: str) -> dict[str, np.ndarray]:
 def test_a_twin_that_is_measured_here_is_told_beside_the_model(open_page, link, measured) -> None:
     measured("depth")
     app = settled(press(open_page("Depth", **link), "Measure the untrained twin too"))
-    assert "; untrained 0.0" in words(app)
+    assert "(untrained model 0.0" in words(app)
     assert "Measure the untrained twin" not in [fold.label for fold in app.expander]
 
 

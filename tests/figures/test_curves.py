@@ -29,7 +29,9 @@ def test_a_record_and_curves_are_a_figure_with_its_words():
         "Score of it",
     )
     assert drawn.layout.meta["caption"] == "What it does. Dotted: the untrained model."
-    assert drawn.layout.meta["alt"].startswith("Score of it by block l, m. own: 0.1 at block 1")
+    assert drawn.layout.meta["alt"].startswith(
+        "Score of it, m; horizontal axis: Block l. own: 0.1 at block 1"
+    )
 
 
 @pytest.mark.parametrize(
