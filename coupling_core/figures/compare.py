@@ -7,13 +7,17 @@ import plotly.graph_objects as go
 
 from coupling_core.analysis.compare import Comparison, differences, summarise
 from coupling_core.base.records import View, resolve_block
-from coupling_core.base.results import DepthResult
 from coupling_core.base.units import counted, rounded, with_difference, with_minus
 from coupling_core.figures import style, words
 from coupling_core.figures.maps import scores
-from coupling_core.figures.spectrum import line, plot
+from coupling_core.figures.spectrum import SPECTRUM, by_index, spectrum_line
 from coupling_core.figures.squares import DIFFERENCES_READ, Square, difference_look, panels
 
+SPECTRA = replace(
+    SPECTRUM,
+    caption="Singular values of the Jacobians of the pair on a log axis. The steeper a line, the "
+    "fewer directions its block acts on; coupling does not depend on their scale.",
+)
 SIDES = ("A", "B")
 PANELS = ("A", "B", "A - B")
 PAPER_WIDTH = 1140
@@ -106,20 +110,23 @@ def spectra(found: Comparison, block: int, basis: int) -> go.Figure:
         InputError: where a block is none of those compared.
     """
     block, basis = (resolve_block(each, found.a.n_blocks) for each in (block, basis))
-    lines = [
-        _spectrum(found, side, number, part).update(line={"color": color, "dash": dash})
-        for side, color in zip(SIDES, (style.ACCENT, style.SECOND), strict=True)
-        for number, dash, part in ((block, "solid", "Jacobian"), (basis, "dot", "basis"))
-    ]
-    figure = plot(
-        spectra_alt(found, block, basis),
-        "Singular values of the Jacobians of the pair on a log axis. The steeper a line, the "
-        "fewer directions its block acts on; coupling does not depend on their scale.",
+    series = [
+        spectrum_line(
+            result.singular_values[number - 1], f"{side}, block {number} ({part})", color, 2.5,
+            dash, where=f"{side}, block {number}", listed=None,
+        )
+        for side, result, color, numbers in (
+            ("A", found.a, style.ACCENT, (block, basis)),
+            ("B", found.b, style.SECOND, (found.partner(block), found.partner(basis))),
+        )
+        for number, dash, part in zip(numbers, ("solid", "dot"), ("Jacobian", "basis"), strict=True)
+    ]  # fmt: skip
+    figure = by_index(
+        series,
         found.view,
-        np.concatenate([line.y for line in lines]),
-        height=480,
+        f"{words.subject(found.a)} (A) and {words.subject(found.b)} (B)",
+        SPECTRA,
     )
-    figure.add_traces(lines)
     return _told(figure, found)
 
 
@@ -146,18 +153,6 @@ def difference_caption(found: Comparison) -> str:
         "(l - 1) / (L - 1) of the deeper; pairs are named by A's numbers."
     )
     return f"A - B of every pair: {DIFFERENCES_READ}{matched}"
-
-
-def spectra_alt(found: Comparison, block: int, basis: int) -> str:
-    """What the spectra are of, with their ends."""
-    text = (
-        f"Singular values of blocks {block} and {basis} of A, {words.subject(found.a)}, and of "
-        f"blocks {found.partner(block)} and {found.partner(basis)} of B, "
-        f"{words.subject(found.b)}, by index on a log axis."
-    )
-    a = found.a.singular_values[block - 1]
-    b = found.b.singular_values[found.partner(block) - 1]
-    return text + f" s₁ of the Jacobian is {a[0]:.3g} in A and {b[0]:.3g} in B."
 
 
 def source(found: Comparison) -> str:
@@ -196,13 +191,6 @@ def _hover_texts(found: Comparison) -> list[str]:
             f"A {ours_is}, B{other} {theirs_is}<br>A - B {'+' * bool(apart[i, j] > 0)}{less}"
         )
     return [with_minus(text) for text in texts]
-
-
-def _spectrum(found: Comparison, side: str, block: int, part: str) -> go.Scatter:
-    result: DepthResult = found.a if side == "A" else found.b
-    number = block if side == "A" else found.partner(block)
-    drawn = line(result.singular_values[number - 1], f"{side}, block {number}")
-    return drawn.update(line_width=2.5, name=f"{drawn.name} ({part})", showlegend=None)
 
 
 def _share_bars(whole: go.Figure) -> None:
