@@ -94,11 +94,7 @@ def _crossing(sizes: Float[np.ndarray, " size"], error: Float[np.ndarray, " size
 
 
 def nearest_size(result: PerturbationResult, size: float) -> int:
-    """The number of the size that is nearest, in ratio.
-
-    Raises:
-        InputError: where the size is not a positive number.
-    """
+    """The index of the size that is nearest, in ratio."""
     if not 0 < size < np.inf:
         raise InputError(f"a size of noise is a positive number, and {size} came")
     return int(np.argmin(np.abs(np.log(result.noise_sizes) - np.log(size))))

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.analysis.scores import corrected, require_k, score_cell, score_square
+from coupling_core.analysis.scores import corrected, require_k, score_square
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import ROLES, View, resolve_token
+from coupling_core.base.records import ROLES, View
 from coupling_core.base.results import (
     Means,
     PositionCoupling,
@@ -104,7 +104,12 @@ def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> 
             measured, or K exceeds what was measured; of a mean over all pairs of blocks, where it
             was not kept under this definition, at this K or at this order p.
     """
-    _require_no_blocks(view)
+    if view.blocks is not None:
+        raise InputError(
+            "a comparison of tokens is of the blocks that it was measured in, and the view asks "
+            f"for blocks {', '.join(map(str, view.blocks))}: leave them out, or name a block in "
+            "the request"
+        )
     if isinstance(result, TokenMeansResult):
         return _mean_scores(result, view)
     require_k(result, view.k)
@@ -171,12 +176,7 @@ def _means(
 
 
 def require_kept(view: View, definitions: Collection[str] = DEFINITIONS) -> None:
-    """Refuse a view that no mean over all pairs of blocks is kept for.
-
-    Args:
-        view: what is looked at.
-        definitions: those of the result, or of one that is measured now.
-    """
+    """Refuse a view that no mean over all pairs of blocks is kept for."""
     if view.definition not in definitions:
         raise InputError(
             f"this mean over all pairs of blocks was measured without {view.definition!r}, and "
@@ -188,15 +188,6 @@ def require_kept(view: View, definitions: Collection[str] = DEFINITIONS) -> None
             f"the mean over all pairs of blocks is kept at p = 1, and p = {view.p:g} was asked "
             "for: leave p out, or choose one pair of blocks"
         )
-
-
-def score_positions_by_k(
-    result: PositionCoupling, token: int, other: int, view: View
-) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Score of one pair of tokens and its chance floor for K = 1..Kmax; NaN past a rank."""
-    _require_no_blocks(view)
-    row, column = (resolve_token(each, result.jacobian_norm.size) - 1 for each in (token, other))
-    return score_cell(result, row, column, view)
 
 
 @known_keywords
@@ -218,12 +209,3 @@ def by_distance(found: PositionScores, *, above_chance: bool = True) -> ByDistan
     )
     pairs = np.array([group.size for group in groups], int)
     return ByDistance(present, mean, spread, low, high, pairs, found, above_chance)
-
-
-def _require_no_blocks(view: View) -> None:
-    if view.blocks is not None:
-        raise InputError(
-            f"a comparison of tokens is of the blocks that it was measured in, and the view asks "
-            f"for blocks {', '.join(map(str, view.blocks))}: leave them out, or name a block in "
-            "the request"
-        )

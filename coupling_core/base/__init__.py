@@ -29,6 +29,7 @@ memory          main memory: how much is free, and that it ran out
 allocator       what is kept of memory that was freed
 cores           how many cores of the processor may be used
 units           numbers with their units
+step_names      names of the curves over training steps, written by `make docs`
 wording         text as rows of (condition, sentence)
 bars            how far something is, where somebody watches
 pace            how long the rest of many alike takes

@@ -119,11 +119,7 @@ class Edit:
         return replace(self, blocks=blocks)
 
     def slots(self, n_blocks: int) -> Slots:
-        """What each of L slots does.
-
-        Raises:
-            InputError: as `of`.
-        """
+        """What each of L slots does."""
         changed = _changed(self.of(n_blocks))
         return tuple(changed.get(slot, (Step((slot,)),)) for slot in range(1, n_blocks + 1))
 

@@ -20,7 +20,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, MultipleLocator
+from matplotlib.ticker import FixedFormatter, FixedLocator, LogLocator, MaxNLocator, MultipleLocator
 from matplotlib.transforms import Bbox, Transform, blended_transform_factory
 
 from coupling_core.figures import style
@@ -44,8 +44,7 @@ def draw(page: go.Figure, ending: str) -> bytes:
     look: dict[Any, Any] = {
         **dict.fromkeys(inked, layout.font.color),
         "font.size": LETTER * (layout.template.layout.font.size or 12),
-        "axes.edgecolor": "none",
-        "svg.fonttype": "none",
+        **dict.fromkeys(("axes.edgecolor", "axes.facecolor", "svg.fonttype"), "none"),
         "pdf.fonttype": 42,
     }
     with matplotlib.rc_context(look), warnings.catch_warnings():
@@ -75,11 +74,10 @@ def _fill(picture: Figure, page: go.Figure) -> None:
         x, y = trace.xaxis or "x", trace.yaxis or "y"
         if x not in plots:
             axis |= {ref: layout[f"{ref[0]}axis{ref[1:]}"] for ref in (x, y)}
-            (left, right), (bottom, top) = (axis[ref].domain or (0, 1) for ref in (x, y))
-            axes = paper.inset_axes((left, bottom, right - left, top - bottom), facecolor="none")
+            (x0, x1), (y0, y1) = (axis[ref].domain or (0, 1) for ref in (x, y))
+            axes = plots[x] = plots[y] = paper.inset_axes((x0, y0, x1 - x0, y1 - y0))
             if axis[y].scaleanchor:
                 axes.set_aspect("equal", anchor="NW")
-            plots |= {x: axes, y: axes}
             frames |= {x: axes.transData, y: axes.transData}
             frames |= {f"{x} domain": axes.transAxes, f"{y} domain": axes.transAxes}
         is_map = trace.type == "heatmap"
@@ -125,7 +123,9 @@ def _axis(axes: Axes, letter: str, axis: Any) -> None:
         axes.set(**{f"{letter}lim": (0, None)})
     if axis.tickvals is None:
         own.set_major_formatter(lambda at, _: f"{at:g}{suffix}".replace("-", "\u2212"))
-        if isinstance(axis.dtick, int | float) and not is_log:
+        if is_log and axis.dtick is None:
+            own.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        elif isinstance(axis.dtick, int | float) and not is_log:
             own.set_major_locator(MultipleLocator(axis.dtick, offset=axis.tick0 or 0))
     else:
         _label(own, axis)
@@ -235,7 +235,7 @@ def _bar(paper: Axes, look: Any) -> None:
 
 def _shape(axes: Axes, shape: Any, frame: Transform) -> None:
     if shape.type not in ("line", "rect"):
-        raise ValueError(f"a shape of the kind {shape.type}")
+        raise ValueError(f"a {shape.type}, such as the edges of a graph")
     x, y = [shape.x0, shape.x1], [shape.y0, shape.y1]
     if shape.type == "rect":
         x, y = [*x, *reversed(x), x[0]], [y[0], y[0], y[1], y[1], y[0]]

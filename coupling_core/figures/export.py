@@ -55,7 +55,7 @@ def render(
         title = page.layout.meta.get("title") or (words.subject(result) if result else "")
         body = page.to_html(full_html=False, include_plotlyjs=True)
         return _PAGE.format(title=html.escape(title), alt=alt, body=body).encode()
-    (picture,) = drawn([page], ending)
+    picture = drawn(page, ending)
     return _with_title(picture, alt) if ending == ".svg" else picture
 
 
@@ -137,19 +137,19 @@ def _legend_below(page: go.Figure, square: bool) -> int:
     return gap + _LEGEND_BELOW + _LEGEND_ROW * rows
 
 
-def drawn(pages: Sequence[go.Figure], ending: str) -> list[bytes]:
-    """Each page as .pdf, .svg or .png: by Chromium, or by matplotlib if that fails.
+def drawn(page: go.Figure, ending: str) -> bytes:
+    """A page as .pdf, .svg or .png: by Chromium, or by matplotlib if that fails.
 
     Raises:
-        ComputeError: if neither draws them all.
+        ComputeError: if neither draws it.
     """
     try:
-        return by_chromium(pages, ending)
+        return by_chromium([page], ending)[0]
     except ComputeError as failure:
         try:
             from coupling_core.figures.drawing import draw
 
-            pictures = [draw(page, ending) for page in pages]
+            picture = draw(page, ending)
         except ModuleNotFoundError as error:
             raise ComputeError(
                 f"matplotlib is missing ({remedy('draw')}), and {failure}"
@@ -157,11 +157,11 @@ def drawn(pages: Sequence[go.Figure], ending: str) -> list[bytes]:
         except Exception as error:  # of the many ways in which a figure may be beyond it
             raise ComputeError(f"matplotlib cannot draw this ({error}), and {failure}") from error
         _log.warning("matplotlib draws this %s, for %s", ending, failure)
-        return pictures
+        return picture
 
 
 def by_chromium(pages: Sequence[go.Figure], ending: str) -> list[bytes]:
-    """The same by one Chromium alone; raises `ComputeError` if it fails."""
+    """Each page by one Chromium; raises `ComputeError` if it fails."""
     import kaleido
     from kaleido.errors import BrowserClosedError, BrowserFailedError, ChromeNotFoundError
 

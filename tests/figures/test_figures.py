@@ -302,6 +302,8 @@ def test_where_nothing_draws_that_is_told_with_a_way_out(monkeypatch):
             raise TimeoutError("90 s")
 
     monkeypatch.setenv("BROWSER_PATH", "/nowhere/chromium")
+    with pytest.raises(ComputeError, match=r"edges of a graph.*kaleido_get_chrome.*\.html"):
+        figures.render(figures.graph(RESULT, VIEW), ".svg", RESULT, VIEW)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for why in ("could be started", "TimeoutError: 90 s"):
         with pytest.raises(ComputeError, match=rf"\[draw\].*{why}.*\.html"):

@@ -83,13 +83,8 @@ def partial_correlation(
 
     A size that is unknown of a model, constant, or a combination of those before it is left out
     and named: no model is dropped for it. To account for training tokens where some are unknown,
-    take the subset of the models where they are known first.
-
-    Args:
-        means: a row a model.
-        y: column of performance, "loss" or "score".
-        given: columns to account for, the logarithm of those that span orders of magnitude.
-        by: what is left out as a whole for `over_clusters`.
+    take the subset of the models where they are known first. Of sizes that span orders of magnitude
+    it is the logarithm.
     """
     points = pair(means, "coupling", y)
     rows = means.rows.set_index("model").loc[list(points.model)]

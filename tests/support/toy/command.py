@@ -1,8 +1,9 @@
 """Its command."""
 
+from coupling_core.analysis.exports import columns_of, row
 from coupling_core.cli import options
 from coupling_core.cli.many import Shown
-from coupling_core.cli.many_drawn import Drawn, strip
+from coupling_core.cli.many_drawn import strip
 from coupling_core.cli.one_or_many import answer
 
 
@@ -14,8 +15,8 @@ def command(
 ) -> None:
     """The norm of every state at one token."""
     shown = Shown(
-        lambda result, _: {"growth": float(result.norms[-1] / result.norms[0])},
+        row,
         draw=lambda result, _: result.plot().figure,
-        draw_many=lambda rows: strip(Drawn("growth", "Growth of the norm"), asked.many, rows),
+        draw_many=lambda rows: strip(columns_of("toy")["norms"], asked.many, rows),
     )
     answer(asked, asked.request("toy", token=token), shown, output)
