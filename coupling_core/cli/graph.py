@@ -99,7 +99,8 @@ def graph(
         return scores.view(result.default_k, parse_blocks(blocks, result.n_blocks))
 
     if asked.many is not None:
-        chosen = {OF_GRAPHS[0]: graphs.dots, OF_GRAPHS[1]: look.threshold}
+        of_weights, least = OF_GRAPHS
+        chosen: dict[str, str | float] = {of_weights: graphs.dots, least: look.threshold}
         shown = Shown(graphs.draw_one, graphs, seen, blocks=blocks, chosen=chosen)
         table_of_means(asked, ask, shown, output)
         return
