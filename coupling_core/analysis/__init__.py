@@ -8,7 +8,7 @@ graph           blocks as a weighted graph, and its communities
 locality        how coupling falls off with distance
 random_bases    scores that bases drawn at random get
 over_prompts    one model over many prompts, and the means over them
-verdict         whether blocks are coupled, beside the untrained twin
+verdict         a model's scores beside those of the untrained model
 compare         two results side by side, of blocks
 token_comparison, path_comparison    the same of tokens, and of paths
 sides           what they have in common

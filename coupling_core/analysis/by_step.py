@@ -17,7 +17,7 @@ from coupling_core.base.errors import InputError, a_type
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.notebook import Plottable
 from coupling_core.base.numbers import Column
-from coupling_core.base.records import AnyView, PathView, Request, View, require_view, viewed
+from coupling_core.base.records import AnyView, PathView, Request, View, viewed
 from coupling_core.base.results import DepthResult, SpectrumResult, TrajectoryResult
 from coupling_core.base.results.base import certified_words
 from coupling_core.base.step_names import StepCurve
@@ -274,7 +274,6 @@ def numbers(course: Course, view: View) -> tuple[StepNumbers, ...]:
             f"{a_type(course)} came: expected what measure_steps(...) or collect(...) "
             "gives of a training run"
         )
-    require_view(view, View)
     losses = course.suite.losses()
     return tuple(
         numbers_at(

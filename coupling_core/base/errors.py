@@ -1,9 +1,15 @@
 """What can go wrong, in three kinds that a caller treats differently."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:  # slow to import, and most errors are not of pydantic
+    from pydantic import ValidationError
 
 Name = TypeVar("Name")
+
+_SHOWN = 60
+"""Letters of a value in a complaint."""
 
 
 class CouplingError(Exception):
@@ -35,6 +41,34 @@ def a_type(value: object) -> str:
 def reason(error: Exception) -> str:
     """Why something cannot be read; of what is nested too deeply, Python speaks of itself."""
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+def problems(error: "ValidationError", names: Sequence[str] = ()) -> str:
+    """What pydantic refuses, a clause a field: its name, what came, and what was expected.
+
+    Args:
+        error: of a record.
+        names: of its fields, in order, where values came without their names.
+    """
+    first: dict[Any, Any] = {}
+    for of in error.errors(include_url=False):
+        first.setdefault(of["loc"][0] if of["loc"] else "", of)
+    return "; ".join(_problem(of, names) for of in first.values())
+
+
+def _problem(of: Any, names: Sequence[str]) -> str:
+    field, *within = of["loc"] or ("",)
+    if isinstance(field, int) and field < len(names):
+        field = names[field]
+    name = ".".join(map(str, (field, *within)))
+    if of["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        return f"{name} is unknown"
+    if of["type"].startswith("missing"):
+        return f"{name} is missing"
+    came = repr(of["input"])
+    shown = came if len(came) <= _SHOWN else f"{came[: _SHOWN - 3]}..."
+    wanted = of["msg"].removeprefix("Value error, ")
+    return f"{name} = {shown}: {wanted[0].lower()}{wanted[1:]}"
 
 
 def by_reason(errors: Mapping[Name, Exception]) -> dict[str, list[Name]]:

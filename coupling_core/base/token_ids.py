@@ -15,15 +15,6 @@ class Array(Protocol):
         """Its numbers in lists."""
 
 
-@runtime_checkable
-class TorchDtype(Protocol):
-    """A precision as torch has it, such as `torch.bfloat16`."""
-
-    @property
-    def is_floating_point(self) -> bool:
-        """Whether its numbers are not whole ones."""
-
-
 TokenIds = Sequence[SupportsIndex] | Sequence[Sequence[SupportsIndex]] | Array
 """Ids of one prompt as people have them: (token) or (1 token)."""
 

@@ -16,7 +16,7 @@ from coupling_core.analysis.compare import (
     summarise,
 )
 from coupling_core.analysis.compare import compare as compare_results
-from coupling_core.analysis.exports import ENDINGS, written
+from coupling_core.analysis.exports import written
 from coupling_core.analysis.exports.compare import (
     COMPARISON_AXES,
     comparison_arrays,
@@ -37,7 +37,6 @@ from coupling_core.cli.terminal import print_json, print_lines, print_table
 from coupling_core.store.disk import Store
 
 FigureName = Literal["comparison", "difference", OfTokens, OfDepth, InSpace]
-FORMATS = (*ENDINGS, ".html", ".pdf", ".svg", ".png")
 BETWEEN = (TokensResult, TokenMeansResult)
 SHOWN = 10
 """Differences in the printed table."""
@@ -60,36 +59,30 @@ def compare(
             autocompletion=completing.keys,
         ),
     ],
+    *,
     blocks: options.Blocks = None,
-    k: options.StoredK = None,
-    definition: options.ScoreDefinition = "paper",
-    p: options.Order = 1.0,
-    role: options.MatrixRole = "A",
-    corrected: options.Corrected = True,
+    scores: options.StoredScores,
     figure: Annotated[
         FigureName | None,
         typer.Option(help="Which figure --out draws.", show_default="the first"),
     ] = None,
-    out: Annotated[Path | None, options.written_as(FORMATS)] = None,
-    as_json: options.Json = False,
-    store: options.StoreFolder = None,
+    output: options.Numbers,
 ) -> None:
     """Compare two stored results: A, B and A - B of every pair of blocks, in A's numbers.
 
     Two results between the tokens of one prompt are compared pair by pair, and two trajectories
     by the numbers of their paths, whose figures are all but comparison and difference.
     """
-    files.require_writable(out, FORMATS, as_json=as_json)
-    shelf = Store(store)
+    output.require_writable()
+    shelf, out, as_json = Store(output.store), output.out, output.as_json
+    corrected = scores.corrected
 
     def seen(first: Result, second: Result) -> View:
-        least = min(first.default_k, second.default_k)
-        return options.view_of(least if k is None else k, definition, p, role)
+        return scores.view(min(first.default_k, second.default_k))
 
     one, other = open_result(shelf, a), open_result(shelf, b)
     if isinstance(one, TrajectoryResult) and isinstance(other, TrajectoryResult):
-        said = blocks, k, definition, p, role, corrected
-        if said != (None, None, "paper", 1.0, "A", True):
+        if blocks is not None or scores != options.StoredScores():
             raise InputError(
                 "paths have no K, blocks or scores: leave out --k, --blocks, --definition, --p, "
                 "--role and --raw"

@@ -9,17 +9,16 @@ import typer
 from coupling_core.analysis.compare import differences
 from coupling_core.analysis.crossing import Crossing, CrossScores
 from coupling_core.analysis.crossing import cross as cross_results
-from coupling_core.analysis.exports import ENDINGS, written
+from coupling_core.analysis.exports import written
 from coupling_core.base.errors import InputError
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.units import counted
 from coupling_core.cli import completing, files, options
 from coupling_core.cli.stored import open_result
-from coupling_core.cli.terminal import print_json, print_lines, print_table
+from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.measuring.trying import cross_scores
 from coupling_core.store.disk import Store
 
-FORMATS = (*ENDINGS, ".html", ".pdf", ".svg", ".png")
 SHOWN = 10
 """New directions in the printed table."""
 _AXES = {
@@ -46,30 +45,24 @@ def cross(
             autocompletion=completing.keys,
         ),
     ],
-    k: Annotated[
-        int | None, typer.Option(help=options.COUNTED, show_default="half of those that are kept")
-    ] = None,
+    k: Annotated[int | None, options.k_option("half of those that are kept")] = None,
     scores: Annotated[
         bool,
         typer.Option("--scores", help="Also load both models: each one's Jacobians in the other."),
     ] = False,
     device: options.Device = None,
-    out: Annotated[Path | None, options.written_as(FORMATS)] = None,
-    as_json: options.Json = False,
-    store: options.StoreFolder = None,
+    *,
+    output: options.Numbers,
 ) -> None:
     """Hold the stored directions of two models against one another, block by block."""
-    files.require_writable(out, FORMATS, as_json=as_json)
-    shelf = Store(store)
+    output.require_writable()
+    shelf = Store(output.store)
     first, second = (_directions(shelf, text) for text in (a, b))
     found = cross_results(first, second, k)
     maps = _maps(first, second, device) if scores else {}
-    if out is not None:
-        files.write(out, _content(files.ending(out), found, maps))
-    if as_json:
-        print_json(_summary(found, maps))
-    else:
-        _show(found, maps, out)
+    if output.out is not None:
+        files.write(output.out, _content(files.ending(output.out), found, maps))
+    output.tell(lambda: _summary(found, maps), lambda: _show(found, maps, output.out))
 
 
 def _directions(store: Store, text: str) -> DirectionsResult:

@@ -177,7 +177,7 @@ def measure_many(
                         shared |= how(result, definition, role)
                         if model.module is not None:
                             shared["id"] = own_id = own_id or _id_of_module(result)
-                        found[number] = [shared | of_k for of_k in at_ks]
+                        found[number] = [{**shared, **of_k} for of_k in at_ks]
                     except (InputError, ComputeError) as error:
                         failed[number] = error
                     if result is not None:

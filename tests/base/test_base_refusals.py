@@ -118,7 +118,6 @@ def calls(folder):
     (folder / "itself").symlink_to(folder / "itself")
     return {
         **{f"Request {each}": request(each) for each in REQUESTS},
-        "Request of a module": lambda: Request("x", model=model),
         **{f"View {each}": lambda each=each: View(**each) for each in VIEWS},
         **{f"EffectView {each}": lambda each=each: cc.EffectView(each) for each in EFFECTS},
         **{f"blocks {each}": lambda each=each: parse_blocks(each, 6) for each in RANGES},

@@ -6,7 +6,7 @@ known is left empty. Rows are in the order of the sweep, so that two runs give t
 
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -104,7 +104,7 @@ def make_table(
             shared |= own_cells(prompt.fields, own)
             scored = plan.sweep.definition, plan.sweep.role
             shared |= how(result, *scored)
-            rows += [shared | found for found in numbers(result, plan.sweep.k, *scored)]
+            rows += [{**shared, **found} for found in numbers(result, plan.sweep.k, *scored)]
         except (InputError, ComputeError) as error:  # evicted since, damaged, or without this floor
             left_out[key] = str(error)
     for name in dict.fromkeys(str(one["model"]) for one in rows if _is_alone(one)):
@@ -344,7 +344,7 @@ def numbers(
     definition: DefinitionName,
     role: Role,
     blocks: Blocks = None,
-) -> Iterator[Row]:
+) -> Iterator[Mapping[str, object]]:
     """The numbers of a result, at each K where it has one; `COLUMNS` are taken of them.
 
     Args:

@@ -12,7 +12,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -161,8 +160,10 @@ class CouplingCallback(TrainerCallback):
 
     @property
     def _by_step(self) -> list[StepNumbers]:
-        losses = self._losses
-        return [replace(at.by_step, loss=losses.get(at.step, math.nan)) for at in self.looks]
+        return [
+            StepNumbers(at.step, {**at.by_step.values, "loss": self._losses.get(at.step, math.nan)})
+            for at in self.looks
+        ]
 
     def plot(self, figure: WatchedFigure = "corrected") -> Drawing:
         """One of its numbers by step.
