@@ -51,7 +51,6 @@ def calls():
         "final norm": lambda: cc.measure(IDS, model=m, final_norm="excluded"),
         "kind None": lambda: cc.measure(IDS, model=m, kind=None),
         "kind whatif": lambda: cc.measure(IDS, model=m, kind="whatif"),
-        "ablate": lambda: cc.ablate(depth, model=m),
         "read_out": lambda: cc.read_out(depth, found.u[0], model=m),
         "shared_of side": lambda: cc.shared_of(found, cc.DirectionsView(), "w"),
         "numbers": lambda: cc.numbers(noise, view),
