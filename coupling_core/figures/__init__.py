@@ -4,13 +4,14 @@
     squares, score_squares the square map: axes, cells without a colour, the mouse; scores on it
     maps                   all pairs of blocks, or of tokens: their scores, or their matrices
     square_words           sentences of these, and of one pair
+    curves                 any figure of curves: plot, alternative text and table of one record
     spectrum               singular values, and the gap at K
     pair                   one coupling matrix, and its score against K: of blocks or of tokens
-    by_k                   the mean score against K
-    angles                 principal angles of one pair
-    graph, locality        the blocks as a graph, and the score by distance
+    by_k                   a score against K
+    depth_curves           principal angles, score by distance, scaling with depth, random bases
+    graph                  the blocks as a graph
                            (layouts, graph_words: their places and sentences)
-    compare, token_comparison    two results side by side
+    compare                two results side by side, of blocks or of tokens
     over_prompts           means over many prompts, and where each prompt stands
     model_comparison       how far two models are apart at each prompt
     tables                 the same numbers as tables
@@ -18,25 +19,18 @@
     paths                  tokens' paths through depth in their principal components
     paths_apart            those of two results side by side
     by_depth, per_token    a number of each state or block, and of each whole path
-    linearised             errors of the linearised path
-    scaling                top singular values by depth, and their inverse
-    path_words, path_tables, token_labels    sentences, tables and short texts for these
+    path_words, token_labels    sentences and short texts for these
 
-    effects                what edits of the depth do
+    effects                what edits of the depth do, and what first order predicts of swaps
     effect_scatter         coupling against their effect, over pairs and by training step
-    exchange               what first order predicts of interchanging neighbours
     eigenvalues            of the blocks' linear maps, and what products of them leave over
-    readouts               how many directions of each block say more than chance
-    direction_tracks       one direction over depth
+    directions             readouts, one direction over depth, shared directions, steering
     perturbation           noise on the first state, and how far first order predicts it
     crossing               how far the directions of two models' blocks are apart
-    shared_directions      how many directions several blocks have in common
-    steering               what directions do by how much of them is added
-    reaction, two_bases, random_bases      what the tour explains coupling with
+    two_bases              what the tour explains coupling with
     pruning                held-out loss against blocks removed
 
     training               numbers of training runs by step
-    training_paths         paths at one step
     training_words         sentences for these
 
     generalization                   two numbers of each of many models
@@ -59,15 +53,30 @@
 from coupling_core.analysis.exports import frame as scores_table
 from coupling_core.analysis.exports.compare import differences_table
 from coupling_core.analysis.exports.graph import edges_table
-from coupling_core.figures.angles import angles
-from coupling_core.figures.by_depth import by_depth
+from coupling_core.figures.by_depth import (
+    by_depth,
+    by_depth_table,
+    linearised,
+    linearised_table,
+)
 from coupling_core.figures.by_k import mean_by_k
 from coupling_core.figures.compare import compared_map, comparison, difference, spectra
 from coupling_core.figures.crossing import crossed_scores, crossing_angles
-from coupling_core.figures.direction_tracks import (
+from coupling_core.figures.depth_curves import (
+    angles,
+    angles_table,
+    locality,
+    locality_table,
+    scaling,
+    scaling_table,
+)
+from coupling_core.figures.directions import (
     direction_elsewhere,
     direction_table,
     direction_track,
+    readouts,
+    shared_directions,
+    steering,
 )
 from coupling_core.figures.effect_scatter import (
     coupling_against_effect,
@@ -76,9 +85,8 @@ from coupling_core.figures.effect_scatter import (
     effect_by_step_table,
     pairs_against_effect,
 )
-from coupling_core.figures.effects import effects, effects_by_block
+from coupling_core.figures.effects import effects, effects_by_block, exchange, exchange_table
 from coupling_core.figures.eigenvalues import eigenvalues, linear_maps, products_over_depth
-from coupling_core.figures.exchange import exchange, exchange_table
 from coupling_core.figures.export import FORMATS, on_paper, render
 from coupling_core.figures.generalization import over_models
 from coupling_core.figures.generalization_by_k import correlation_by_k, coupling_by_k
@@ -94,8 +102,6 @@ from coupling_core.figures.generalization_tables import (
     without_families_table,
 )
 from coupling_core.figures.graph import graph
-from coupling_core.figures.linearised import linearised
-from coupling_core.figures.locality import locality
 from coupling_core.figures.maps import mosaic, scores
 from coupling_core.figures.model_comparison import prompt_differences
 from coupling_core.figures.over_prompts import (
@@ -105,31 +111,17 @@ from coupling_core.figures.over_prompts import (
     prompt_strip,
 )
 from coupling_core.figures.pair import matrix, matrix_table, score_by_k, score_by_k_table
-from coupling_core.figures.path_tables import (
-    by_depth_table,
-    linearised_table,
-    paths_table,
-    per_token_table,
-    scaling_table,
-)
-from coupling_core.figures.paths import paths
-from coupling_core.figures.per_token import per_token
+from coupling_core.figures.paths import paths, paths_at, paths_table
+from coupling_core.figures.per_token import per_token, per_token_table
 from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, noise_radius
 from coupling_core.figures.pruning import pruning
-from coupling_core.figures.readouts import readouts
-from coupling_core.figures.scaling import scaling
-from coupling_core.figures.shared_directions import shared_directions
 from coupling_core.figures.spectrum import spectrum
-from coupling_core.figures.steering import steering
 from coupling_core.figures.tables import (
-    angles_table,
-    locality_table,
     pair_spectra_table,
     spectrum_table,
     steps_table,
 )
 from coupling_core.figures.training import by_step, map_limit
-from coupling_core.figures.training_paths import paths_at
 from coupling_core.figures.training_words import compared, rise_and_fall, training_source
 from coupling_core.figures.vision import (
     patch_grid,

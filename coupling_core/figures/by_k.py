@@ -1,4 +1,6 @@
-"""A score against K, with the score that chance gives: the mean over pairs."""
+"""A score against K, with the score that chance gives: of a pair, or the mean over pairs."""
+
+from collections.abc import Mapping
 
 import numpy as np
 import plotly.graph_objects as go
@@ -6,79 +8,79 @@ from jaxtyping import Float
 
 from coupling_core.analysis.scores import definition_name, require_k
 from coupling_core.analysis.scores import mean_by_k as mean_curves
+from coupling_core.base.curves import Curves
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
-from coupling_core.figures import style, words
+from coupling_core.figures import style
+from coupling_core.figures.curves import Series, chance, curves
+from coupling_core.figures.words import subject
+
+BY_K = Curves(
+    x="k",
+    y="{name} ({definition})",
+    caption="{what} as more singular triplets are counted. Only what lies above the chance line is "
+    "coupling.",
+    height=380,
+)
 
 
 def mean_by_k(result: DepthResult, view: View, *, corrected: bool = False) -> go.Figure:
-    """Mean score over all pairs of different blocks viewed for K = 1..Kmax, and its chance floor.
+    """Mean score over all pairs of different blocks viewed for K = 1..Kmax, and its chance level.
 
     Args:
         result: may be partial; pairs that wait are left out.
         view: K, definition, role and blocks.
-        corrected: draw the chance-corrected score, whose floor is 0.
+        corrected: draw the chance-corrected score, whose chance level is 0.
 
     Returns:
-        a figure with the traces "score", "chance" and "K".
+        a figure with the traces "chance", "score" and "K = ...".
 
     Raises:
         InputError: where K or a block is not in the result.
     """
     require_k(result, view.k)
-    raw, floor, above = mean_curves(result, view)
-    return draw(
-        above if corrected else raw,
-        floor,
-        view,
-        corrected,
+    raw, level, above = mean_curves(result, view)
+    name, what = (
         f"Mean {style.score_name(corrected).lower()}",
-        words.mean_by_k_alt(result, view),
-        words.mean_by_k_caption(),
+        "Mean over all pairs of blocks l ≠ l'",
     )
+    words = {"name": name, "what": what}
+    return score_curves(above if corrected else raw, level, view, words, subject(result), corrected)
 
 
-def draw(
+def score_curves(
     shown: Float[np.ndarray, " k"],
-    chance: Float[np.ndarray, " k"],
+    level: Float[np.ndarray, " k"],
     view: View,
+    words: Mapping[str, str],
+    of: str,
     corrected: bool,
-    name: str,
-    alt: str,
-    caption: str,
+    also: str = "",
 ) -> go.Figure:
-    """Draw a score and its chance floor for K = 1..Kmax, with a marker at the viewed K.
+    """A score and its chance level for K = 1..Kmax, with a mark at the viewed K.
 
     Args:
         shown: the score, NaN where it is undefined.
-        chance: the floor of the score that is not corrected; that of a corrected one is 0.
+        level: the chance level of the raw score; that of a corrected one is 0.
         view: K and definition.
+        words: the "name" of the score, and "what" it is of, for axis and caption.
+        of: blocks or tokens, model and prompt.
         corrected: whether the score is chance-corrected.
-        name: of the score.
-        alt: the alternative text.
-        caption: the caption.
+        also: after the alternative text.
     """
     fixed = style.CORRECTED_RANGE if corrected else style.RAW_RANGE
-    chance = np.where(np.isnan(chance), np.nan, 0.0) if corrected else chance
-    k = np.arange(1, len(shown) + 1)
-    figure = style.new_figure(
-        alt,
-        caption,
-        height=380,
-        xaxis={"title": {"text": "Number of singular triplets K"}, "range": [0, len(k) + 1]},
-        yaxis=style.axis(
-            f"{name} ({definition_name(view)})", range=style.covering(fixed, shown, chance)
-        ),
-        hovermode="x unified",
-    )
-    figure.add_trace(style.line(k, chance, "chance", width=1.5, line_dash="dash"))
-    figure.add_trace(style.line(k, shown, "score", style.ACCENT, 2.5))
-    figure.update_traces(hovertemplate="%{y:.3f}")
-    return figure.add_scatter(
-        x=[view.k],
-        y=[shown[view.k - 1]],
-        name=f"K = {view.k}",
-        mode="markers",
-        marker={"color": style.ACCENT, "size": 10},
-        hoverinfo="skip",
+    level = np.where(np.isnan(level), np.nan, 0.0) if corrected else level
+    k, here = np.arange(1, len(shown) + 1), slice(view.k - 1, view.k)
+    return curves(
+        [
+            chance(k, level),
+            Series("score", k, shown, style.ACCENT, 2.5),
+            Series(f"K = {view.k}", k[here], shown[here], style.ACCENT, 0, marks=10, hover=False),
+        ],
+        BY_K,
+        of,
+        {**words, "definition": definition_name(view)},
+        also=also,
+        xaxis={"range": [0, len(k) + 1]},
+        yaxis={"range": style.covering(fixed, shown, level)},
     )

@@ -1,21 +1,37 @@
 """Coupling against the effect of an edit: over the pairs of one model, and by training step."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
+from jaxtyping import Float, Int
 
-from coupling_core.analysis.coupling_effect import LEAST_EFFECT, CouplingEffect, Estimate, PairEdit
+from coupling_core.analysis.coupling_effect import LEAST_EFFECT, CouplingEffect, PairEdit
 from coupling_core.analysis.effect_study import EffectStudy
+from coupling_core.base.curves import Curves
 from coupling_core.base.units import counted
 from coupling_core.figures import style
+from coupling_core.figures.curves import Series, curves
 from coupling_core.figures.training import HEIGHT, place, step_axis
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
-_DONE = {"interchange": "interchanged", "replace": "replaced by one another"}
+_DONE = {"interchange": "swapped", "replace": "replaced by one another"}
+_LOOKS = {"rho": style.ACCENT, "distance alone": style.INK, "given distance": style.SECOND}
+BY_STEP = Curves(
+    x="step",
+    y="Spearman's rho",
+    caption="Rank correlation over the pairs of blocks of {title}, mean over {prompts}. Bars: "
+    "95\u00a0% intervals over prompts. A model of few blocks has few pairs, and one training run "
+    "is no sample of training runs.",
+    y_range=(-1.05, 1.05),
+    at="step ",
+    hover=".2f",
+    height=HEIGHT,
+)
 
 
 def coupling_against_effect(
@@ -31,8 +47,8 @@ def coupling_against_effect(
     Returns:
         a figure whose trace "pairs" has customdata [l, l', |l - l'|].
     """
-    x, y, row, column = _means(study, edit)
-    return _scatter(x, y, row + 1, column + 1, len(study.prompts), edit, title)
+    x, y, block, other = _means(study, edit)
+    return _scatter(x, y, block, other, len(study.prompts), edit, title)
 
 
 def pairs_against_effect(found: CouplingEffect) -> go.Figure:
@@ -42,48 +58,42 @@ def pairs_against_effect(found: CouplingEffect) -> go.Figure:
 
 
 def _scatter(
-    x: np.ndarray,
-    y: np.ndarray,
-    block: np.ndarray,
-    other: np.ndarray,
+    x: Float[np.ndarray, " pair"],
+    y: Float[np.ndarray, " pair"],
+    block: Int[np.ndarray, " pair"],
+    other: Int[np.ndarray, " pair"],
     n: int,
     edit: PairEdit,
     title: str,
 ) -> go.Figure:
     apart = other - block
     order = np.argsort(-apart)
-    prompts = f"{n} prompt{'s' * (n > 1)}"
+    of = f", {title}" * bool(title)
     figure = style.new_figure(
         f"Coupling of {len(x)} pairs of blocks against the effect of having them {_DONE[edit]}"
-        + f", {title}, mean over {prompts}" * bool(title),
-        f"A point for each pair of blocks, mean over {prompts} and both "
-        f"directions. Higher: less changes when the two are {_DONE[edit]}. The colour is their "
-        "distance. A rise within one colour is what distance does not explain.",
+        f"{of}, mean over {counted(n, 'prompt')}.",
+        f"A point for each pair of blocks, mean over {counted(n, 'prompt')} and both directions. "
+        f"Higher: less changes when the two are {_DONE[edit]}. The colour is their distance. A "
+        "rise within one colour is what distance does not explain.",
         {"title": title, "source": title},
         height=440,
+        margin_t=80,
         xaxis=style.axis("Coupling, chance-corrected (no unit)"),
         yaxis=style.axis("-log KL (KL in nats)"),
     )
-    figure.add_trace(
-        go.Scatter(
-            x=x[order],
-            y=y[order],
-            mode="markers",
-            marker={
-                "size": 6,
-                "color": apart[order],
-                "colorscale": style.SEQUENTIAL,
-                "reversescale": True,
-                "colorbar": style.color_bar("Distance |l - l'|", "blocks"),
-            },
-            customdata=np.stack([block, other, apart], 1)[order],
-            name="pairs",
-            showlegend=False,
-            hovertemplate="blocks %{customdata[0]} and %{customdata[1]}, "
-            "%{customdata[2]} apart<br>coupling %{x:.3f}<br>-log KL %{y:.2f}<extra></extra>",
-        )
+    marker = {"size": 6, "color": apart[order], "colorscale": style.SEQUENTIAL}
+    bar = style.color_bar("Distance |l - l'|", "blocks")
+    return figure.add_scatter(
+        x=x[order],
+        y=y[order],
+        mode="markers",
+        marker=marker | {"reversescale": True, "colorbar": bar},
+        customdata=np.stack([block, other, apart], 1)[order],
+        name="pairs",
+        showlegend=False,
+        hovertemplate="blocks %{customdata[0]} and %{customdata[1]}, "
+        "%{customdata[2]} apart<br>coupling %{x:.3f}<br>-log KL %{y:.2f}<extra></extra>",
     )
-    return figure.update_layout(margin_t=80)
 
 
 def effect_by_step(studies: Mapping[int, EffectStudy], edit: PairEdit, title: str) -> go.Figure:
@@ -98,53 +108,33 @@ def effect_by_step(studies: Mapping[int, EffectStudy], edit: PairEdit, title: st
         a figure with the traces "rho", "distance alone" and "given distance", the last one with
         its 95 % interval over prompts as error bars.
     """
-    steps = sorted(studies)
-    found = [studies[step].correlated(edit) for step in steps]
-    figure = style.new_figure(
-        f"Rank correlation of coupling with the smallness of the effect of {edit} by training "
-        f"step, {title}",
-        f"Over the pairs of blocks of {title}, mean over "
-        f"{counted(len(studies[steps[0]].prompts), 'prompt')}. "
-        "Bars: 95\u00a0% intervals over prompts. A model of few blocks has few pairs, and one "
-        "training run is no sample of training runs.",
-        {"source": title},
-        height=HEIGHT,
-        xaxis=step_axis(steps),
-        yaxis=style.axis("Spearman's rho") | {"range": [-1.05, 1.05]},
+    found, steps = effect_by_step_table(studies, edit), np.array(sorted(studies))
+    named = {name: found[name.replace(" ", "_")].to_numpy() for name in _LOOKS}
+    series = [
+        Series(name, place(steps), rho, _LOOKS[name], marks=6, at=steps)
+        for name, rho in named.items()
+    ]
+    low, high = (found[end].to_numpy() for end in ("low", "high"))
+    rho = named["given distance"]
+    bars = {"type": "data", "symmetric": False, "array": high - rho, "arrayminus": rho - low}
+    series[-1] = replace(series[-1], more={"error_y": bars})
+    return curves(
+        series,
+        BY_STEP,
+        f"coupling and the smallness of the effect of {edit}, {title}",
+        {"title": title, "prompts": counted(len(studies[steps[0]].prompts), "prompt")},
+        xaxis=step_axis(steps.tolist()),
+        told={"source": title},
     )
-    looks = (
-        ("rho", "raw", style.ACCENT),
-        ("distance alone", "distance", style.INK),
-        ("given distance", "partial", style.SECOND),
-    )
-    for name, field, color in looks:
-        estimates = [getattr(one, field) for one in found]
-        rho = np.array([one.rho for one in estimates])
-        figure.add_trace(
-            go.Scatter(
-                x=place(steps), y=rho, customdata=steps, mode="lines+markers", name=name,
-                line={"color": color}, showlegend=True,
-                error_y=_bars(estimates, rho) if field == "partial" else None,
-                hovertemplate=f"{name}<br>step %{{customdata}}: %{{y:.2f}}<extra></extra>",
-            )
-        )  # fmt: skip
-    return figure
 
 
 def coupling_against_effect_table(study: EffectStudy, edit: PairEdit) -> "DataFrame":
     """The scatter's twin: a row for each pair of blocks."""
     from pandas import DataFrame
 
-    x, y, row, column = _means(study, edit)
-    return DataFrame(
-        {
-            "block": row + 1,
-            "other_block": column + 1,
-            "distance": column - row,
-            "coupling": x,
-            "minus_log_kl": y,
-        }
-    )
+    x, y, block, other = _means(study, edit)
+    pairs = {"block": block, "other_block": other, "distance": other - block}
+    return DataFrame(pairs | {"coupling": x, "minus_log_kl": y})
 
 
 def effect_by_step_table(studies: Mapping[int, EffectStudy], edit: PairEdit) -> "DataFrame":
@@ -169,15 +159,10 @@ def effect_by_step_table(studies: Mapping[int, EffectStudy], edit: PairEdit) -> 
     )
 
 
-def _bars(estimates: list[Estimate], rho: np.ndarray) -> dict[str, object]:
-    low, high = (np.array([getattr(one, end) for one in estimates]) for end in ("low", "high"))
-    return {"type": "data", "symmetric": False, "array": high - rho, "arrayminus": rho - low}
-
-
 def _means(study: EffectStudy, edit: PairEdit) -> tuple[np.ndarray, ...]:
-    """Coupling and -log KL of each pair l < l' that has both, with the two."""
+    """Coupling and -log KL of each pair l < l' that has both, with the two, 1..L."""
     coupling = study.coupling.astype(np.float64).mean(0)
     effect = -np.log(np.maximum(getattr(study, edit).astype(np.float64), LEAST_EFFECT)).mean(0)
     both = [(values + values.T) / 2 for values in (coupling, effect)]
     row, column = np.nonzero(np.triu(np.isfinite(both[0]) & np.isfinite(both[1]), 1))
-    return both[0][row, column], both[1][row, column], row, column
+    return both[0][row, column], both[1][row, column], row + 1, column + 1

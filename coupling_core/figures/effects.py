@@ -1,16 +1,24 @@
-"""What edits of a model's depth do: maps over pairs of blocks, and curves block by block."""
+"""What edits of a model's depth do: maps over pairs of blocks, curves block by block, swaps."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
 
 from coupling_core.analysis.coupling_effect import PairEdit
 from coupling_core.analysis.effects import effect_maps
+from coupling_core.base.curves import Curves
 from coupling_core.base.edits import DAMPED
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
 from coupling_core.figures import style
+from coupling_core.figures.curves import COLORS, Series, curves
 from coupling_core.figures.squares import Square
 from coupling_core.figures.words import subject
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
 
 LEAST = 1e-6
 """Smaller effects are drawn as this: rounding alone makes some of 1e-10."""
@@ -20,6 +28,18 @@ SIDE_TITLES: dict[PairEdit, tuple[str, str]] = {
     "interchange": ("Block l", "Block m"),
     "replace": ("Slot l", "Block m that runs there"),
 }
+_EACH_CELL: dict[PairEdit, str] = {
+    "interchange": "Each cell: blocks l and m change places.",
+    "replace": "Each cell: block m runs in the place of block l as well as in its own.",
+}
+BY_BLOCK = Curves(
+    y="{unit}",
+    caption="Each block skipped, run twice, or with its residual map multiplied by a. Where a "
+    "curve is low, the output hardly changes.",
+    log=True,
+    at="l = ",
+    hover=".4g",
+)
 
 
 def effects(
@@ -51,7 +71,9 @@ def effects(
     texts = [_text(result, edit, values, pair) for pair in np.ndindex(values.shape)]
     return square.figure(
         _alt(result, values, edit),
-        _caption(result, edit),
+        f"{_EACH_CELL[edit]} Brighter cells change the output less; the scale is logarithmic. "
+        "Blocks near one another are swapped more cheaply whatever their coupling: a likeness with "
+        "a map of coupling says little before distance is accounted for.",
         square.traces(_map(square, values, result, edit), why, texts),
         height=600,
         selected=selected,
@@ -68,31 +90,80 @@ def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
     Returns:
         a figure with the traces "skip", "repeat", and one for each factor of damping.
     """
-    found = effect_maps(result, view)
-    curves = {"skip": found.skip, "repeat": found.repeat}
-    curves |= {f"damp, a = {a:g}": values for a, values in zip(DAMPED, found.damp, strict=True)}
-    of_damping = (style.INK, style.CATEGORIES[0], *style.CATEGORIES[3:])[: len(DAMPED)]
-    colors = (style.ACCENT, style.SECOND, *of_damping)
+    found, blocks = effect_maps(result, view), np.arange(1, result.n_blocks + 1)
+    damped = {f"damp, a = {a:g}": values for a, values in zip(DAMPED, found.damp, strict=True)}
+    named = {"skip": found.skip, "repeat": found.repeat} | damped
+    colors = (*COLORS[:4], *COLORS[6:])  # the others are too near those of the first two
+    dashes = ("solid", "solid", "dot", "dash", "dashdot", "longdash")
+    series = [
+        Series(name, blocks, values, color, dash=dash, uid=f"effect{at}")
+        for at, ((name, values), color, dash) in enumerate(
+            zip(named.items(), colors, dashes, strict=False)
+        )
+    ]
+    spec = replace(BY_BLOCK, unit=f" {result.unit}")
+    return curves(series, spec, subject(result), {"unit": _unit(result)})
+
+
+def exchange(result: WhatIfResult) -> go.Figure:
+    """Predicted against true change of the state, a point for each pair of neighbours.
+
+    Args:
+        result: may be partial; a pair that cannot be swapped has no point.
+
+    Returns:
+        a figure with the trace "exact", where prediction and truth agree, and the trace
+        "neighbours", whose customdata is [l, l + 1, cosine].
+    """
+    lower, true, predicted, cosine = _medians(result)
+    low, high = style.span(np.concatenate([true, predicted]))
     figure = style.new_figure(
-        f"Effect of editing each block by itself, {subject(result)}.",
-        "Each block skipped, run twice, or with its residual map multiplied by a. Where a curve is "
-        "low, the model says nearly what it said.",
+        f"First-order prediction of swapping neighbours against the truth, {subject(result)}: "
+        + (f"median cosine {np.median(cosine):.2f}." if cosine.size else "no pair can be run."),
+        "A point for each pair of neighbours: how much swapping the two changes the state behind "
+        "them, relative to its norm, median over the tokens. On the dotted line the first order, "
+        "which vanishes where two blocks commute, predicts the size of the change. Coupled blocks "
+        "need not commute.",
+        {"on_page": "The cosine under the mouse shows whether it predicts the direction too."},
         height=400,
-        xaxis={"title": {"text": "Block l"}},
-        yaxis=style.axis(_unit(result)) | style.log_axis(np.concatenate(list(curves.values()))),
+        xaxis=style.axis("Predicted to first order") | style.log_axis(predicted),
+        yaxis=style.axis("True relative change") | style.log_axis(true),
     )
-    blocks = np.arange(1, result.n_blocks + 1)
-    dashes = ("solid", "solid", *("dot", "dash", "dashdot", "longdash")[: len(DAMPED)])
-    drawn = zip(curves.items(), colors, dashes, strict=True)
-    for at, ((name, values), color, dash) in enumerate(drawn):
-        text = f"{name}<br>l = %{{x}}: %{{y:.4g}} {result.unit}<extra></extra>"
-        figure.add_trace(
-            style.line(
-                blocks, values, name, color, uid=f"effect{at}", line_dash=dash, showlegend=True,
-                hovertemplate=text,
-            )
-        )  # fmt: skip
-    return figure
+    figure.add_scatter(
+        x=[low, high],
+        y=[low, high],
+        mode="lines",
+        line=style.DOTTED,
+        name="exact",
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    colored = {"color": lower, "cmin": 1, "cmax": result.n_blocks, "colorscale": style.DEPTH}
+    return figure.add_scatter(
+        x=predicted,
+        y=true,
+        mode="markers",
+        marker={"size": 8, **colored},
+        customdata=np.stack([lower, lower + 1, cosine], 1),
+        name="neighbours",
+        showlegend=False,
+        hovertemplate="blocks %{customdata[0]} and %{customdata[1]}<br>predicted %{x:.3g}, "
+        "true %{y:.3g}<br>cosine %{customdata[2]:.3f}<extra></extra>",
+    )
+
+
+def exchange_table(result: WhatIfResult) -> "DataFrame":
+    """The same numbers: a row for each pair of neighbours."""
+    from pandas import DataFrame
+
+    return DataFrame(dict(zip(("l", "true", "predicted", "cosine"), _medians(result), strict=True)))
+
+
+def _medians(result: WhatIfResult) -> tuple[np.ndarray, ...]:
+    """The l of pairs that were run; true and predicted change and their cosine, over the tokens."""
+    named = (result.exchange_true, result.exchange_predicted, result.exchange_cosine)
+    some = np.all([np.isfinite(values).any(1) for values in named], axis=0)
+    return np.flatnonzero(some) + 1, *(np.nanmedian(values[some], axis=1) for values in named)
 
 
 def _map(square: Square, values: np.ndarray, result: WhatIfResult, edit: PairEdit) -> go.Heatmap:
@@ -150,15 +221,3 @@ def _alt(result: WhatIfResult, values: np.ndarray, edit: PairEdit) -> str:
         low, high = known.min(), known.max()
         told = f"median {np.median(known):.3g}, {low:.3g} to {high:.3g} {result.unit}"
     return f"Map of the effect of {edit} over pairs of blocks, {subject(result)}: {told}."
-
-
-def _caption(result: WhatIfResult, edit: PairEdit) -> str:
-    what = {
-        "interchange": "Each cell: blocks l and m change places.",
-        "replace": "Each cell: block m runs in the place of block l as well as in its own.",
-    }[edit]
-    return (
-        f"{what} Brighter cells change less what the model says; the scale is logarithmic. Blocks "
-        "that lie near one another are exchanged more cheaply whatever their coupling, so that a "
-        "likeness with a map of coupling says little before distance is accounted for."
-    )

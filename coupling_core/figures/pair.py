@@ -16,7 +16,8 @@ from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.records import ROLES, View, resolve_block, resolve_token
 from coupling_core.base.results import DepthResult, TokensResult
 from coupling_core.base.wording import paragraph
-from coupling_core.figures import by_k, square_words, style
+from coupling_core.figures import square_words, style
+from coupling_core.figures.by_k import score_curves
 from coupling_core.figures.score_squares import reasons
 from coupling_core.figures.squares import grey, matrix_look, square_axes
 from coupling_core.figures.words import leading, subject
@@ -191,16 +192,11 @@ def score_by_k(
     """
     pair = _Pair.of(result, row, column, view)
     raw, floor = pair.curves
-    return by_k.draw(
-        above_chance(raw, floor) if corrected else raw,
-        floor,
-        view,
-        corrected,
-        style.score_name(corrected),
-        square_words.BY_K_ALT.format(
-            k_max=result.k_max, pair=pair.words, subject=subject(result), score=pair.score
-        ),
-        square_words.BY_K_READ.format(noun=pair.noun, row=pair.row, column=pair.column),
+    shown = above_chance(raw, floor) if corrected else raw
+    what = f"Coupling of {pair.noun} {pair.row} in the basis of {pair.noun} {pair.column}"
+    words, of = {"name": style.score_name(corrected), "what": what}, subject(result)
+    return score_curves(
+        shown, floor, view, words, f"{pair.words}, {of}", corrected, f" {pair.score}"
     )
 
 

@@ -1,10 +1,10 @@
 """Paths of tokens through depth, in their principal components, in two or three dimensions."""
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import plotly.colors as colors
 import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
@@ -12,7 +12,11 @@ from coupling_core.analysis.projection import COMPONENTS, ProjectedPaths, projec
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
+from coupling_core.figures.curves import depth_colors
 from coupling_core.figures.token_labels import label
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
 
 Dimensions = Literal[2, 3]
 MOST = 64
@@ -24,6 +28,12 @@ PICKS = 600
 HEIGHT = 560
 CAMERA = {"x": 1.6, "y": 1.6, "z": 0.9}
 """Where the reader stands in three dimensions: far enough for the axes' titles."""
+ROOM = 0.08
+"""Of the range over all training steps at each end, for the texts of the tokens."""
+_AT_A_STEP = (
+    " Each step has components of its own; their signs are chosen so that the paths lie as at the "
+    "step before, and the axes span all steps that are measured."
+)
 
 
 def paths(
@@ -75,23 +85,37 @@ def draw(
         showlegend=False,
         **_axes(found, view, dimensions),
     )
-    others, own = chosen[found.tokens[chosen] != token], chosen[found.tokens[chosen] == token]
-    if len(walked.states) < len(found.states):
-        figure.add_trace(_normed(result, found, others, dimensions))
-        if own.size:
-            ring = _normed(result, found, own, dimensions)
-            figure.add_trace(ring.update(meta=style.INKED, name="selected normed"))
+    n, is_selected = len(result.tokens), found.tokens[chosen] == token
+    rings, lines, dots = [], [], []
     if beside is not None and not found.why_none:
-        figure.add_traces(_dashed(beside, dimensions))
-    for at in (*others, *own):
-        figure.add_trace(_path(result, walked, int(at), dimensions, token))
-    figure.add_trace(_ends(result, walked, others, dimensions, "ends"))
-    if own.size:
-        ends = _ends(result, walked, own, dimensions, "selected", always=True)
-        figure.add_trace(ends.update(meta=style.INKED))
-        style.reink(figure, style.BLACK)
-    trace = go.Scatter if dimensions == 2 else go.Scatter3d
-    bar = style.place_bar(len(result.tokens), "Token", "by its place in the prompt", trace)
+        dashed, m = path_words.walked(beside.result, beside), len(beside.result.tokens)
+        for at in chosen_tokens(beside.tokens, m).tolist():
+            line = _line(m, dashed, at, dimensions, 1.5)
+            lines.append(line.update(line_dash="dash", name=f"twin {line.name}"))
+    for which, width, size, end, ring, ink in (
+        (chosen[~is_selected], 1.5, 6, "ends", "normed", None),
+        (chosen[is_selected], 3, 9, "selected", "selected normed", style.INKED),
+    ):
+        if ink and not which.size:
+            continue
+        if len(walked.states) < len(found.states):
+            # A line to the normed state would run back through all of the path.
+            normed = _dots(n, found, which, dimensions, 8, ring)
+            rings.append(normed.update(marker_symbol="circle-open", meta=ink))
+        for at in which.tolist():
+            line = _line(n, walked, at, dimensions, width)
+            if dimensions == 3:
+                line.update(hoverinfo=None, hovertemplate=_hover(result, line.name))
+            lines.append(line.update(meta=ink))
+        ends = _dots(n, walked, which, dimensions, size, end)
+        if ink or len(found.tokens) <= LABELLED:
+            texts = [label(result.tokens[number - 1]) for number in found.tokens[which]]
+            font = {"color": ends.marker.color, "size": 12}
+            ends.update(mode="markers+text", text=texts, textposition="top center", textfont=font)
+        dots.append(ends.update(marker_line_width=0, meta=ink))
+    figure.add_traces([*rings, *lines, *dots])
+    style.reink(figure, style.BLACK)
+    bar = style.place_bar(n, "Token", "by its place in the prompt", _trace(dimensions))
     figure.add_trace(bar.update(marker_colorbar_len=220))
     if dimensions == 2:
         figure.add_trace(_picks(result, found, chosen))
@@ -103,12 +127,54 @@ def draw(
     return figure
 
 
+def paths_table(result: TrajectoryResult, view: PathView) -> "DataFrame":
+    """Twin of the paths: a row a state of a token, columns token, text, state, pc_1, ..."""
+    return project_paths(result, view).to_pandas()
+
+
+def paths_at(
+    result: TrajectoryResult,
+    view: PathView,
+    projected: Mapping[int, ProjectedPaths],
+    step: int,
+    *,
+    token: int,
+    dimensions: Dimensions = 2,
+) -> go.Figure:
+    """The paths of `paths` at one step of a training run, on axes that span all its steps.
+
+    Args:
+        result: of this step.
+        view: which states and tokens, and what the components are fitted on.
+        projected: all steps, as `project_steps` gives them.
+        step: one of them.
+        token: the selected one, 1..n.
+        dimensions: 2 or 3.
+    """
+    figure = draw(result, view, projected[step], token=token, dimensions=dimensions)
+    meta = figure.layout.meta
+    figure.update_layout(meta=meta | {"caption": meta["caption"] + _AT_A_STEP})
+    every = [paths.coordinates.reshape(-1, COMPONENTS) for paths in projected.values()]
+    points = np.nan_to_num(np.concatenate(every))
+    low, high = points.min(0), points.max(0)
+    room = ROOM * np.where(high > low, high - low, 1)
+    ranges = [{"range": ends} for ends in np.stack([low - room, high + room], 1).tolist()]
+    if dimensions == 3:
+        axes = {f"{name}axis": ends for name, ends in zip("xyz", ranges, strict=True)}
+        return figure.update_layout(scene=axes | {"aspectmode": "cube"})
+    return figure.update_xaxes(ranges[0]).update_yaxes(ranges[1])
+
+
 def chosen_tokens(tokens: Int[np.ndarray, " token"], selected: int) -> Int[np.ndarray, " chosen"]:
     """Which of the tokens are drawn, as indices: all, or evenly spread and the selected one."""
     if len(tokens) <= MOST:
         return np.arange(len(tokens))
     spread = np.linspace(0, len(tokens) - 1, MOST - 1).round().astype(int)
     return np.unique(np.r_[spread, np.flatnonzero(tokens == selected)])
+
+
+def _trace(dimensions: int) -> type[go.Scatter | go.Scatter3d]:
+    return go.Scatter if dimensions == 2 else go.Scatter3d
 
 
 def _axes(found: ProjectedPaths, view: PathView, dimensions: Dimensions) -> dict[str, object]:
@@ -121,101 +187,37 @@ def _axes(found: ProjectedPaths, view: PathView, dimensions: Dimensions) -> dict
     }
 
 
-def _path(
-    result: TrajectoryResult, found: ProjectedPaths, at: int, dimensions: int, token: int
+def _line(
+    n: int, found: ProjectedPaths, at: int, dimensions: int, width: float
 ) -> go.Scatter | go.Scatter3d:
+    """One path of a prompt of n tokens."""
     number = int(found.tokens[at])
-    is_selected = number == token
-    trace = go.Scatter if dimensions == 2 else go.Scatter3d
-    return trace(
+    return _trace(dimensions)(
         **_coordinates(found.coordinates[:, at], dimensions),
         mode="lines",
-        line={
-            "color": _color(number, len(result.tokens)),
-            "width": (3 if is_selected else 1.5) * (dimensions - 1),
-        },
+        line={"color": _color(number, n), "width": width * (dimensions - 1)},
         name=str(number),
-        meta=style.INKED if is_selected else None,
         customdata=found.states,
-        **({"hoverinfo": "skip"} if dimensions == 2 else {"hovertemplate": _hover(result, number)}),
+        hoverinfo="skip",
     )
 
 
-def _dashed(beside: ProjectedPaths, dimensions: int) -> list[go.Scatter | go.Scatter3d]:
-    """The paths of another result, under those of the first."""
-    result, trace = beside.result, go.Scatter if dimensions == 2 else go.Scatter3d
-    walked, width = path_words.walked(result, beside), 1.5 * (dimensions - 1)
-    return [
-        trace(
-            **_coordinates(walked.coordinates[:, at], dimensions),
-            mode="lines",
-            line={
-                "color": _color(int(beside.tokens[at]), len(result.tokens)),
-                "width": width,
-                "dash": "dash",
-            },
-            name=f"twin {beside.tokens[at]}",
-            hoverinfo="skip",
-        )
-        for at in chosen_tokens(beside.tokens, len(result.tokens))
-    ]
-
-
-def _hover(result: TrajectoryResult, number: int) -> str:
-    text = label(result.tokens[number - 1])
+def _hover(result: TrajectoryResult, number: str) -> str:
+    text = label(result.tokens[int(number) - 1])
     return f"token {number}, “{text}”<br>state x<sup>%{{customdata}}</sup><extra></extra>"
 
 
-def _ends(
-    result: TrajectoryResult,
-    found: ProjectedPaths,
-    which: Int[np.ndarray, " chosen"],
-    dimensions: int,
-    name: str,
-    *,
-    always: bool = False,
+def _dots(
+    n: int, found: ProjectedPaths, which: np.ndarray, dimensions: int, size: float, name: str
 ) -> go.Scatter | go.Scatter3d:
-    """A dot at the end of each path, and its token's text where it has room."""
-    numbers = found.tokens[which]
-    shades = [_color(int(number), len(result.tokens)) for number in numbers]
-    texts = [label(result.tokens[number - 1]) for number in numbers]
-    points = found.coordinates[-1, which].reshape(-1, COMPONENTS)
-    is_labelled = always or len(found.tokens) <= LABELLED
-    trace = go.Scatter if dimensions == 2 else go.Scatter3d
-    return trace(
-        **_coordinates(points, dimensions),
-        mode="markers+text",
-        marker={
-            "color": shades,
-            "size": (9 if always else 6) / (dimensions - 1),
-            "line": {"width": 0},
-        },
-        text=texts if is_labelled else None,
-        textposition="top center",
-        textfont={"color": shades, "size": 12},
+    """A dot at the last state of each path."""
+    shades = [_color(int(number), n) for number in found.tokens[which]]
+    return _trace(dimensions)(
+        **_coordinates(found.coordinates[-1, which].reshape(-1, COMPONENTS), dimensions),
+        mode="markers",
+        marker={"color": shades, "size": size / (dimensions - 1)},
         hoverinfo="skip",
         name=name,
-    )
-
-
-def _normed(
-    result: TrajectoryResult,
-    found: ProjectedPaths,
-    which: Int[np.ndarray, " chosen"],
-    dimensions: int,
-) -> go.Scatter | go.Scatter3d:
-    """A ring for each token's last state, which the final norm has brought to another scale.
-
-    A line to it would run back through all of the path: it is a step of its own kind.
-    """
-    shades = [_color(int(number), len(result.tokens)) for number in found.tokens[which]]
-    trace = go.Scatter if dimensions == 2 else go.Scatter3d
-    return trace(
-        **_coordinates(found.coordinates[-1, which], dimensions),
-        mode="markers",
-        marker={"color": shades, "size": 8 / (dimensions - 1), "symbol": "circle-open"},
-        hoverinfo="skip",
-        name="normed",
     )
 
 
@@ -229,7 +231,7 @@ def _coordinates(
 
 @lru_cache(maxsize=4096)  # a millisecond each
 def _color(number: int, n: int) -> str:
-    return colors.sample_colorscale(list(style.DEPTH), [(number - 1) / max(1, n - 1)])[0]
+    return depth_colors([(number - 1) / max(1, n - 1)])[0]
 
 
 def _picks(

@@ -1,15 +1,29 @@
-"""Singular values of every block's Jacobian, and the gap at which K cuts them."""
+"""Singular values of every block's Jacobian by index, and the gap at which K cuts them."""
+
+from collections.abc import Sequence
 
 import numpy as np
-import plotly.colors as colors
 import plotly.graph_objects as go
 from jaxtyping import Float
 
 from coupling_core.analysis.scores import require_k
 from coupling_core.analysis.subspaces import gaps
+from coupling_core.base.curves import Curves
 from coupling_core.base.records import View, resolve_block, resolve_blocks
 from coupling_core.base.results import DepthResult
-from coupling_core.figures import style, words
+from coupling_core.figures import style
+from coupling_core.figures.curves import Series, curves, depth_colors, plain
+from coupling_core.figures.words import subject
+
+SPECTRUM = Curves(
+    x="index",
+    y="Singular value s<sub>k</sub> (no unit)",
+    caption="Singular values of each block's Jacobian, largest first. Where s_K / s_(K+1) is close "
+    "to 1, the K-th singular vector is arbitrary, and only the subspaces mean anything.",
+    log=True,
+    at="k = ",
+    height=480,
+)
 
 
 def spectrum(
@@ -30,87 +44,91 @@ def spectrum(
     """
     require_k(result, view.k)
     blocks = resolve_blocks(view.blocks, result.n_blocks)
+    shades = depth_colors((np.array(blocks) - 1) / max(1, result.n_blocks - 1))
+    s, marked = result.singular_values, blocks
+    series = [
+        spectrum_line(s[block - 1], f"block {block}", shade)
+        for block, shade in zip(blocks, shades, strict=True)
+    ]
     if selected:
         row, column = (resolve_block(each, result.n_blocks) for each in selected)
-        selected = row, column
-    figure = plot(
-        words.spectrum_alt(result, view, blocks),
-        words.spectrum_caption(),
-        view,
-        result.singular_values[np.array(blocks) - 1],
-        height=480,
-        legend=style.UNDER_AXIS,
-        xaxis_range=[0, result.k_max + 1],
-    )
-    names = {block: f"block {block}" for block in range(1, result.n_blocks + 1)}
-    for block in blocks:
-        shade = (block - 1) / max(1, result.n_blocks - 1)
-        figure.add_trace(line(result.singular_values[block - 1], names[block], shade=shade))
+        marked = (row,)
+        pair = [(s[block - 1], f"block {block}", "") for block in (row, column)]
+        series += selected_lines(pair, is_one=row == column)
+    gap, is_right = _gap_text(result, view.k, marked), view.k > result.k_max / 2
+    figure = by_index(series, view, subject(result), also=f" {plain(gap)}.")
     figure.add_trace(style.place_bar(result.n_blocks, "Block l", "1 is next to the embedding"))
-    if selected:
-        pair = [line(result.singular_values[block - 1], names[block]) for block in selected]
-        figure.add_traces(highlights(pair, is_one=row == column))
-    _mark_gap(figure, result, view, (selected[0],) if selected else blocks)
-    return figure
+    side, shift = ("right", -6) if is_right else ("left", 6)
+    figure.add_annotation(
+        x=view.k, y=1, yref="paper", xanchor=side, yanchor="top", xshift=shift, showarrow=False,
+        text=gap,
+    )  # fmt: skip
+    return figure.update_layout(legend=style.UNDER_AXIS, xaxis_range=[0, result.k_max + 1])
 
 
-def plot(
-    alt: str, caption: str, view: View, values: Float[np.ndarray, "*any"], **layout: object
+def by_index(
+    series: Sequence[Series], view: View, of: str, spec: Curves = SPECTRUM, also: str = ""
 ) -> go.Figure:
-    """Axes for these singular values by index, with a line at the viewed K."""
-    figure = style.new_figure(
-        alt,
-        caption,
-        xaxis={"title": {"text": "Index k of the singular value"}},
-        yaxis=style.axis("Singular value s<sub>k</sub> (no unit)") | style.log_axis(values),
-    )
-    figure.add_vline(x=view.k, line=style.DOTTED)
-    return figure.update_layout(**layout)
+    """Singular values by index, with a line at the viewed K.
+
+    Args:
+        series: as `spectrum_line` makes them.
+        view: K.
+        of: model and prompt.
+        spec: axes and caption.
+        also: after the alternative text.
+    """
+    return curves(series, spec, of, also=also).add_vline(x=view.k, line=style.DOTTED)
 
 
-def line(
-    s: Float[np.ndarray, " k"], name: str, where: str = "", shade: float | None = None
-) -> go.Scatter:
-    """The singular values of one Jacobian, shaded by its place, 0..1; None where it stands out."""
-    (color,) = colors.sample_colorscale(list(style.DEPTH), [shade or 0.0])
-    return style.line(
-        np.arange(1, len(s) + 1),
-        np.where(s > 0, s, np.nan),  # past the rank there is none, and its logarithm is no place
-        name,
-        *((style.ACCENT, 3) if shade is None else (color, 1.2)),
-        showlegend=shade is None,
-        hovertemplate=f"{where or name}<br>s<sub>%{{x}}</sub> = %{{y:.4g}}<extra></extra>",
-    )
+def spectrum_line(
+    s: Float[np.ndarray, " k"],
+    name: str,
+    color: str,
+    width: float = 1.2,
+    dash: str = "solid",
+    *,
+    where: str = "",
+    listed: bool | None = False,
+) -> Series:
+    """The singular values of one Jacobian; past its rank there are none.
+
+    Args:
+        s: largest first.
+        name: of the curve.
+        color: of the line.
+        width: of the line.
+        dash: of the line.
+        where: what the mouse calls it; its name by default.
+        listed: whether the legend names it; None leaves that to plotly.
+    """
+    hover = f"{where or name}<br>s<sub>%{{x}}</sub> = %{{y:.4g}}<extra></extra>"
+    more = {"showlegend": listed, "hovertemplate": hover}
+    values = np.where(s > 0, s, np.nan)
+    return Series(name, np.arange(1, len(s) + 1), values, color, width, dash, more=more)
 
 
-def highlights(pair: list[go.Scatter], *, is_one: bool) -> list[go.Scatter]:
-    """The lines of the Jacobian and of the basis, named as such; one where they are the same."""
-    apart = [("solid", "the Jacobian"), ("dot", "the basis")]
-    looks = [("solid", "Jacobian and basis")] if is_one else apart
+def selected_lines(
+    pair: Sequence[tuple[Float[np.ndarray, " k"], str, str]], *, is_one: bool
+) -> list[Series]:
+    """The highlighted lines of a Jacobian and of a basis; one where they are the same.
+
+    Args:
+        pair: singular values, name, and what the mouse calls them, of each.
+        is_one: whether they are the same.
+    """
+    parts = ["Jacobian and basis"] if is_one else ["the Jacobian", "the basis"]
     return [
-        each.update(line_dash=dash, name=f"{each.name}, {part}")
-        for each, (dash, part) in zip(pair, looks, strict=False)
+        spectrum_line(s, f"{name}, {part}", style.ACCENT, 3, dash, where=where or name, listed=True)
+        for (s, name, where), part, dash in zip(pair, parts, ("solid", "dot"), strict=False)
     ]
 
 
-def _mark_gap(figure: go.Figure, result: DepthResult, view: View, blocks: tuple[int, ...]) -> None:
-    figure.add_annotation(
-        x=view.k,
-        y=1,
-        yref="paper",
-        xanchor="right" if view.k > result.k_max / 2 else "left",
-        yanchor="top",
-        xshift=-6 if view.k > result.k_max / 2 else 6,
-        showarrow=False,
-        text=_gap_text(gaps(result, view.k)[np.array(blocks) - 1], view.k, blocks),
-    )
-
-
-def _gap_text(gap: Float[np.ndarray, " block"], k: int, blocks: tuple[int, ...]) -> str:
+def _gap_text(result: DepthResult, k: int, blocks: tuple[int, ...]) -> str:
     """How far apart the last triplet in and the first one out are."""
-    ratio = f"K = {k}: s<sub>{k}</sub> / s<sub>{k + 1}</sub>"
+    gap, ratio = gaps(result, k)[np.array(blocks) - 1], f"s<sub>{k}</sub> / s<sub>{k + 1}</sub>"
     if np.isnan(gap).all():
         return f"K = {k}"
     if len(blocks) == 1:
-        return f"{ratio} = {gap[0]:.4f} in block {blocks[0]}"
-    return f"{ratio} = {np.nanmin(gap):.4f} to {np.nanmax(gap):.4f}"
+        return f"K = {k}: {ratio} = {gap[0]:.4f} in block {blocks[0]}"
+    return f"K = {k}: {ratio} = {np.nanmin(gap):.4f} to {np.nanmax(gap):.4f}"

@@ -45,11 +45,6 @@ BEYOND = "Entries beyond the colour bar are drawn in the colour at its end."
 MATRIX_ALT = "Heatmap of {matrix}, {leading}: {pair}, {subject}. {score}"
 MATRIX_READ = "T{pair}: diagonal where the two are coupled. {score}"
 CORNER = "The leading {side} by {side} entries are stored; the score counts all {k}."
-BY_K_ALT = "Score against K from 1 to {k_max} with its chance floor: {pair}, {subject}. {score}"
-BY_K_READ = (
-    "Coupling of {noun} {row} in the basis of {noun} {column} as more singular triplets are "
-    "counted. Only what lies above the chance line is coupling."
-)
 SCORE = "Score c = {raw} with chance floor {floor}, chance-corrected {corrected} ({terms})."
 NO_SCORE = "The pair has no score: {why}."
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from coupling_core.analysis.by_step import Runs
 from coupling_core.analysis.compare import Comparison
-from coupling_core.analysis.locality import locality
-from coupling_core.analysis.subspaces import chance_angles, gaps, stored_angles
+from coupling_core.analysis.subspaces import gaps
 from coupling_core.base.records import View, resolve_block, resolve_blocks
 from coupling_core.base.results import DepthResult
 
@@ -27,21 +26,6 @@ def spectrum_table(result: DepthResult, view: View) -> "DataFrame":
     table.insert(0, "block", blocks)
     table.insert(1, "gap", gaps(result, view.k)[at])
     return table
-
-
-def angles_table(result: DepthResult, block: int, basis: int, view: View) -> "DataFrame":
-    """Twin of the principal angles, in degrees: columns angle, left, right, chance."""
-    from pandas import DataFrame
-
-    k, (left, right) = stored_angles(result, block, basis, view)
-    index = np.arange(1, k + 1)
-    chance = chance_angles(k, result.width)
-    return DataFrame({"angle": index, "left": left, "right": right, "chance": chance})
-
-
-def locality_table(result: DepthResult, view: View, *, corrected: bool = True) -> "DataFrame":
-    """Twin of the locality curve: columns distance, mean, spread, chance, pairs."""
-    return locality(result, view, corrected=corrected).to_pandas()
 
 
 def pair_spectra_table(found: Comparison, block: int, basis: int) -> "DataFrame":

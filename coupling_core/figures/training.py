@@ -1,16 +1,18 @@
 """The numbers of training runs by step: a line a run, on a log axis with a place for step 0."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import cycle
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from coupling_core.analysis.by_step import Runs, StepNumbers, step_columns
-from coupling_core.base.numbers import Column
+from coupling_core.base.curves import Curves
 from coupling_core.base.records import View
-from coupling_core.figures import style, training_words
+from coupling_core.figures import style
+from coupling_core.figures.curves import Series, chance, curves
 
 STEP_0 = 0.4
 """Where step 0 stands on the log axis, left of step 1."""
@@ -20,10 +22,16 @@ ROOM = 0.08
 COLORS = (style.ACCENT, *style.CATEGORIES)
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "pentagon")
 """So that runs are told apart without their colours too."""
-
-
 LIMITS = {1: 0.6, 2: 0.5, 4: 0.4, 16: 0.35, 32: 0.3, 50: 0.25}
 """From each K on, about where 95 of 100 pairs lie of the runs that ship, at their most coupled."""
+BY_STEP = Curves(
+    x="step",
+    caption=" Step 0, the initialisation, has a place of its own left of the log axis; a gap in a "
+    "line is a step without a number.",
+    at="step ",
+    hover=".4g",
+    height=HEIGHT,
+)
 
 
 def map_limit(k: int) -> float:
@@ -51,32 +59,35 @@ def by_step(
 
     Returns:
         a figure with a trace a run, named by its title, whose customdata is the step; the trace
-        "chance" (a run's own floor where it has one); and the trace "current" where there is one.
+        "chance" (a run's own chance level where it has one); and "current" where there is one.
     """
     field = name.replace("-", "_")
-    curve = step_columns()[field].column
-    every = [numbers for run in runs.values() for numbers in run]
-    steps = sorted({numbers.step for numbers in every})
-    terms = style.score_terms(view) if curve.scored else ""
-    figure = style.new_figure(
-        training_words.by_step_alt(runs, curve.title, field, terms),
-        training_words.by_step_caption(curve.reading),
-        {"title": ", ".join(runs), "source": source},
-        height=HEIGHT,
-        xaxis=step_axis(steps),
-        yaxis=style.axis(style.two_lines(curve.title, terms))
-        | (style.log_axis(np.array([getattr(n, field) for n in every])) if curve.log else {}),
-    )
+    column = step_columns()[field].column
     looks = list(zip(runs.items(), cycle(COLORS), cycle(SYMBOLS), strict=False))
-    if isinstance(curve.ideal, str):
-        floors = [_chance(*_points(run, curve.ideal), color) for (_, run), color, _ in looks]
-        figure.add_traces(floors)
-    elif curve.ideal is not None and curve.ideal_name == "chance":
-        figure.add_trace(_chance(steps, [curve.ideal] * len(steps), style.INK))
-    for (run_title, run), color, symbol in looks:
-        figure.add_trace(_line(*_points(run, field), run_title, color, symbol))
-    figure.update_traces(showlegend=True, selector=0)
-    figure.update_yaxes(range=_span(figure, curve))
+    levels, every = [], [numbers for run in runs.values() for numbers in run]
+    if isinstance(column.ideal, str):
+        levels = [
+            replace(chance(place(_steps(run)), _values(run, column.ideal)), color=color)
+            for (_, run), color, _ in looks
+        ]
+    elif column.ideal is not None and column.ideal_name == "chance":
+        levels = [chance(place(sorted({numbers.step for numbers in every})), column.ideal)]
+    series = [
+        replace(one, hover=False, more={"showlegend": not at}) for at, one in enumerate(levels)
+    ]
+    for (title, run), color, symbol in looks:
+        steps, y = _steps(run), _values(run, field)
+        own = Series(title, place(steps), y, color, 2.5, marks=7, symbol=symbol, at=steps)
+        series.append(replace(own, more={"showlegend": True}))  # where it is the only one, too
+    title = style.two_lines(column.title, style.score_terms(view) if column.scored else "")
+    figure = curves(
+        series,
+        replace(BY_STEP, y=title, caption=column.reading + BY_STEP.caption, log=column.log),
+        ", ".join(runs),
+        xaxis=step_axis([numbers.step for numbers in every]),
+        yaxis=_span(series, is_log=column.log),
+        told={"title": ", ".join(runs), "source": source},
+    )
     return figure if step is None else _mark(figure, step, runs, field)
 
 
@@ -85,7 +96,6 @@ def step_axis(steps: Sequence[int]) -> dict[str, object]:
     powers = 10 ** np.arange(np.ceil(np.log10(max(*steps, 1))) + 1)
     low, high = np.log10([place([min(steps)])[0] * 0.85, max(*steps, 1) * 1.2])
     return {
-        "title": {"text": "Training step"},
         "type": "log",
         "range": [float(low), float(high)],
         "tickvals": [STEP_0, *powers.tolist()],
@@ -93,46 +103,29 @@ def step_axis(steps: Sequence[int]) -> dict[str, object]:
     }
 
 
-def place(steps: Sequence[int]) -> Float[np.ndarray, " step"]:
+def place(steps: Sequence[int] | Int[np.ndarray, " step"]) -> Float[np.ndarray, " step"]:
     """Where steps stand on the axis."""
     return np.where(np.equal(steps, 0), STEP_0, np.asarray(steps, np.float64))
 
 
-def _span(figure: go.Figure, curve: Column) -> list[float] | None:
+def _span(series: Sequence[Series], *, is_log: bool) -> dict[str, object]:
     """Range of what is drawn, in the units of the axis: fixed, so that a mark moves nothing."""
-    values = np.concatenate([np.asarray(trace.y, np.float64) for trace in figure.data])
-    values = np.log10(values[values > 0]) if curve.log else values[np.isfinite(values)]
+    values = np.concatenate([one.y for one in series if one.y is not None])
+    values = np.log10(values[values > 0]) if is_log else values[np.isfinite(values)]
     if not values.size:
-        return None
+        return {}
     low, high = values.min(), values.max()
     room = ROOM * ((high - low) or 1)
-    return [float(low - room), float(high + room)]
+    return {"range": [float(low - room), float(high + room)]}
 
 
-def _points(run: Sequence[StepNumbers], field: str) -> tuple[list[int], list[float]]:
-    """Steps, and their numbers; NaN where one has none."""
-    return [numbers.step for numbers in run], [getattr(numbers, field) for numbers in run]
+def _steps(run: Sequence[StepNumbers]) -> Int[np.ndarray, " step"]:
+    return np.array([numbers.step for numbers in run], np.int64)
 
 
-def _chance(steps: Sequence[int], values: Sequence[float], color: str) -> go.Scatter:
-    look = {"line_dash": "dash", "showlegend": False, "hoverinfo": "skip"}
-    return style.line(place(steps), values, "chance", color, 1.5, **look)
-
-
-def _line(
-    steps: Sequence[int], values: Sequence[float], title: str, color: str, symbol: str
-) -> go.Scatter:
-    return go.Scatter(
-        x=place(steps),
-        y=values,
-        customdata=steps,
-        mode="lines+markers",
-        line={"color": color, "width": 2.5},
-        marker={"size": 7, "symbol": symbol},
-        name=title,
-        showlegend=True,
-        hovertemplate=f"{title}<br>step %{{customdata}}: %{{y:.4g}}<extra></extra>",
-    )
+def _values(run: Sequence[StepNumbers], field: str) -> Float[np.ndarray, " step"]:
+    """A number by step; NaN where a step has none."""
+    return np.array([getattr(numbers, field) for numbers in run], np.float64)
 
 
 def _mark(figure: go.Figure, step: int, runs: Runs, field: str) -> go.Figure:
@@ -142,7 +135,7 @@ def _mark(figure: go.Figure, step: int, runs: Runs, field: str) -> go.Figure:
     figure.add_vline(x=x, line=style.DOTTED)
     return figure.add_scatter(
         x=[x] * len(every),
-        y=[getattr(numbers, field) for numbers in every],
+        y=_values(every, field),
         mode="markers",
         marker={"color": style.BLACK, "size": 14, "symbol": "circle-open", "line": {"width": 2}},
         meta=style.INKED,

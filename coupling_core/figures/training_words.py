@@ -1,4 +1,4 @@
-"""Captions, alternative texts and origins of the figures over training steps."""
+"""Sentences about training runs, and the origin of the figures over their steps."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -10,45 +10,11 @@ from coupling_core.base.records import AnyView
 from coupling_core.base.units import counted, rounded
 from coupling_core.figures import words
 
-_AXIS = (
-    " Step 0, the initialisation, has a place of its own left of the log axis; a gap in a line is "
-    "a step without a number."
-)
 LEAST_STEPS = 3
 """Steps with a score below which nothing is said of rise and fall."""
 
 PAIR = 2
 """Runs that a sentence compares."""
-
-PATHS_AT = (
-    " Each step has components of its own; their signs are chosen so that the paths lie as at the "
-    "step before, and the axes span all steps that are measured."
-)
-
-
-def by_step_caption(reading: str) -> str:
-    """How a number by step is read."""
-    return reading + _AXIS
-
-
-def by_step_alt(runs: Runs, title: str, field: str, terms: str) -> str:
-    """What the lines do, in numbers."""
-    told = [f"{run}: {_course_words(numbers, field)}" for run, numbers in runs.items()]
-    named = f"{title} ({terms})" if terms else title
-    return f"{named} by training step. {' '.join(told)}"
-
-
-def _course_words(run: Sequence[StepNumbers], field: str) -> str:
-    known = [(getattr(n, field), n.step) for n in run if not np.isnan(getattr(n, field))]
-    if not known:
-        return "no step has a number."
-    low, high, (first, start), (last, end) = min(known), max(known), known[0], known[-1]
-    text = (
-        f"{first:.3g} at step {start}, lowest {low[0]:.3g} at step {low[1]}, highest "
-        f"{high[0]:.3g} at step {high[1]}, {last:.3g} at step {end}."
-    )
-    without = len(run) - len(known)
-    return text + f" {without} of {counted(len(run), 'step')} without a number." * bool(without)
 
 
 def rise_and_fall(run: Sequence[StepNumbers]) -> str:

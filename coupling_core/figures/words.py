@@ -3,14 +3,8 @@
 import textwrap
 
 import numpy as np
-from jaxtyping import Float
 
-from coupling_core.analysis.scores import (
-    Scores,
-    arbitrary,
-    definition_name,
-    score_pairs,
-)
+from coupling_core.analysis.scores import Scores, arbitrary, definition_name
 from coupling_core.base.records import AnyView, View
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.results.base import NORM_INCLUDED
@@ -66,12 +60,6 @@ def zero_words(is_corrected: bool, floor: float) -> str:
     return f"an unrelated basis gives the chance floor{value}, and not 0"
 
 
-def spectrum_words(s: Float[np.ndarray, "line k"], k: int) -> str:
-    """Where singular values run from and to, of the first and of the K-th."""
-    first, at_k = (f"{np.nanmin(s[:, i]):.3g} to {np.nanmax(s[:, i]):.3g}" for i in (0, k - 1))
-    return f" s₁ runs from {first}, the value at K = {k} from {at_k}."
-
-
 def arbitrary_told(result: DepthResult, view: View) -> str:
     """Which blocks have no leading directions, so that their scores mean nothing."""
     blocks = arbitrary(result, view)
@@ -102,67 +90,3 @@ def last_row(final_norm: str, n_blocks: int, found: Scores, corrected: bool) -> 
 def leading(k: int, side: int) -> str:
     """Which triplets a matrix shows."""
     return f"K = {k}" if side >= k else f"leading {side} of K = {k}"
-
-
-def spectrum_alt(result: DepthResult, view: View, blocks: tuple[int, ...]) -> str:
-    """What the singular values look like, in numbers."""
-    s = result.singular_values[np.array(blocks) - 1]
-    text = (
-        f"Singular values of the Jacobians of {counted(len(blocks), 'block')} of "
-        f"{subject(result)} by index "
-        "on a log axis, a line a block, coloured by depth."
-    )
-    if np.isnan(s).all():
-        return text + " No block is measured yet."
-    return text + spectrum_words(s, view.k)
-
-
-def spectrum_caption() -> str:
-    """How the singular values are read."""
-    return (
-        "Singular values of each block's Jacobian, largest first. Where s_K / s_(K+1) "
-        "is close to 1, the K-th singular vector is arbitrary, and only the "
-        "subspaces mean anything."
-    )
-
-
-def mean_by_k_alt(result: DepthResult, view: View) -> str:
-    """What the mean score does as K grows."""
-    return (
-        f"Mean score over l ≠ l' against K from 1 to {result.k_max} with its chance floor, "
-        f"{subject(result)}. At K = {view.k}: {score_pairs(result, view).verdict}"
-    )
-
-
-def mean_by_k_caption() -> str:
-    """How the mean score against K is read."""
-    return (
-        "Mean over all pairs of different blocks as more singular triplets are counted. Only what "
-        "lies above the chance line is coupling."
-    )
-
-
-def angles_alt(
-    result: DepthResult, block: int, basis: int, sides: Float[np.ndarray, "side k"]
-) -> str:
-    """What the angles are, in numbers."""
-    text = (
-        f"Principal angles between the top-{sides.shape[1]} singular subspaces of blocks {block} "
-        f"and {basis}, {subject(result)}, smallest first."
-    )
-    if np.isnan(sides).all():
-        return text + " They are not computed yet."
-    smallest, largest = np.nanmin(sides, axis=1), np.nanmax(sides, axis=1)
-    return text + (
-        f" Left: {smallest[0]:.0f} to {largest[0]:.0f} degrees; "
-        f"right: {smallest[1]:.0f} to {largest[1]:.0f}."
-    )
-
-
-def angles_caption(block: int, basis: int, k: int) -> str:
-    """How the angles are read."""
-    return (
-        f"Angles between the top-{k} singular subspaces of blocks {block} and {basis}: 0° is a "
-        "shared direction, 90° one at right angles to the other subspace. Below the chance line "
-        "the subspaces have more in common than two random ones of this size."
-    )

@@ -14,7 +14,7 @@ from coupling_core.analysis.by_step import path_request
 from coupling_core.analysis.path_curves import CURVES, CurveName
 from coupling_core.base.records import PathView, Request, resolve_token
 from coupling_core.base.results import DepthResult, TrajectoryResult
-from coupling_core.figures.path_words import by_depth_caption
+from coupling_core.figures.by_depth import by_depth_caption
 from coupling_core.figures.per_token import PathNumber
 from explorer.asking.compute import answer
 from explorer.asking.several import counterpart, offer

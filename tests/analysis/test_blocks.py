@@ -32,7 +32,7 @@ PAIRS = {
     "figures.spectra": lambda *pair: figures.spectra(compare(RESULT, OTHER, VIEW), *pair),
     "matrix_table": lambda block, basis: figures.matrix_table(RESULT, block, basis, VIEW),
     "score_by_k_table": lambda block, basis: figures.score_by_k_table(RESULT, block, basis, VIEW),
-    "angles_table": lambda block, basis: tables.angles_table(RESULT, block, basis, VIEW),
+    "angles_table": lambda block, basis: figures.angles_table(RESULT, block, basis, VIEW),
     "pair_spectra": lambda *pair: tables.pair_spectra_table(compare(RESULT, OTHER, VIEW), *pair),
 }
 RANGES = {

@@ -290,7 +290,7 @@ def test_svg_is_vector_with_its_alternative_text_and_png_has_two_pixels_for_one(
     figure = figures.score_by_k(AWKWARD, 2, 4, VIEW)
     svg = figures.render(figure, ".svg", AWKWARD, VIEW).decode()
     assert svg.startswith("<svg")
-    assert 'role="img"><title>Score against K' in svg
+    assert 'role="img"><title>Score c (paper' in svg
     assert "</div>" not in svg
     asked = options(on_paper(figure, AWKWARD, VIEW), ".png")
     assert (asked["format"], asked["scale"], asked["width"]) == ("png", 2, WIDTH)

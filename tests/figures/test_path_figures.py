@@ -59,7 +59,6 @@ def test_a_long_prompt_has_a_bounded_number_of_paths_and_points():
 def test_what_figures_of_paths_say(snapshot):
     short = replace(RESULT, states=RESULT.states[:, [0, 4, 5]], kept=np.array([1, 5, 6]))
     headless = replace(RESULT, entropy=RESULT.entropy * np.nan, no_entropy="this model has no head")
-    waiting = replace(RESULT, one_step=RESULT.one_step * np.nan)
     rested = replace(RESULT, norms=np.where(np.arange(6) == 2, 1, RESULT.norms))
     shallow = trajectory_result(n_blocks=4)
     onto = project_paths(TWIN, onto=project_paths(RESULT, VIEW))
@@ -72,10 +71,8 @@ def test_what_figures_of_paths_say(snapshot):
         "no expodistance": figures.per_token(rested, "expodistance", token=1),
         "far less beside": figures.paths(RESULT, VIEW, token=2, twin=NEAR),
         "in another's components": draw(TWIN, VIEW, onto, token=2, dimensions=2),
-        "linearised": figures.linearised(RESULT, token=2),
-        "waiting": figures.linearised(waiting, token=1),
         "twin": figures.by_depth(RESULT, "norms", token=3, twin=TWIN),
-    } | {name: figures.by_depth(RESULT, name, token=3) for name in CURVES}
+    }
     texts = (" capital", "\n\n", "   ", "a  b", "", "🦜", "<b>", "Donaudampfschifffahrt")
     said = {name: dict(figure.layout.meta) for name, figure in shown.items()}
     assert {"figures": said, "texts": {text: label(text) for text in texts}} == snapshot
@@ -111,7 +108,8 @@ def test_numbers_by_depth_are_drawn_and_tabled():
     many = trajectory_result(n_tokens=60)  # drawn as a range
     figure = figures.by_depth(many, "norms", token=3)
     high = np.quantile(many.norms, 0.9, axis=1)
-    np.testing.assert_allclose(trace(figure, "high").y, high, rtol=1e-6)
+    band = trace(figure, "80\u00a0% of the tokens").y
+    np.testing.assert_allclose(band[13:][::-1], high, rtol=1e-6)
     assert not [t for t in figure.data if t.uid == "tokens"]
 
 

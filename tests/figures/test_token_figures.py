@@ -128,7 +128,7 @@ def test_every_figure_has_its_words_and_a_table(itself, into, means, snapshot):
     }
     # Numbers of a model can differ in the last digit from one machine to another.
     said = {name: dict(figure.layout.meta) for name, figure in shown.items()}
-    assert masked(said, r"-?\d+\.\d+", "#.#") == snapshot
+    assert masked(said, r"-?\d+\.\d+(e-\d+)?", "#.#") == snapshot
 
 
 def test_a_file_has_its_legend_between_the_axis_and_the_notes(into):

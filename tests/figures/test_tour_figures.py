@@ -10,8 +10,7 @@ from coupling_core.analysis.scores import chance_floor, score_pairs
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import View
 from coupling_core.experiments.gallery import EXAMPLES
-from coupling_core.figures.random_bases import random_bases
-from coupling_core.figures.reaction import reaction
+from coupling_core.figures.depth_curves import random_bases, reaction
 from coupling_core.figures.two_bases import OWN, VALUES, in_basis, in_other_basis, two_bases
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store

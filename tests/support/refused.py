@@ -54,7 +54,6 @@ def calls():
         "read_out": lambda: cc.read_out(depth, found.u[0], model=m),
         "shared_of side": lambda: cc.shared_of(found, cc.DirectionsView(), "w"),
         "numbers": lambda: cc.numbers(noise, view),
-        "cross_scores": lambda: cc.cross_scores(depth, depth),
         "prune texts": lambda: cc.prune("toy", ["one text", [1, 2, 3]]),
         "recheck": lambda: cc.recheck("a key"),
         "compare_models": lambda: cc.compare_models(table, "a", "a"),

@@ -2,8 +2,6 @@
 
     spectrum    the singular values
     distance    the score by the distance of two tokens
-    words       captions and alternative texts
-    tables      the same numbers as tables
 
 Maps and matrices are those of `coupling_core.figures`, and so is `layout.meta`.
 """
@@ -14,12 +12,8 @@ from coupling_core.figures.maps import token_mosaic as mosaic
 from coupling_core.figures.pair import matrix, matrix_table, score_by_k, score_by_k_table
 from coupling_core.figures.score_squares import MOST_SHOWN
 from coupling_core.figures.square_words import cell_words
-from coupling_core.figures.tokens.distance import distance
-from coupling_core.figures.tokens.spectrum import spectrum
-from coupling_core.figures.tokens.tables import (
-    distance_table,
-    spectrum_table,
-)
+from coupling_core.figures.tokens.distance import distance, distance_table
+from coupling_core.figures.tokens.spectrum import spectrum, spectrum_table
 
 __all__ = [  # noqa: RUF022 - by use, not by name
     # figures

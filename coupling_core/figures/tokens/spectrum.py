@@ -1,17 +1,34 @@
 """Singular values of a block's Jacobians at every token."""
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import numpy as np
 import plotly.graph_objects as go
 
 from coupling_core.analysis.scores import require_k
 from coupling_core.base.records import View, resolve_token
 from coupling_core.base.results import TokensResult
+from coupling_core.base.units import counted
 from coupling_core.figures import style
-from coupling_core.figures.spectrum import highlights, line, plot
-from coupling_core.figures.tokens import words
+from coupling_core.figures.curves import depth_colors
+from coupling_core.figures.spectrum import SPECTRUM, by_index, selected_lines, spectrum_line
+from coupling_core.figures.token_labels import numbered
+from coupling_core.figures.words import subject
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
 
 MOST_LINES = 48
 """Lines of singular values; with more of them a page would grow heavy and the eye see less."""
+
+SPECTRUM_OF_TOKENS = replace(
+    SPECTRUM,
+    caption="Singular values of block {block}'s Jacobian at each token, largest first. A line that "
+    "ends has reached its rank: what comes from another token passes through the attention heads "
+    "only.",
+    height=440,
+)
 
 
 def spectrum(
@@ -31,36 +48,40 @@ def spectrum(
         InputError: where K or a token is not in the result.
     """
     require_k(result, view.k)
-    n = len(result.tokens)
+    n, (block, other), s = len(result.tokens), result.blocks, result.singular_values
+    numbers = (np.flatnonzero(result.allowed) + 1).tolist()
+    drawn = numbers[:: -(-len(numbers) // MOST_LINES)]
+    series = [
+        spectrum_line(
+            s[0, token - 1], f"token {token}", color, where=f"block {block}, token {token}"
+        )
+        for token, color in zip(drawn, depth_colors(np.array(drawn) / n), strict=True)
+    ]
     if selected:
         row, column = (resolve_token(each, n) for each in selected)
-        selected = row, column
-    figure = plot(
-        words.spectrum_alt(result, view),
-        words.spectrum_caption(result, len(drawn(result))),
-        view,
-        result.singular_values.reshape(-1, result.k_max),
-        height=440,
-        legend=style.UNDER_AXIS,
-        xaxis_range=[0, result.k_max + 1],
-    )
-    for token in drawn(result):
-        figure.add_trace(_line(result, 0, token, token / n))
+        pair = [
+            (s[side, token - 1], f"token {token}", f"block {of}, token {token}")
+            for side, (token, of) in enumerate(((row, block), (column, other)))
+        ]
+        series += selected_lines(pair, is_one=row == column and block == other)
+    caption = SPECTRUM_OF_TOKENS.caption.format(block=block)
+    if len(drawn) < len(numbers):
+        caption += f" Drawn: {len(drawn)} of {counted(len(numbers), 'token')}."
+    figure = by_index(series, view, subject(result), replace(SPECTRUM_OF_TOKENS, caption=caption))
     figure.add_trace(style.place_bar(n, "Token t", "1 is the first of the prompt"))
-    if selected:
-        pair = [_line(result, side, token) for side, token in enumerate(selected)]
-        is_one = len(set(selected)) == len(set(result.blocks)) == 1
-        figure.add_traces(highlights(pair, is_one=is_one))
-    return figure
+    return figure.update_layout(legend=style.UNDER_AXIS, xaxis_range=[0, result.k_max + 1])
 
 
-def drawn(result: TokensResult) -> list[int]:
-    """The tokens that have a line: those with a Jacobian, or one in so many where they are many."""
-    numbers = (np.flatnonzero(result.allowed) + 1).tolist()
-    return numbers[:: -(-len(numbers) // MOST_LINES)]
+def spectrum_table(result: TokensResult) -> "DataFrame":
+    """Twin of the singular values: a row a block and token, with its rank."""
+    from pandas import DataFrame, concat
 
-
-def _line(result: TokensResult, side: int, token: int, shade: float | None = None) -> go.Scatter:
-    s, name = result.singular_values[side, token - 1], f"token {token}"
-    where = f"block {result.blocks[side]}, {name}"
-    return line(np.where(s > 0, s, np.nan), name, where, shade)
+    names = [f"s_{k + 1}" for k in range(result.k_max)]
+    sides = []
+    for side, block in enumerate(dict.fromkeys(result.blocks)):
+        found = DataFrame(result.singular_values[side], columns=names)
+        found.insert(0, "block", block)
+        found.insert(1, "token", [numbered(i, text) for i, text in enumerate(result.tokens, 1)])
+        found.insert(2, "rank", result.rank[side])
+        sides.append(found)
+    return concat(sides, ignore_index=True)

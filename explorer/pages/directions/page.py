@@ -14,7 +14,7 @@ from coupling_core.base.records import DirectionsView, Request
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.directions import READOUTS
 from coupling_core.base.units import with_minus
-from coupling_core.figures.readouts import LABELS
+from coupling_core.figures.directions import LABELS
 from explorer.asking.several import offer_twin, stored_twin
 from explorer.pages.directions import common, effect
 from explorer.panels.chart import Shown, draw, draw_partial, made

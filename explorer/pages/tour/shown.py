@@ -23,8 +23,7 @@ from coupling_core.base.results import DepthResult, Result, Scores, WhatIfResult
 from coupling_core.experiments.effects import shipped, subject_of
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.experiments.pushing.plans import LANGUAGE
-from coupling_core.figures.random_bases import random_bases
-from coupling_core.figures.reaction import reaction, reactions
+from coupling_core.figures.depth_curves import random_bases, reaction, reactions
 from coupling_core.figures.two_bases import in_basis, in_other_basis, two_bases
 from coupling_core.sources.suites import DEFAULT_K, DEFAULT_SUITE
 from explorer.asking.several import untrained_twin

@@ -1,0 +1,253 @@
+"""Any figure of curves: its plot, alternative text and table follow from a record and the curves.
+
+The alternative text says where each curve begins, ends and turns.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import cycle
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.colors as colors
+import plotly.graph_objects as go
+from jaxtyping import Float, Real
+
+from coupling_core.base.curves import Curves
+from coupling_core.figures import style
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
+
+MOST_DESCRIBED = 8
+"""Up to so many curves are described one by one."""
+COLORS = (style.ACCENT, style.SECOND, style.INK, *style.CATEGORIES)
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One curve, and the band round it.
+
+    Args:
+        name: in the legend.
+        x: its places.
+        y: its values; NaN is a gap. None where there is a band alone.
+        color: of line and marks.
+        width: of the line in pixels; 0 draws none.
+        dash: of the line.
+        marks: size of the marks in pixels; 0 draws none.
+        symbol: of the marks.
+        band: the lower and the upper edge of the band.
+        band_name: its name; the legend lists it where it has one.
+        tint: its colour.
+        at: what `x` stands for where it is a place on the axis only, such as a training step.
+        hover: whether the mouse shows its values.
+        column: in the table; "" leaves it out.
+        uid: what tells it from others of that name.
+        more: of the trace, as plotly names it.
+    """
+
+    name: str
+    x: Real[np.ndarray, " point"]
+    y: Real[np.ndarray, " point"] | None
+    color: str = style.INK
+    width: float = 2
+    dash: str = "solid"
+    marks: float = 0
+    symbol: str = "circle"
+    band: tuple[Real[np.ndarray, " point"], Real[np.ndarray, " point"]] | None = None
+    band_name: str = ""
+    tint: str = style.BAND
+    at: Real[np.ndarray, " point"] | None = None
+    hover: bool = True
+    column: str = ""
+    uid: str = ""
+    more: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def untrained(self) -> "Series":
+        """The same as the curve of an untrained model is drawn."""
+        return replace(self, name=f"{self.name}, untrained", dash="dot", band=None)
+
+
+def curves(
+    series: Sequence[Series],
+    spec: Curves,
+    of: str,
+    words: Mapping[str, object] | None = None,
+    *,
+    also: str = "",
+    xaxis: Mapping[str, object] | None = None,
+    yaxis: Mapping[str, object] | None = None,
+    told: Mapping[str, object] | None = None,
+) -> go.Figure:
+    """Draw curves.
+
+    Args:
+        series: the curves, the lowest first.
+        spec: axes and caption.
+        of: what they are of: model and prompt.
+        words: what titles and caption are filled with where they are templates.
+        also: after the alternative text.
+        xaxis: further layout of the axis.
+        yaxis: the same.
+        told: further `meta`, as of `style.new_figure`.
+
+    Returns:
+        a figure with a trace for each curve, named as it is, after that of its band.
+    """
+    x_title, y_title, caption = (
+        text.format(**words) if words else text for text in (spec.x_title, spec.y, spec.caption)
+    )
+    if any(one.name.endswith(", untrained") for one in series):
+        caption += " Dotted: the untrained model."
+    along = plain(x_title)[0].lower() + plain(x_title)[1:]
+    x_axis: dict[str, object] = {"title": {"text": x_title}}
+    y_axis = style.axis(y_title)
+    if spec.log_x:
+        x_axis |= style.log_axis(np.concatenate([one.x for one in series]))
+    if spec.log:
+        parts = [part for one in series for part in (one.y, *(one.band or ())) if part is not None]
+        y_axis |= style.log_axis(np.concatenate(parts).astype(np.float64))
+    if spec.zero:
+        y_axis |= {"rangemode": "tozero"}
+    if spec.y_range:
+        y_axis |= {"range": list(spec.y_range)}
+    figure = style.new_figure(
+        f"{plain(y_title)} by {along}, {of}. {described(series, spec.at)}{also}",
+        caption,
+        told,
+        height=spec.height,
+        xaxis=x_axis | dict(xaxis or {}),
+        yaxis=y_axis | dict(yaxis or {}),
+        hovermode="closest" if spec.at else "x unified",
+    )
+    return figure.add_traces([trace for one in series for trace in _traces(one, spec)])
+
+
+def lines(
+    x: Real[np.ndarray, " point"],
+    values: Mapping[str, Real[np.ndarray, " point"]],
+    width: float = 2,
+    marks: float = 0,
+) -> list[Series]:
+    """A curve for each name, in the colours of the house."""
+    return [
+        Series(name, x, y, color, width, marks=marks)
+        for (name, y), color in zip(values.items(), cycle(COLORS), strict=False)
+    ]
+
+
+def chance(
+    x: Real[np.ndarray, " point"],
+    y: Float[np.ndarray, " point"] | float,
+    name: str = "chance",
+    dash: str = "dash",
+    width: float = 1.5,
+) -> Series:
+    """The chance level: one for all places, or one for each."""
+    level = np.broadcast_to(np.asarray(y, np.float64), np.shape(x))
+    return Series(name, x, level, width=width, dash=dash, column="chance")
+
+
+def one_deviation(
+    mean: Series, low: Real[np.ndarray, " point"], high: Real[np.ndarray, " point"]
+) -> Series:
+    """A mean with the band of one standard deviation."""
+    name = "one standard deviation"
+    return replace(mean, band=(low, high), band_name=name, tint=style.ACCENTED_BAND)
+
+
+def table(series: Iterable[Series], x: str) -> "DataFrame":
+    """The curves that have a column, a row a place.
+
+    Args:
+        series: all over the same places.
+        x: name of the first column.
+    """
+    from pandas import DataFrame
+
+    named = [one for one in series if one.column]
+    places = named[0].x if named[0].at is None else named[0].at
+    return DataFrame({x: places, **{one.column: one.y for one in named}})
+
+
+def depth_colors(shares: Iterable[float]) -> list[str]:
+    """Colours of blocks or tokens, by their place from 0, the first, to 1, the last."""
+    found: list[str] = colors.sample_colorscale(list(style.DEPTH), list(shares))
+    return found
+
+
+def described(series: Iterable[Series], place: str = "") -> str:
+    """Where curves begin, end and turn.
+
+    Args:
+        series: the curves; those that the mouse does not show are left out.
+        place: what goes before the number of a place, such as "block ".
+    """
+    named = [one for one in series if one.y is not None and np.size(one.y) > 1 and one.hover]
+    if len(named) <= MOST_DESCRIBED:
+        return " ".join(f"{plain(one.name)}: {_course(one, place)}." for one in named)
+    known = [np.asarray(one.y, np.float64) for one in named]
+    ends = np.array([y[np.isfinite(y)][[0, -1]] for y in known if np.isfinite(y).any()])
+    if not ends.size:
+        return f"{len(named)} curves without a value."
+    (first, last), (highest_first, highest_last) = ends.min(0), ends.max(0)
+    return (
+        f"{len(named)} curves: {first:.3g} to {highest_first:.3g} at their first points, "
+        f"{last:.3g} to {highest_last:.3g} at their last."
+    )
+
+
+def plain(title: str) -> str:
+    """A title without its markup."""
+    title = re.sub(r"<br><span[^>]*>(.*)</span>", r" (\1)", title)
+    marks = {"<sup>": "^", "<sub>": "_", "<br>": " "}
+    return re.sub(r"<[^>]*>", lambda found: marks.get(found[0], ""), title)
+
+
+def _traces(one: Series, spec: Curves) -> list[go.Scatter]:
+    """The band of a curve, and its line."""
+    drawn = []
+    if one.band is not None:
+        low, high = one.band
+        known = np.isfinite(low) & np.isfinite(high)
+        name, x = one.band_name or f"{one.name}, 95\u00a0% of the draws", np.asarray(one.x)[known]
+        listed = bool(one.band_name)
+        drawn.append(style.band(x, low[known], high[known], name, color=one.tint, listed=listed))
+    if one.y is None:
+        return drawn
+    modes = ["lines"] * bool(one.width) + ["markers"] * bool(one.marks)
+    look: dict[str, object] = {"mode": "+".join(modes)}
+    if one.width:
+        look["line"] = {"color": one.color, "width": one.width, "dash": one.dash}
+    if one.marks:
+        look["marker"] = {"color": one.color, "size": one.marks, "symbol": one.symbol}
+    if one.at is not None:
+        look["customdata"] = one.at
+    value = f"%{{y:{spec.hover}}}{spec.unit}"
+    place = f"{spec.at}%{{{'x' if one.at is None else 'customdata'}}}"
+    shown = f"{one.name}<br>{place}: {value}<extra></extra>" if spec.at else value
+    look |= {"hovertemplate": shown} if one.hover else {"hoverinfo": "skip"}
+    look |= {"name": one.name, "uid": one.uid or None, **one.more}
+    return [*drawn, go.Scatter(x=one.x, y=one.y, **look)]
+
+
+def _course(one: Series, place: str) -> str:
+    y, x = np.asarray(one.y, np.float64), one.x if one.at is None else one.at
+    known: list[int] = np.flatnonzero(np.isfinite(y)).tolist()
+    if not known:
+        return "no value"
+
+    def at(i: int) -> str:
+        return f"{y[i]:.3g} at {place}{x[i]:g}"
+
+    first, last, values = known[0], known[-1], y[known]
+    if np.ptp(values) == 0:
+        return f"{values[0]:.3g} throughout" if len(known) > 1 else at(first)
+    text = f"{at(first)}, {at(last)}"
+    for name, turn in (("highest", known[values.argmax()]), ("lowest", known[values.argmin()])):
+        text += f", {name} {at(turn)}" * (turn not in (first, last))
+    missing = len(y) - len(known)
+    return text + f", {missing} without a value" * bool(missing)

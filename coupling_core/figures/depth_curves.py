@@ -1,0 +1,307 @@
+"""Curves of the Jacobians of one token's blocks: angles, distance, depth, reactions, random bases.
+
+Scores against K are in `by_k`, singular values by index in `spectrum`.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from coupling_core.analysis.locality import locality as measure_locality
+from coupling_core.analysis.random_bases import random_scores
+from coupling_core.analysis.scaling import TOP, inverse_fits
+from coupling_core.analysis.scores import definition_name, score_pairs
+from coupling_core.analysis.subspaces import chance_angles, stored_angles
+from coupling_core.base.curves import Curves
+from coupling_core.base.records import View, resolve_block
+from coupling_core.base.results import DepthResult
+from coupling_core.base.units import counted, percent
+from coupling_core.figures import style
+from coupling_core.figures.curves import (
+    Series,
+    chance,
+    curves,
+    depth_colors,
+    one_deviation,
+    table,
+)
+from coupling_core.figures.words import subject
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
+
+ANGLES = Curves(
+    x="Principal angle, smallest first (K = {k})",
+    y="Angle (degrees)",
+    caption="Angles between the top-{k} singular subspaces of blocks {block} and {basis}: 0° is a "
+    "shared direction, 90° a direction orthogonal to the other subspace. Below the chance line "
+    "the subspaces have more in common than two random subspaces of this size.",
+    y_range=(0, 92),
+    hover=".1f",
+    unit="°",
+    height=380,
+)
+LOCALITY = Curves(
+    x="distance",
+    y="Mean {name}",
+    caption="Mean over all pairs of blocks at each distance, whatever the threshold; the band is "
+    "one standard deviation over them. A curve that falls towards {level} is locality: near blocks "
+    "are coupled more than far ones. At the largest distances few pairs are left.",
+    height=420,
+)
+SCALING = Curves(
+    y="Singular value s<sub>k</sub> (no unit)",
+    caption="Largest singular values of each block's Jacobian at the selected token. Those of "
+    "residual networks fall inversely with depth (preprint, A.3).",
+    log=True,
+    at="block ",
+    hover=".4g",
+    height=420,
+)
+INVERSE_SCALING = replace(
+    SCALING,
+    y="1 / s<sub>k</sub> (no unit)",
+    caption="Inverse of the largest singular values: those that scale inversely with depth lie on "
+    "a rising line.{fits}",
+    log=False,
+)
+REACTION = Curves(
+    x="Direction k, the strongest first",
+    y="Times a random direction",
+    caption="How much the block's output moves when its input is moved a little, along its {n} "
+    "strongest directions of {width}; 1 is what a random direction gives.",
+    zero=True,
+    at="k = ",
+    height=360,
+)
+
+
+def angles(result: DepthResult, block: int, basis: int, view: View) -> go.Figure:
+    """Principal angles of the left and of the right top-K subspaces, and their chance level.
+
+    Unlike single singular vectors, which are arbitrary where singular values nearly tie, the
+    subspaces are well defined wherever there is a gap at K.
+
+    Args:
+        result: may be partial; a pair that waits has no curve.
+        block: l.
+        basis: l'.
+        view: the angles are those of the largest stored K that does not exceed its K.
+
+    Returns:
+        a figure with the traces "chance", "left (U)" and "right (V)".
+
+    Raises:
+        InputError: where K or a block is not in the result.
+    """
+    series = _angles(result, block, basis, view)
+    block, basis = (resolve_block(each, result.n_blocks) for each in (block, basis))
+    k = len(series[0].x)
+    return curves(
+        series,
+        ANGLES,
+        f"blocks {block} and {basis} of {subject(result)}",
+        {"k": k, "block": block, "basis": basis},
+        xaxis={"range": [0, k + 1]},
+        yaxis={"tickvals": [0, 15, 30, 45, 60, 75, 90]},
+    )
+
+
+def angles_table(result: DepthResult, block: int, basis: int, view: View) -> "DataFrame":
+    """Twin of the principal angles, in degrees: columns angle, left, right, chance."""
+    level, *sides = _angles(result, block, basis, view)
+    return table([*sides, level], "angle")
+
+
+def _angles(result: DepthResult, block: int, basis: int, view: View) -> list[Series]:
+    block, basis = (resolve_block(each, result.n_blocks) for each in (block, basis))
+    k, (left, right) = stored_angles(result, block, basis, view)
+    index = np.arange(1, k + 1)
+    return [
+        chance(index, chance_angles(k, result.width)),
+        Series("left (U)", index, left, style.ACCENT, 2.5, column="left"),
+        Series("right (V)", index, right, style.SECOND, 2.5, column="right"),
+    ]
+
+
+def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.Figure:
+    """Mean score over the pairs at each distance |l - l'|, with the spread over them.
+
+    Args:
+        result: may be partial; pairs without a score do not count.
+        view: K, definition, role and blocks.
+        corrected: the chance-corrected score, else c with its chance level.
+
+    Returns:
+        a figure with the traces "chance", "one standard deviation" and the mean, whose customdata
+        is the spread and the number of pairs.
+
+    Raises:
+        InputError: where K or a block is not in the result.
+    """
+    found = measure_locality(result, view, corrected=corrected)
+    fixed = style.CORRECTED_RANGE if corrected else style.RAW_RANGE
+    low, high = found.mean - found.spread, found.mean + found.spread
+    name = f"mean ({definition_name(view)}; K = {view.k})"
+    more = {
+        "customdata": np.stack([found.spread, found.pairs], 1),
+        "text": [counted(int(n), "pair") for n in found.pairs],
+        "hovertemplate": "%{y:.3f} ± %{customdata[0]:.3f} over %{text}<extra>mean</extra>",
+    }
+    mean = Series(name, found.distance, found.mean, style.ACCENT, 2.5, marks=5, more=more)
+    return curves(
+        [chance(found.distance, found.chance), one_deviation(mean, low, high)],
+        LOCALITY,
+        subject(result),
+        {
+            "name": style.score_name(corrected).lower(),
+            "level": "0" if corrected else "the chance line",
+        },
+        xaxis={"range": [0, max(found.distance, default=1) + 1]},
+        yaxis={"range": style.covering(fixed, low, high)},
+    )
+
+
+def locality_table(result: DepthResult, view: View, *, corrected: bool = True) -> "DataFrame":
+    """Twin of the locality curve: columns distance, mean, spread, chance, pairs."""
+    return measure_locality(result, view, corrected=corrected).to_pandas()
+
+
+def scaling(result: DepthResult, *, inverse: bool = False) -> go.Figure:
+    """The leading singular values s_k of each block, a line a k.
+
+    Args:
+        result: may be partial; a block that waits has no point.
+        inverse: draw 1 / s_k, on which inverse scaling with depth is a straight line, and the
+            line of least squares through those of k = 1.
+
+    Returns:
+        a figure with the traces "s1", "s2", ... and, for the inverse, "fit", as their `uid`.
+    """
+    s = result.singular_values[:, :TOP].astype(float)
+    values, fits = inverse_fits(s) if inverse else (s, ())
+    blocks = np.arange(1, len(s) + 1)
+    series = []
+    for k, shade in enumerate(depth_colors(np.linspace(0, 1, s.shape[1])), 1):
+        more = {"showlegend": k in (1, s.shape[1])}
+        width, marks = (2.5, 6) if k == 1 else (1.2, 0)
+        name, y = f"k = {k}", values[:, k - 1]
+        series.append(Series(name, blocks, y, shade, width, marks=marks, uid=f"s{k}", more=more))
+    if not inverse:
+        return curves(series, SCALING, subject(result))
+    first, shares = fits[0], [fit.r_squared for fit in fits if np.isfinite(fit.r_squared)]
+    name = f"line of k = 1: slope {first.slope:.3g} a block, R² = {first.r_squared:.2f}"
+    line = first.intercept + first.slope * blocks
+    series.append(Series(name, blocks, line, style.ACCENT, dash="dash", hover=False, uid="fit"))
+    told = ""
+    if shares:
+        told = (
+            f" Least-squares lines explain {percent(min(shares))} to {percent(max(shares))} of the "
+            f"variance (k = 1..{len(fits)}; the table has each fit)."
+        )
+    return curves(series, INVERSE_SCALING, subject(result), {"fits": told})
+
+
+def scaling_table(result: DepthResult) -> "DataFrame":
+    """Twin of singular values by depth: a row a k, its line through 1 / s_k, and every s_k."""
+    from pandas import DataFrame, RangeIndex
+
+    s = result.singular_values[:, :TOP]
+    _, lines = inverse_fits(s)
+    found = DataFrame(s.T, columns=[f"block {i + 1}" for i in range(len(s))])
+    found.index = RangeIndex(1, s.shape[1] + 1, name="k")
+    for place, name in enumerate(("slope", "intercept", "r_squared")):
+        found.insert(place, name, [getattr(line, name) for line in lines])
+    return found
+
+
+def reactions(result: DepthResult, block: int) -> Float[np.ndarray, " k"]:
+    """Singular values of a block's Jacobian, in units of its reaction to a random direction.
+
+    Args:
+        result: with the Jacobian.
+        block: l, 1..L.
+
+    Returns:
+        s_k / (norm_F(J) / sqrt d), the largest first; without a unit.
+    """
+    usual = result.jacobian_norm[block - 1] / np.sqrt(result.width)
+    return result.singular_values[block - 1].astype(np.float64) / usual
+
+
+def reaction(result: DepthResult, block: int) -> go.Figure:
+    """How strongly a block reacts to small moves of its input, direction by direction.
+
+    Args:
+        result: with the Jacobian.
+        block: l, 1..L.
+
+    Returns:
+        a figure with the trace "block ..." and a line at the reaction to a random direction.
+
+    Raises:
+        InputError: where the model has no such block.
+    """
+    block = resolve_block(block, result.n_blocks)
+    found = reactions(result, block)
+    k = np.arange(1, len(found) + 1)
+    figure = curves(
+        [Series(f"block {block}", k, found, style.ACCENT)],
+        REACTION,
+        subject(result),
+        {"n": len(found), "width": result.width},
+        xaxis={"range": [0, len(found) + 1], **style.GRID},
+    )
+    figure.add_hline(1, line=style.DOTTED, name="random")
+    return figure
+
+
+def random_bases(
+    result: DepthResult, pair: tuple[int, int], view: View, count: int, seed: int = 0
+) -> go.Figure:
+    """A pair's raw score and those of random bases with the same Jacobian, on a line from 0 to 1.
+
+    Args:
+        result: with the Jacobian of the pair's first block.
+        pair: block of the Jacobian and block of the basis.
+        view: K and definition.
+        count: how many random bases.
+        seed: of the draws.
+
+    Returns:
+        a figure with the traces "random bases" and "basis of block ...", and a line at the chance
+        level.
+
+    Raises:
+        InputError: where K or a block is not in the result.
+    """
+    found = score_pairs(result, view)
+    at = tuple(block - 1 for block in pair)
+    own, level = float(found.coupling[at]), float(found.chance[at])
+    drawn = random_scores(result, pair[0], view, count, seed)
+    spread = np.random.default_rng(seed).uniform(-0.5, 0.5, count)
+    ends = f" from {drawn.min():.3f} to {drawn.max():.3f}" if count else ""
+    axis = f"Raw score c ({style.score_terms(view)})"
+    figure = style.new_figure(
+        f"Raw scores of block {pair[0]} of {subject(result)}: {own:.3f} in the basis of block "
+        f"{pair[1]}, chance level {level:.3f}, random bases ({count}){ends}.",
+        f"Raw scores of block {pair[0]}'s Jacobian: in the basis of block {pair[1]}, and in random "
+        "bases, which lie so close together that they look like one. The dotted line is the mean "
+        "score of random bases; heights mean nothing.",
+        height=260,
+        xaxis=style.axis(axis, range=[-0.02, 1.02], dtick=0.2),
+        yaxis={"visible": False, "range": [-1, 1.6]},
+    )
+    grey = {"color": style.INK, "size": 9}
+    red = {"color": style.ACCENT, "size": 16, "symbol": "diamond"}
+    basis = f"basis of block {pair[1]}"
+    for name, x, y, mark in (("random bases", drawn, spread, grey), (basis, [own], [0], red)):
+        figure.add_scatter(
+            x=x, y=y, mode="markers", name=name, marker=mark, showlegend=True,
+            hovertemplate="%{x:.3f}<extra></extra>",
+        )  # fmt: skip
+    figure.add_vline(level, line=style.DOTTED, name="floor")
+    return figure
