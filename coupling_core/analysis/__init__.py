@@ -6,6 +6,7 @@ subspaces       how well defined the top-K subspaces are, and principal angles
 scaling         how the top singular values change with depth
 graph           blocks as a weighted graph, and its communities
 locality        how coupling falls off with distance
+distances       the means by distance, in words
 random_bases    scores that bases drawn at random get
 over_prompts    one model over many prompts, and the means over them
 verdict         a model's scores beside those of the untrained model
@@ -26,6 +27,7 @@ path_curves     numbers of a path by depth, and their means over prompts
 trajectory      how straight and evenly spaced the paths of tokens are
 projection      principal components of the paths
 by_step         a measurement over the steps of a training run
+step_tables     the numbers of training runs, for other programs
 statistics      coupling against performance over many models
 findings        what the table of a sweep says
 exports         a result's numbers for other programs: NumPy archives and CSV

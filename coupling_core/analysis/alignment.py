@@ -20,12 +20,11 @@ from jaxtyping import Bool, Float
 
 from coupling_core.analysis.scores import definition_name
 from coupling_core.base.definitions import sampled_definitions
-from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
+from coupling_core.base.notebook import Plottable, in_short
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Result, TokenMeansResult, TokensResult
 from coupling_core.base.results.base import short_prompt
-from coupling_core.base.showing import Drawn, in_short
 from coupling_core.base.units import counted, percent, rounded, with_difference
 
 if TYPE_CHECKING:  # half a second each to import
@@ -83,7 +82,7 @@ class Summary:
     __repr__ = in_short
 
 
-class MapComparison(SameContent, Drawn):
+class MapComparison(Plottable):
     """Scores of A and of B over the same pairs, of blocks or of tokens, at one view.
 
     The fields of both kinds: the results A and B, `view` (K, definition and role of both),

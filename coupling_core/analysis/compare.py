@@ -39,7 +39,7 @@ BetweenTokens = TokensResult | TokenMeansResult
 AnyMaps = TypeVar("AnyMaps", bound=MapComparison)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False)
 class Comparison(MapComparison):
     """Two results at one view, on the blocks that they have in common.
 
@@ -127,7 +127,7 @@ class Comparison(MapComparison):
         )
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False)
 class TokenComparison(MapComparison):
     """Two results over the same tokens at one view: of other models, blocks, kinds or both.
 

@@ -22,13 +22,11 @@ from jaxtyping import Bool, Float, Int
 from coupling_core.analysis.effects import effect_maps
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.drawing import Drawing
-from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
+from coupling_core.base.notebook import Plottable, in_a_line
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, WhatIfResult
-from coupling_core.base.showing import Drawn, in_a_line
 from coupling_core.base.units import counted, rounded
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
@@ -74,8 +72,8 @@ class Estimate:
         return rounded(self.rho, 2) + f" ({sure})" * bool(sure)
 
 
-@dataclass(frozen=True, repr=False, kw_only=True, eq=False)
-class CouplingEffect(SameContent, Drawn):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class CouplingEffect(Plottable):
     """How the coupling of pairs of blocks goes with the effect of an edit of the two.
 
     Args:
@@ -208,7 +206,6 @@ class CouplingEffect(SameContent, Drawn):
         )
 
 
-@known_keywords
 def coupling_effect(
     coupling: DepthResult | Float[np.ndarray, "prompt block block"],
     effect: WhatIfResult | Float[np.ndarray, "prompt_of_effect l m"],
@@ -249,7 +246,7 @@ def coupling_effect(
         k,
         inner=inner,
         seed=seed,
-        coupled=", ".join((*coupling.unlike_usual, *coupling.what_short)),
+        coupled=", ".join((*coupling.unlike_usual, coupling.measured)),
         of={name: said[name] for name in kept} | {"effect_key": effect.key},
     )
 

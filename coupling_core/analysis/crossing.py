@@ -14,11 +14,9 @@ from coupling_core.analysis.alignment import attributes_of_both, refuse
 from coupling_core.analysis.directions import orthonormal
 from coupling_core.analysis.subspaces import chance_angles, median_told
 from coupling_core.base.drawing import Drawing, FigureName
-from coupling_core.base.equality import SameContent
+from coupling_core.base.notebook import Plottable
 from coupling_core.base.results import DirectionsResult, Scores
-from coupling_core.base.results.base import require_result
 from coupling_core.base.results.directions import READOUTS, SIDES
-from coupling_core.base.showing import Drawn
 from coupling_core.base.units import counted, rounded
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
@@ -28,8 +26,8 @@ HALF = 0.5
 """Of a direction's squared length: what lies less in A's leading ones is new."""
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Crossing(SameContent, Drawn):
+@dataclass(frozen=True, repr=False)
+class Crossing(Plottable):
     """Directions of B among those of A.
 
     Args:
@@ -142,7 +140,7 @@ class Crossing(SameContent, Drawn):
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class CrossScores(Scores):
     """The scores of A's Jacobians in the bases of B's blocks.
 
@@ -254,8 +252,6 @@ def cross(a: DirectionsResult, b: DirectionsResult, k: int | None = None) -> Cro
 
 def require_alike(a: DirectionsResult, b: DirectionsResult) -> None:
     """Refuse directions that cannot be held against one another."""
-    for each in (a, b):
-        require_result(each, DirectionsResult, "directions")
     alike = {
         "width": (a.width, b.width),
         "number of blocks": (a.n_blocks, b.n_blocks),

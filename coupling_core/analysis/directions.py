@@ -12,9 +12,8 @@ from coupling_core.analysis.subspaces import chance_angles, median_told
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.choosing import none_of
 from coupling_core.base.drawing import Drawing
-from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
+from coupling_core.base.notebook import Plottable, Tabular, in_a_line, in_short
 from coupling_core.base.records import (
     DirectionsView,
     resolve_block,
@@ -24,7 +23,6 @@ from coupling_core.base.records import (
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.base import short_prompt
 from coupling_core.base.results.directions import SIDES
-from coupling_core.base.showing import Drawn, Told, in_a_line, in_short
 from coupling_core.base.units import counted, ranges, ranges_spoken, rounded
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
@@ -106,8 +104,8 @@ def held(
     return np.array([np.linalg.norm(basis.T @ x) for basis in bases])
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class InCommon(SameContent):
+@dataclass(frozen=True, repr=False)
+class InCommon:
     """The directions that several subspaces have in common.
 
     Args:
@@ -125,8 +123,8 @@ class InCommon(SameContent):
     __repr__ = in_short
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Shared(InCommon, Drawn):
+@dataclass(frozen=True, repr=False)
+class Shared(InCommon, Plottable):
     """The directions that several blocks have in common.
 
     Args:
@@ -203,7 +201,6 @@ def shared_subspace(bases: Sequence[Float[np.ndarray, "d _"]], seed: int = 0) ->
     return InCommon(directions[:, :k], share[:k], chance, int((share[:k] > chance).sum()))
 
 
-@known_keywords
 def shared_of(
     result: DirectionsResult,
     view: DirectionsView | None = None,
@@ -231,8 +228,8 @@ def shared_of(
     return Shared(**vars(shared_subspace(bases)), result=result, blocks=chosen, side=side)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class BetweenPrompts(SameContent, Told):
+@dataclass(frozen=True, repr=False)
+class BetweenPrompts(Tabular):
     """How far the directions of a block are those of other prompts too.
 
     Args:
@@ -320,7 +317,6 @@ class BetweenPrompts(SameContent, Told):
         return table
 
 
-@known_keywords
 def between_prompts(
     results: Sequence[DirectionsResult],
     view: DirectionsView | None = None,

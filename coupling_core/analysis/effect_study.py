@@ -18,7 +18,6 @@ from coupling_core.analysis.coupling_effect import (
 )
 from coupling_core.analysis.effects import effect_maps
 from coupling_core.analysis.scores import score_pairs
-from coupling_core.base.equality import SameContent
 from coupling_core.base.records import EffectView, View
 from coupling_core.base.results import DepthResult, WhatIfResult
 
@@ -28,8 +27,8 @@ EVERY = EffectView()
 """Effects averaged over all tokens."""
 
 
-@dataclass(frozen=True, eq=False)
-class EffectStudy(SameContent):
+@dataclass(frozen=True)
+class EffectStudy:
     """Many prompts of one model; NaN where there is no number.
 
     Args:

@@ -9,12 +9,10 @@ from jaxtyping import Float, Int
 
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.edits import DAMPED, Edit, parse_edit
-from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
+from coupling_core.base.notebook import Plottable, in_a_line
 from coupling_core.base.records import EffectView, resolve_token
 from coupling_core.base.results import WhatIfResult
-from coupling_core.base.showing import Drawn, in_a_line
 from coupling_core.base.units import counted, ranges
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
@@ -23,8 +21,8 @@ if TYPE_CHECKING:  # half a second to import, and only tables need it
 Number = Literal["divergence", "loss", "stays"]
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class EffectMaps(SameContent, Drawn):
+@dataclass(frozen=True, repr=False)
+class EffectMaps(Plottable):
     """One number of all edits of a measurement; NaN where an edit cannot be run, or was not yet.
 
     Args:
@@ -101,7 +99,6 @@ class EffectMaps(SameContent, Drawn):
         return self.plot() if self.number == "divergence" else self.to_pandas()
 
 
-@known_keywords
 def effect_maps(
     result: WhatIfResult, view: EffectView | None = None, number: Number = "divergence"
 ) -> EffectMaps:

@@ -25,10 +25,9 @@ from coupling_core.analysis.statistics import (
 from coupling_core.base import wording
 from coupling_core.base.choosing import none_of
 from coupling_core.base.drawing import Drawing
-from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_fields, known_keywords
 from coupling_core.base.kinds import kind_of
+from coupling_core.base.notebook import Plottable
 from coupling_core.base.records import (
     MEASURES,
     METHODS,
@@ -40,8 +39,6 @@ from coupling_core.base.records import (
     Performance,
     PromptNumber,
 )
-from coupling_core.base.showing import Drawn
-from coupling_core.base.tables import require_table
 from coupling_core.base.units import counted
 
 _CHOICES = {
@@ -52,7 +49,6 @@ _CHOICES = {
 }
 
 
-@known_fields
 @dataclass(frozen=True)
 class Question:
     """What is asked of a table.
@@ -81,7 +77,7 @@ class Question:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Findings(SameContent, Drawn):
+class Findings(Plottable):
     """The answer.
 
     Args:
@@ -91,9 +87,6 @@ class Findings(SameContent, Drawn):
 
     table: pd.DataFrame
     question: Question
-
-    def __hash__(self) -> int:  # type: ignore[override]  # a page keeps what it drew of it
-        return hash(self.question)
 
     def __repr__(self) -> str:
         both, against = len(self.points.x), self.question.against
@@ -294,7 +287,6 @@ class Findings(SameContent, Drawn):
         return [(str(run), of_run) for run, of_run in rows.groupby("run") if len(of_run) > 1]
 
 
-@known_keywords
 def find(table: pd.DataFrame, question: Question | None = None) -> Findings:
     """Ask a table.
 
@@ -306,7 +298,6 @@ def find(table: pd.DataFrame, question: Question | None = None) -> Findings:
         InputError: where it is no table, has no depth-wise row at this K, or no model is in the
             subset.
     """
-    require_table(table)
     rows = table[table["kind"] == "depth"]
     if rows.empty:
         raise InputError(
@@ -329,7 +320,6 @@ def first_question(table: pd.DataFrame, asked: Iterable[float] = ()) -> Question
     Raises:
         InputError: where it is no table.
     """
-    require_table(table)
     shared, known = every_k(table, asked), performances(table)
     return Question(shared[0] if shared else 1, against=known[0] if known else "loss")
 

@@ -7,26 +7,25 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from jaxtyping import Float, Int
 
+from coupling_core.analysis.distances import verdict_by_distance
 from coupling_core.analysis.graph import weights
 from coupling_core.analysis.scores import score_pairs
+from coupling_core.base.arrays import arrays_of
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.drawing import Drawing, known_figure
-from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
+from coupling_core.base.notebook import Plottable, in_a_line
 from coupling_core.base.records import Role, View, resolve_blocks, viewed
 from coupling_core.base.results import DepthResult
-from coupling_core.base.results.base import require_result
-from coupling_core.base.showing import Drawn, arrays_of, ends_in_short, ends_told, in_a_line
 from coupling_core.base.units import ranges
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Locality(SameContent, Drawn):
+@dataclass(frozen=True, repr=False)
+class Locality(Plottable):
     """The score of two blocks against how many blocks apart they are.
 
     Args:
@@ -52,14 +51,14 @@ class Locality(SameContent, Drawn):
     def __repr__(self) -> str:
         chosen = resolve_blocks(self.view.blocks, self.result.n_blocks)
         among = f"blocks {ranges(chosen)}" if self.view.blocks else ""
-        ends = ends_in_short(self.distance, self.mean)
+        ends = f"{len(self.distance)} distances"
         return in_a_line(self, self.result.whose, among, self.view.k_told, ends)
 
     @property
     def verdict(self) -> str:
         """The means at the shortest and the longest distance."""
         of = f" {'chance-corrected score' if self.corrected else 'of c'}{self.view.at_k}"
-        return ends_told(self.distance, self.mean, self.pairs, "|l - l'|", of)
+        return verdict_by_distance(self.distance, self.mean, self.pairs, "|l - l'|", of)
 
     def to_pandas(self) -> "DataFrame":
         """A row a distance.
@@ -90,7 +89,6 @@ class Locality(SameContent, Drawn):
         return drawn
 
 
-@known_keywords
 def locality(
     result: DepthResult,
     view: View | None = None,
@@ -120,7 +118,6 @@ def locality(
     Raises:
         InputError: where K or a block is not in the result, or one block alone is asked for.
     """
-    require_result(result, DepthResult, "depth")
     chosen = blocks_of(blocks, result.n_blocks)
     view = viewed(view, result.default_k, k=k, blocks=chosen, definition=definition, role=role, p=p)
     if chosen is not None and len(chosen) < 2:

@@ -14,10 +14,9 @@ from jaxtyping import Float
 
 from coupling_core.analysis.scores import MIN_PROMPTS, mean_interval
 from coupling_core.base.drawing import Drawing, known_figure
-from coupling_core.base.equality import SameContent
 from coupling_core.base.kinds import kind_of
+from coupling_core.base.notebook import Plottable
 from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, Measure
-from coupling_core.base.showing import Drawn
 from coupling_core.base.units import counted, interval_told, with_difference
 
 if TYPE_CHECKING:  # half a second to import
@@ -32,8 +31,8 @@ _USUAL = dict(zip(HOW, ("paper", "A", -1, "include", ""), strict=True))
 """How a score comes about where nothing else is asked for."""
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class ModelComparison(SameContent, Drawn):
+@dataclass(frozen=True, repr=False)
+class ModelComparison(Plottable):
     """How much more coupled one model is than another, over the prompts that both have.
 
     Args:

@@ -10,9 +10,9 @@ from jaxtyping import Float
 from coupling_core.analysis import trajectory
 from coupling_core.analysis.alignment import attributes_of_both, refuse, sentences, side_names
 from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.notebook import Plottable
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
-from coupling_core.base.showing import Drawn
 from coupling_core.base.units import counted, rounded
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
@@ -38,7 +38,7 @@ _NUMBERS: Mapping[str, tuple[str, Callable[[TrajectoryResult], Float[np.ndarray,
 
 
 @dataclass(frozen=True, repr=False)
-class PathComparison(Drawn):
+class PathComparison(Plottable):
     """The paths of tokens in two results, by what is known of each token's.
 
     Args:

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.results import PerturbationResult
 
 OFF = 0.1
@@ -18,8 +16,8 @@ MOST = 0.95
 """Part of the draws that lie between `low` and `high`."""
 
 
-@dataclass(frozen=True, eq=False)
-class Spread(SameContent):
+@dataclass(frozen=True)
+class Spread:
     """Over the draws; NaN where nothing was measured.
 
     Args:
@@ -49,7 +47,6 @@ def blurred(result: PerturbationResult) -> np.ndarray:
     return part > BLURRED
 
 
-@known_keywords
 def perturbation_radius(result: PerturbationResult) -> Float[np.ndarray, "way state"]:
     """The size of noise at which first order is off by 10 % in half of the draws.
 

@@ -9,12 +9,10 @@ from jaxtyping import Float, Int
 
 from coupling_core.analysis.alignment import side_names
 from coupling_core.base.drawing import Drawing
-from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
+from coupling_core.base.notebook import Plottable, in_a_line, in_short
 from coupling_core.base.records import Fit, Part, PathView, view_by
 from coupling_core.base.results import TrajectoryResult
-from coupling_core.base.showing import Drawn, in_a_line, in_short
 from coupling_core.base.units import counted, percent
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
@@ -29,8 +27,8 @@ SMALL = 64
 """Up to so many samples or entries a full SVD is the quickest; above, ARPACK is, and as exact."""
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Projection(SameContent):
+@dataclass(frozen=True, repr=False)
+class Projection:
     """Paths in the principal components of some of their states.
 
     Args:
@@ -50,8 +48,8 @@ class Projection(SameContent):
     __repr__ = in_short
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class ProjectedPaths(Projection, Drawn):
+@dataclass(frozen=True, repr=False)
+class ProjectedPaths(Projection, Plottable):
     """A view of a result's paths.
 
     Args:
@@ -198,7 +196,6 @@ class ProjectedPaths(Projection, Drawn):
         return drawing
 
 
-@known_keywords
 def project_paths(
     result: TrajectoryResult,
     view: PathView | None = None,

@@ -13,7 +13,6 @@ from jaxtyping import Float, Int
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError
 from coupling_core.base.jacobian import ALIKE
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import ROLES, View, resolve_block, resolve_blocks
 from coupling_core.base.results import DepthResult, PositionCoupling, Result, Scores
 from coupling_core.base.results.scores import MEASURES
@@ -98,7 +97,6 @@ def score(
     return DEFINITIONS[definition].by_k(diagonal, off_diagonal, s, p)
 
 
-@known_keywords
 def chance_floor(
     result: DepthResult | PositionCoupling, definition: DefinitionName, p: float = 1.0
 ) -> Float[np.ndarray, "row k"]:
@@ -179,7 +177,6 @@ def _ranks(result: DepthResult | PositionCoupling) -> Int[np.ndarray, "2 row"]:
     return np.broadcast_to(result.rank, (2, result.rank.shape[-1]))
 
 
-@known_keywords
 def score_pairs(result: DepthResult, view: View) -> Scores:
     """All pairs of the viewed blocks at one K.
 
@@ -201,7 +198,6 @@ def score_pairs(result: DepthResult, view: View) -> Scores:
     return Scores(coupling, floor, above, blocks, result=result, view=view)
 
 
-@known_keywords
 def score_by_k(
     result: DepthResult, block: int, basis: int, view: View
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
@@ -255,7 +251,6 @@ def mean_by_k(
     return raw, floor, above
 
 
-@known_keywords
 def corrected(
     coupling: Float[np.ndarray, "*any"], floor: Float[np.ndarray, "*any"]
 ) -> Float[np.ndarray, "*any"]:
@@ -285,7 +280,6 @@ def block_means(
     return nan_mean(others, 1), nan_mean(others, 0)
 
 
-@known_keywords
 def mean_interval(values: Float[np.ndarray, " n"] | Sequence[float] | Array) -> Interval:
     """Mean over prompts, or seeds, with its 95 % interval by Student's t.
 

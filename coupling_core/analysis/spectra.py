@@ -5,14 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.equality import SameContent
-from coupling_core.base.keywords import known_keywords
+from coupling_core.base.notebook import in_a_line
 from coupling_core.base.results import SpectrumResult
-from coupling_core.base.showing import in_a_line
 from coupling_core.base.units import counted, rounded
 
 
-@known_keywords
 def participation_ratio(s: Float[np.ndarray, "product d"]) -> Float[np.ndarray, " product"]:
     """How many directions carry a product: (sum s^2)^2 / sum s^4, from 1 to d.
 
@@ -23,7 +20,6 @@ def participation_ratio(s: Float[np.ndarray, "product d"]) -> Float[np.ndarray, 
     return squares.sum(-1) ** 2 / (squares**2).sum(-1)
 
 
-@known_keywords
 def effective_rank(s: Float[np.ndarray, "product d"]) -> Float[np.ndarray, " product"]:
     """The same, less governed by the largest: exp(entropy of s^2 / sum s^2), from 1 to d.
 
@@ -37,8 +33,8 @@ def effective_rank(s: Float[np.ndarray, "product d"]) -> Float[np.ndarray, " pro
     return np.exp(-terms.sum(-1))
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class SpectrumNumbers(SameContent):
+@dataclass(frozen=True, repr=False)
+class SpectrumNumbers:
     """By block l; NaN where it is not measured.
 
     Args:
@@ -79,7 +75,6 @@ class SpectrumNumbers(SameContent):
         )
 
 
-@known_keywords
 def spectrum_numbers(result: SpectrumResult) -> SpectrumNumbers:
     """The curves over depth of one measurement.
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from jaxtyping import Float, Int
 
+from coupling_core.analysis.distances import verdict_by_distance
 from coupling_core.analysis.scores import corrected, require_k, score_square
+from coupling_core.base.arrays import arrays_of
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.drawing import Drawing, known_figure
-from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
+from coupling_core.base.notebook import Plottable, in_a_line
 from coupling_core.base.records import ROLES, View
 from coupling_core.base.results import (
     Means,
@@ -22,14 +23,13 @@ from coupling_core.base.results import (
     TokenMeansResult,
     TokensResult,
 )
-from coupling_core.base.showing import Drawn, arrays_of, ends_in_short, ends_told, in_a_line
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class ByDistance(SameContent, Drawn):
+@dataclass(frozen=True, repr=False)
+class ByDistance(Plottable):
     """Scores by the distance |t - t'| of two tokens, without any Jacobian against itself.
 
     Args:
@@ -54,14 +54,14 @@ class ByDistance(SameContent, Drawn):
 
     def __repr__(self) -> str:
         at = self.scores.view.k_told if self.scores.view else ""
-        return in_a_line(self, self.whose, at, ends_in_short(self.distance, self.mean))
+        return in_a_line(self, self.whose, at, f"{len(self.distance)} distances")
 
     @property
     def verdict(self) -> str:
         """The means at the shortest and the longest distance."""
         at = self.scores.view.at_k if self.scores.view else ""
         of = f" {'chance-corrected score' if self.above_chance else 'of c'}{at}"
-        return ends_told(self.distance, self.mean, self.pairs, "|t - t'|", of)
+        return verdict_by_distance(self.distance, self.mean, self.pairs, "|t - t'|", of)
 
     @property
     def whose(self) -> str:
@@ -88,7 +88,6 @@ class ByDistance(SameContent, Drawn):
         return self.scores.plot(name, corrected=self.above_chance)
 
 
-@known_keywords
 def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> PositionScores:
     """Score all pairs of positions at one K.
 
@@ -190,7 +189,6 @@ def require_kept(view: View, definitions: Collection[str] = DEFINITIONS) -> None
         )
 
 
-@known_keywords
 def by_distance(found: PositionScores, *, above_chance: bool = True) -> ByDistance:
     """Gather the scores of a view by the distance of their tokens.
 

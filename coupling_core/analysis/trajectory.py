@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Float
 
 from coupling_core.base.arrays import as_float64
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.token_ids import Array
 
 WINDOW = 11
@@ -34,7 +33,6 @@ def step_lengths(states: States) -> Float[np.ndarray, "block token"]:
     return np.linalg.norm(_steps(states), axis=-1)
 
 
-@known_keywords
 def line_shape(states: States | Array | Sequence[Any]) -> Float[np.ndarray, " token"]:
     """Line-shape score L / norm(sum_l (x^l - x^{l-1}) / norm(x^l - x^{l-1})) (Eq. 10 and 11).
 
@@ -48,7 +46,6 @@ def line_shape(states: States | Array | Sequence[Any]) -> Float[np.ndarray, " to
     return _straightness(directions.sum(0), len(directions))
 
 
-@known_keywords
 def windowed_line_shape(states: States | Array | Sequence[Any]) -> Float[np.ndarray, "state token"]:
     """Line-shape score of the `WINDOW` states centred at each state (preprint, Figure 25).
 
@@ -68,7 +65,6 @@ def windowed_line_shape(states: States | Array | Sequence[Any]) -> Float[np.ndar
     return found
 
 
-@known_keywords
 def growth_rates(
     norms: Float[np.ndarray, "state token"] | Array | Sequence[Any],
 ) -> Float[np.ndarray, "block token"]:
@@ -85,7 +81,6 @@ def growth_rates(
     return np.where(np.isfinite(rates), rates, np.nan)
 
 
-@known_keywords
 def expodistance(
     norms: Float[np.ndarray, "state token"] | Array | Sequence[Any],
 ) -> Float[np.ndarray, " token"]:
@@ -121,7 +116,6 @@ def why_no_expodistance(norms: Float[np.ndarray, "state token"]) -> tuple[str, .
     )
 
 
-@known_keywords
 def equidistance(
     step_lengths: Float[np.ndarray, "block token"] | Array | Sequence[Any],
 ) -> Float[np.ndarray, " token"]:

@@ -33,5 +33,4 @@ step_names      names of the curves over training steps, written by `make docs`
 wording         text as rows of (condition, sentence)
 bars            how far something is, where somebody watches
 pace            how long the rest of many alike takes
-keywords, equality, showing, tables    nothing any more: they go with their last import
 """

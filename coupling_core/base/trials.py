@@ -8,11 +8,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.base.drawing import Drawing
-from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
+from coupling_core.base.notebook import Plottable, Tabular, in_a_line
 from coupling_core.base.results.directions import DirectionsResult
-from coupling_core.base.showing import Drawn, Told, in_a_line
 from coupling_core.base.units import counted, percent, ranges
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
@@ -28,8 +27,8 @@ UNITS = {"tokens": "KL, nats", "classes": "KL, nats", "states": "relative distan
 """Of a divergence, by what is compared."""
 
 
-@dataclass(frozen=True, eq=False)
-class Steer(SameContent):
+@dataclass(frozen=True)
+class Steer:
     """Directions to be added to a state: x_t + e norm(x_t) u.
 
     Args:
@@ -62,8 +61,8 @@ class Steer(SameContent):
         return self.block if self.side == "u" else self.block - 1
 
 
-@dataclass(frozen=True, eq=False)
-class Ablate(SameContent):
+@dataclass(frozen=True)
+class Ablate:
     """Frames to be taken out of what blocks read: x^{l-1}_t - V V^T x^{l-1}_t.
 
     Args:
@@ -75,8 +74,8 @@ class Ablate(SameContent):
     frames: Mapping[int, Float[np.ndarray, "d k"]]
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Steering(SameContent, Drawn):
+@dataclass(frozen=True, repr=False)
+class Steering(Plottable):
     """What directions do, each at each size.
 
     Args:
@@ -176,8 +175,8 @@ class Steering(SameContent, Drawn):
         return drawing
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Ablation(SameContent, Told):
+@dataclass(frozen=True, repr=False)
+class Ablation(Tabular):
     """What it does that frames are taken out of what blocks read.
 
     Args:
@@ -265,8 +264,8 @@ class Ablation(SameContent, Told):
         return table
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Readings(SameContent, Told):
+@dataclass(frozen=True, repr=False)
+class Readings(Tabular):
     """What directions are read as, and whether that is more than chance.
 
     Args:

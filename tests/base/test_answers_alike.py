@@ -167,9 +167,8 @@ def test_coupling_and_effect_of_two_results():
         assert row.coupling == pytest.approx((scores[1, 4] + scores[4, 1]) / 2)
         assert row.minus_log_kl == pytest.approx(-(np.log(cost[1, 4]) + np.log(cost[4, 1])) / 2)
         assert (table.attrs["edit"], table.attrs["K"]) == (edit, 3)
-    for given in ((replace(depth, tokens=("x",)), effects), (np.ones((6, 5, 5)),) * 2):
-        with pytest.raises(cc.InputError):
-            cc.coupling_effect(*given, k=3)
+    with pytest.raises(cc.InputError, match="one prompt"):
+        cc.coupling_effect(replace(depth, tokens=("x",)), effects, k=3)
 
 
 def test_steering_is_drawn_over_rising_sizes_beside_the_range_of_random_directions():

@@ -11,7 +11,6 @@ import numpy as np
 
 from coupling_core.analysis.pruning.prices import Cut, Point, Price, curve, price
 from coupling_core.analysis.pruning.rankings import Ranking
-from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError, reason
 from coupling_core.base.reading import TEXT, read_bytes
 
@@ -24,8 +23,8 @@ FLOAT32_BYTES = 4
 _Self = TypeVar("_Self", bound="Study")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Study(SameContent):
+@dataclass(frozen=True, kw_only=True)
+class Study:
     """Rankings of a model's blocks, and the held-out loss of what each of them removes.
 
     Two are equal where all but their provenance is.

@@ -13,7 +13,6 @@ from coupling_core.analysis.statistics.means import (
 )
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, OF_GRAPHS, OF_SHARES, OVER_TOKENS
 from coupling_core.base.units import counted
 
@@ -21,7 +20,6 @@ APART = ("model", "kind", "k")
 """Columns whose values are never brought together in one mean."""
 
 
-@known_keywords
 def means_by(
     table: pd.DataFrame, by: str | Sequence[str], *, measure: str = "corrected"
 ) -> pd.DataFrame:

@@ -367,11 +367,6 @@ class Result(Plottable):
         return ", ".join([self.model_name, *self.unlike_usual, repr(short_prompt(self))])
 
     @property
-    def what_short(self) -> tuple[str, ...]:
-        """It goes as soon as nobody asks for it."""
-        return (self.measured,)
-
-    @property
     def unlike_usual(self) -> tuple[str, ...]:
         """What of the model is not as usual: precision, stack, final norm."""
         unusual = {
@@ -475,12 +470,6 @@ def seen_at(result: AnyResult, k: int | None, origin: Origin | None = None) -> A
     found = copy(result)
     vars(found).update(known)
     return found
-
-
-def require_result(result: object, wanted: type | tuple[type, ...], *kinds: str) -> None:
-    """Refuse a result of another kind; it goes as soon as nobody calls it."""
-    if not isinstance(result, wanted):
-        raise InputError(f"expected a result of kind {' or '.join(kinds)}")
 
 
 def precision_words(request: Request, provenance: Mapping[str, Any]) -> str:

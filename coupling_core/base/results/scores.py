@@ -38,9 +38,6 @@ class _Three:
     coupling: float
     chance: float
 
-    def _asdict(self) -> dict[str, float]:  # goes as soon as nobody calls it
-        return vars(self)
-
     def __repr__(self) -> str:
         numbers = (f"{name}={rounded(value, 4)}" for name, value in vars(self).items())
         return in_a_line(self, *numbers)
