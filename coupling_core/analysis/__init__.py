@@ -8,7 +8,7 @@ graph           blocks as a weighted graph, and its communities
 locality        how coupling falls off with distance
 random_bases    scores that bases drawn at random get
 over_prompts    one model over many prompts, and the means over them
-verdict         whether blocks are coupled, beside the untrained twin
+verdict         a model's scores beside those of the untrained model
 alignment       which parts of two results belong together, and the difference of their maps
 compare, path_comparison    two results side by side: of blocks or tokens, and of paths
 model_comparison    two models over the same prompts: the difference, and how sure it is
@@ -25,7 +25,7 @@ pruning         which blocks to leave out, and what that costs
 path_curves     numbers of a path by depth, and their means over prompts
 trajectory      how straight and evenly spaced the paths of tokens are
 projection      principal components of the paths
-by_step, at_steps    a measurement over the steps of a training run, and its results by step
+by_step         a measurement over the steps of a training run
 statistics      coupling against performance over many models
 findings        what the table of a sweep says
 exports         a result's numbers for other programs: NumPy archives and CSV

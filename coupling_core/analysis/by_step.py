@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from coupling_core.analysis.at_steps import AtSteps
 from coupling_core.analysis.exports import numbers_of, row
 from coupling_core.base.drawing import Drawing
-from coupling_core.base.equality import SameContent, hash_of, same
 from coupling_core.base.errors import InputError, a_type
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
+from coupling_core.base.notebook import Plottable
 from coupling_core.base.numbers import Column
-from coupling_core.base.records import AnyView, PathView, Request, View, require_view, viewed
+from coupling_core.base.records import AnyView, PathView, Request, View, viewed
 from coupling_core.base.results import DepthResult, SpectrumResult, TrajectoryResult
 from coupling_core.base.results.base import certified_words
-from coupling_core.base.showing import Drawn
 from coupling_core.base.step_names import StepCurve
 from coupling_core.sources.suites import Suite
 
@@ -33,8 +30,8 @@ NAMED = 8
 """Up to so many steps are named one by one."""
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Course(SameContent, Drawn):
+@dataclass(frozen=True, repr=False)
+class Course(Plottable):
     """What is measured of one prompt over the steps of a training run.
 
     Args:
@@ -53,12 +50,6 @@ class Course(SameContent, Drawn):
     depth: Mapping[int, DepthResult]
     paths: Mapping[int, TrajectoryResult]
     spectra: Mapping[int, SpectrumResult] | None = None
-
-    def __post_init__(self) -> None:
-        """Let each mapping say which steps it has, where another is asked for."""
-        for name in ("depth", "paths", "spectra"):
-            if (found := getattr(self, name)) is not None:
-                object.__setattr__(self, name, AtSteps(found))
 
     @property
     def missing(self) -> tuple[int, ...]:
@@ -191,12 +182,6 @@ class StepNumbers:
         """The step and its numbers."""
         return {"step": self.step, **self.values}
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, StepNumbers) and same(self.to_dict(), other.to_dict())
-
-    def __hash__(self) -> int:
-        return hash_of(self.to_dict().values())
-
     def __repr__(self) -> str:
         known = (f"{name}={value:.4g}" for name, value in self.values.items() if value == value)
         return f"StepNumbers({', '.join([f'step={self.step}', *known])})"
@@ -274,7 +259,6 @@ def steps_told(steps: Sequence[int]) -> str:
     return f"step{'s' * (len(steps) > 1)} {', '.join(map(str, steps))}"
 
 
-@known_keywords
 def numbers(course: Course, view: View) -> tuple[StepNumbers, ...]:
     """The numbers of every step that is looked at, in the order of the steps.
 
@@ -290,7 +274,6 @@ def numbers(course: Course, view: View) -> tuple[StepNumbers, ...]:
             f"{a_type(course)} came: expected what measure_steps(...) or collect(...) "
             "gives of a training run"
         )
-    require_view(view, View)
     losses = course.suite.losses()
     return tuple(
         numbers_at(

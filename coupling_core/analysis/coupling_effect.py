@@ -14,22 +14,20 @@ numbers of this model are, not how other models would fare.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coupling_core.analysis.effects import effect_maps
 from coupling_core.analysis.scores import score_pairs
-from coupling_core.base.choosing import none_of
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import View
-from coupling_core.base.results import DepthResult, Result, WhatIfResult
-from coupling_core.base.results.base import require_result
+from coupling_core.base.results import DepthResult, WhatIfResult
 from coupling_core.base.showing import Drawn, in_a_line
 from coupling_core.base.units import counted, rounded
 
@@ -50,13 +48,7 @@ LEAST_BLOCKS = 5
 
 @dataclass(frozen=True)
 class Estimate:
-    """A rank correlation over pairs, with its 95 % interval over prompts.
-
-    Args:
-        rho: -1..1.
-        low: lower end of the interval; NaN where prompts are too few.
-        high: its upper end.
-    """
+    """A rank correlation over pairs with its 95 % interval over prompts; NaN of too few prompts."""
 
     rho: float
     low: float
@@ -73,18 +65,13 @@ class Estimate:
     @property
     def told(self) -> str:
         """In words."""
-        if np.isnan(self.low):
-            return rounded(self.rho, 2)
-        return f"{rounded(self.rho, 2)} ({self._interval})"
-
-    @property
-    def _interval(self) -> str:
-        return f"95\u00a0%: {rounded(self.low, 2)} to {rounded(self.high, 2)}"
+        return self.with_p("")
 
     def with_p(self, p: str) -> str:
         """In words, with a p beside the interval."""
-        sure = p if np.isnan(self.low) else f"{self._interval}; {p}"
-        return f"{rounded(self.rho, 2)} ({sure})"
+        ends = f"95\u00a0%: {rounded(self.low, 2)} to {rounded(self.high, 2)}"
+        sure = "; ".join(filter(None, (ends * (not np.isnan(self.low)), p)))
+        return rounded(self.rho, 2) + f" ({sure})" * bool(sure)
 
 
 @dataclass(frozen=True, repr=False, kw_only=True, eq=False)
@@ -135,12 +122,7 @@ class CouplingEffect(SameContent, Drawn):
     @property
     def claims(self) -> bool:
         """Whether coupling says more of the effect than distance does."""
-        has_interval = not np.isnan(self.partial.low)
-        return (
-            has_interval
-            and not self.partial.holds_zero
-            and self.partial_mantel_p < _resampling().LEVEL
-        )
+        return not self.partial.holds_zero and self.partial_mantel_p < _resampling().LEVEL
 
     @property
     def _torn(self) -> str:
@@ -209,27 +191,21 @@ class CouplingEffect(SameContent, Drawn):
         return table
 
     def plot(self, figure: str = "pairs") -> Drawing:
-        """A point a pair of blocks, as the page What if draws them.
-
-        Args:
-            figure: "pairs" is the only one.
-
-        Raises:
-            InputError: on another name.
-        """
-        drawn: Drawing = kind_of("what-if").part("views").against(self, figure)
-        return drawn
+        """A point a pair of blocks; "pairs" is the only figure."""
+        drawing: Drawing = kind_of("what-if").part("views").against(self, figure)
+        return drawing
 
     def __repr__(self) -> str:
         first, last = self.blocks
-        told = [
+        return in_a_line(
+            self,
             self.whose,
             self.edit,
             self._at_k.removeprefix(" at "),
             f"{self.pairs} pairs of blocks {first}-{last}",
-        ]
-        told += [f"rho {self.raw.told}", f"with distance held fixed {self.partial.told}"]
-        return in_a_line(self, *told)
+            f"rho {self.raw.told}",
+            f"with distance held fixed {self.partial.told}",
+        )
 
 
 @known_keywords
@@ -249,45 +225,37 @@ def coupling_effect(
             directions of a pair is taken.
         effect: a what-if result over the same prompt, or the effects in nats over the same prompts;
             likewise, of -log.
-        k: of the coupling, where results came; None is its `default_k`.
+        k: of the coupling; of a result None is its `default_k`.
         edit: "interchange" or "replace"; of numbers, what they are the effect of.
         inner: whether only blocks 3..L-2 are looked at.
         seed: of the resampling and the permutations.
 
     Raises:
         InputError: where the two are not of the same model, prompts and blocks, or these are too
-            few; on a K or an edit that is not there.
+            few; on a K that is not there.
     """
-    if edit not in get_args(PairEdit):
-        raise InputError(none_of("edit", edit, get_args(PairEdit)))
-    if isinstance(coupling, Result) or isinstance(effect, Result):
-        require_result(coupling, DepthResult, "depth")
-        require_result(effect, WhatIfResult, "what-if")
-        assert isinstance(coupling, DepthResult)
-        assert isinstance(effect, WhatIfResult)
-        require_same_prompt(coupling, effect)
-        k = coupling.default_k if k is None else k
-        scores = score_pairs(coupling, View(k)).corrected
-        cost = effect_maps(effect).arrays[edit]
-        whose = f"{effect.model_name} over {effect.prompt_text!r}"
-        coupled = ", ".join((*coupling.unlike_usual, *coupling.what_short))
-        said = coupling.attributes()
-        kept = ("measured", "final_norm", "precision", "certificate", "key")
-        of = {name: said[name] for name in kept} | {"effect_key": effect.key}
-        return correlated(
-            scores[None], cost[None], edit, whose, k, inner=inner, seed=seed, coupled=coupled, of=of
-        )
-    if k is not None:
-        raise InputError("k= chooses the coupling of a result, and numbers came: leave it out")
-    return correlated(coupling, effect, edit, "", None, inner=inner, seed=seed)
+    if not (isinstance(coupling, DepthResult) and isinstance(effect, WhatIfResult)):
+        numbers, effects = np.asarray(coupling), np.asarray(effect)
+        return correlated(numbers, effects, edit, "", k, inner=inner, seed=seed)
+    require_same_prompt(coupling, effect)
+    k = coupling.default_k if k is None else k
+    said = coupling.attributes()
+    kept = ("measured", "final_norm", "precision", "certificate", "key")
+    return correlated(
+        score_pairs(coupling, View(k)).corrected[None],
+        effect_maps(effect).arrays[edit][None],
+        edit,
+        f"{effect.model_name} over {effect.prompt_text!r}",
+        k,
+        inner=inner,
+        seed=seed,
+        coupled=", ".join((*coupling.unlike_usual, *coupling.what_short)),
+        of={name: said[name] for name in kept} | {"effect_key": effect.key},
+    )
 
 
 def require_same_prompt(depth: DepthResult, effects: WhatIfResult) -> None:
-    """Refuse coupling and effects that do not belong together.
-
-    Raises:
-        InputError: where they are of two models or prompts.
-    """
+    """Refuse coupling and effects of two models or prompts."""
     if (depth.identity, depth.tokens) != (effects.identity, effects.tokens):
         raise InputError(
             f"coupling of {depth.model_name} on {depth.prompt_text!r} and effects of "
@@ -308,11 +276,7 @@ def correlated(
     coupled: str = "",
     of: Mapping[str, str | float] | None = None,
 ) -> CouplingEffect:
-    """`coupling_effect` of numbers, with the name of the model that they are of, and their K.
-
-    Raises:
-        InputError: where the two are not of the same prompts and blocks, or these are too few.
-    """
+    """`coupling_effect` of numbers, with the name of the model that they are of, and their K."""
     if coupling.shape != effect.shape or coupling.ndim != 3:
         raise InputError(
             f"coupling and effect are of shapes {coupling.shape} and {effect.shape}: expected "

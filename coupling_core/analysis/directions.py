@@ -17,13 +17,12 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import (
     DirectionsView,
-    require_view,
     resolve_block,
     resolve_blocks,
     view_by,
 )
-from coupling_core.base.results import DirectionsResult, Result
-from coupling_core.base.results.base import require_result, short_prompt
+from coupling_core.base.results import DirectionsResult
+from coupling_core.base.results.base import short_prompt
 from coupling_core.base.results.directions import SIDES
 from coupling_core.base.showing import Drawn, Told, in_a_line, in_short
 from coupling_core.base.units import counted, ranges, ranges_spoken, rounded
@@ -36,20 +35,10 @@ ROUNDING = 3e-5
 TURNED = 0.1
 """An angle in radians: where rounding may turn two neighbours into one another by more, they are
 tied, and only the subspace of both means anything."""
-TIED_MATCH = 0.05
-"""Two assignments are tied where a pair's abs(A) differs by no more from another's, relative to the
-largest."""
 
 
 def viewed(result: DirectionsResult, view: DirectionsView) -> tuple[tuple[int, ...], int]:
-    """The blocks of a view, and how many directions of each.
-
-    Raises:
-        InputError: where the result has no such block, or fewer directions; on a result or a view
-            of another kind.
-    """
-    require_result(result, DirectionsResult, "directions")
-    require_view(view, DirectionsView)
+    """The blocks of a view, and how many directions of each."""
     leading = view.leading or result.count
     if leading > result.count:
         raise InputError(
@@ -93,17 +82,12 @@ def counts(
 
 
 def track(result: DirectionsResult, block: int, component: int) -> Float[np.ndarray, " block"]:
-    """A_kk^{ll'} over l, for the component k of the basis block l': u'_k^T J^l v'_k.
-
-    Args:
-        result: the directions.
-        block: l', 1..L or counted from the end.
-        component: k, 1..K.
-
-    Raises:
-        InputError: where the result has no such block or direction.
-    """
-    column, k = resolve_block(block, result.n_blocks) - 1, _component(result, component)
+    """A_kk^{ll'} over l, for the component k (1..K) of the basis block l': u'_k^T J^l v'_k."""
+    if not 1 <= component <= result.count:
+        raise InputError(
+            f"direction {component} is out of range: {result.count} are kept of a block"
+        )
+    column, k = resolve_block(block, result.n_blocks) - 1, component - 1
     stored = result.matrices[:, column, k, k].astype(np.float64)
     return stored * result.singular_values[:, 0]
 
@@ -113,83 +97,10 @@ def track_chance(result: DirectionsResult) -> Float[np.ndarray, " block"]:
     return 1.96 * result.jacobian_norm.astype(np.float64) / result.width
 
 
-@dataclass(frozen=True, eq=False)
-class Matching(SameContent):
-    """Which direction of one block goes with which of another.
-
-    Args:
-        partner: of each k of the Jacobian's block (u, as its row of A), the k of its v; 1..K.
-        overlap: abs(A) of the pair, in units of the Jacobian's s_1.
-        is_tied: whether another partner would do about as well, so that the pair is no finding.
-    """
-
-    partner: Int[np.ndarray, " k"]
-    overlap: Float[np.ndarray, " k"]
-    is_tied: Bool[np.ndarray, " k"]
-
-
-def matching(result: DirectionsResult, block: int, basis: int) -> Matching:
-    """Match the basis block's written directions with its read ones through a block's Jacobian.
-
-    The assignment has the largest sum of abs(A^{ll'}); where the blocks are coupled it is the
-    diagonal.
-
-    Args:
-        result: the directions.
-        block: l, of the Jacobian.
-        basis: l', of the basis.
-
-    Raises:
-        InputError: where the result lacks a block.
-    """
-    row, column = (resolve_block(each, result.n_blocks) - 1 for each in (block, basis))
-    return assigned(np.abs(result.matrices[row, column].astype(np.float64)))
-
-
-def same_direction(result: DirectionsResult, block: int, other: int, side: str) -> Matching:
-    """Match the directions of one side of two blocks by the size of their cosines.
-
-    Args:
-        result: the directions.
-        block: whose directions are matched.
-        other: with whose.
-        side: "u" or "v".
-
-    Raises:
-        InputError: where the result lacks a block.
-    """
-    return assigned(np.abs(result.basis(block, side).T @ result.basis(other, side)))
-
-
-def assigned(size: Float[np.ndarray, "k k"]) -> Matching:
-    """The assignment of rows to columns with the largest sum, and which of its pairs are tied.
-
-    A pair is tied where exchanging its column with another row's changes the sum by no more than a
-    twentieth of the largest entry.
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    rows, columns = linear_sum_assignment(size, maximize=True)
-    found = size[rows, columns]
-    exchanged = size[:, columns]  # entry (i, j): row i with the column of row j
-    loss = found[:, None] + found[None, :] - exchanged - exchanged.T
-    np.fill_diagonal(loss, np.inf)
-    near = loss.min(1, initial=np.inf) <= TIED_MATCH * size.max()
-    return Matching(columns + 1, found, near)
-
-
 def held(
     result: DirectionsResult, direction: Float[np.ndarray, " d"], side: str
 ) -> Float[np.ndarray, " block"]:
-    """How much of a direction lies in each block's subspace: norm(U^T x) of a unit vector x.
-
-    By chance it is about sqrt(K / d).
-
-    Args:
-        result: the directions.
-        direction: of length 1.
-        side: whose subspaces, "u" or "v".
-    """
+    """norm(U^T x) of a unit vector x in each block's subspace U; by chance about sqrt(K / d)."""
     x = np.asarray(direction, np.float64)
     bases = [orthonormal(result.basis(b, side)) for b in range(1, result.n_blocks + 1)]
     return np.array([np.linalg.norm(basis.T @ x) for basis in bases])
@@ -241,10 +152,10 @@ class Shared(InCommon, Drawn):
     @property
     def verdict(self) -> str:
         """How many are shared beyond chance."""
-        done = {"u": "write", "v": "read"}[self.side]
+        does = "write" if self.side == "u" else "read"
         many = {0: "no direction", 1: "one direction"}.get(self.count, f"{self.count} directions")
         return (
-            f"Blocks {ranges_spoken(self.blocks)} {done} {many} in common beyond "
+            f"Blocks {ranges_spoken(self.blocks)} {does} {many} in common beyond "
             f"chance, of the leading {len(self.share)} of each."
         )
 
@@ -269,16 +180,9 @@ class Shared(InCommon, Drawn):
         return table
 
     def plot(self, figure: str = "shared") -> Drawing:
-        """The share of each direction beside chance, as the page Directions draws it.
-
-        Args:
-            figure: "shared" is the only one.
-
-        Raises:
-            InputError: on another name.
-        """
-        drawn: Drawing = self.result.part("views").shared(self, figure)
-        return drawn
+        """The share of each direction beside chance; "shared" is the only figure."""
+        drawing: Drawing = self.result.part("views").shared(self, figure)
+        return drawing
 
 
 NULL_DRAWS = 20
@@ -287,15 +191,7 @@ NULL_WIDTHS = 4.0
 
 
 def shared_subspace(bases: Sequence[Float[np.ndarray, "d _"]], seed: int = 0) -> InCommon:
-    """The subspace shared by several: eigenvectors of the mean of U U^T over their bases U.
-
-    Args:
-        bases: orthonormal columns, at least two blocks.
-        seed: of the random subspaces.
-
-    Raises:
-        InputError: on fewer than two blocks.
-    """
+    """The subspace shared by several: eigenvectors of the mean of U U^T over their bases U."""
     if len(bases) < 2:
         raise InputError(f"directions are shared by two blocks at least, and {len(bases)} came")
     d, k = len(bases[0]), max(basis.shape[1] for basis in bases)
@@ -327,14 +223,12 @@ def shared_of(
 
     Raises:
         InputError: where the result lacks a block or has fewer directions, or blocks or a number
-            of directions come beside a view.
+            of directions come beside a view; on fewer than two blocks.
     """
-    require_result(result, DirectionsResult, "directions")
     chosen, count = viewed(result, _view(result, view, blocks, leading))
     require_side(side)
     bases = [orthonormal(result.basis(b, side)[:, :count]) for b in chosen]
-    found = shared_subspace(bases)
-    return Shared(**vars(found), result=result, blocks=chosen, side=side)
+    return Shared(**vars(shared_subspace(bases)), result=result, blocks=chosen, side=side)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -363,10 +257,12 @@ class BetweenPrompts(SameContent, Told):
 
     def __repr__(self) -> str:
         does = "written" if self.side == "u" else "read"
-        return (
-            f"BetweenPrompts({self.whose}, {counted(len(self.blocks), 'block')}: "
-            f"{ranges(self.blocks)}, {counted(self.leading, 'direction')} {does}, "
-            f"{median_told(self.angles, self.chance)})"
+        return in_a_line(
+            self,
+            self.whose,
+            f"{counted(len(self.blocks), 'block')}: {ranges(self.blocks)}",
+            f"{counted(self.leading, 'direction')} {does}",
+            median_told(self.angles, self.chance),
         )
 
     @property
@@ -443,18 +339,12 @@ def between_prompts(
         leading: in place of a view: how many of the leading directions of each.
 
     Raises:
-        InputError: on fewer than two results, results of models of different shapes, or blocks or
-            directions that they lack.
+        InputError: on fewer than two results, results of several models, or blocks or directions
+            that they lack.
     """
-    if isinstance(results, Result):
-        raise InputError("one result came, and prompts are compared: give a list of results")
-    for one in results:
-        require_result(one, DirectionsResult, "directions")
     require_side(side)
-    shapes = sorted({(one.n_blocks, one.width) for one in results})
-    if len(results) < 2 or len(shapes) > 1:
-        told = f"results of {len(results)}" if len(shapes) < 2 else f"shapes {shapes}"
-        raise InputError(f"prompts are compared that one model has read, two at least: {told} came")
+    if len(results) < 2:
+        raise InputError(f"prompts are compared, two at least, and results of {len(results)} came")
     _require_prompts(results)
     chosen, count = viewed(results[0], _view(results[0], view, blocks, leading))
     angles, shared = np.full((len(chosen), count), np.nan), np.zeros(len(chosen), int)
@@ -467,26 +357,18 @@ def between_prompts(
 
 
 def _require_prompts(results: Sequence[DirectionsResult]) -> None:
-    """Refuse results of several models, and one prompt twice.
-
-    Raises:
-        InputError: on either.
-    """
+    """Refuse results of several models, and one prompt twice."""
     models = dict.fromkeys(
         (one.model_name, asked.revision or "", asked.dtype, asked.quantize or "")
         for one, asked in ((each, each.request) for each in results)
     )
-    if len(models) > 1:
-        told = " and ".join(" ".join(filter(None, of)) for of in models)
-        raise InputError(
-            f"prompts are compared that one model has read, and these are of {told}: cross(a, b) "
-            "compares two models over one prompt"
-        )
     digests = {one.identity.get("digest") for one in results} - {None, ""}
-    if len(digests) > 1:
+    if len(models) > 1 or len(digests) > 1:
+        names = " and ".join(" ".join(filter(None, of)) for of in models)
         raise InputError(
-            "prompts are compared that one model has read, and these are of several modules of "
-            f"class {results[0].model_name}: cross(a, b) compares two models over one prompt"
+            f"prompts of one model are compared, and these results are of {names}"
+            f"{', each another module' * (len(models) == 1)}: cross(a, b) compares two models over "
+            "one prompt"
         )
     read: dict[bytes, int] = {}
     for number, one in enumerate(results, 1):
@@ -534,11 +416,3 @@ def _largest_by_chance(rng: np.random.Generator, d: int, widths: Sequence[int]) 
     gram = np.concatenate(frames, 1)
     small = gram @ gram.T if d < gram.shape[1] else gram.T @ gram
     return float(np.linalg.eigvalsh(small)[-1]) / len(widths)
-
-
-def _component(result: DirectionsResult, component: int) -> int:
-    if not 1 <= component <= result.count:
-        raise InputError(
-            f"direction {component} is out of range: {result.count} are kept of a block"
-        )
-    return component - 1

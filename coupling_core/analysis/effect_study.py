@@ -19,7 +19,6 @@ from coupling_core.analysis.coupling_effect import (
 from coupling_core.analysis.effects import effect_maps
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.equality import SameContent
-from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView, View
 from coupling_core.base.results import DepthResult, WhatIfResult
 
@@ -66,15 +65,7 @@ class EffectStudy(SameContent):
         return self.skip.shape[1]
 
     def correlated(self, edit: PairEdit, *, inner: bool = False) -> CouplingEffect:
-        """How coupling goes with the effect of an edit of two blocks.
-
-        Args:
-            edit: "interchange" or "replace".
-            inner: whether only blocks 3..L-2 are looked at.
-
-        Raises:
-            InputError: where blocks are too few.
-        """
+        """How coupling goes with the effect of an edit; `inner` is of blocks 3..L-2 alone."""
         return correlated(self.coupling, getattr(self, edit), edit, "", self.k, inner=inner)
 
 
@@ -83,19 +74,8 @@ ARRAYS = tuple(field.name for field in fields(EffectStudy) if field.name not in 
 
 
 def study_of(measured: Iterable[Measured], k: int, view: EffectView = EVERY) -> EffectStudy:
-    """Put what was measured of each prompt together.
-
-    Args:
-        measured: of one model, a prompt each.
-        k: of the coupling.
-        view: over which tokens effects are averaged.
-
-    Raises:
-        InputError: where two do not belong together, or nothing came.
-    """
+    """One model's results of each prompt together, effects averaged over a view's tokens."""
     pairs = list(measured)
-    if not pairs:
-        raise InputError("coupling and effects of no prompt came: expected those of one at least")
     for depth, effects in pairs:
         require_same_prompt(depth, effects)
     rows = [_row(depth, effects, k, view) for depth, effects in pairs]

@@ -2,20 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.base.choosing import none_of
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.edits import DAMPED, Edit, parse_edit
 from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import EffectView, require_view, resolve_token
+from coupling_core.base.records import EffectView, resolve_token
 from coupling_core.base.results import WhatIfResult
-from coupling_core.base.results.base import require_result
 from coupling_core.base.showing import Drawn, in_a_line
 from coupling_core.base.units import counted, ranges
 
@@ -70,8 +68,8 @@ class EffectMaps(SameContent, Drawn):
     @property
     def verdict(self) -> str:
         """Which block is missed least and most, and what it costs to exchange two."""
-        told: str = self.result.part("views").verdict(self.result, self.view, self.number)
-        return told
+        words: str = self.result.part("views").verdict(self.result, self.view, self.number)
+        return words
 
     def to_pandas(self) -> "DataFrame":
         """A row an edit.
@@ -86,21 +84,18 @@ class EffectMaps(SameContent, Drawn):
         return table
 
     def plot(self, figure: str = "interchange") -> Drawing:
-        """A map over pairs of blocks, or the curves by block, as the page What if draws them.
-
-        Args:
-            figure: "interchange", "replace" or "blocks".
+        """A map over pairs of blocks, "interchange" or "replace", or the curves by block, "blocks".
 
         Raises:
-            InputError: on another name, or where these are no divergences.
+            InputError: on another name, or where these are not divergences.
         """
         if self.number != "divergence":
             raise InputError(
                 f"figures are drawn of the divergence, and these maps are of {self.number}: leave "
                 "number= out, or take to_pandas()"
             )
-        drawn: Drawing = self.result.part("views").plot(self.result, self.view, figure)
-        return drawn
+        drawing: Drawing = self.result.part("views").plot(self.result, self.view, figure)
+        return drawing
 
     def _shown(self) -> object:
         return self.plot() if self.number == "divergence" else self.to_pandas()
@@ -119,13 +114,9 @@ def effect_maps(
             the share of tokens whose most likely next token stays.
 
     Raises:
-        InputError: where the prompt has no such token, or the edits no such number.
+        InputError: where the prompt has no such token.
     """
-    require_result(result, WhatIfResult, "what-if")
     view = EffectView() if view is None else view
-    require_view(view, EffectView)
-    if number not in get_args(Number):
-        raise InputError(none_of("number", number, get_args(Number)))
     L, means = result.n_blocks, mean_effects(result, view, number)
     shapes = {"skip": (L,), "repeat": (L,), "damp": (len(DAMPED), L)}
     shapes |= {"replace": (L, L), "interchange": (L, L)}
@@ -140,17 +131,11 @@ def effect_maps(
 
 def _place(arrays: dict[str, np.ndarray], edit: Edit, mean: float) -> None:
     at = tuple(block - 1 for block in edit.blocks)
-    match edit.verb:
-        case "skip":
-            arrays["skip"][at] = mean
-        case "repeat":
-            arrays["repeat"][at] = mean
-        case "damp":
-            arrays["damp"][DAMPED.index(edit.factor), at[0]] = mean
-        case "replace":
-            arrays["replace"][at] = mean
-        case "interchange":
-            arrays["interchange"][at] = arrays["interchange"][at[::-1]] = mean
+    if edit.verb == "damp":
+        at = (DAMPED.index(edit.factor), *at)
+    arrays[edit.verb][at] = mean
+    if edit.verb == "interchange":
+        arrays["interchange"][at[::-1]] = mean
 
 
 def mean_effects(
@@ -159,9 +144,6 @@ def mean_effects(
     """One number of each edit, averaged over the tokens of the view.
 
     The text's last token has no next one, and so no loss: it is left out of that mean.
-
-    Raises:
-        InputError: where the prompt has no such token.
     """
     values = getattr(result, number)[:, positions(result, view)].astype(np.float64)
     if number == "loss":
@@ -172,13 +154,8 @@ def mean_effects(
 
 
 def positions(result: WhatIfResult, view: EffectView) -> Int[np.ndarray, " position"]:
-    """Indices of the positions that a view averages over; of a picture's classes, the only one.
-
-    Raises:
-        InputError: where the prompt has no such token.
-    """
-    n = len(result.tokens)
-    every = view.tokens is None or result.measured_of == "classes"
-    chosen = range(1, n + 1) if view.tokens is None else view.tokens
-    numbers = np.array([resolve_token(token, n) for token in chosen]) - 1
-    return np.arange(result.divergence.shape[1]) if every else numbers
+    """Indices of the positions that a view averages over; of a picture's classes, the only one."""
+    numbers = [resolve_token(token, len(result.tokens)) - 1 for token in view.tokens or ()]
+    if not numbers or result.measured_of == "classes":
+        return np.arange(result.divergence.shape[1])
+    return np.array(numbers)

@@ -11,7 +11,7 @@ The graph of networkx is the one record: figure, table, files and printout read 
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
@@ -123,13 +123,14 @@ def scores_graph(
     for cell in np.argwhere(np.triu(weight >= threshold)).tolist():
         i, j = sorted(cell, key=found.blocks.__getitem__)
         block, basis = found.blocks[i], found.blocks[j]
+        forward, backward = float(one_way[i, j]), float(one_way[j, i])
         graph.add_edge(
             block,
             basis,
             weight=float(weight[i, j]),
             distance=basis - block,
-            forward=float(one_way[i, j]),
-            backward=float(one_way[j, i]),
+            forward=forward,
+            backward=backward,
             **_known({name: (one[i, j] + one[j, i]) / 2 for name, one in _scores(found).items()}),
         )
     for number, members in enumerate(communities(graph), 1):
@@ -283,13 +284,23 @@ def _all_by_chance(graph: "nx.Graph") -> str:
     return f" Every pair is an edge: chance alone gives {np.mean(floors):.2f}. Raise the threshold."
 
 
-def edge_rows(graph: "nx.Graph") -> list[tuple[int, int, int, float, float, float]]:
-    """The edges of a layer graph in the order of `EDGE_COLUMNS`, the heaviest first."""
-    rows = [
-        (block, basis, *(edge[name] for name in EDGE_COLUMNS[2:]))
-        for block, basis, edge in graph.edges(data=True)
-    ]
-    return sorted(rows, key=lambda row: -row[3])
+def edge_rows(graph: "nx.Graph") -> list[dict[str, int | float]]:
+    """The edges of a layer graph with the numbers of `EDGE_COLUMNS`, the heaviest first."""
+    rows = (
+        {"block": block, "basis": basis} | edge for block, basis, edge in graph.edges(data=True)
+    )
+    named = ({name: row[name] for name in EDGE_COLUMNS} for row in rows)
+    return sorted(named, key=lambda row: -row["weight"])
+
+
+def graph_record(graph: "nx.Graph") -> dict[str, Any]:
+    """What a layer graph has, ready for JSON."""
+    counts = {name: graph.graph[name] for name in ("threshold", "pairs", "pairs_without_score")}
+    return counts | {
+        "edges": edge_rows(graph),
+        "communities": communities(graph),
+        "modularity": modularity(graph),
+    }
 
 
 def graph_edges(graph: "nx.Graph[int]") -> "DataFrame":

@@ -9,7 +9,6 @@ from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.results import PerturbationResult
-from coupling_core.base.results.base import require_result
 
 OFF = 0.1
 """How far the change to first order may be from the true one, relative to that, to stand for it."""
@@ -35,11 +34,7 @@ class Spread(SameContent):
 
 
 def spread(values: Float[np.ndarray, "*shape draw state"]) -> Spread:
-    """Median over the draws, and between what 95 % of them lie.
-
-    Args:
-        values: of a result, such as `cosine`.
-    """
+    """Median over the draws, and between what 95 % of them lie."""
     low, median, high = np.quantile(values, (0.5 - MOST / 2, 0.5, 0.5 + MOST / 2), axis=-2)
     return Spread(median, low, high)
 
@@ -64,11 +59,7 @@ def perturbation_radius(result: PerturbationResult) -> Float[np.ndarray, "way st
 
     Args:
         result: may be partial.
-
-    Raises:
-        InputError: on a result of another kind.
     """
-    require_result(result, PerturbationResult, "perturbation")
     error = np.where(blurred(result), np.nan, result.error.astype(np.float64))
     median = _median(error)
     found = np.full(median.shape[::2], np.nan)
@@ -103,11 +94,7 @@ def _crossing(sizes: Float[np.ndarray, " size"], error: Float[np.ndarray, " size
 
 
 def nearest_size(result: PerturbationResult, size: float) -> int:
-    """The number of the size that is nearest, in ratio.
-
-    Raises:
-        InputError: where the size is no positive number.
-    """
-    if not size > 0 or not np.isfinite(size):
+    """The index of the size that is nearest, in ratio."""
+    if not 0 < size < np.inf:
         raise InputError(f"a size of noise is a positive number, and {size} came")
     return int(np.argmin(np.abs(np.log(result.noise_sizes) - np.log(size))))

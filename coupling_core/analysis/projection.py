@@ -1,6 +1,6 @@
 """Principal components of the paths, for looking at them in two or three dimensions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -10,12 +10,11 @@ from jaxtyping import Float, Int
 from coupling_core.analysis.alignment import side_names
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.equality import SameContent
-from coupling_core.base.errors import InputError, a_type
+from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Fit, Part, PathView, view_by
 from coupling_core.base.results import TrajectoryResult
-from coupling_core.base.results.base import require_result
-from coupling_core.base.showing import Drawn, in_short
+from coupling_core.base.showing import Drawn, in_a_line, in_short
 from coupling_core.base.units import counted, percent
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
@@ -82,10 +81,12 @@ class ProjectedPaths(Projection, Drawn):
             fitted += f" of {self.fitted_to.whose}"
         is_known = np.isfinite(self.explained).any() or self.fitted_to is None
         explained = f"explained: {_short(self.explained if is_known else self.drawn)}"
-        return (
-            f"ProjectedPaths({self.result.whose}, {counted(len(self.states), 'state')} of "
-            f"{counted(len(self.tokens), 'token')}, {fitted}, {explained}"
-            + f"{' of all that is drawn' * (not is_known)})"
+        return in_a_line(
+            self,
+            self.result.whose,
+            f"{counted(len(self.states), 'state')} of {counted(len(self.tokens), 'token')}",
+            fitted,
+            explained + " of all that is drawn" * (not is_known),
         )
 
     @property
@@ -169,18 +170,19 @@ class ProjectedPaths(Projection, Drawn):
         """
         import xarray
 
-        of_component = {"explained": self.explained, "drawn": self.drawn}
-        texts = np.array([self.result.tokens[token - 1] for token in self.tokens])
         return xarray.Dataset(
-            {"coordinates": (("state", "token", "component"), np.array(self.coordinates))}
-            | {name: (("component",), np.array(one)) for name, one in of_component.items()},
-            coords={
+            {
+                "coordinates": (("state", "token", "component"), np.array(self.coordinates)),
+                "explained": ("component", np.array(self.explained)),
+                "drawn": ("component", np.array(self.drawn)),
+            },
+            {
                 "state": self.states,
                 "token": self.tokens,
                 "component": np.arange(1, len(self.explained) + 1),
-                "text": ("token", texts),
+                "text": ("token", [self.result.tokens[token - 1] for token in self.tokens]),
             },
-            attrs=self.attributes(),
+            self.attributes(),
         )
 
     def attributes(self) -> dict[str, str | int | float]:
@@ -191,17 +193,9 @@ class ProjectedPaths(Projection, Drawn):
         return {**self.result.attributes(), **told, **onto}
 
     def plot(self, figure: Literal["paths", "paths-3d"] = "paths", token: int = -1) -> Drawing:
-        """The paths, as the page Trajectories draws them.
-
-        Args:
-            figure: "paths", or "paths-3d" for three components.
-            token: the one in ink and on top, 1..n; -1 is the last.
-
-        Raises:
-            InputError: on another name, or a token that the prompt has not.
-        """
-        drawn: Drawing = self.result.part("views").projected(self, figure, token)
-        return drawn
+        """The paths in two or three components; `token`, 1..n or -1 (the last), is highlighted."""
+        drawing: Drawing = self.result.part("views").projected(self, figure, token)
+        return drawing
 
 
 @known_keywords
@@ -232,56 +226,41 @@ def project_paths(
         coordinates (state token c), in the units of the states.
 
     Raises:
-        InputError: on another kind of result, where fields of a view come beside one or beside
-            `onto`, and onto states of another width.
+        InputError: where fields of a view come beside one or beside `onto`, and onto states of
+            another width.
     """
-    require_result(result, TrajectoryResult, "trajectory")
-    if onto is not None and not isinstance(onto, ProjectedPaths):
-        raise InputError(
-            f"{a_type(onto)} came where projected paths are needed, as "
-            "project_paths(another) gives them"
-        )
-    if onto is not None:
-        return _project_onto(result, onto, (view, fit, part, first))
-    view = view_by(PathView, view, fit=fit, part=part, first=first)
-    states, tokens = _looked_at(result, view)
-    found = project(result.states[states][:, np.isin(result.kept, tokens)], view.fit)
-    return ProjectedPaths(**vars(found), states=states, tokens=tokens, result=result, view=view)
-
-
-def _project_onto(
-    result: TrajectoryResult, onto: ProjectedPaths, said: Sequence[object]
-) -> ProjectedPaths:
-    """Paths in the components of others."""
-    if any(one is not None for one in said):
+    if onto is None:
+        view = view_by(PathView, view, fit=fit, part=part, first=first)
+        fitted_to = None
+    elif any(one is not None for one in (view, fit, part, first)):
         raise InputError("onto brings its view with it: leave out view, fit, part and first")
-    if result.width != onto.result.width:
+    elif result.width != onto.result.width:
         raise InputError(
             f"the states have width {result.width}, and the components {onto.result.width}: "
             "expected the residual stream of one model, or of models of one width"
         )
-    states, tokens = _looked_at(result, onto.view)
-    X = np.asarray(result.states[states][:, np.isin(result.kept, tokens)], np.float64)
-    samples = X[-1] if onto.view.fit == "last" else X.reshape(-1, X.shape[-1])
-    total, along = samples.var(0).sum(), ((samples - onto.center) @ onto.components.T).var(0)
-    explained = along / total if total > 0 else np.full(len(along), np.nan)
-    found = _in_components(X, onto.center, onto.components, explained)
+    else:
+        view, fitted_to = onto.view, onto.fitted_to or onto.result
+    chosen = result.kept > view.leaves_out_first(len(result.tokens))
+    states = part_states(view.part, result.n_blocks)
+    X = np.asarray(result.states[states][:, chosen], np.float64)
+    projected = project(X, view.fit) if onto is None else _project_onto(X, onto)
     return ProjectedPaths(
-        **vars(found),
+        **vars(projected),
         states=states,
-        tokens=tokens,
+        tokens=result.kept[chosen],
         result=result,
-        view=onto.view,
-        fitted_to=onto.fitted_to or onto.result,
+        view=view,
+        fitted_to=fitted_to,
     )
 
 
-def _looked_at(
-    result: TrajectoryResult, view: PathView
-) -> tuple[Int[np.ndarray, " state"], Int[np.ndarray, " token"]]:
-    """The numbers of the states and of the tokens that a view looks at."""
-    chosen = result.kept > view.leaves_out_first(len(result.tokens))
-    return part_states(view.part, result.n_blocks), result.kept[chosen]
+def _project_onto(X: Float[np.ndarray, "state token d"], onto: ProjectedPaths) -> Projection:
+    """Paths in the components of others."""
+    samples = X[-1] if onto.view.fit == "last" else X.reshape(-1, X.shape[-1])
+    total, along = samples.var(0).sum(), ((samples - onto.center) @ onto.components.T).var(0)
+    explained = along / total if total > 0 else np.full(len(along), np.nan)
+    return _in_components(X, onto.center, onto.components, explained)
 
 
 def project_steps(
@@ -291,13 +270,6 @@ def project_steps(
 
     A component has no sign of its own: at each step it takes the one in which the paths lie as
     they did at the step before, so that nothing flips from step to step.
-
-    Args:
-        results: by step.
-        view: which states and tokens, and what the components are fitted on.
-
-    Returns:
-        projections by step, rising.
     """
     found: dict[int, ProjectedPaths] = {}
     before = np.zeros(())
@@ -318,22 +290,15 @@ def part_states(part: Part, n_blocks: int) -> Int[np.ndarray, " state"]:
     Both halves have the state in the middle, so that no step is lost between them.
     """
     middle = n_blocks // 2
-    first, last = {
-        "all": (0, n_blocks),
-        "shallower": (0, middle),
-        "deeper": (middle, n_blocks),
-    }[part]
+    first, last = middle * (part == "deeper"), middle if part == "shallower" else n_blocks
     return np.arange(first, last + 1)
 
 
 def project(states: Float[np.ndarray, "state token d"], fit: Fit = "last") -> Projection:
     """Project paths on principal components, the largest-magnitude entry of each positive.
 
-    Args:
-        states: of all tokens, through the depth that is looked at.
-        fit: "last" fits the components to the last of these states (preprint, Figure 17), one
-            sample a token, so that n tokens have n - 1 components at most; "all" fits them to all
-            states.
+    "last" fits them to the last of these states (preprint, Figure 17), one sample a token, so that
+    n tokens have n - 1 components at most; "all" to all states.
     """
     X = np.asarray(states, np.float64)
     flat = X.reshape(-1, X.shape[-1])  # (state * token, d)

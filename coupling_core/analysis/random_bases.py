@@ -18,15 +18,7 @@ def random_matrices(
 ) -> Float[np.ndarray, "draw k k"]:
     """The block's Jacobian in random bases, in the unit of its singular values.
 
-    Args:
-        result: with d, the singular values and the norm of the block's Jacobian.
-        block: l, 1..L.
-        k: leading columns of each basis.
-        count: how many draws; the first few are the same whatever their number.
-        seed: of the draws.
-
-    Raises:
-        InputError: where K is not in the result.
+    The first draws are the same whatever their number.
     """
     require_k(result, k)
     s, d = result.singular_values[block - 1].astype(np.float64), result.width
@@ -39,28 +31,17 @@ def random_matrices(
         q, r = np.linalg.qr(generator.standard_normal((d, k)))
         return q * np.sign(r.diagonal())
 
-    found = [(frame() * values[:, None]).T @ frame() for _ in range(count)]
-    return np.array(found).reshape(count, k, k)
+    draws = [(frame() * values[:, None]).T @ frame() for _ in range(count)]
+    return np.array(draws).reshape(count, k, k)
 
 
 def random_scores(
     result: DepthResult, block: int, view: View, count: int, seed: int = 0
 ) -> Float[np.ndarray, " draw"]:
-    """Raw scores of the block's Jacobian in random bases.
-
-    Args:
-        result: with the block's Jacobian.
-        block: l, 1..L.
-        view: K and definition.
-        count: how many draws.
-        seed: of the draws.
-
-    Raises:
-        InputError: where K is not in the result.
-    """
+    """Raw scores of the block's Jacobian in random bases."""
     s = result.singular_values[block - 1, : view.k].astype(np.float64)
-    found = random_matrices(result, block, view.k, count, seed)
-    diagonal = np.diagonal(found, axis1=1, axis2=2)
+    A = random_matrices(result, block, view.k, count, seed)
+    diagonal = np.diagonal(A, axis1=1, axis2=2)
     # Only that of the whole K x K matrix is looked at: the last entry of the scores by K.
-    off = np.repeat(((found**2).sum((1, 2)) - (diagonal**2).sum(1))[:, None], view.k, 1)
+    off = np.repeat(((A**2).sum((1, 2)) - (diagonal**2).sum(1))[:, None], view.k, 1)
     return score(diagonal, off, s, view.definition, view.p)[:, -1]

@@ -25,19 +25,14 @@ class Line:
 
 
 def fit_line(x: Float[np.ndarray, " point"], y: Float[np.ndarray, " point"]) -> Line:
-    """Fit a line to the points that have a number; NaN throughout where there are fewer than two.
-
-    Args:
-        x: where.
-        y: what; NaN and infinity are left out.
-    """
+    """Fit a line to the points of finite y; NaN throughout where there are fewer than two."""
     from scipy.stats import linregress  # takes a while to import
 
     known = np.isfinite(y)
     if known.sum() < 2:
         return Line(np.nan, np.nan, np.nan)
-    found = linregress(x[known], y[known])
-    return Line(float(found.slope), float(found.intercept), float(found.rvalue**2))
+    line = linregress(x[known], y[known])
+    return Line(float(line.slope), float(line.intercept), float(line.rvalue**2))
 
 
 def inverse_fits(

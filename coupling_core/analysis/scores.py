@@ -10,22 +10,12 @@ from numbers import Real
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.base.arrays import require_array
-from coupling_core.base.choosing import none_of
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError
 from coupling_core.base.jacobian import ALIKE
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import (
-    ROLES,
-    TOKEN_KINDS,
-    View,
-    require_view,
-    resolve_block,
-    resolve_blocks,
-)
+from coupling_core.base.records import ROLES, View, resolve_block, resolve_blocks
 from coupling_core.base.results import DepthResult, PositionCoupling, Result, Scores
-from coupling_core.base.results.base import require_result
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.results.scores import mean_off_diagonal as mean_off_diagonal
 from coupling_core.base.token_ids import Array
@@ -103,15 +93,7 @@ def score(
     definition: DefinitionName,
     p: float = 1.0,
 ) -> Float[np.ndarray, "*pair k"]:
-    """Score for every K at once.
-
-    Args:
-        diagonal: A_kk.
-        off_diagonal: squared norm of the off-diagonal entries of each leading K x K corner.
-        s: singular values of the row's Jacobian, broadcast over the pairs.
-        definition: which score.
-        p: order of the norm, where the definition takes one.
-    """
+    """Score for every K at once; see `Definition.by_k`."""
     diagonal, off_diagonal, s = (np.asarray(x, np.float64) for x in (diagonal, off_diagonal, s))
     return DEFINITIONS[definition].by_k(diagonal, off_diagonal, s, p)
 
@@ -133,9 +115,6 @@ def chance_floor(
     Raises:
         InputError: where it is sampled, and was not when the Jacobians were at hand.
     """
-    require_result(result, (DepthResult, PositionCoupling), "depth", *TOKEN_KINDS)
-    if definition not in DEFINITIONS:
-        raise InputError(none_of("definition", definition, DEFINITIONS))
     s, sampled = _spectrum(result), dict(zip(result.sampled, result.chance, strict=True))
     return floor_by_k(s, result.jacobian_norm, result.width, sampled, definition, p)
 
@@ -214,8 +193,6 @@ def score_pairs(result: DepthResult, view: View) -> Scores:
     Raises:
         InputError: where K exceeds what the result holds, or a block is out of range.
     """
-    require_result(result, DepthResult, "depth")
-    require_view(view, View)
     require_k(result, view.k)
     blocks = resolve_blocks(view.blocks, result.n_blocks)
     shown = np.ix_(np.array(blocks) - 1, np.array(blocks) - 1)
@@ -242,8 +219,6 @@ def score_by_k(
     Raises:
         InputError: where a block is out of range.
     """
-    require_result(result, DepthResult, "depth")
-    require_view(view, View)
     row, column = (resolve_block(each, result.n_blocks) - 1 for each in (block, basis))
     return score_cell(result, row, column, view)
 
@@ -263,11 +238,7 @@ def arbitrary(result: DepthResult, view: View) -> tuple[int, ...]:
 def mean_by_k(
     result: DepthResult, view: View
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Raw score, chance floor and chance-corrected score for K = 1..Kmax, each a mean over l != l'.
-
-    Raises:
-        InputError: where a block is out of range.
-    """
+    """Raw score, chance floor and chance-corrected score for K = 1..Kmax, means over l != l'."""
     blocks = resolve_blocks(view.blocks, result.n_blocks)
     pairs = [
         score_by_k(result, block, basis, view)
@@ -295,13 +266,7 @@ def corrected(
     Args:
         coupling: raw scores c, without a unit, of any shape.
         floor: their chance floors, of the same shape.
-
-    Raises:
-        InputError: where scores came in place of their numbers.
     """
-    has = "scores.coupling and scores.chance; scores.corrected is what comes of them"
-    for values in (coupling, floor):
-        require_array(values, has)
     room = 1 - floor
     return (coupling - floor) / np.where(room > 0, room, np.nan)
 
@@ -332,19 +297,12 @@ def mean_interval(values: Float[np.ndarray, " n"] | Sequence[float] | Array) -> 
             one that is NaN, all that is found is.
 
     Raises:
-        InputError: where there is none at all, or no list of numbers came.
+        InputError: where there is none at all.
     """
     from scipy.special import stdtrit  # not before somebody asks for an interval
 
-    numbers = "one number a prompt, such as the column table.corrected of one model"
-    require_array(values, numbers, dimensions=1)
-    try:
-        every = np.asarray(values, np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"there is no mean of what is no number ({error}): give {numbers}"
-        ) from error
-    n = every.size
+    every = np.asarray(values, np.float64)
+    (n,) = every.shape
     if not n:
         raise InputError("no prompt is left to average over")
     mean, half = float(every.mean()), np.nan
@@ -360,15 +318,12 @@ def known_interval(values: Float[np.ndarray, " n"]) -> Interval:
 
 
 def k_of(k: int | float, width: float) -> int:
-    """K of a model of this width.
+    """K of a model of this width; below 1 it is a share of the width, rounded, and at least 1.
 
-    Args:
-        k: an integer is meant as it is; a fraction is a share of the width, rounded, and at least
-            1: the paper's Figure 1a has K = 0.1 d.
-        width: d.
+    The paper's Figure 1a has K = 0.1 d.
 
     Raises:
-        InputError: where k is neither.
+        InputError: where k is neither an integer from 1 on nor such a share.
     """
     if isinstance(k, int) and k >= 1:
         return k
@@ -378,28 +333,15 @@ def k_of(k: int | float, width: float) -> int:
 
 
 def every_k_of(asked: Iterable[int | float], width: float) -> tuple[int, ...]:
-    """Every K of a model of this width, rising, without those beyond it.
-
-    Args:
-        asked: K, or below 1 shares of the width.
-        width: d; 0 where nobody needs to know it.
-
-    Raises:
-        InputError: as `k_of`.
-    """
-    every = sorted({k_of(k, width) for k in asked})
-    return tuple(k for k in every if k <= width or not width)
+    """Every K of `ways_of`, once."""
+    return tuple(dict.fromkeys(k for k, _ in ways_of(asked, width)))
 
 
 def ways_of(asked: Iterable[int | float], width: float) -> tuple[tuple[int, float], ...]:
-    """Every K of a model of this width beside the share that it was asked for as, rising.
+    """Every K (see `k_of`) of a model of this width, rising, with the share it was asked for as.
 
-    Args:
-        asked: as of `every_k_of`; what comes to one K is told each by itself.
-        width: d.
-
-    Returns:
-        pairs of K and its share, which is NaN where K itself was asked for.
+    The share is NaN where K itself was asked for; a K that was asked for in several ways comes with
+    each. None is beyond the width, unless that is 0.
     """
     pairs = sorted((k_of(k, width), k if k < 1 else 0.0) for k in dict.fromkeys(asked))
     return tuple((k, share or float("nan")) for k, share in pairs if k <= width or not width)

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.arrays import require_array
 from coupling_core.base.equality import SameContent
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.results import SpectrumResult
-from coupling_core.base.results.base import require_result
 from coupling_core.base.showing import in_a_line
 from coupling_core.base.units import counted, rounded
 
@@ -20,11 +18,7 @@ def participation_ratio(s: Float[np.ndarray, "product d"]) -> Float[np.ndarray, 
 
     Args:
         s: singular values of each product, in any scale.
-
-    Raises:
-        InputError: where a result came in place of its singular values.
     """
-    require_array(s, "result.product_values of a spectrum")
     squares = np.asarray(s, np.float64) ** 2
     return squares.sum(-1) ** 2 / (squares**2).sum(-1)
 
@@ -35,11 +29,7 @@ def effective_rank(s: Float[np.ndarray, "product d"]) -> Float[np.ndarray, " pro
 
     Args:
         s: singular values of each product, in any scale.
-
-    Raises:
-        InputError: where a result came in place of its singular values.
     """
-    require_array(s, "result.product_values of a spectrum")
     share = np.asarray(s, np.float64) ** 2
     share = share / share.sum(-1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -96,7 +86,6 @@ def spectrum_numbers(result: SpectrumResult) -> SpectrumNumbers:
     Args:
         result: may be partial.
     """
-    require_result(result, SpectrumResult, "spectrum")
     modulus = np.abs(result.values)
     known = ~np.isnan(modulus[:, 0])
     return SpectrumNumbers(

@@ -41,16 +41,9 @@ def chance_angles(k: int, width: int) -> Float[np.ndarray, " k"]:
 def stored_angles(
     result: DepthResult, block: int, basis: int, view: View
 ) -> tuple[int, Float[np.ndarray, "side k"]]:
-    """Principal angles of two blocks at the largest stored K up to the viewed one.
+    """Principal angles of two blocks at the largest stored K up to the viewed one, or the smallest.
 
-    Where all stored K are larger, those at the smallest.
-
-    Returns:
-        that K, and the angles in degrees between the left (0) and the right (1) top-K subspaces,
-        smallest first.
-
-    Raises:
-        InputError: where K or a block is not in the result.
+    They come after that K, in degrees, smallest first, of the left (0) and the right (1) subspaces.
     """
     require_k(result, view.k)
     row, column = (resolve_block(each, result.n_blocks) - 1 for each in (block, basis))

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.analysis.scores import corrected, require_k, score_cell, score_square
+from coupling_core.analysis.scores import corrected, require_k, score_square
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.equality import SameContent
-from coupling_core.base.errors import InputError, a_type
+from coupling_core.base.errors import InputError
 from coupling_core.base.keywords import known_keywords
-from coupling_core.base.records import ROLES, TOKEN_KINDS, View, require_view, resolve_token
+from coupling_core.base.records import ROLES, View
 from coupling_core.base.results import (
     Means,
     PositionCoupling,
@@ -22,7 +22,6 @@ from coupling_core.base.results import (
     TokenMeansResult,
     TokensResult,
 )
-from coupling_core.base.results.base import require_result
 from coupling_core.base.showing import Drawn, arrays_of, ends_in_short, ends_told, in_a_line
 
 if TYPE_CHECKING:  # half a second to import
@@ -84,14 +83,7 @@ class ByDistance(SameContent, Drawn):
         return table
 
     def plot(self, figure: Literal["distance"] = "distance") -> Drawing:
-        """The curve of the page Tokens.
-
-        Args:
-            figure: "distance", the only one.
-
-        Raises:
-            InputError: on another name, and where the scores have let go of their result.
-        """
+        """The mean, its spread and range by distance; "distance" is the only figure."""
         name: Literal["distance"] = known_figure(figure, ("distance",))
         return self.scores.plot(name, corrected=self.above_chance)
 
@@ -112,9 +104,12 @@ def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> 
             measured, or K exceeds what was measured; of a mean over all pairs of blocks, where it
             was not kept under this definition, at this K or at this order p.
     """
-    require_result(result, (PositionCoupling, TokenMeansResult), *TOKEN_KINDS)
-    require_view(view, View)
-    _require_no_blocks(view)
+    if view.blocks is not None:
+        raise InputError(
+            "a comparison of tokens is of the blocks that it was measured in, and the view asks "
+            f"for blocks {', '.join(map(str, view.blocks))}: leave them out, or name a block in "
+            "the request"
+        )
     if isinstance(result, TokenMeansResult):
         return _mean_scores(result, view)
     require_k(result, view.k)
@@ -181,12 +176,7 @@ def _means(
 
 
 def require_kept(view: View, definitions: Collection[str] = DEFINITIONS) -> None:
-    """Refuse a view that no mean over all pairs of blocks is kept for.
-
-    Args:
-        view: what is looked at.
-        definitions: those of the result, or what one has that is measured now.
-    """
+    """Refuse a view that no mean over all pairs of blocks is kept for."""
     if view.definition not in definitions:
         raise InputError(
             f"this mean over all pairs of blocks was measured without {view.definition!r}, and "
@@ -200,19 +190,6 @@ def require_kept(view: View, definitions: Collection[str] = DEFINITIONS) -> None
         )
 
 
-def score_positions_by_k(
-    result: PositionCoupling, token: int, other: int, view: View
-) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Score of one pair of tokens and its chance floor for K = 1..Kmax; NaN past a rank.
-
-    Raises:
-        InputError: where a token is out of range, or the view has a range of blocks.
-    """
-    _require_no_blocks(view)
-    row, column = (resolve_token(each, result.jacobian_norm.size) - 1 for each in (token, other))
-    return score_cell(result, row, column, view)
-
-
 @known_keywords
 def by_distance(found: PositionScores, *, above_chance: bool = True) -> ByDistance:
     """Gather the scores of a view by the distance of their tokens.
@@ -220,15 +197,7 @@ def by_distance(found: PositionScores, *, above_chance: bool = True) -> ByDistan
     Args:
         found: the scores.
         above_chance: whether the chance-corrected ones are meant.
-
-    Raises:
-        InputError: where they are no scores of tokens.
     """
-    if not isinstance(found, PositionScores):
-        raise InputError(
-            f"{a_type(found)} came: expected the scores of tokens, as result.scores() "
-            "gives them of a result between tokens"
-        )
     values = found.corrected if above_chance else found.coupling
     counted = ~np.isnan(values) & ~found.itself
     number = np.arange(len(values))
@@ -240,12 +209,3 @@ def by_distance(found: PositionScores, *, above_chance: bool = True) -> ByDistan
     )
     pairs = np.array([group.size for group in groups], int)
     return ByDistance(present, mean, spread, low, high, pairs, found, above_chance)
-
-
-def _require_no_blocks(view: View) -> None:
-    if view.blocks is not None:
-        raise InputError(
-            f"a comparison of tokens is of the blocks that it was measured in, and the view asks "
-            f"for blocks {', '.join(map(str, view.blocks))}: leave them out, or name a block in "
-            "the request"
-        )

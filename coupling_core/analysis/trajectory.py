@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.arrays import as_float64, require_array
-from coupling_core.base.errors import InputError
+from coupling_core.base.arrays import as_float64
 from coupling_core.base.keywords import known_keywords
 from coupling_core.base.token_ids import Array
 
@@ -23,8 +22,6 @@ RESOLVED_GROWTH = 1e-6
 """Smallest mean growth rate, a block, that float32 states tell from none."""
 
 States = Float[np.ndarray, "state token d"]
-
-_KEPT = "what a trajectory has found of its own is result."
 
 
 def norms(states: States) -> Float[np.ndarray, "state token"]:
@@ -46,12 +43,7 @@ def line_shape(states: States | Array | Sequence[Any]) -> Float[np.ndarray, " to
 
     Args:
         states: x^0 .. x^L of every token, two states at least.
-
-    Raises:
-        InputError: where a result came, which keeps its scores and not all states, or an array of
-            another shape.
     """
-    _require_path(states, f"states (state token d); {_KEPT}line_shape", 3)
     directions = _directions(states)
     return _straightness(directions.sum(0), len(directions))
 
@@ -65,12 +57,7 @@ def windowed_line_shape(states: States | Array | Sequence[Any]) -> Float[np.ndar
 
     Returns:
         NaN where the window does not fit.
-
-    Raises:
-        InputError: where a result came, which keeps its scores and not all states, or an array of
-            another shape.
     """
-    _require_path(states, f"states (state token d); {_KEPT}windowed_line_shape", 3)
     half = WINDOW // 2
     directions = _directions(states)
     n_states = len(directions) + 1
@@ -92,11 +79,7 @@ def growth_rates(
 
     Returns:
         a rate a block (block token), in units of one a block.
-
-    Raises:
-        InputError: where a result came in place of its norms, or an array of another shape.
     """
-    _require_path(norms, "norms (state token), as result.norms of a trajectory", 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         rates = np.diff(np.log(as_float64(norms)), axis=0)
     return np.where(np.isfinite(rates), rates, np.nan)
@@ -117,15 +100,7 @@ def expodistance(
 
     Returns:
         a number a token, without a unit.
-
-    Raises:
-        InputError: where a result came in place of its norms, or an array of another shape.
     """
-    _require_path(norms, "norms (state token), as result.norms of a trajectory", 2)
-    if (as_float64(norms) < 0).any():
-        raise InputError(
-            "a norm below 0 came: hand over norms (state token), as result.norms of a trajectory"
-        )
     rates = growth_rates(norms)
     mean = rates.mean(0)
     known = np.abs(mean) > RESOLVED_GROWTH
@@ -159,11 +134,7 @@ def equidistance(
 
     Returns:
         a number a token, without a unit.
-
-    Raises:
-        InputError: where a result came in place of its steps, or an array of another shape.
     """
-    require_array(step_lengths, "steps (block token), as result.step_lengths of a trajectory", 2)
     lengths = as_float64(step_lengths)
     mean = lengths.mean(0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -174,17 +145,6 @@ def mean(values: Float[np.ndarray, " token"]) -> float:
     """Mean over the tokens whose number exists and is finite; NaN where none is."""
     known = values[np.isfinite(values)]
     return float(known.mean()) if known.size else float("nan")
-
-
-def _require_path(given: object, needed: str, dimensions: int) -> None:
-    """Refuse what is no array of at least two states.
-
-    Raises:
-        InputError: says what came.
-    """
-    require_array(given, needed, dimensions)
-    if (n := len(given)) < 2:  # type: ignore[arg-type]
-        raise InputError(f"{n} state came, and a path is of two at least: hand over {needed}")
 
 
 def _steps(states: States | Array | Sequence[Any]) -> Float[np.ndarray, "block token d"]:

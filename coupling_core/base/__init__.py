@@ -2,23 +2,19 @@
 
 errors          what can go wrong, in three kinds
 definitions     every score: its name, formula, function and chance floor
-choosing        what is said of a name that is none of a closed list
+choosing        the message for a name that is not in a closed list
 callers         warnings that point at the line of the call
-keywords        what is said of a keyword that a function has not
 kinds           which kinds of results there are, and what is known of each
 blocks          block numbers in the forms in which people name them
 edits           edits of a model's depth: their spelling, and which blocks run where
 removal         blocks that are left out, or run with their neighbours' weights
-arrays          what is said of a result where an array is needed
-tables          what is said of what is no table
+arrays          arrays as arguments, and those of records
 records         what is asked for and how it is looked at, frozen
 token_ids       token ids in whatever form they are handed over
 results         what is stored of a measurement, one class a file
 trials          what is tried with directions, and what comes of it
-read_only       records whose arrays nobody writes into
-equality        records that are equal where their content is, arrays included
 drawing         a figure that a result draws of itself, shown or saved
-showing         records of arrays in one line, as a notebook prints them
+notebook        what a notebook shows: a line, a verdict, a figure or a table
 jacobian        one block's Jacobian, with its singular triplets
 images          a picture as a prompt
 settings        what whoever runs the app may decide
@@ -33,7 +29,9 @@ memory          main memory: how much is free, and that it ran out
 allocator       what is kept of memory that was freed
 cores           how many cores of the processor may be used
 units           numbers with their units
+step_names      names of the curves over training steps, written by `make docs`
 wording         text as rows of (condition, sentence)
 bars            how far something is, where somebody watches
 pace            how long the rest of many alike takes
+keywords, equality, showing, tables    nothing any more: they go with their last import
 """

@@ -1,13 +1,12 @@
-"""Arrays as arguments: what is said of a result that came in the place of one."""
+"""Arrays as arguments, and those of records."""
 
-from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.units import a_or_an
 
 
 def as_float64(given: Any) -> Float[np.ndarray, "..."]:
@@ -20,27 +19,12 @@ def as_float64(given: Any) -> Float[np.ndarray, "..."]:
 
 
 def require_array(given: object, needed: str, dimensions: int | None = None) -> None:
-    """Refuse what is no array of numbers, and say what of it is meant.
-
-    Args:
-        given: what somebody handed over.
-        needed: which array is, and what of a result has it.
-        dimensions: how many the array must have; None takes any.
-
-    Raises:
-        InputError: says what came.
-    """
-    is_array = isinstance(given, Sequence) and not isinstance(given, str)
-    is_array = is_array or np.isscalar(given) or hasattr(given, "shape")
-    found = _dimensions(given) if is_array else None
-    if not is_array or dimensions not in (None, found):
-        shape = "" if found is None else f" of {found} dimensions"
-        numbers = f"{dimensions} are" if is_array else "numbers are"
-        came = a_or_an(type(given).__name__) + shape
-        raise InputError(f"{came} came where {numbers} needed: hand over {needed}")
+    """Refuse another number of dimensions; it goes as soon as nobody calls it."""
+    if dimensions not in (None, as_float64(given).ndim):
+        raise InputError(f"expected {needed}, an array of {dimensions} dimensions")
 
 
-def _dimensions(given: Any) -> int:
-    if isinstance(given, list | tuple) and given and hasattr(given[0], "detach"):
-        return 1 + int(given[0].ndim)
-    return np.ndim(given)
+def arrays_of(record: Any) -> dict[str, Any]:
+    """The arrays of a dataclass by their names, in the order of its fields."""
+    values = {item.name: getattr(record, item.name) for item in fields(record)}
+    return {name: value for name, value in values.items() if hasattr(value, "shape")}

@@ -25,24 +25,14 @@ def is_watched() -> bool:
 
 
 class Bar:
-    """A bar on stderr; it is plain text, which a notebook shows without any widgets.
-
-    Args:
-        stays: whether it is left there at the end.
-    """
+    """A bar on stderr, in plain text, which a notebook shows without any widgets."""
 
     def __init__(self, *, stays: bool = False) -> None:
         self._stays, self._drawn_at = stays, 0.0
         self._bar: tqdm[None] | None = None
 
     def show(self, done: int, total: int, what: str) -> None:
-        """Draw where it stands.
-
-        Args:
-            done: of `total`; a total of 0 is not known.
-            total: how much there is.
-            what: is being done.
-        """
+        """Draw `done` of `total`; a total of 0 is not known."""
         if self._bar is None:
             self._bar = self._new()
         bar = self._bar

@@ -7,11 +7,7 @@ _OURS = __name__.partition(".")[0]
 
 
 def warn_caller(message: str) -> None:
-    """Warn whoever called, from anywhere in the package: a `UserWarning` of their own line.
-
-    Args:
-        message: what they should know.
-    """
+    """Warn whoever called, from anywhere in the package: a `UserWarning` of their own line."""
     level, frame = 1, sys._getframe()
     while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] == _OURS:
         level, frame = level + 1, frame.f_back

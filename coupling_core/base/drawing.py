@@ -3,15 +3,13 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
-from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
-from coupling_core.base.choosing import nearest, none_of
+from coupling_core.base.choosing import none_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import expanded
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.writing import write_whole, writing
 
 if TYPE_CHECKING:  # plotly is slow to import, and whoever draws has done so
@@ -42,10 +40,9 @@ FigureName = (
 """The figures of each kind of results, and of all; "" is the first of its kind."""
 
 
-_IN_A_PAGE = """<div id="{name}"><p>This figure is drawn by plotly.js,
-which is fetched from the internet. Where that or scripts are not to be had,
-<code>.plot()</code> at the end of a cell draws it all the same in Jupyter, and
-<code>.plot().save("figure.html")</code> writes one that stands alone.</p></div>
+_IN_A_PAGE = """<div id="{name}"><p>This figure needs plotly.js from the internet. Without it,
+<code>.plot()</code> at the end of a cell draws the figure in Jupyter, and
+<code>.plot().save("figure.html")</code> writes one that needs no network.</p></div>
 <script>{{
   const place = document.getElementById("{name}"), drawn = {drawn};
   const draw = () => {{ place.innerHTML = ""; Plotly.newPlot(place, drawn.data, drawn.layout,
@@ -58,11 +55,7 @@ which is fetched from the internet. Where that or scripts are not to be had,
     document.head.append(script);
   }}
 }}</script>"""
-"""A figure with words in its place until it is drawn.
-
-Notebooks run the scripts of an output without waiting for those that it fetches, so that this one
-waits for plotly.js itself.
-"""
+"""Notebooks do not wait for the scripts that an output fetches: this one waits for plotly.js."""
 
 
 class Drawing:
@@ -77,7 +70,6 @@ class Drawing:
         self.figure = figure
         self._render = render
 
-    @known_keywords
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the figure as its ending says: .html stands alone and can be moved with the mouse.
 
@@ -125,15 +117,7 @@ class Drawing:
 
 
 def known_figure(name: str, names: Sequence[str]) -> Any:
-    """The name of a figure, as somebody gave it.
-
-    Args:
-        name: what was asked for.
-        names: those that there are.
-
-    Raises:
-        InputError: where it is none of them.
-    """
+    """The name of a figure, where it is one of those that there are; raises `InputError`."""
     if name not in names:
         raise InputError(none_of("figure", name, names))
     return name
@@ -144,54 +128,10 @@ Maker = Callable[..., "go.Figure"]
 
 
 def options_of(make: Maker) -> Mapping[str, Parameter]:
-    """What a figure can be told, by name."""
+    """The options that a figure has, by name."""
     return signature(make).parameters
 
 
-_OF_PATHS = ("fit", "part", "first")
-"""What is chosen of paths before they are drawn."""
-_OF_SCORES = ("k", "definition", "p", "role", "blocks")
-"""What is chosen of scores before they are drawn."""
-
-
 def drawn_with(make: Maker, figure: str, options: Mapping[str, Any]) -> "go.Figure":
-    """Draw a figure with options that somebody gave.
-
-    Args:
-        make: draws it.
-        figure: its name.
-        options: by name.
-
-    Raises:
-        InputError: on an option that the figure has not, or a choice that the option has not.
-    """
-    known = options_of(make)
-    for name, value in options.items():
-        if name not in known:
-            has = f"it has {', '.join(known)}" if known else "it has none"
-            of_scores = name in _OF_SCORES and "corrected" in known
-            other = f"; scores({name}=...) of the result has a plot() too" * of_scores
-            if name in _OF_PATHS and figure.startswith("paths"):
-                other = f"; project_paths(result, {name}=...) has a plot() too"
-            raise InputError(
-                f"the figure {figure} has no option {name!r}{nearest(name, known)}: {has}{other}"
-            )
-        _require_choice(name, value, known[name].annotation)
+    """The figure with some options."""
     return make(**options)
-
-
-def _require_choice(name: str, value: Any, kind: Any) -> None:
-    """Refuse what no figure would draw, or would take for something else."""
-    if get_origin(kind) is Literal and value not in get_args(kind):
-        raise InputError(none_of(name, value, [str(choice) for choice in get_args(kind)]))
-    if kind is bool and not isinstance(value, bool):
-        raise InputError(f"{name} is True or False, and {value!r} came")
-    if kind == tuple[int, int] | None and not (value is None or _is_pair(value)):
-        raise InputError(f"{name} is a pair of two numbers, such as (12, 11), and {value!r} came")
-    if kind is float and (isinstance(value, bool) or not isinstance(value, Real)):
-        raise InputError(f"{name} is a number, and {value!r} came")
-
-
-def _is_pair(value: Any) -> bool:
-    listed = isinstance(value, Sequence) and [isinstance(each, Integral) for each in value]
-    return listed == [True, True]

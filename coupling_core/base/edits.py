@@ -16,31 +16,29 @@ last.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
-from typing import Protocol, runtime_checkable
+from typing import Annotated, Literal, Protocol, get_args, runtime_checkable
 
-from coupling_core.base.choosing import nearest, none_of
+from pydantic import Field
+
+from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import resolve_block
+from coupling_core.base.records import Ordinal, record, resolve_block
 
-_NUMBER = r"-?\d+"
-_DECIMAL = r"[-+.\w]+"
-_FORMS: Mapping[str, tuple[str, str]] = {
-    # verb: what stands between the brackets, as it is read and as it is explained
+Verb = Literal["none", "skip", "repeat", "replace", "interchange", "damp", "reverse", "parallel"]
+_ONE, _PAIR, _RANGE = r"(-?\d+)", r"(-?\d+),(-?\d+)", r"(-?\d+)-(-?\d+)"
+_FORMS: Mapping[Verb, tuple[str, str]] = {
+    # what is between the brackets, and an example
     "none": ("", "none"),
-    "skip": (rf"({_NUMBER})", "skip(12)"),
-    "repeat": (rf"({_NUMBER})", "repeat(3)"),
-    "replace": (rf"({_NUMBER}),({_NUMBER})", "replace(4,7)"),
-    "interchange": (rf"({_NUMBER}),({_NUMBER})", "interchange(12,13)"),
-    "damp": (rf"({_NUMBER}),({_DECIMAL})", "damp(5,0.5)"),
-    "reverse": (rf"({_NUMBER})-({_NUMBER})", "reverse(8-12)"),
-    "parallel": (rf"({_NUMBER})-({_NUMBER})", "parallel(8-11)"),
+    "skip": (_ONE, "skip(12)"),
+    "repeat": (_ONE, "repeat(3)"),
+    "replace": (_PAIR, "replace(4,7)"),
+    "interchange": (_PAIR, "interchange(12,13)"),
+    "damp": (_ONE + r",([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)", "damp(5,0.5)"),
+    "reverse": (_RANGE, "reverse(8-12)"),
+    "parallel": (_RANGE, "parallel(8-11)"),
 }
-VERBS = tuple(_FORMS)
-MOST_DAMPED = 2.0
-"""The largest factor of `damp`: a block's residual map doubled."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +66,12 @@ class Rearranged(Protocol):
         """What each of L slots does."""
 
 
-@dataclass(frozen=True)
+@record
 class Edit:
-    """An edit of a model's depth.
+    """An edit of a model's depth; `parse_edit` reads one from its spelling.
 
     Args:
-        verb: one of `VERBS`.
+        verb: what it does.
         blocks: the numbers in its brackets, 1..L or counted from the end.
         factor: a, of `damp` alone.
 
@@ -81,42 +79,25 @@ class Edit:
         InputError: on another verb, or numbers that it does not take.
     """
 
-    verb: str = "none"
-    blocks: tuple[int, ...] = ()
-    factor: float = 1.0
+    verb: Verb = "none"
+    blocks: tuple[Ordinal, ...] = ()
+    factor: Annotated[float, Field(ge=0, le=2)] = 1.0
 
     def __post_init__(self) -> None:
-        if self.verb not in VERBS:
+        form, example = _FORMS[self.verb]
+        if len(self.blocks) != form.count(_ONE):
             raise InputError(
-                f"{none_of('the verb of an edit', self.verb, VERBS)}; Edit takes it apart from its "
-                "blocks, as in Edit('skip', (12,)), and a spelling such as 'skip(12)' is taken in "
-                "its place wherever an edit is asked for"
-            )
-        if not isinstance(self.blocks, tuple):
-            raise InputError(
-                f"the blocks of an edit are a tuple of their numbers, such as (12,), and "
-                f"{self.blocks!r} came"
-            )
-        wanted = _FORMS[self.verb][0].count(_NUMBER)
-        if len(self.blocks) != wanted:
-            raise InputError(
-                f"{self.verb} takes {wanted} of the numbers of blocks, as in "
-                f"{_FORMS[self.verb][1]}, and {len(self.blocks)} came"
-            )
-        if 0 in self.blocks:
-            raise InputError("block 0 does not exist: blocks are numbered 1..L, and -1 is the last")
-        if not (isinstance(self.factor, Real) and 0 <= self.factor <= MOST_DAMPED):
-            raise InputError(
-                f"the factor of damp lies in 0..{MOST_DAMPED:g}, where 0 skips the block and 1 "
-                f"leaves it alone, and {self.factor!r} came"
+                f"{self.verb} takes {form.count(_ONE)} block numbers, as in {example}, and "
+                f"{len(self.blocks)} came"
             )
         if self.verb != "damp" and self.factor != 1:
             raise InputError(f"{self.verb} has no factor: only damp has one")
 
     def __str__(self) -> str:
-        numbers = ("-" if "-(" in _FORMS[self.verb][0] else ",").join(map(str, self.blocks))
+        between = "-" if _FORMS[self.verb][0] == _RANGE else ","
+        numbers = between.join(map(str, self.blocks))
         if self.verb == "damp":
-            numbers += "," + repr(float(self.factor)).removesuffix(".0")
+            numbers += "," + repr(self.factor).removesuffix(".0")
         return f"{self.verb}({numbers})" if self.blocks else self.verb
 
     def of(self, n_blocks: int) -> "Edit":
@@ -138,15 +119,30 @@ class Edit:
         return replace(self, blocks=blocks)
 
     def slots(self, n_blocks: int) -> Slots:
-        """What each of L slots does.
+        """What each of L slots does."""
+        changed = _changed(self.of(n_blocks))
+        return tuple(changed.get(slot, (Step((slot,)),)) for slot in range(1, n_blocks + 1))
 
-        Raises:
-            InputError: where the model lacks a block, or a range runs backwards.
-        """
-        edit = self.of(n_blocks)
-        plain: Slots = tuple((Step((block,)),) for block in range(1, n_blocks + 1))
-        changed = _CHANGES[edit.verb](edit)
-        return tuple(changed.get(slot, steps) for slot, steps in enumerate(plain, 1))
+
+def _changed(edit: Edit) -> dict[int, tuple[Step, ...]]:
+    """What the slots do that an edit changes."""
+    match edit.verb, edit.blocks:
+        case "skip", (block,):
+            return {block: ()}
+        case "repeat", (block,):
+            return {block: (Step((block,)),) * 2}
+        case "replace", (slot, block):
+            return {slot: (Step((block,)),)}
+        case "interchange", (one, other):
+            return {one: (Step((other,)),), other: (Step((one,)),)}
+        case "damp", (block,):
+            return {block: (Step((block,), edit.factor),) if edit.factor else ()}
+        case "reverse", (first, last):
+            return {slot: (Step((first + last - slot,)),) for slot in range(first, last + 1)}
+        case "parallel", (first, last):
+            together = Step(tuple(range(first, last + 1)))
+            return {first: (together,), **{slot: () for slot in range(first + 1, last + 1)}}
+    return {}
 
 
 def parse_edit(text: str) -> Edit:
@@ -157,18 +153,13 @@ def parse_edit(text: str) -> Edit:
     """
     bare = re.sub(r"\s+", "", text).lower()
     for verb, (inside, _) in _FORMS.items():
-        found = re.fullmatch(rf"{verb}\({inside}\)" if inside else verb, bare)
-        if found is None:
-            continue
-        if verb != "damp":
-            return Edit(verb, tuple(map(int, found.groups())))
-        try:
-            return Edit(verb, (int(found[1]),), float(found[2]))
-        except ValueError:
-            break
+        if found := re.fullmatch(rf"{verb}\({inside}\)" if inside else verb, bare):
+            numbers = found.groups()
+            factor = float(numbers[-1]) if verb == "damp" else 1.0
+            return Edit(verb, tuple(map(int, numbers[: inside.count(_ONE)])), factor)
     forms = ", ".join(form for _, form in _FORMS.values())
-    verb = bare.partition("(")[0]
-    meant = "" if verb in VERBS else nearest(verb, VERBS)
+    verb_given = bare.partition("(")[0]
+    meant = "" if verb_given in _FORMS else nearest(verb_given, get_args(Verb))
     raise InputError(f"the edit {text!r} cannot be read{meant}: expected a form such as {forms}")
 
 
@@ -193,7 +184,7 @@ class Edits:
                 one slot.
         """
         plain = Edit().slots(n_blocks)
-        found, by = list(plain), dict[int, Edit]()
+        together, by = list(plain), dict[int, Edit]()
         for edit in self.edits:
             for slot, steps in enumerate(edit.slots(n_blocks)):
                 if steps == plain[slot]:
@@ -203,22 +194,13 @@ class Edits:
                         f"{by[slot]} and {edit} both change what runs in slot {slot + 1}: edits "
                         "that are made at once are of different slots"
                     )
-                found[slot], by[slot] = steps, edit
-        return tuple(found)
+                together[slot], by[slot] = steps, edit
+        return tuple(together)
 
 
 def edits_of(edits: Edit | str | Sequence[Edit | str]) -> Edits:
-    """One edit or several, from their spellings where these are what came.
-
-    Raises:
-        InputError: on anything else.
-    """
+    """One edit or several, of which some may be spelled."""
     listed = [edits] if isinstance(edits, Edit | str) else edits
-    if not isinstance(listed, Sequence) or not all(isinstance(e, Edit | str) for e in listed):
-        raise InputError(
-            "an edit is a spelling such as 'skip(12)' or an Edit, or a list of these, and "
-            f"{type(edits).__name__} came: {edits!r}"
-        )
     return Edits(tuple(parse_edit(each) if isinstance(each, str) else each for each in listed))
 
 
@@ -242,53 +224,3 @@ def every_edit(n_blocks: int) -> tuple[Edit, ...]:
 def flat(slots: Slots) -> tuple[Step, ...]:
     """The steps of all slots, in the order in which they run."""
     return tuple(step for steps in slots for step in steps)
-
-
-_Changed = dict[int, tuple[Step, ...]]
-
-
-def _skip(edit: Edit) -> _Changed:
-    return {edit.blocks[0]: ()}
-
-
-def _repeat(edit: Edit) -> _Changed:
-    (block,) = edit.blocks
-    return {block: (Step((block,)),) * 2}
-
-
-def _replace(edit: Edit) -> _Changed:
-    slot, block = edit.blocks
-    return {slot: (Step((block,)),)}
-
-
-def _interchange(edit: Edit) -> _Changed:
-    one, other = edit.blocks
-    return {one: (Step((other,)),), other: (Step((one,)),)}
-
-
-def _damp(edit: Edit) -> _Changed:
-    (block,) = edit.blocks
-    return {block: (Step((block,), edit.factor),) if edit.factor else ()}
-
-
-def _reverse(edit: Edit) -> _Changed:
-    first, last = edit.blocks
-    return {slot: (Step((first + last - slot,)),) for slot in range(first, last + 1)}
-
-
-def _parallel(edit: Edit) -> _Changed:
-    first, last = edit.blocks
-    together = Step(tuple(range(first, last + 1)))
-    return {first: (together,), **{slot: () for slot in range(first + 1, last + 1)}}
-
-
-_CHANGES: Mapping[str, Callable[[Edit], _Changed]] = {
-    "none": lambda edit: {},
-    "skip": _skip,
-    "repeat": _repeat,
-    "replace": _replace,
-    "interchange": _interchange,
-    "damp": _damp,
-    "reverse": _reverse,
-    "parallel": _parallel,
-}

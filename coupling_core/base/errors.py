@@ -1,9 +1,15 @@
 """What can go wrong, in three kinds that a caller treats differently."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:  # slow to import, and most errors are not of pydantic
+    from pydantic import ValidationError
 
 Name = TypeVar("Name")
+
+_SHOWN = 60
+"""Letters of a value in a complaint."""
 
 
 class CouplingError(Exception):
@@ -37,12 +43,36 @@ def reason(error: Exception) -> str:
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
-def by_reason(errors: Mapping[Name, Exception]) -> dict[str, list[Name]]:
-    """What failed for each reason, both in the order in which they came.
+def problems(error: "ValidationError", names: Sequence[str] = ()) -> str:
+    """What pydantic refuses, a clause a field: its name, what came, and what was expected.
 
     Args:
-        errors: by what failed.
+        error: of a record.
+        names: of its fields, in order, where values came without their names.
     """
+    first: dict[Any, Any] = {}
+    for of in error.errors(include_url=False):
+        first.setdefault(of["loc"][0] if of["loc"] else "", of)
+    return "; ".join(_problem(of, names) for of in first.values())
+
+
+def _problem(of: Any, names: Sequence[str]) -> str:
+    field, *within = of["loc"] or ("",)
+    if isinstance(field, int) and field < len(names):
+        field = names[field]
+    name = ".".join(map(str, (field, *within)))
+    if of["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        return f"{name} is unknown"
+    if of["type"].startswith("missing"):
+        return f"{name} is missing"
+    came = repr(of["input"])
+    shown = came if len(came) <= _SHOWN else f"{came[: _SHOWN - 3]}..."
+    wanted = of["msg"].removeprefix("Value error, ")
+    return f"{name} = {shown}: {wanted[0].lower()}{wanted[1:]}"
+
+
+def by_reason(errors: Mapping[Name, Exception]) -> dict[str, list[Name]]:
+    """What failed, by reason, both in the order in which they came."""
     found: dict[str, list[Name]] = {}
     for name, error in errors.items():
         found.setdefault(str(error), []).append(name)
@@ -50,11 +80,7 @@ def by_reason(errors: Mapping[Name, Exception]) -> dict[str, list[Name]]:
 
 
 def every_prompt_failed(errors: Sequence[Exception]) -> InputError | ComputeError:
-    """What is raised where every prompt of a call failed; of one reason, that reason alone.
-
-    Args:
-        errors: of the prompts, as they came.
-    """
+    """The error of a call of which every prompt failed; of one reason, that reason alone."""
     first = errors[0]
     kind = InputError if isinstance(first, InputError) else ComputeError
     is_one = len({str(error) for error in errors}) == 1

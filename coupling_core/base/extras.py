@@ -17,11 +17,7 @@ def remedy(extra: str) -> str:
 
 @contextmanager
 def needed(extra: Extra) -> Iterator[None]:
-    """Import an extra's packages inside, and nothing else.
-
-    Raises:
-        InputError: where one is missing, with the remedy.
-    """
+    """Import an extra's packages inside, and nothing else; raises `InputError` with the remedy."""
     try:
         yield
     except ModuleNotFoundError as error:

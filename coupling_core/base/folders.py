@@ -37,11 +37,7 @@ def user_cache() -> Path:
 
 
 def expanded(path: str | os.PathLike[str]) -> Path:
-    """A path, with the home that its `~` stands for.
-
-    Raises:
-        InputError: where nobody knows that home.
-    """
+    """A path, with the home that its `~` stands for; raises `InputError` where nobody knows it."""
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
@@ -51,11 +47,7 @@ def expanded(path: str | os.PathLike[str]) -> Path:
 
 
 def give_home() -> None:
-    """Give a user without a home one, for what libraries keep there.
-
-    Raises:
-        InputError: where another user has laid it out.
-    """
+    """Give a user without a home one, for what libraries keep there."""
     try:
         Path.home()
     except RuntimeError:
@@ -65,11 +57,7 @@ def give_home() -> None:
 
 
 def _of_nobody() -> Path:
-    """The cache of a user without a home, as containers have them: no other may have laid it out.
-
-    Raises:
-        InputError: where another user has.
-    """
+    """The cache of a user without a home, as containers have them, unless another laid it out."""
     folder = Path(tempfile.gettempdir()) / f"coupling-explorer-{os.getuid()}"
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)

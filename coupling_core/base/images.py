@@ -49,11 +49,7 @@ def is_image(prompt: Any) -> bool:
 
 @contextmanager
 def opened_image(file: Path | bytes, formats: tuple[str, ...] = FORMATS) -> Iterator["Image"]:
-    """A picture that is to be decoded: one at a time, and none that would fill the memory.
-
-    Args:
-        file: its path, or its content.
-        formats: Pillow's names of those that it may have, whatever its name ends in.
+    """A picture to be decoded: one at a time, and none that would fill the memory.
 
     Raises:
         OSError: where it cannot be read, or has another format; Pillow's decoders raise more.
@@ -102,11 +98,7 @@ def read_image(file: Path | bytes) -> str:
 
 
 def in_eight_bits(image: "Image") -> "Image":
-    """A picture, grey or RGB, with 8 bits a channel.
-
-    Raises:
-        ValueError: where nothing says which of its numbers are black and white.
-    """
+    """A picture, grey or RGB, with 8 bits a channel; raises `ValueError` on 32 bits."""
     from PIL import Image
 
     if image.mode.startswith(SIXTEEN_BITS):  # Pillow would cut off what is above 255
@@ -130,11 +122,7 @@ def from_pixels(pixels: UInt8[np.ndarray, "height width *channel"]) -> str:
 
 @lru_cache(maxsize=64)
 def to_pixels(prompt: str) -> UInt8[np.ndarray, "height width channel"]:
-    """The pixels of a prompt: one channel where it is grey, three where it is not.
-
-    Raises:
-        InputError: where it holds no image.
-    """
+    """The pixels of a prompt, with one channel (grey) or three; raises `InputError` of no image."""
     pixels = np.array(_opened(prompt))
     pixels.setflags(write=False)  # whoever asks next has the same
     return pixels[..., None] if pixels.ndim == 2 else pixels

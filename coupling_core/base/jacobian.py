@@ -1,15 +1,13 @@
 """One block's Jacobian, with its leading singular triplets and how far they were checked."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.equality import SameContent
+from coupling_core.base.notebook import Tabular, in_a_line
 from coupling_core.base.records import Certificate
-from coupling_core.base.showing import Told
 from coupling_core.base.units import percent, rounded
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
@@ -28,8 +26,8 @@ _NORMED = {
 """What is said of it by its `final_norm`."""
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class BlockJacobian(SameContent, Told):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class BlockJacobian(Tabular):
     """J^l_tt = d f^l(X^{l-1})_t / d x^{l-1}_t, where f^l(X) = F^l(X) - X, in float32.
 
     It has no unit. The coupling matrix of two blocks is A = U_{l'}^T J^l V_{l'} (paper, Eq. 8).
@@ -52,12 +50,6 @@ class BlockJacobian(SameContent, Told):
         final_norm: of the last block, whether the model's final norm is in it, in words; "" of
             every other, of which none is.
     """
-
-    _elsewhere: ClassVar[Mapping[str, str]] = {
-        "save": "pickle keeps it, and numpy.savez its arrays",
-        "singular_values": "they are .s",
-        "plot": "it has no figure; that of all blocks is measure(...).plot()",
-    }
 
     J: Float[np.ndarray, "d d"]
     u: Float[np.ndarray, "d k"]
@@ -117,11 +109,14 @@ class BlockJacobian(SameContent, Told):
 
     def __repr__(self) -> str:
         d, k = self.u.shape
-        told = "certified" if self.certificate.certified else "not certified"
-        return (
-            f"BlockJacobian({self.model}, block {self.block}, token {self.token} of "
-            f"{len(self.tokens)} {self.tokens[self.token - 1]!r}, {d} x {d}, K = {k}, "
-            + f"{self.precision}, " * (self.precision not in ("", "float32"))
-            + f"{self.final_norm}, " * bool(self.final_norm)
-            + f"{told})"
+        return in_a_line(
+            self,
+            self.model,
+            f"block {self.block}",
+            f"token {self.token} of {len(self.tokens)} {self.tokens[self.token - 1]!r}",
+            f"{d} x {d}",
+            f"K = {k}",
+            self.precision * (self.precision != "float32"),
+            self.final_norm,
+            "certified" if self.certificate.certified else "not certified",
         )

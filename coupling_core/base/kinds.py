@@ -26,16 +26,6 @@ FOLDERS = (
 """The packages that have the kinds, each in its `KINDS`; this order is that of messages."""
 
 DEFAULT_K_VIEW = 32
-_CALLED = {
-    **dict.fromkeys(("path", "paths", "trajectories", "pca"), "trajectory"),
-    **dict.fromkeys(("token", "tokens"), "self"),
-    **dict.fromkeys(("layers", "blocks", "coupling"), "depth"),
-    **dict.fromkeys(("edits", "ablation", "patching"), "what-if"),
-    "noise": "perturbation",
-    "eigenvalues": "spectrum",
-    "readouts": "directions",
-}
-"""What people call a kind for which there is another name here."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +66,9 @@ def kinds() -> Mapping[str, KindOfResult]:
 
 
 def kind_of(name: str) -> KindOfResult:
-    """The kind of this name.
-
-    Raises:
-        InputError: where there is none.
-    """
+    """The kind of this name; raises `InputError` where there is none."""
     if name not in tuple(kinds()):
-        raise InputError(none_of("the kind", name, kinds(), _CALLED.get(str(name).lower(), "")))
+        raise InputError(none_of("the kind", name, kinds()))
     return kinds()[name]
 
 

@@ -63,9 +63,6 @@ def set_up(*, whole_process: bool = False) -> None:
     Args:
         whole_process: whether what passes logging by becomes lines too, on stdout as well: where
             nobody but a machine reads either.
-
-    Raises:
-        InputError: where the settings cannot be used.
     """
     from coupling_core.base.settings import settings  # slow to import, for a command
 

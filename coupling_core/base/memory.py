@@ -80,11 +80,7 @@ def _free_in_group() -> list[int]:
 
 
 def groups(controller: str) -> Iterator[Path]:
-    """Folders that tell of the control groups which this process is in; none where there are none.
-
-    Args:
-        controller: of the groups' first version, such as "cpu"; "" is the second version.
-    """
+    """Folders of this process's control groups, of a controller such as "cpu" or of version 2."""
     try:
         own = [line.split(":", 2) for line in _OWN.read_text().splitlines()]
     except OSError:  # no Linux

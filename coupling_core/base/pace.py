@@ -20,8 +20,8 @@ class Pace:
         done: of them, before it begins.
         clock: seconds, of any beginning.
         of: what they are called.
-        starts_slowly: whether the first that is computed also waits for what the others find, such
-            as workers: how long the rest takes is told from those after it.
+        starts_slowly: whether the first that is computed also waits for the workers, so that it
+            does not count.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Pace:
         self._last, self.done = now, self.done + 1
 
     def words(self, beside: int = 0) -> str:
-        """The next and the time left: "prompt 3 of 60, about 2 minutes"; as far as it is known.
+        """The next and the time left, as far as it is known: "prompt 3 of 60, about 2 minutes".
 
         Args:
             beside: how many others are at work besides the next, halfway through on average.

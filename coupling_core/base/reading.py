@@ -19,11 +19,7 @@ TEXT = 2**24
 
 @contextmanager
 def opened(path: Path) -> Iterator[BufferedReader]:
-    """A file, to be read.
-
-    Raises:
-        OSError: where it cannot be opened, or is no regular file.
-    """
+    """A file, to be read; raises `OSError` where it is no regular file, or cannot be opened."""
     with open(path, "rb", opener=_open_at_once) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is a pipe or a device, not a file on a disk")
@@ -31,15 +27,7 @@ def opened(path: Path) -> Iterator[BufferedReader]:
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """What a file holds.
-
-    Args:
-        path: of the file.
-        most: bytes that it may have.
-
-    Raises:
-        OSError: where it cannot be read, is no regular file, or has more.
-    """
+    """The content of a file of at most so many bytes; raises `OSError` as `opened`, and on more."""
     with opened(path) as file:
         there = os.fstat(file.fileno()).st_size
         if there > most:

@@ -6,22 +6,30 @@ stream), `k` (singular triplets, largest first). Blocks and tokens are numbered 
 arrays are indexed from 0.
 """
 
-import math
 import operator
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from numbers import Real
-from typing import Any, Literal, TypeVar, get_args
+from functools import wraps
+from typing import Annotated, Any, Literal, TypeVar, dataclass_transform, get_args
+
+import pydantic.dataclasses
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+)
 
 from coupling_core.base.choosing import none_of
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
-from coupling_core.base.errors import InputError, PromptError, a_type
+from coupling_core.base.errors import InputError, PromptError, problems
 from coupling_core.base.images import is_image, shown
-from coupling_core.base.keywords import known_fields, known_keywords
 from coupling_core.base.kinds import kind_of, kinds
-from coupling_core.base.token_ids import TokenIds, TorchDtype, token_ids
+from coupling_core.base.token_ids import token_ids
 
 SCHEMA = 1
 """Version of the stored form. Every change that moves a number raises it."""
@@ -55,10 +63,6 @@ DEFAULT_THRESHOLD = 0.1
 times what any pair of an untrained SmolLM2 reaches, and few enough pairs of a trained model pass it
 for each of them to be seen."""
 
-NO_TOKEN_0 = (
-    "token 0 does not exist: tokens are counted from 1, so the first is token 1, and -1 is the last"
-)
-
 Role = Literal["A", "B"]
 FinalNorm = Literal["include", "exclude"]
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -91,13 +95,8 @@ ModelSubset = Literal["all", "7b", "above-45", "trained", "last", "tokens-known"
 ROLES: tuple[Role, ...] = get_args(Role)
 FINAL_NORMS: tuple[FinalNorm, ...] = get_args(FinalNorm)
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
-QUANTISATIONS: tuple[Quantisation, ...] = get_args(Quantisation)
 STACKS: tuple[Stack, ...] = get_args(Stack)
 TOKEN_KINDS: tuple[TokenKind, ...] = get_args(TokenKind)
-FITS: tuple[Fit, ...] = get_args(Fit)
-PARTS: tuple[Part, ...] = get_args(Part)
-LAYOUTS: tuple[Layout, ...] = get_args(Layout)
-NODE_COLORS: tuple[NodeColor, ...] = get_args(NodeColor)
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 PERFORMANCES: tuple[Performance, ...] = get_args(Performance)
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -107,7 +106,7 @@ MODEL_SUBSETS: tuple[ModelSubset, ...] = get_args(ModelSubset)
 
 
 class KBeyondWidth(InputError):
-    """That a K is more than the width of a model, which was not known before.
+    """A K above the width of a model, which was not known before.
 
     Args:
         k: that was asked for.
@@ -119,8 +118,67 @@ class KBeyondWidth(InputError):
         self.width = width
 
 
-@known_fields
-@dataclass(frozen=True, init=False)
+def _whole(value: Any) -> int:
+    """A whole number of any library as Python's own: neither True nor 8.0."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ValueError("expected a whole number")
+    return operator.index(value)
+
+
+def _counted(number: int) -> int:
+    if number == 0:
+        raise ValueError("numbers are counted from 1, and -1 is the last")
+    return number
+
+
+def _prompt(given: Any) -> str | tuple[int, ...]:
+    prompt: str | tuple[int, ...] = given if isinstance(given, str) else token_ids(given)
+    if not prompt or (isinstance(prompt, str) and not prompt.strip()):
+        raise InputError("the prompt is empty: give a text of at least one token")
+    return _text(prompt) if isinstance(prompt, str) else prompt
+
+
+def _model(given: Any) -> str:
+    name = os.fspath(given)
+    if not name.strip():
+        raise InputError("the model is empty: give an alias, a hub id, a folder or a .gguf file")
+    return _text(name)
+
+
+def _text(text: str) -> str:
+    text.encode()  # a ValueError where bytes of a command line are no UTF-8
+    return text
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+Ordinal = Annotated[Whole, AfterValidator(_counted)]
+"""Of a block or a token, from 1, or from the end (-1 is the last)."""
+Count = Annotated[Whole, Field(ge=1)]
+Ordinals = Annotated[tuple[Ordinal, ...], Field(min_length=1)]
+"""From a tuple, a list, a range or an array."""
+
+R = TypeVar("R")
+_CONFIG = ConfigDict(extra="forbid")
+
+
+@dataclass_transform(frozen_default=True)
+def record(described: type[R]) -> type[R]:
+    """A frozen dataclass that pydantic checks; a value it refuses is an `InputError`."""
+    made: Any = pydantic.dataclasses.dataclass(frozen=True, config=_CONFIG)(described)
+    make, names = made.__init__, [field.name for field in fields(made)]
+
+    @wraps(make)
+    def checked(self: R, *args: Any, **named: Any) -> None:
+        try:
+            make(self, *args, **named)
+        except ValidationError as error:
+            raise InputError(problems(error, names)) from error
+
+    made.__init__ = checked
+    return made
+
+
+@record
 class Request:
     """What determines a result.
 
@@ -129,7 +187,7 @@ class Request:
     J_{t1 t2} with J_{t1 t2'}, and J_{t1 t2} with J_{t1' t2}. `trajectory` follows every token
     through the blocks. `what-if` edits the model's depth, and takes all tokens too. `spectrum` has
     the eigenvalues of every block's linear map at one token. `perturbation` adds noise to a token's
-    embedding, and holds what becomes of it against the linearised blocks. `directions` reads the
+    embedding, and compares what becomes of it with the linearised blocks. `directions` reads the
     leading singular vectors of the blocks at one token.
 
     Args:
@@ -146,7 +204,7 @@ class Request:
             has, and 32 where one is computed (16 between tokens), or d where that is less.
         final_norm: whether the model's final norm belongs to its last block (paper, Eq. 7).
         revision: branch, tag or commit of a hub model.
-        untrained: seed of a freshly initialised twin of the model; None is the trained model.
+        untrained: seed of a randomly initialised model of the same shape; None is the trained one.
         dtype: precision to which the weights are rounded, by its name or as torch has it; the
             arithmetic is float32 in any case.
         quantize: bitsandbytes' form of the blocks' weights, measured as what they dequantise to;
@@ -162,99 +220,24 @@ class Request:
         InputError: on values that no model could satisfy.
     """
 
-    prompt: str | tuple[int, ...]
-    model: str = DEFAULT_MODEL
-    token: int = -1
-    k: int | None = None
-    k_view: int | None = None
+    prompt: Annotated[str | tuple[int, ...], PlainValidator(_prompt)]
+    model: Annotated[str, BeforeValidator(_model)] = DEFAULT_MODEL
+    token: Ordinal = -1
+    k: Count | None = None
+    k_view: Count | None = None
     final_norm: FinalNorm = "include"
-    revision: str | None = None
-    untrained: int | None = None
-    dtype: Dtype = "float32"
+    revision: Annotated[str, AfterValidator(_text)] | None = None
+    untrained: Annotated[Whole, Field(ge=0, lt=2**63)] | None = None
+    dtype: Annotated[Dtype, BeforeValidator(lambda dtype: str(dtype).removeprefix("torch."))] = (
+        "float32"
+    )
     quantize: Quantisation | None = None
     stack: Stack | None = None
     kind: str = "depth"
-    block: int | None = None
-    other_block: int | None = None
-
-    def __init__(
-        self,
-        prompt: str | TokenIds,
-        model: str | os.PathLike[str] = model,
-        token: int = token,
-        k: int | None = k,
-        k_view: int | None = k_view,
-        final_norm: FinalNorm = final_norm,
-        revision: str | None = revision,
-        untrained: int | None = untrained,
-        dtype: str | TorchDtype = dtype,
-        quantize: Quantisation | None = quantize,
-        stack: Stack | None = stack,
-        kind: str = kind,
-        block: int | None = block,
-        other_block: int | None = other_block,
-    ) -> None:
-        given = dict(locals())  # more is taken than is kept
-        for field in fields(self):
-            object.__setattr__(self, field.name, given[field.name])
-        self.__post_init__()
+    block: Ordinal | None = None
+    other_block: Ordinal | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.prompt, str):
-            object.__setattr__(self, "prompt", token_ids(self.prompt))
-        if not self.prompt or (isinstance(self.prompt, str) and not self.prompt.strip()):
-            raise InputError("the prompt is empty: give a text of at least one token")
-        if not isinstance(self.model, str | os.PathLike):
-            raise InputError(
-                f"a request names its model, and {a_type(self.model)} came: pass a module "
-                "beside the request, measure(Request(...), model=...)"
-            )
-        object.__setattr__(self, "model", os.fspath(self.model))
-        object.__setattr__(self, "dtype", str(self.dtype).removeprefix("torch."))
-        if not self.model.strip():
-            raise InputError(
-                "the model is empty: give an alias, a hub id, a folder or a .gguf file"
-            )
-        for name in ("prompt", "model", "revision"):
-            _require_text(name, getattr(self, name))
-        self._check_numbers()
-        if self.token == 0:
-            raise InputError(NO_TOKEN_0)
-        self._check_kind()
-        if self.k is not None and self.k < 1:
-            raise InputError(f"K must be at least 1, and {self.k} was asked for")
-        if self.k_view is not None and not 1 <= self.k_view <= self.k_max:
-            raise InputError(
-                f"k-view must lie in 1..{self.k_max} (the measured K), and {self.k_view} came"
-            )
-        for name, value, values in (
-            ("final norm", self.final_norm, FINAL_NORMS),
-            ("dtype", self.dtype, DTYPES),
-            ("quantize", self.quantize, (None, *QUANTISATIONS)),
-            ("stack", self.stack, (None, *STACKS)),
-        ):
-            if value not in values:
-                raise InputError(none_of(name, value, [each for each in values if each]))
-        if self.quantize and self.untrained is not None:
-            raise InputError(
-                "an untrained twin cannot be quantised: its weights exist in float32 only; "
-                "leave out one of the two"
-            )
-        if self.untrained is not None and not 0 <= self.untrained < 2**63:
-            raise InputError(
-                "the seed of an untrained model is a whole number from 0 to 2**63 - 1, and "
-                f"{self.untrained} came"
-            )
-
-    def _check_numbers(self) -> None:
-        """Take whole numbers of any library as Python's own, and nothing else."""
-        for name in ("token", "k", "k_view", "untrained", "block", "other_block"):
-            value = getattr(self, name)
-            if value is None and name != "token":
-                continue
-            object.__setattr__(self, name, _whole(name, value))
-
-    def _check_kind(self) -> None:
         kind = kind_of(self.kind)
         if not kind.token and self.token != Request.token:
             raise InputError(
@@ -262,24 +245,30 @@ class Request:
                 "choose a kind that has one"
             )
         if not kind.has_k:
-            if self.k not in (Request.k, DEFAULT_K) or self.k_view != Request.k_view:
+            if self.k not in (None, DEFAULT_K) or self.k_view is not None:
                 raise InputError(f"{self.kind!r} is measured without K: leave out K and k-view")
             object.__setattr__(self, "k", DEFAULT_K)  # as stored ones say
-        blocks = (self.block, self.other_block)
-        if blocks != (None, None) and kind.means is None:
+        if kind.means is None and (self.block, self.other_block) != (None, None):
             others = ", ".join(name for name, one in kinds().items() if one.means)
             raise InputError(
                 f"{self.kind!r} is measured at every block: one is chosen only in {others}"
             )
-        if 0 in blocks:
-            raise InputError("block 0 does not exist: blocks are numbered 1..L, and -1 is the last")
         if self.block is None and self.other_block is not None:
             raise InputError(
-                f"the other block {self.other_block} needs a block to be compared with: give both, "
-                "or neither for the mean over all pairs"
+                f"other block {self.other_block} needs a block to be compared with: give both, or "
+                "neither for the mean over all pairs"
             )
         if self.other_block is None:  # one request, one key
             object.__setattr__(self, "other_block", self.block)
+        if self.k_view is not None and self.k_view > self.k_max:
+            raise InputError(
+                f"k-view must lie in 1..{self.k_max} (the measured K), and {self.k_view} came"
+            )
+        if self.quantize and self.untrained is not None:
+            raise InputError(
+                "an untrained model cannot be quantised, as its weights exist in float32 only: "
+                "leave out one of the two"
+            )
 
     @property
     def prompt_words(self) -> str:
@@ -318,10 +307,7 @@ class Request:
         return self.k_view or min(self.k_max, kind_of(self.kind).k_view)
 
     def k_of(self, width: int) -> int:
-        """How many triplets are wanted of a model.
-
-        Args:
-            width: d.
+        """How many triplets are wanted of a model of width d.
 
         Raises:
             InputError: where K exceeds it.
@@ -335,9 +321,9 @@ class Request:
 def usual_token(kind: str, prompt: object) -> int:
     """The token that is measured, or fixed, where nobody says one; -1 is the last.
 
-    What a classifier says of an image it reads from its class token, the first, as the next token
-    of a text is read from its last. Of `fixed-input` it is the first: the last reaches no other
-    where a model reads from left to right.
+    A classifier reads an image from its class token, the first, as the next token of a text is read
+    from its last. Of `fixed-input` it is the first: the last reaches no other where a model reads
+    from left to right.
     """
     of_class = kind_of(kind).token == "measured" and is_image(prompt)
     return 1 if of_class or kind == "fixed-input" else Request.token
@@ -351,8 +337,7 @@ class AnyView:
     """
 
 
-@known_fields
-@dataclass(frozen=True)
+@record
 class View(AnyView):
     """How scores are looked at.
 
@@ -368,25 +353,15 @@ class View(AnyView):
         InputError: on a value outside these ranges.
     """
 
-    k: int = DEFAULT_K
+    k: Count = DEFAULT_K
     definition: DefinitionName = "paper"
-    p: float = 1.0
+    p: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 1.0
     role: Role = "A"
-    blocks: tuple[int, ...] | None = None
+    blocks: Ordinals | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _whole("K", self.k))
-        if self.k < 1:
-            raise InputError(f"K must be at least 1, and {self.k} was asked for")
         if self.definition not in tuple(DEFINITIONS):
             raise InputError(none_of("definition", self.definition, DEFINITIONS))
-        if self.role not in ROLES:
-            raise InputError(none_of("the role", self.role, ROLES))
-        if not (isinstance(self.p, Real) and math.isfinite(self.p) and self.p >= 1):
-            raise InputError(
-                f"the order p of a norm must be a finite number >= 1, and {self.p!r} was given"
-            )
-        object.__setattr__(self, "blocks", _listed(self.blocks))
 
     def attributes(self) -> dict[str, str | float]:
         """How it is looked at, for tables and arrays; p where the definition takes one."""
@@ -413,41 +388,18 @@ class View(AnyView):
         return f" ({', '.join(told)})" if told else ""
 
 
-def require_view(view: object, wanted: type[AnyView]) -> None:
-    """Refuse anything but a view of one class, in words: annotations are not checked at run time.
-
-    Args:
-        view: what somebody handed over.
-        wanted: the class that is needed.
-
-    Raises:
-        InputError: says what came, and shows a view of that class.
-    """
-    if not isinstance(view, wanted):
-        raise InputError(
-            f"the view says how a result is looked at: expected one such as {wanted()!r}, and "
-            f"{type(view).__name__} came: {view!r}"
-        )
-
-
 AView = TypeVar("AView", bound=AnyView)
 
 
 def view_by(wanted: type[AView], view: AView | None, **said: Any) -> AView:
-    """A view as it came, or made of what was said of it by name.
-
-    Args:
-        wanted: its class.
-        view: all of it; None where its fields are said, or nothing is.
-        said: its fields; None where one is not said.
+    """A view as it came, or made of the fields that were said by name; None is not said.
 
     Raises:
-        InputError: where fields are said beside a view, or what came is no view of that class.
+        InputError: where fields are said beside a view.
     """
     given = {name: value for name, value in said.items() if value is not None}
     if view is None:
         return wanted(**given)
-    require_view(view, wanted)
     if given:
         first = "{}={!r}".format(*next(iter(given.items())))
         raise InputError(f"{first} came beside a view, which has its own: leave out one")
@@ -455,11 +407,7 @@ def view_by(wanted: type[AView], view: AView | None, **said: Any) -> AView:
 
 
 def require_order(definition: DefinitionName) -> None:
-    """Refuse an order p that was said beside a definition which has none.
-
-    Raises:
-        InputError: names the definition.
-    """
+    """Refuse an order p beside a definition which has none."""
     if not DEFINITIONS[definition].takes_p:
         raise InputError(
             f"p is the order of the norm of the paper's score, and {definition!r} has none: leave "
@@ -468,12 +416,7 @@ def require_order(definition: DefinitionName) -> None:
 
 
 def viewed(view: View | None, default_k: int, **said: Any) -> View:
-    """How scores are looked at, told by a view, by its fields, or not at all.
-
-    Args:
-        view: all of it; None where its fields are said, or nothing is.
-        default_k: K where neither says one.
-        said: fields of the view; None where one is not said.
+    """How scores are looked at, by a view, by its fields, or at the default K.
 
     Raises:
         InputError: as `view_by`, and on an order p of a definition that has none.
@@ -484,8 +427,7 @@ def viewed(view: View | None, default_k: int, **said: Any) -> View:
     return seen if view is not None or said.get("k") is not None else replace(seen, k=default_k)
 
 
-@known_fields
-@dataclass(frozen=True)
+@record
 class PathView(AnyView):
     """How the paths of a trajectory are looked at in principal components.
 
@@ -505,18 +447,12 @@ class PathView(AnyView):
     part: Part = "all"
     first: bool = False
 
-    def __post_init__(self) -> None:
-        for name, value, values in (("fit", self.fit, FITS), ("part", self.part, PARTS)):
-            if value not in values:
-                raise InputError(none_of(name, value, values))
-
     def leaves_out_first(self, n: int) -> bool:
         """Whether the first of n tokens is left out."""
         return not self.first and n > 1
 
 
-@known_fields
-@dataclass(frozen=True)
+@record
 class EffectView(AnyView):
     """Over which tokens the effects of edits are averaged.
 
@@ -527,21 +463,14 @@ class EffectView(AnyView):
         InputError: on token 0, one that is named twice, or none at all.
     """
 
-    tokens: tuple[int, ...] | None = None
+    tokens: Ordinals | None = None
 
     def __post_init__(self) -> None:
-        if self.tokens is None:
-            return
-        if not self.tokens:
-            raise InputError("no token is left to be averaged over: give one, or None for all")
-        if 0 in self.tokens:
-            raise InputError(NO_TOKEN_0)
-        if len(set(self.tokens)) < len(self.tokens):
+        if self.tokens and len(set(self.tokens)) < len(self.tokens):
             raise InputError("a token is named twice among those averaged over: name it once")
 
 
-@known_fields
-@dataclass(frozen=True)
+@record
 class DirectionsView(AnyView):
     """Which directions are looked at.
 
@@ -553,11 +482,10 @@ class DirectionsView(AnyView):
         InputError: on no block, or no direction, or more than are kept.
     """
 
-    blocks: tuple[int, ...] | None = None
-    leading: int | None = None
+    blocks: Ordinals | None = None
+    leading: Whole | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "blocks", _listed(self.blocks))
         if self.leading is not None and not 1 <= self.leading <= KEPT_DIRECTIONS:
             raise InputError(
                 f"K must lie in 1..{KEPT_DIRECTIONS} (the directions kept of a block), and "
@@ -584,53 +512,6 @@ class Certificate:
     reason: str = ""
 
 
-def _listed(blocks: Any) -> tuple[int, ...] | None:
-    """Blocks of a view as it keeps them, from a tuple, a list or a range of their numbers.
-
-    Raises:
-        InputError: on anything else, and where there is none.
-    """
-    if blocks is None:
-        return None
-    if isinstance(blocks, str) or not isinstance(blocks, Iterable):
-        raise InputError(
-            f"the blocks of a view are numbers, such as range(9, 17), and {blocks!r} came: a text "
-            "such as '9-16' is read where a function takes blocks='9-16', as scores(...), "
-            "compare(...) and shared_of(...) do, which know how many there are"
-        )
-    found = tuple(_whole("a block", block) for block in blocks)
-    if not found:
-        raise InputError("no block is left to be shown: give one, or None for all of them")
-    return found
-
-
-def _whole(name: str, value: Any) -> int:
-    """A whole number of any library as Python's own.
-
-    Raises:
-        InputError: on anything else.
-    """
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        what = (
-            "the seed of the untrained twin, such as 0" if name == "untrained" else "a whole number"
-        )
-        raise InputError(f"{name} must be {what}, and {value!r} came")
-    return operator.index(value)
-
-
-def _require_text(name: str, value: object) -> None:
-    """Refuse halves of characters, as bytes that are no UTF-8 become on a command line."""
-    try:
-        if isinstance(value, str):
-            value.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f"the {name} {value!r} is no Unicode text: character {error.start + 1} is half of one, "
-            "or a byte that is no UTF-8"
-        ) from error
-
-
-@known_keywords
 def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:
     """Read a block range: `1-30`, `3,7`, `1-30:2`, `-1` (the last), `5--2`, or a mix.
 
@@ -658,8 +539,8 @@ def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:
         step = int(form[3] or 1)
         if step < 1 or start > stop:
             raise InputError(
-                f"blocks {text!r} are no range of blocks 1..{n_blocks}: they are counted upwards, "
-                "with a stride of at least 1"
+                f"blocks {text!r} are not a range of blocks 1..{n_blocks}: they are counted "
+                "upwards, with a stride of at least 1"
             )
         chosen += range(start, stop + 1, step)
     return tuple(sorted(set(chosen)))
@@ -669,9 +550,9 @@ def resolve_block(block: int, n_blocks: int) -> int:
     """Turn a block number, perhaps counted from the end, into 1..L.
 
     Raises:
-        InputError: where the model has no such block, or it is no whole number.
+        InputError: where the model has no such block.
     """
-    block = _whole("a block", block)
+    block = operator.index(block)
     resolved = block + n_blocks + 1 if block < 0 else block
     if not 1 <= resolved <= n_blocks:
         raise InputError(
@@ -701,9 +582,8 @@ def resolve_token(token: int, n: int) -> int:
 
     Raises:
         PromptError: where the prompt has no such token.
-        InputError: where it is no whole number.
     """
-    token = _whole("a token", token)
+    token = operator.index(token)
     resolved = token + n + 1 if token < 0 else token
     if not 1 <= resolved <= n:
         raise PromptError(

@@ -22,7 +22,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from coupling_core.base.errors import InputError, reason
+from coupling_core.base.errors import InputError, problems, reason
 from coupling_core.base.folders import STORE_BYTES, expanded
 
 PREFIX = "COUPLING_"
@@ -203,20 +203,12 @@ def settings() -> Settings:
             raise FileNotFoundError("there is no such file")
         return Settings()
     except ValidationError as error:
-        problems = "; ".join(_problem(found) for found in error.errors())
         raise InputError(
-            f"the settings cannot be used ({problems}): see {config_file()} and the variables that "
-            f"begin with {PREFIX}"
+            f"the settings cannot be used ({problems(error)}): see {config_file()} and the "
+            f"variables that begin with {PREFIX}"
         ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{config_file()} cannot be read as TOML: {reason(error)}") from error
-
-
-def _problem(found: Any) -> str:
-    name = ".".join(map(str, found["loc"]))
-    if found["type"] == "extra_forbidden":
-        return f"{name} is no setting"
-    return f"{name} = {found['input']!r}: {found['msg'].lower()}"
 
 
 def table() -> str:

@@ -15,11 +15,7 @@ csv.field_size_limit(max(csv.field_size_limit(), TEXT))  # a cell may be as long
 
 
 def read_text(path: Path) -> str:
-    """What a file says, with every end of a line as a newline.
-
-    Raises:
-        InputError: where it cannot be read as text.
-    """
+    """The text of a file, with every end of a line as a newline; raises `InputError`."""
     try:
         content = read_bytes(path, TEXT)
     except OSError as error:
@@ -28,15 +24,7 @@ def read_text(path: Path) -> str:
 
 
 def decoded(content: bytes, whose: str) -> str:
-    """What bytes say as a text, with every end of a line as a newline.
-
-    Args:
-        content: the bytes.
-        whose: what they are of, for complaints.
-
-    Raises:
-        InputError: where they are no text.
-    """
+    """The text of bytes, with every end of a line as a newline; raises `InputError`."""
     try:
         text = content.decode("utf-8-sig")  # spreadsheets put a mark before it
     except ValueError as error:
@@ -50,11 +38,7 @@ def legible(name: str) -> str:
 
 
 def read_stdin() -> str:
-    """What standard input says until its end, with every end of a line as a newline.
-
-    Raises:
-        InputError: where it is closed, no text, or longer than a file may be.
-    """
+    """The text of standard input, with every end of a line as a newline; raises `InputError`."""
     if sys.stdin is None:
         raise InputError("standard input is closed: send the prompts there, or name a file")
     content = sys.stdin.buffer.read(TEXT + 1)

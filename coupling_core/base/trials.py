@@ -52,8 +52,8 @@ class Steer(SameContent):
     def __post_init__(self) -> None:
         if not self.sizes or not np.isfinite(self.sizes).all():
             raise InputError(
-                "sizes are one number at least, each finite, in units of the state's norm, such as "
-                f"0.1,0.5: {self.sizes} came"
+                "expected finite sizes in units of the state's norm, such as 0.1,0.5: "
+                f"{self.sizes} came"
             )
 
     @property
@@ -156,8 +156,7 @@ class Steering(SameContent, Drawn):
                 "direction": name,
                 "size": size,
                 "divergence": float(self.divergence[i, e]),
-                "chance_median": float(np.median(self.by_chance[:, e])),
-                "chance_largest": float(self.by_chance[:, e].max()),
+                **_chance(self.by_chance[:, e]),
                 "rises": _changed(self.rises[i][e], self.rise[i, e]),
                 "rise": _first(self.rise[i, e]),
                 "falls": _changed(self.falls[i][e], self.fall[i, e]),
@@ -172,16 +171,9 @@ class Steering(SameContent, Drawn):
         return table
 
     def plot(self, figure: str = "steering") -> Drawing:
-        """What each direction does by size, beside random directions.
-
-        Args:
-            figure: "steering" is the only one.
-
-        Raises:
-            InputError: on another name.
-        """
-        drawn: Drawing = kind_of("directions").part("views").steered(self, figure)
-        return drawn
+        """What each direction does by size, beside random directions; the only figure."""
+        drawing: Drawing = kind_of("directions").part("views").steered(self, figure)
+        return drawing
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -223,8 +215,8 @@ class Ablation(SameContent, Told):
 
     @property
     def _where(self) -> str:
-        many = f"each of blocks {ranges(self.blocks)}" if len(self.blocks) > 1 else ""
-        return f"{many or f'block {self.blocks[0]}'} at token {self.token}"
+        each = "each of blocks" if len(self.blocks) > 1 else "block"
+        return f"{each} {ranges(self.blocks)} at token {self.token}"
 
     @property
     def verdict(self) -> str:
@@ -264,8 +256,7 @@ class Ablation(SameContent, Told):
                 "token": self.token,
                 "k": self.k,
                 "divergence": self.divergence,
-                "chance_median": float(np.median(self.by_chance)),
-                "chance_largest": float(self.by_chance.max()),
+                **_chance(self.by_chance),
                 "part": self.part,
                 "part_by_chance": self.k / self.width,
             }
@@ -339,6 +330,13 @@ class Readings(SameContent, Told):
         )
         table.attrs |= self.result.attributes() | {"readout": self.readout}
         return table
+
+
+def _chance(divergence: Float[np.ndarray, " random"]) -> dict[str, float]:
+    return {
+        "chance_median": float(np.median(divergence)),
+        "chance_largest": float(divergence.max()),
+    }
 
 
 def _changed(texts: tuple[str, ...], changes: Float[np.ndarray, " top"]) -> str:

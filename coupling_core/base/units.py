@@ -45,41 +45,24 @@ def rounded(value: float, digits: int = 3) -> str:
 
 
 def with_minus(text: str) -> str:
-    """Words whose negative numbers have a minus, as on axes, and not the shorter hyphen.
-
-    It is for pages and figures: not every terminal has the sign.
-    """
+    """Words with a minus for the hyphen of negative numbers, which not every terminal has."""
     return _HYPHENATED.sub(lambda found: found[1] or "\N{MINUS SIGN}", text)
 
 
 def with_difference(a: float, b: float, difference: float, digits: int = 3) -> tuple[str, str, str]:
-    """Two numbers and a - b, rounded so that the three agree with each other.
-
-    Args:
-        a: the first.
-        b: the second.
-        difference: a - b.
-        digits: the decimals that all three have, or more where with these the difference of the
-            rounded numbers is not the rounded difference, or has one digit that says something.
-    """
+    """Two numbers and a - b, with enough decimals that the three agree with each other."""
     agreeing = []
     for more in range(digits, digits + _MORE_DIGITS):
-        told = rounded(a, more), rounded(b, more), rounded(difference, more)
-        if rounded(float(told[0]) - float(told[1]), more) == told[2]:
-            agreeing.append(told)
-            if not abs(float(told[2])) < 9.5 * 10**-more:
-                return told
-    first = rounded(a, digits), rounded(b, digits), rounded(difference, digits)
-    return next(iter(agreeing), first)
+        first, second, apart = rounded(a, more), rounded(b, more), rounded(difference, more)
+        if rounded(float(first) - float(second), more) == apart:
+            agreeing.append((first, second, apart))
+            if not abs(float(apart)) < 9.5 * 10**-more:  # one digit says too little
+                return first, second, apart
+    return agreeing[0] if agreeing else (rounded(a), rounded(b), rounded(difference))
 
 
 def decimals(values: Iterable[float], least: int) -> int:
-    """How many decimals tell numbers apart, two digits of their spread: so many at least.
-
-    Args:
-        values: the numbers; those that are none do not count.
-        least: what is enough where the spread is wide, or there is none.
-    """
+    """How many decimals tell numbers apart, two digits of their spread: so many at least."""
     known = [value for value in values if math.isfinite(value)]
     span = max(known) - min(known) if known else 0.0
     return min(8, max(least, 2 - math.floor(math.log10(span)))) if span > 0 else least
@@ -87,21 +70,22 @@ def decimals(values: Iterable[float], least: int) -> int:
 
 def told_apart(*values: float, digits: int = 3) -> tuple[str, ...]:
     """Numbers of one kind with so many decimals, or with more where all would read alike."""
-    for more in range(digits, digits + _MORE_DIGITS):
-        told = tuple(rounded(value, more) for value in values)
-        if len(set(told)) > 1:
-            return told
-    return tuple(rounded(value, digits) for value in values)
+    tries = [
+        tuple(rounded(value, more) for value in values)
+        for more in range(digits, digits + _MORE_DIGITS)
+    ]
+    return next((words for words in tries if len(set(words)) > 1), tries[0])
 
 
 def interval_told(low: float, high: float, digits: int = 3) -> tuple[str, str]:
     """The ends of an interval, with more decimals where an end would be read as 0 and is not."""
-    for more in range(digits, digits + _MORE_DIGITS):
-        ends = rounded(low, more), rounded(high, more)
-        lost = (low and not float(ends[0])) or (high and not float(ends[1]))
-        if ends[0] != ends[1] and not lost:
-            return ends
-    return rounded(low, digits), rounded(high, digits)
+    tries = [
+        (rounded(low, more), rounded(high, more)) for more in range(digits, digits + _MORE_DIGITS)
+    ]
+    for a, b in tries:
+        if a != b and bool(low) == bool(float(a)) and bool(high) == bool(float(b)):
+            return a, b
+    return tries[0]
 
 
 def ordinal_place(place: int) -> str:
@@ -116,11 +100,6 @@ def counted(n: int, noun: str) -> str:
     """So many of what a noun calls one: 1 block, 12 blocks, 3 families."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{n} {noun if n == 1 else plural}"
-
-
-def a_or_an(name: str) -> str:
-    """The name of a type with its article: a list, an ndarray."""
-    return f"an {name}" if name == "ndarray" or name[0] in "AEIOUaeiou" else f"a {name}"
 
 
 NO_CATEGORY = "no category"
@@ -144,12 +123,7 @@ def ranges_spoken(numbers: Iterable[int]) -> str:
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """A share in percent, which no line breaks inside.
-
-    Args:
-        share: from 0 to 1.
-        digits: the decimals, or more where with these it would be read as 0 and is not.
-    """
+    """A share in percent, without a line break, and more digits where it would read as 0."""
     for more in range(digits, digits + _MORE_DIGITS):
         told = rounded(100 * share, more)
         if not share or float(told):

@@ -17,20 +17,12 @@ ABANDONED_AFTER = 3600.0
 """Seconds; no writer is silent for so long."""
 _LEFT = re.compile(rf"\..+\.[0-9a-f]+{re.escape(TEMPORARY)}")
 CHOOSE_FOLDER = "choose a folder that you may write to"
-_DISK = "remove results that are no longer needed, or choose another disk"
-_LACKS = {
-    errno.ENOSPC: ("the disk is full", f"free some space, {_DISK}"),
-    errno.EDQUOT: ("your quota on the disk is used up", f"free some space, {_DISK}"),
-    errno.EFBIG: (
-        "files of this size are not allowed",
-        "raise `ulimit -f`, or choose another disk",
-    ),
-    errno.EIO: ("the disk is failing", "see what the system's log says, or choose another disk"),
-    errno.EMFILE: ("too many files are open", "close other programs, or raise `ulimit -n`"),
-    errno.ENFILE: ("too many files are open", "close other programs"),
+_DISK = "free some space, remove results that are no longer needed, or choose another disk"
+_REMEDIES = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO), _DISK),
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), "close other programs, or raise `ulimit -n`"),
 }
-"""What the machine lacks where a write fails, and what may help."""
-_INODES = ("the disk has room, but for no more files (it has no free inodes)", _DISK)
+"""Of a write that fails since the machine lacks something."""
 
 
 @contextmanager
@@ -48,11 +40,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def target(path: Path) -> Path:
-    """What a link leads to; of another path, itself.
-
-    Raises:
-        OSError: where it is a pipe or a device, which would be replaced, or may not be written to.
-    """
+    """What a link leads to, else the path itself; raises `OSError` where it is no file."""
     path = Path(os.path.realpath(path)) if path.is_symlink() else path
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise OSError(errno.EINVAL, "it is no file")
@@ -75,11 +63,7 @@ def appearing(folder: Path) -> Iterator[Path]:
 
 
 def require_new(folder: Path) -> None:
-    """Refuse a folder that has something in it, or cannot be made.
-
-    Raises:
-        InputError: says which.
-    """
+    """Refuse a folder that has something in it, or cannot be made."""
     with writing(folder):
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             raise InputError(f"{folder} is no folder: give one that is empty, or not there yet")
@@ -106,9 +90,6 @@ def write_whole(path: Path, data: bytes, *, follow: bool = True) -> None:
         path: of the file.
         data: that it has then.
         follow: whether a link stays one, and what it leads to is replaced.
-
-    Raises:
-        OSError: where that fails; the old file is untouched then.
     """
     path = target(path) if follow else path
     with replacing(path) as temporary:
@@ -122,10 +103,7 @@ def write_whole(path: Path, data: bytes, *, follow: bool = True) -> None:
 
 
 def write_quietly(path: Path, text: str) -> bool:
-    """Replace a small file as a whole; whether that worked, for whoever can do without it.
-
-    It is not forced to the disk, as some are written every second.
-    """
+    """Replace a small file, unforced to the disk, which may fail; whether that worked."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary:
@@ -137,12 +115,7 @@ def write_quietly(path: Path, text: str) -> bool:
 
 @contextmanager
 def writing(path: Path, remedy: str = CHOOSE_FOLDER) -> Iterator[None]:
-    """Turn a write that fails into plain words.
-
-    Raises:
-        InputError: where the path cannot be written.
-        ComputeError: where the disk is full, or fails.
-    """
+    """Turn a write that fails into an `InputError`, or a `ComputeError` of a full disk."""
     try:
         yield
     except OSError as error:
@@ -152,25 +125,12 @@ def writing(path: Path, remedy: str = CHOOSE_FOLDER) -> Iterator[None]:
 def refused_write(error: OSError, path: Path, remedy: str) -> CouplingError:
     """A failed write in plain words; what the machine lacks is no fault of the input."""
     why = error.strerror or str(error)
-    if error.errno not in _LACKS:
+    if error.errno not in _REMEDIES:
         return InputError(f"{path} cannot be written ({why}): {remedy}")
-    lacks, cure = _LACKS[error.errno]
-    if error.errno == errno.ENOSPC and _lacks_inodes(path):
-        lacks, cure = _INODES
     return ComputeError(
-        f"{path} could not be written because {lacks} ({why}): {cure}; what was stored before is "
+        f"{path} could not be written ({why}): {_REMEDIES[error.errno]}; what was stored before is "
         "untouched"
     )
-
-
-def _lacks_inodes(path: Path) -> bool:
-    """Whether the disk of a path has a table of files that is full."""
-    try:
-        there = next(folder for folder in path.absolute().parents if folder.exists())
-        disk = os.statvfs(there)
-    except (OSError, AttributeError):  # the latter where the system knows no inodes
-        return False
-    return disk.f_files > 0 and disk.f_favail == 0 and disk.f_bavail > 0
 
 
 def _sync_folder(folder: Path) -> None:

@@ -1,31 +1,17 @@
 """The command line: `python -m coupling_core`, also installed as `coupling`.
 
     depth, ...    one for each folder of `coupling_core.kinds`, which has it
-    graph      the blocks as a graph                 compare    two stored results
-    cross      the directions of one model's blocks against those of another
-    prune      which blocks to leave out, and a model without them
-    training   one prompt over training runs         (step by step in `checkpoints`)
-    models     which models are at hand
-    prompts    what a file or a data set gives      (in `sources`)
-    runs       the store: list, show, verify, recheck, rm, export, import
-    suite      training runs: list, train
-    sweep      many models with many prompts: new, run, status, report
-    vision     vision transformers: list, train
-    app        the app, served                (in `serve`)
-    jobs       what running apps measure now, and an end to it
-    doctor     what is right and wrong with this installation
-    health     whether a running app answers and its worker lives
-    bench      how fast and how exact the engine is here
+    others        in the file of that name; `prompts` in `sources`, `app` in `serve`
 
-    options    what the commands share of them        terminal    progress bar, tables, JSON
-    reports    what is printed of a result            files       what --out writes
-    stored     stored results by what people type     signals     Ctrl-C ends a command in order
-    many       many prompts of one model              course      how far they are
-    rows       one row a prompt, their means         many_drawn    the figure of many prompts
-    one_or_many    one prompt measured and told, or many averaged
-    strict     options that would have no effect are refused
+    commands      all of them, with the fields of their records of options as parameters
+    options       records of options            strict        options that would have no effect
+    one_or_many   one prompt measured and reported, or many averaged
+    many          many prompts of one model     rows          one row a prompt, their means
+    many_drawn    the figure of many prompts    reports       what is printed of a result
+    terminal      progress, tables, JSON        files         what --out writes
+    stored        results by what people type   checkpoints   step by step, for `training`
+    signals       Ctrl-C ends a command in order
     completing    what a shell completes beside options
-    commands   all of them together
 
 Exit status: 0 done, 2 the input is wrong, 1 the computing failed, 130 stopped by Ctrl-C; each but
 the first is one line on stderr. What takes long to import is imported where it is used: a stored
@@ -34,23 +20,18 @@ answer needs none of it, and Ctrl-C shall meet a command, not its imports.
 
 import atexit
 import os
-import re
 import signal
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:  # slow to import, and no command is needed to stop
     import typer
 
 __all__ = ["main"]
 
-_NO_CHOICE = re.compile(r"'([^']*)' is not one of ('.*')")
-_NO_NUMBER = re.compile(r"Input should be a valid (integer|number), unable to parse .*")
-"""What pydantic says."""
-_NUMBERS = {"integer": "whole number", "number": "number"}
 _STOPPED = 130
 """The exit status that shells know Ctrl-C by."""
 
@@ -117,30 +98,12 @@ def _run() -> int:
 
 
 def _misused(error: "typer.TyperException") -> str:
-    """What was wrong with a command, and the remedy where words came that it does not take."""
-    from coupling_core.base.choosing import nearest
-
+    """What was wrong with a command; a text without --prompt is what people forget."""
+    told = error.format_message().replace("Value error, ", "")  # which pydantic puts first
     context = getattr(error, "ctx", None)
-    offered: list[str] | None = getattr(error, "possibilities", None)
-    if context is not None and offered:
-        hidden = {name for one in context.command.params if one.hidden for name in one.opts}
-        offered[:] = [name for name in offered if name not in hidden]
-    # What pydantic puts before the words of a choice that is none.
-    told = error.format_message().replace("Value error, ", "")
-    if no_number := _NO_NUMBER.search(told):
-        wrong: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
-        came = "".join(f", and {one['input']!r} came" for one in wrong)
-        told = f"{told[: no_number.start()]}expected a {_NUMBERS[no_number[1]]}{came}"
-    takes_text = context is not None and any(
-        "--prompt" in one.opts for one in context.command.params
-    )
-    if context is not None and takes_text and told.startswith("Got unexpected extra argument"):
-        told += f'; a text comes after --prompt: {context.command_path} --prompt "The cat sat"'
-    if choice := _NO_CHOICE.search(told):
-        told = told.rstrip(".") + nearest(choice[1], choice[2].replace("'", "").split(", "))
-    if context is not None and told.startswith("Missing argument"):
-        usage = context.command.get_usage(context).removeprefix("Usage: ").strip()
-        told = f"{told.rstrip('.')}: {usage}"
+    if context is not None and told.startswith("Got unexpected extra argument"):
+        if any("--prompt" in one.opts for one in context.command.params):
+            told += f'; a text comes after --prompt: {context.command_path} --prompt "The cat sat"'
     return told or "a command is missing"
 
 

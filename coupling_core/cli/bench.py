@@ -33,7 +33,7 @@ def bench(
         )
     names = runpy.run_path(str(folder / "__init__.py"))["SCRIPTS"]
     if name is not None and name not in names:
-        raise InputError(f"the benchmarks are {', '.join(names)}, and {name!r} came")
+        raise InputError(f"expected one of {', '.join(names)}, got {name!r}")
     arguments = ([] if name is None else [name]) + ["--quick"] * quick
     if out is not None:
         arguments += ["--out", str(out.absolute())]

@@ -1,9 +1,10 @@
 """All commands together: those of the kinds of results, and those that are of no one kind."""
 
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from functools import wraps
 from importlib import import_module
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,9 +31,6 @@ from coupling_core.cli.sweep import app as sweep
 from coupling_core.cli.training import training
 from coupling_core.cli.vision import app as vision
 
-HELP = {"help_option_names": ["-h", "--help"]}
-
-
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result and errors.")]
 
 
@@ -42,24 +40,39 @@ def _at_home(value: Any) -> Any:
     return expanded(value) if isinstance(value, Path) else value
 
 
-def hushed(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command with the option --quiet, which all have."""
+def _spread(one: Parameter) -> list[Parameter]:
+    """The fields of a record of options as parameters; another parameter as it is."""
+    keyword = Parameter.KEYWORD_ONLY
+    if not is_dataclass(one.annotation):
+        return [one.replace(kind=keyword)]
+    return [
+        Parameter(each.name, keyword, default=each.default, annotation=each.type)
+        for each in fields(one.annotation)
+    ]
+
+
+def of_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command as typer reads it: with the fields of its records of options, and --quiet."""
+    own = signature(command).parameters
+    records: dict[str, Any] = {
+        name: one.annotation for name, one in own.items() if is_dataclass(one.annotation)
+    }
 
     @wraps(command)
-    def quietly(*args: Any, quiet: bool = False, **kwargs: Any) -> Any:
+    def called(*, quiet: bool = False, **given: Any) -> Any:
         if quiet:
             terminal.hush()
         # A shell leaves the ~ of --out=~/x.csv, and of what stands in quotes.
-        kwargs = {name: _at_home(value) for name, value in kwargs.items()}
-        return command(*args, **kwargs)
+        given = {name: _at_home(value) for name, value in given.items()}
+        for name, record in records.items():
+            given[name] = record(**{each.name: given.pop(each.name) for each in fields(record)})
+        return command(**given)
 
-    own = signature(command)
-    more = Parameter("quiet", Parameter.KEYWORD_ONLY, default=False, annotation=Quiet)
-    quietly.__signature__ = own.replace(  # type: ignore[attr-defined]
-        parameters=[*own.parameters.values(), more]
-    )
-    quietly.__annotations__ = command.__annotations__ | {"quiet": Quiet}
-    return quietly
+    parameters = [part for one in own.values() for part in _spread(one)]
+    parameters.append(Parameter("quiet", Parameter.KEYWORD_ONLY, default=False, annotation=Quiet))
+    called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    called.__annotations__ = {one.name: one.annotation for one in parameters}
+    return called
 
 
 def _version(value: bool) -> bool:
@@ -74,7 +87,7 @@ def _version(value: bool) -> bool:
 app = typer.Typer(
     help="Measure transformer block coupling.",
     no_args_is_help=True,
-    context_settings=HELP,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 
@@ -91,23 +104,14 @@ def top(
 
 for folder in FOLDERS:
     app.command(folder.rpartition(".")[2])(import_module(f"{folder}.command").command)
-app.command()(graph)
-app.command()(compare)
-app.command()(cross)
-app.command()(prune)
-app.command()(training)
-app.command()(models)
+for alone in (graph, compare, cross, prune, training, models, doctor, health, jobs, bench):
+    app.command()(alone)
 app.command("prompts")(show_prompts)
 app.command("app")(serve)
-app.command()(doctor)
-app.command()(health)
-app.command()(jobs)
-app.command()(bench)
-app.add_typer(runs, name="runs")
-app.add_typer(suite, name="suite")
-app.add_typer(sweep, name="sweep")
-app.add_typer(vision, name="vision")
-for group in (app, runs, suite, sweep, vision):
+groups = {"runs": runs, "suite": suite, "sweep": sweep, "vision": vision}
+for name, group in groups.items():
+    app.add_typer(group, name=name)
+for group in (app, *groups.values()):
     for command in group.registered_commands:
         if command.callback is not None:
-            command.callback, command.cls = hushed(command.callback), Strict
+            command.callback, command.cls = of_options(command.callback), Strict

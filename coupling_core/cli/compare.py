@@ -12,7 +12,7 @@ import typer
 from coupling_core.analysis.alignment import differences
 from coupling_core.analysis.compare import Comparison, TokenComparison
 from coupling_core.analysis.compare import compare as compare_results
-from coupling_core.analysis.exports import ENDINGS, written
+from coupling_core.analysis.exports import written
 from coupling_core.analysis.exports.compare import (
     COMPARISON_AXES,
     comparison_arrays,
@@ -22,7 +22,7 @@ from coupling_core.analysis.path_comparison import InSpace, OfDepth, OfTokens, P
 from coupling_core.base.errors import InputError
 from coupling_core.cli import completing, files, options
 from coupling_core.cli.stored import open_result
-from coupling_core.cli.terminal import print_json, print_lines, print_table
+from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:  # half a second to import
@@ -30,7 +30,6 @@ if TYPE_CHECKING:  # half a second to import
 
 FigureName = Literal["comparison", "difference", OfTokens, OfDepth, InSpace]
 AnyComparison = Comparison | TokenComparison | PathComparison
-FORMATS = (*ENDINGS, ".html", ".pdf", ".svg", ".png")
 SHOWN = 10
 """Rows of the printed table."""
 
@@ -48,44 +47,39 @@ B = Annotated[str, stored("B", "The other")]
 def compare(
     a: A,
     b: B,
+    *,
     blocks: options.Blocks = None,
-    k: options.StoredK = None,
-    definition: options.ScoreDefinition = "paper",
-    p: options.Order = 1.0,
-    role: options.MatrixRole = "A",
-    corrected: options.Corrected = True,
+    scores: options.StoredScores,
     figure: Annotated[
         FigureName | None,
         typer.Option(help="Which figure --out draws.", show_default="the first"),
     ] = None,
-    out: Annotated[Path | None, options.written_as(FORMATS)] = None,
-    as_json: options.Json = False,
-    store: options.StoreFolder = None,
+    output: options.Numbers,
 ) -> None:
     """Compare two stored results: A, B and A - B of every pair of blocks, in A's numbers.
 
     Two results between the tokens of one prompt are compared pair by pair, and two trajectories
     by the numbers of their paths, whose figures are all but comparison and difference.
     """
-    files.require_writable(out, FORMATS, as_json=as_json)
-    shelf = Store(store)
+    output.require_writable()
+    shelf, out = Store(output.store), output.out
     of_any_kind: Callable[..., AnyComparison] = compare_results  # which no type checker knows
     found = of_any_kind(
         open_result(shelf, a),
         open_result(shelf, b),
-        k=k,
         blocks=blocks or None,
-        definition=None if definition == "paper" else definition,
-        p=None if p == 1 else p,
-        role=None if role == "A" else role,
-        corrected=corrected,
+        k=scores.k,
+        definition=None if scores.definition == "paper" else scores.definition,
+        p=None if scores.p == 1 else scores.p,
+        role=None if scores.role == "A" else scores.role,
+        corrected=scores.corrected,
     )
     if out is not None:
         _write(out, found, figure)
-    if as_json:
-        print_json(_summary(found) if isinstance(found, Comparison) else _rows_summary(found))
-    else:
-        _show(found, out)
+    output.tell(
+        lambda: _summary(found) if isinstance(found, Comparison) else _rows_summary(found),
+        lambda: _show(found, out),
+    )
 
 
 def _write(out: Path, found: AnyComparison, figure: str | None) -> None:

@@ -14,9 +14,9 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.units import counted
 from coupling_core.cli import files, options
-from coupling_core.cli.compare import FORMATS, A, B
+from coupling_core.cli.compare import A, B
 from coupling_core.cli.stored import open_result
-from coupling_core.cli.terminal import print_json, print_lines, print_table
+from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.measuring.trying import cross_scores
 from coupling_core.store.disk import Store
 
@@ -32,32 +32,26 @@ _AXES = {
 def cross(
     a: A,
     b: B,
-    k: Annotated[
-        int | None, typer.Option(help=options.COUNTED, show_default="half of those that are kept")
-    ] = None,
+    k: Annotated[int | None, options.k_option("half of those that are kept")] = None,
     scores: Annotated[
         bool,
         typer.Option("--scores", help="Also load both models: each one's Jacobians in the other."),
     ] = False,
     device: options.Device = None,
-    out: Annotated[Path | None, options.written_as(FORMATS)] = None,
-    as_json: options.Json = False,
-    store: options.StoreFolder = None,
+    *,
+    output: options.Numbers,
 ) -> None:
     """Hold the stored directions of two models against one another, block by block."""
-    files.require_writable(out, FORMATS, as_json=as_json)
-    shelf = Store(store)
+    output.require_writable()
+    shelf = Store(output.store)
     first, second = (_directions(shelf, text) for text in (a, b))
     found = cross_results(first, second, k)
     # One model after the other, so that they need not fit into memory together.
     pairs = {"a_in_b": (first, second), "b_in_a": (second, first)} if scores else {}
     maps = {name: cross_scores(*of, device=device, progress=False) for name, of in pairs.items()}
-    if out is not None:
-        _write(out, found, maps)
-    if as_json:
-        print_json(_summary(found, maps))
-    else:
-        _show(found, maps, out)
+    if output.out is not None:
+        _write(output.out, found, maps)
+    output.tell(lambda: _summary(found, maps), lambda: _show(found, maps, output.out))
 
 
 def _directions(store: Store, text: str) -> DirectionsResult:

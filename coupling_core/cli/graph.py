@@ -1,10 +1,9 @@
 """`coupling graph`: the blocks of a model as a graph, weighted by their coupling at one token."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
@@ -12,39 +11,34 @@ from coupling_core.analysis.exports import ENDINGS
 from coupling_core.analysis.exports.graph import graph_file
 from coupling_core.analysis.graph import (
     EDGE_COLUMNS,
-    communities,
     communities_words,
     edge_rows,
     edges_words,
+    graph_record,
     groups,
     last_block_words,
     layer_graph,
-    modularity,
     require_threshold,
 )
 from coupling_core.analysis.locality import Locality, locality
 from coupling_core.analysis.over_prompts import OfPrompt, mean_graph, of_prompt
 from coupling_core.analysis.scores import definition_name, means, score_pairs
+from coupling_core.base.arrays import arrays_of
 from coupling_core.base.records import (
-    DEFAULT_MODEL,
     DEFAULT_THRESHOLD,
     OF_GRAPHS,
     Layout,
     NodeColor,
-    Request,
     View,
     parse_blocks,
 )
 from coupling_core.base.results import DepthResult, Result
-from coupling_core.base.showing import arrays_of
 from coupling_core.cli import files, options, reports
-from coupling_core.cli.many import table_of_means
-from coupling_core.cli.many_drawn import figure_of
-from coupling_core.cli.many_drawn import listed as listed_as
+from coupling_core.cli.many import Shown, table_of_means
+from coupling_core.cli.many_drawn import figure_of, listed
+from coupling_core.cli.one_or_many import measured
 from coupling_core.cli.rows import Row
-from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table
-from coupling_core.measuring.measure import measure
-from coupling_core.store.disk import Store
+from coupling_core.cli.terminal import Told, print_json, print_lines, print_table
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -60,212 +54,192 @@ POINTS = 4
 FigureName = Literal["graph", "locality"]
 
 
-def graph(
-    prompt: options.Prompt = None,
-    image: options.Image = None,
-    many: options.Prompts = None,
-    model: options.Model = DEFAULT_MODEL,
-    token: options.Token = None,
-    blocks: options.Blocks = None,
-    k: options.K = None,
-    definition: options.ScoreDefinition = "paper",
-    p: options.Order = 1.0,
-    role: options.MatrixRole = "A",
-    corrected: options.Corrected = True,
-    threshold: Annotated[
-        float, typer.Option(help="Smallest weight of an edge, 0..1.")
-    ] = DEFAULT_THRESHOLD,
-    final_norm: options.Norm = "include",
-    revision: options.Revision = None,
-    untrained: options.Untrained = None,
-    dtype: options.Rounded = "float32",
-    quantize: options.Quantised = None,
-    stack: options.OneStack = None,
-    device: options.Device = None,
-    plain: options.Plain = False,
-    out: Annotated[Path | None, options.written_as(FORMATS)] = None,
-    figure: Annotated[FigureName, figure_of("graph")] = "graph",
-    layout: Annotated[Layout, typer.Option(help="Where its nodes lie.")] = "line",
-    color: Annotated[NodeColor, typer.Option(help="What colours its nodes.")] = "community",
+@dataclass(frozen=True)
+class Output(options.Output):
+    """A graph's own files too."""
+
+    formats: ClassVar[tuple[str, ...]] = FORMATS
+    out: Annotated[Path | None, options.written_as(FORMATS)] = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the graph is drawn."""
+
+    threshold: Annotated[float, typer.Option(help="Smallest weight of an edge, 0..1.")] = (
+        DEFAULT_THRESHOLD
+    )
+    figure: Annotated[FigureName, figure_of("graph")] = "graph"
+    layout: Annotated[Layout, typer.Option(help="Where its nodes lie.")] = "line"
+    color: Annotated[NodeColor, typer.Option(help="What colours its nodes.")] = "community"
     auto_range: Annotated[
         bool, typer.Option("--auto-range", help="Stretch width and opacity over what is drawn.")
-    ] = False,
-    as_json: options.Json = False,
-    store: options.StoreFolder = None,
+    ] = False
+
+
+def graph(
+    *,
+    asked: options.Differentiating,
+    token: options.Token = None,
+    blocks: options.Blocks = None,
+    scores: options.Scores,
+    look: Look,
+    output: Output,
 ) -> None:
     """Draw the blocks as a graph whose edges are as strong as two blocks are coupled.
 
     With --prompts, count what each prompt's graph has, and take the means over the prompts.
     """
-    require_threshold(threshold)
-    listed = options.prompt_or_prompts(prompt, image, many)
-    view = options.view_of(k, definition, p, role)
-    formats = FORMATS if listed is None else files.OF_MANY
-    files.require_writable(out, formats, as_json=as_json)
-    asked = partial(
-        Request,
-        model=model,
-        k=k,
-        final_norm=final_norm,
-        revision=revision,
-        untrained=untrained,
-        dtype=dtype,
-        quantize=quantize,
-        stack=stack,
-    )
+    require_threshold(look.threshold)
+    output.require_writable(of_many=asked.many is not None)
+    ask, graphs = asked.request(token=token, k=scores.k), Graphs(look, scores.corrected, asked.many)
 
-    def ask(text: str) -> Request:
-        return asked(text, token=options.token_of(token, text))
+    def seen(result: Result) -> View:
+        return scores.view(result.default_k, parse_blocks(blocks, result.n_blocks))
 
-    def look(result: Result) -> View:
-        shown = parse_blocks(blocks, result.n_blocks)
-        return replace(options.at_its_k(view, k, result), blocks=shown)
-
-    if listed is not None:
-        parts: list[OfPrompt] = []
-
-        def row(result: Result) -> dict[str, float]:
-            found = cast(DepthResult, result)
-            seen = look(found)
-            parts.append(of_prompt(found, seen))
-            return _row(found, seen, corrected, threshold)
-
-        def together(_: Sequence[Row]) -> tuple[dict[str, Any], Callable[[], None]]:
-            found = mean_graph(parts, corrected=corrected, threshold=threshold)
-            return {"mean_graph": _of_graph(found)}, partial(_show_mean, found)
-
-        def drawing(_: Sequence[Row]) -> "go.Figure":
-            from coupling_core import figures  # plotly
-
-            return figures.mean_graph(
-                parts,
-                listed_as(many),
-                corrected=corrected,
-                threshold=threshold,
-                layout=layout,
-                color=color,
-                auto_range=auto_range,
-            )
-
-        table_of_means(
-            ask,
-            listed,
-            row,
-            Store(store),
-            view_of=look,
+    if asked.many is not None:
+        shown = Shown(
+            graphs.row,
+            draw=graphs.draw,
+            draw_many=graphs.draw_mean,
+            view=seen,
             blocks=blocks,
-            device=device,
-            fast=not plain,
-            out=out,
-            as_json=as_json,
-            drawing=drawing,
-            together=together,
-            chosen=dict(
-                zip(OF_GRAPHS, ("corrected" if corrected else "coupling", threshold), strict=True)
-            ),
+            together=graphs.report_mean,
+            chosen=dict(zip(OF_GRAPHS, (graphs.score, look.threshold), strict=True)),
         )
+        table_of_means(asked, ask, shown, output)
         return
-    request = ask(options.one_prompt(prompt, image))
-    with ProgressBar(blocks) as bar:
-        result = cast(
-            DepthResult, measure(request, Store(store), device=device, fast=not plain, progress=bar)
-        )
-    view = look(result)
-    drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
-    if out is not None and files.ending(out) in NUMBERS:
-        content = graph_file(
-            files.ending(out), result, view, corrected=corrected, threshold=threshold
-        )
-        files.write(out, content)
-    elif out is not None:
+    result, stored = measured(ask(asked.one()), asked, output, blocks)
+    view = seen(result)
+    if output.out is not None:
+        files.write(output.out, graphs.content(files.ending(output.out), result, view))
+    if output.as_json:
+        print_json(graphs.summary(result, view, stored=stored))
+    else:
+        graphs.show(result, view)
+        failed = reports.uncertified(result.certificates)
+        print_lines("", *reports.foot(result, failed, stored=stored, out=output.out))
+
+
+@dataclass
+class Graphs:
+    """The graph of one prompt, or of the mean scores of many, in every form that is asked for.
+
+    Args:
+        look: how it is drawn.
+        corrected: whether its weights are chance-corrected.
+        file: of the prompts.
+        parts: what is kept of each prompt.
+    """
+
+    look: Look
+    corrected: bool
+    file: Path | None
+    parts: list[OfPrompt] = field(default_factory=list)
+
+    @property
+    def score(self) -> str:
+        """The column of the score that its edges weigh."""
+        return "corrected" if self.corrected else "coupling"
+
+    def of(self, result: DepthResult, view: View) -> "nx.Graph[int]":
+        """The graph of one prompt."""
+        return layer_graph(result, view, corrected=self.corrected, threshold=self.look.threshold)
+
+    def locality(self, result: DepthResult, view: View) -> Locality:
+        """The locality curve of one prompt."""
+        return locality(result, view, corrected=self.corrected)
+
+    def row(self, result: DepthResult, view: View) -> dict[str, float]:
+        """One prompt's mean scores over all pairs, edges, communities, and score of neighbours."""
+        self.parts.append(of_prompt(result, view))
+        graph, near = self.of(result, view), self.locality(result, view)
+        return {
+            **means(score_pairs(result, view)),
+            "edges": float(graph.number_of_edges()),
+            "communities": float(len(groups(graph))),
+            "neighbours": float(near.mean[0]) if near.mean.size else float("nan"),
+        }
+
+    def content(self, ending: str, result: DepthResult, view: View) -> bytes:
+        """One prompt's graph as the content of a file."""
+        if ending in NUMBERS:
+            threshold = self.look.threshold
+            return graph_file(ending, result, view, corrected=self.corrected, threshold=threshold)
         from coupling_core import figures  # plotly
 
-        page = (
-            figures.locality(result, view, corrected=corrected)
-            if figure == "locality"
-            else figures.graph(
-                result,
-                view,
-                corrected=corrected,
-                threshold=threshold,
-                layout=layout,
-                color=color,
-                auto_range=auto_range,
-            )
+        return figures.render(self.draw(result, view), ending, result, view)
+
+    def draw(self, result: DepthResult, view: View) -> "go.Figure":
+        """The figure of one prompt."""
+        from coupling_core import figures  # plotly
+
+        look = self.look
+        if look.figure == "locality":
+            return figures.locality(result, view, corrected=self.corrected)
+        return figures.graph(
+            result,
+            view,
+            corrected=self.corrected,
+            threshold=look.threshold,
+            layout=look.layout,
+            color=look.color,
+            auto_range=look.auto_range,
         )
-        files.write(out, figures.render(page, out.suffix, result, view))
-    if as_json:
-        print_json(_summary(drawn, result, view, corrected, stored=not bar.used))
-    else:
-        _show(drawn, result, view, corrected)
-        failed = reports.uncertified(result.certificates)
-        print_lines("", *reports.foot(result, failed, stored=not bar.used, out=out))
 
+    def draw_mean(self, _: Sequence[Row]) -> "go.Figure":
+        """The figure of the mean scores."""
+        from coupling_core import figures  # plotly
 
-def _row(result: DepthResult, view: View, corrected: bool, threshold: float) -> dict[str, float]:
-    """What one prompt's graph has: mean scores over all pairs, edges, communities, neighbours."""
-    drawn = layer_graph(result, view, corrected=corrected, threshold=threshold)
-    near = locality(result, view, corrected=corrected)
-    return {
-        **means(score_pairs(result, view)),
-        "edges": float(drawn.number_of_edges()),
-        "communities": float(len(groups(drawn))),
-        "neighbours": float(near.mean[0]) if near.mean.size else float("nan"),
-    }
+        look = self.look
+        return figures.mean_graph(
+            self.parts,
+            listed(self.file),
+            corrected=self.corrected,
+            threshold=look.threshold,
+            layout=look.layout,
+            color=look.color,
+            auto_range=look.auto_range,
+        )
 
+    def report_mean(self, _: Sequence[Row]) -> Told:
+        """The graph of the mean scores, for JSON, and in lines."""
+        graph = mean_graph(self.parts, corrected=self.corrected, threshold=self.look.threshold)
+        lines = ("", f"mean graph  {edges_words(graph)}", f"communities {communities_words(graph)}")
+        return {"mean_graph": graph_record(graph)}, lambda: print_lines(*lines)
 
-def _summary(
-    drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool, *, stored: bool
-) -> dict[str, Any]:
-    return (
-        reports.about(result, stored=stored)
-        | {"token": result.token}
-        | reports.of_view(result, view)
-        | {
-            "blocks": view.blocks,
-            "score": "corrected" if corrected else "coupling",
-            "locality": arrays_of(locality(result, view, corrected=corrected)),
-        }
-        | _of_graph(drawn)
-    )
+    def summary(self, result: DepthResult, view: View, *, stored: bool) -> dict[str, Any]:
+        """One prompt's graph, for JSON."""
+        return (
+            reports.about(result, stored=stored)
+            | {"token": result.token}
+            | reports.of_view(result, view)
+            | {
+                "blocks": view.blocks,
+                "score": self.score,
+                "locality": arrays_of(self.locality(result, view)),
+            }
+            | graph_record(self.of(result, view))
+        )
 
-
-def _of_graph(drawn: "nx.Graph") -> dict[str, Any]:
-    """Edges and communities, for JSON."""
-    rows = edge_rows(drawn)
-    counts = {name: drawn.graph[name] for name in ("threshold", "pairs", "pairs_without_score")}
-    return counts | {
-        "edges": [dict(zip(EDGE_COLUMNS, row, strict=True)) for row in rows],
-        "communities": communities(drawn),
-        "modularity": modularity(drawn),
-    }
-
-
-def _show_mean(drawn: "nx.Graph") -> None:
-    """The graph of the mean scores, in lines."""
-    print_lines("", f"mean graph  {edges_words(drawn)}", f"communities {communities_words(drawn)}")
-
-
-def _show(drawn: "nx.Graph", result: DepthResult, view: View, corrected: bool) -> None:
-    score = "chance-corrected" if corrected else "c"
-    near = locality(result, view, corrected=corrected)
-    print_lines(
-        *reports.head(result),
-        f"token       {result.token_words(result.token)}",
-        f"score       {score}, {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
-        f"edges       {edges_words(drawn)}",
-        f"communities {communities_words(drawn)}",
-        *(f"note        {told}" for told in filter(None, [last_block_words(drawn)])),
-        f"locality    {_locality(near)}",
-        "",
-    )
-    rows = edge_rows(drawn)[:SHOWN]
-    texts = [(*map(str, row[:3]), *(f"{number:z.3f}" for number in row[3:])) for row in rows]
-    print_table(EDGE_COLUMNS, texts, right=True)
-
-
-def _locality(near: Locality) -> str:
-    """A few points of the curve."""
-    points = list(zip(near.distance, near.mean, strict=True))
-    shown = points[:: max(1, -(-len(points) // POINTS))]
-    return ", ".join(f"{mean:z.3f} at |l - l'| = {distance}" for distance, mean in shown)
+    def show(self, result: DepthResult, view: View) -> None:
+        """One prompt's graph in lines, and its heaviest edges."""
+        graph, near = self.of(result, view), self.locality(result, view)
+        score = "chance-corrected" if self.corrected else "c"
+        norm = result.final_norm_words
+        points = list(zip(near.distance, near.mean, strict=True))
+        shown = points[:: max(1, -(-len(points) // POINTS))]
+        curve = ", ".join(f"{mean:z.3f} at |l - l'| = {distance}" for distance, mean in shown)
+        note = last_block_words(graph)
+        print_lines(
+            *reports.head(result),
+            f"token       {result.token_words(result.token)}",
+            f"score       {score}, {definition_name(view)}, K = {view.k}, {norm}",
+            f"edges       {edges_words(graph)}",
+            f"communities {communities_words(graph)}",
+            *([f"note        {note}"] if note else []),
+            f"locality    {curve}",
+            "",
+        )
+        forms = {name: "z.3f" * (name in EDGE_COLUMNS[3:]) for name in EDGE_COLUMNS}
+        print_table(forms, [[*row.values()] for row in edge_rows(graph)[:SHOWN]], right=True)

@@ -17,7 +17,7 @@ SECONDS = 5
 
 
 def health(
-    url: Annotated[str, typer.Option(help="Of the app.")] = "http://127.0.0.1:8501",
+    url: Annotated[str, typer.Option(help="Address of the app.")] = "http://127.0.0.1:8501",
     store: options.StoreFolder = None,
 ) -> None:
     """Say whether an app answers and its worker lives; exit status 1 where not."""

@@ -14,21 +14,21 @@ from coupling_core.store.disk import Store
 
 
 def jobs(
+    *,
     end: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY", help="A job to end, named by the first letters of its key."),
     ] = None,
-    as_json: options.Json = False,
-    store: options.StoreFolder = None,
+    report: options.Report,
 ) -> None:
     """List the jobs of the apps that run with this store, or end some of them."""
-    root = Store(store).root
+    root = Store(report.store).root
     found = desk.jobs(root)
     if end:
         for key in [_resolve(found, text) for text in end]:
             desk.end(root, key)
             print_lines(f"{key}  ended")
-    elif as_json:
+    elif report.as_json:
         print_json(found)
     elif found:
         print_table(("key", "state", "for", "done", "model", "kind", "whose"), map(_row, found))
@@ -40,7 +40,7 @@ def _resolve(found: list[Mapping[str, Any]], text: str) -> str:
     """The one key that begins so."""
     keys = sorted({row["key"] for row in found if row["key"].startswith(text)})
     if len(keys) != 1:
-        what = f"begins {len(keys)} keys: give more letters" if keys else "is no job under way"
+        what = f"begins {len(keys)} keys: give more letters" if keys else "is not a job under way"
         raise InputError(f"{text!r} {what}; `coupling jobs` lists all jobs")
     return str(keys[0])
 

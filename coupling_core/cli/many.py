@@ -1,49 +1,79 @@
 """Many prompts: each measured (a stored one is only read), told as it goes, stopped in order."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from coupling_core.analysis.exports import written
 from coupling_core.analysis.over_prompts import few_words
-from coupling_core.analysis.scores import MIN_NUMBERS, MIN_PROMPTS, OF_FEW, Interval
+from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW, Interval
 from coupling_core.base.errors import InputError, by_reason, every_prompt_failed
-from coupling_core.base.records import AnyView, Request
-from coupling_core.base.results import Progress, Result
+from coupling_core.base.pace import Pace
+from coupling_core.base.records import AnyView, Request, parse_blocks
+from coupling_core.base.results import BEGINNING, Progress, Result
 from coupling_core.base.units import counted, decimals, ranges
-from coupling_core.cli import files
-from coupling_core.cli.course import Course
+from coupling_core.cli import files, rows
 from coupling_core.cli.many_drawn import DrawMany, looked_at
-from coupling_core.cli.rows import (
-    Axes,
-    Failed,
-    Row,
-    alike,
-    arrays,
-    by_category,
-    frame,
-    mean_of_each,
-    over_prompts,
-    summary,
-)
+from coupling_core.cli.options import Measuring, Output
+from coupling_core.cli.reports import NOTHING
+from coupling_core.cli.rows import Axes, Failed, Row
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import complain, print_json, print_lines, print_table, warn
+from coupling_core.cli.terminal import (
+    ProgressBar,
+    Told,
+    complain,
+    print_json,
+    print_lines,
+    print_table,
+    warn,
+)
 from coupling_core.measuring.many import Answers
 from coupling_core.sources.prompts import Prompt, repeated
 from coupling_core.sources.resolved import resolve
 from coupling_core.store.disk import Store
 
+if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
+    import plotly.graph_objects as go
+
 DIGITS = 4
 """Decimals of a number that is printed."""
-_THEIR_OWN: Mapping[str, str] = {}
-"""Numbers that are called by their names."""
+
+Ask = Callable[[str], Request]
+"""Makes the request of a prompt."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How a command shows the results of its kind: of one prompt, or of many together.
+
+    Args:
+        row: the numbers of a result in a view, by name, of which means are reported.
+        draw: the figure of a result in a view.
+        draw_many: the figure of many prompts.
+        view: how a result is looked at.
+        blocks: the blocks looked at, as they were typed.
+        chosen: what else was chosen of how the numbers are taken, by name.
+        more: what is reported of one result besides.
+        together: what is reported of all results besides, once `row` has had them all.
+        arrays: arrays of all beside their numbers, with the names of their axes.
+    """
+
+    row: Callable[[Any, Any], dict[str, float]]
+    draw: "Callable[[Any, Any], go.Figure]"
+    draw_many: DrawMany
+    view: Callable[[Any], AnyView] = lambda _: AnyView()
+    blocks: str | None = None
+    chosen: Mapping[str, str | float] = field(default_factory=dict)
+    more: Callable[[Any], Told] = lambda _: NOTHING
+    together: Callable[[Sequence[Row]], Told] = lambda _: NOTHING
+    arrays: Callable[[Sequence[Row]], Mapping[str, tuple[Axes, np.ndarray]]] = lambda _: {}
 
 
 def each(
-    ask: Callable[[str], Request],
+    ask: Ask,
     prompts: Sequence[Prompt],
     store: Store,
     failed: Failed,
@@ -55,20 +85,8 @@ def each(
 ) -> None:
     """Measure each prompt; one that fails does not lose the others.
 
-    Args:
-        ask: makes the request of a prompt.
-        prompts: of a file; their rows are its lines.
-        store: answers what it holds, and keeps the rest.
-        failed: is given the errors.
-        device: where to compute.
-        fast: as `measure` has it.
-        blocks: the blocks shown, as they were typed.
-        take: is given each prompt with its result, and whether that was stored before. It is called
-            from here, so that Ctrl-C is told alike in its midst.
-
-    Raises:
-        InputError, ComputeError: where the model itself is out of reach, or all prompts fail.
-        Cancelled: at Ctrl-C, with how many are stored.
+    `take` is given each prompt with its result, and whether that was stored before. It is called
+    from here, so that Ctrl-C is told alike in its midst.
     """
     resolve(ask("-"))  # one complaint about the model, not one a prompt
     if told := repeated([prompt.words for prompt in prompts]):
@@ -79,23 +97,35 @@ def each(
             requests[number] = ask(prompt.text)
         except InputError as error:
             failed[prompt.row] = error
-    course = Course(len(prompts), len(failed), blocks)
+    pace = Pace(len(prompts), len(failed))
+    bar = ProgressBar(blocks, pace.words())
 
     def report(_: int, progress: Progress) -> None:
-        course.report(progress, answers.crew.processes)
+        if progress.stage not in BEGINNING:
+            pace.begin()
+        if answers.crew.processes == 1 or progress.note or not pace.computed:
+            bar(progress)
+        elif progress.stage == "blocks" and progress.total:
+            parse_blocks(blocks, progress.total)
 
     answers = Answers(requests, store, device=device, fast=fast, report=report)
 
     def stopped() -> str:
         return f"stopped: {answers.stored} of {len(prompts)} stored, the same command goes on"
 
-    with stopping(stopped), course, answers:
+    with stopping(stopped), bar, answers:
         for answer in answers:
             prompt = prompts[answer.number]
             if answer.error:
                 failed[prompt.row] = answer.error
             computed = answer.result is not None and not answer.stored  # what fails takes no time
-            course.end(answers.crew.processes, computed=computed)
+            pace.step(computed=computed)
+            beside = answers.crew.processes - 1
+            bar.title = pace.words(beside)
+            if bar.used and beside:
+                bar.show(pace.done, pace.total, bar.title)
+            if line := pace.line(beside):
+                bar.say_unseen(line)
             if answer.result:
                 take(prompt, answer.result, answer.stored)
     if len(failed) == len(prompts):
@@ -105,174 +135,109 @@ def each(
         complain(f"{named.format(ranges(lines))} left out: {reason}")
 
 
-def table_of_means(
-    ask: Callable[[str], Request],
-    prompts: Sequence[Prompt],
-    row_of: Callable[[Result], dict[str, float]],
-    store: Store,
-    *,
-    view_of: Callable[[Result], AnyView | None] = lambda _: None,
-    blocks: str | None = None,
-    device: str | None,
-    fast: bool,
-    out: Path | None,
-    as_json: bool,
-    drawing: DrawMany,
-    chosen: Mapping[str, str | float] | None = None,
-    together: Callable[[Sequence[Row]], tuple[dict[str, Any], Callable[[], None]]] | None = None,
-    further: Callable[[Sequence[Row]], Mapping[str, tuple[Axes, np.ndarray]]] = lambda _: {},
-) -> None:
-    """Measure prompts, write a row of numbers each, and print their means over the prompts.
-
-    Args:
-        ask: makes the request of a prompt.
-        prompts: of a file.
-        row_of: the numbers of a result, by name; of every result the same ones.
-        store: answers what it holds, and keeps the rest.
-        view_of: how a result is looked at, where there is something to choose.
-        blocks: the blocks shown, as they were typed.
-        device: where to compute.
-        fast: as `measure` has it.
-        out: the file to write; None writes none.
-        as_json: whether JSON is printed.
-        drawing: draws the figure of all, where one is written.
-        chosen: what else was chosen of how the numbers are taken, by name.
-        together: what there is to say of all results together, once all were told to `row_of`: for
-            JSON, and printed.
-        further: arrays of all beside their numbers, with the names of their axes.
-
-    Raises:
-        InputError, ComputeError, Cancelled: as `each`; or where the file cannot be written.
-    """
-    rows, failed = [], Failed()
+def table_of_means(asked: Measuring, ask: Ask, shown: Shown, output: Output) -> None:
+    """Measure prompts, write a row of numbers each, and print their means over the prompts."""
+    done: list[Row] = []
+    failed: Failed = {}
 
     def take(prompt: Prompt, result: Result, stored: bool) -> None:
-        rows.append(
-            Row.of(prompt, result, row_of(result), view_of(result), stored=stored, chosen=chosen)
-        )
+        view = shown.view(result)
+        mean = shown.row(result, view)
+        done.append(Row.of(prompt, result, mean, view, stored=stored, chosen=shown.chosen))
 
-    each(ask, prompts, store, failed, device=device, fast=fast, blocks=blocks, take=take)
-    rows.sort(key=lambda row: row.prompt.row)
-    if out is not None:
-        more = further(rows)
-        named = partial(arrays, rows, {name: values for name, (_, values) in more.items()})
+    each(
+        ask,
+        asked.listed(),
+        Store(output.store),
+        failed,
+        device=asked.device,
+        fast=asked.fast,
+        blocks=shown.blocks,
+        take=take,
+    )
+    done.sort(key=lambda row: row.prompt.row)
+    if output.out is not None:
+        further = shown.arrays(done)
         axes: dict[str, Axes] = dict.fromkeys(
-            ("line", "prompt", "category", *rows[0].mean), ("prompt",)
+            ("line", "prompt", "category", *done[0].mean), ("prompt",)
         )
-        axes |= {name: of for name, (of, _) in more.items()}
-        content = written(files.ending(out), partial(frame, rows), named, axes, alike(rows))
-        files.write(out, content if content is not None else drawn(drawing, rows, out.suffix))
-    also, show = together(rows) if together else ({}, lambda: None)
-    _report(rows, failed, also, as_json=as_json, out=out)
-    if not as_json:
-        show()
+        content = written(
+            files.ending(output.out),
+            partial(rows.frame, done),
+            partial(rows.arrays, done, {name: values for name, (_, values) in further.items()}),
+            axes | {name: of for name, (of, _) in further.items()},
+            rows.alike(done),
+        )
+        files.write(output.out, content or _drawn(shown.draw_many, done, output.out.suffix))
+    _report(done, failed, shown.together(done), output)
 
 
-def drawn(drawing: DrawMany, rows: Sequence[Row], ending: str) -> bytes:
+def _drawn(drawing: DrawMany, done: Sequence[Row], ending: str) -> bytes:
     """The figure of many prompts, as the content of a file with this ending."""
     from coupling_core import figures  # plotly
 
-    figure = drawing(rows)
-    few = few_words(len(rows), of_coupling="corrected" in rows[0].mean)
-    figure.layout.meta["caption"] += f" {few}" * bool(few)
+    figure = drawing(done)
+    if few := _few(done):
+        figure.layout.meta["caption"] += f" {few}"
     return figures.render(figure, ending)
 
 
-def _report(
-    rows: Sequence[Row], failed: Failed, more: dict[str, Any], *, as_json: bool, out: Path | None
-) -> None:
-    over = over_prompts(rows)
-    if len(rows) < MIN_PROMPTS:
-        warn(f"{fewer(len(rows))}: this is no claim about the model")
-    if told := mean_of_each(over):
-        warn(told)
-    warn_of_uncertified(rows)
-    warn_of_few(rows)
-    if as_json:
-        print_json(
-            summary(rows, failed)
-            | {"over_prompts": {name: vars(interval) for name, interval in over.items()}}
-            | more
-        )
+def _few(done: Sequence[Row]) -> str:
+    return few_words(len(done), of_coupling="corrected" in done[0].mean)
+
+
+def _report(done: Sequence[Row], failed: Failed, together: Told, output: Output) -> None:
+    over = rows.over_prompts(done)
+    means = [over, *rows.by_category(done).values()]
+    counts = {one.n for of in means for one in of.values()}
+    uncertified = sum(row.certified is False for row in done)
+    for doubt in (
+        _few(done),
+        rows.mean_of_each(over),
+        f"an SVD did not pass its checks: {uncertified} of {counted(len(done), 'prompt')} "
+        f"{'is' if uncertified == 1 else 'are'} not certified"
+        if uncertified
+        else "",
+        OF_FEW if any(1 < n < MIN_NUMBERS for n in counts) else "",
+    ):
+        if doubt:
+            warn(doubt)
+    more, show = together
+    if output.as_json:
+        print_json(rows.summary(done, failed) | more)
         return
     print_lines(
-        f"prompts     {len(rows)} measured, {sum(row.stored for row in rows)} of them from the "
+        f"prompts     {len(done)} measured, {sum(row.stored for row in done)} of them from the "
         "store" + f", {len(failed)} left out" * bool(failed),
-        f"of          {' · '.join(looked_at(rows))}",
-        *([f"written     {out}"] if out else []),
+        f"of          {' · '.join(looked_at(done))}",
+        *([f"written     {output.out}"] if output.out else []),
         "",
     )
-    digits = _digits(rows)
+    digits = {name: decimals((row.mean[name] for row in done), DIGITS) for name in over}
     print_table(
         ("", "mean", "median", "95 % interval"),
         [
-            (
-                name + f" (of {one.n})" * (one.n < len(rows)),
-                f"{one.mean:z.{digits[name]}f}",
-                f"{one.median:z.{digits[name]}f}",
-                interval(one, digits[name]),
-            )
+            (name + f" (of {one.n})" * (one.n < len(done)), *_cells(one, digits[name]))
             for name, one in over.items()
         ],
     )
-    show_categories(rows)
+    if categories := rows.by_category(done):
+        print_lines("")
+        print_table(
+            ("category", "", "prompts", "mean", "median", "95 % interval"),
+            [
+                (category, name, one.n, *_cells(one, digits[name]))
+                for category, of in categories.items()
+                for name, one in of.items()
+            ],
+        )
+    show()
 
 
-def _digits(rows: Sequence[Row]) -> dict[str, int]:
-    """Decimals of each number: four, or more where the prompts are that close together."""
-    return {name: decimals((row.mean[name] for row in rows), DIGITS) for name in rows[0].mean}
-
-
-def show_categories(rows: Sequence[Row], titles: Mapping[str, str] = _THEIR_OWN) -> None:
-    """Print the means over the prompts of each category, where their file names several.
-
-    Args:
-        rows: of the prompts.
-        titles: what numbers are called, by name, where not so.
-    """
-    found = by_category(rows)
-    if not found:
-        return
-    digits = _digits(rows)
-    print_lines("")
-    print_table(
-        ("category", "", "prompts", "mean", "95 % interval"),
-        [
-            (
-                category,
-                titles.get(name, name),
-                str(one.n),
-                f"{one.mean:z.{digits[name]}f}",
-                interval(one, digits[name]),
-            )
-            for category, means in found.items()
-            for name, one in means.items()
-        ],
+def _cells(one: Interval, digits: int) -> tuple[str, str, str]:
+    """Mean, median and the ends of the interval."""
+    mean, median, low, high = (
+        f"{number:z.{digits}f}" for number in (one.mean, one.median, one.low, one.high)
     )
-
-
-def fewer(n: int) -> str:
-    """That so many prompts are too few for a claim."""
-    return f"{n} {'prompt is' if n == 1 else 'prompts are'} fewer than {MIN_PROMPTS}"
-
-
-def warn_of_few(rows: Sequence[Row]) -> None:
-    """Say that an interval of fewer than five numbers is wide, where one is told."""
-    groups = [over_prompts(rows), *by_category(rows).values()]
-    counts = {one.n for means in groups for one in means.values()}
-    if any(1 < n < MIN_NUMBERS for n in counts):
-        warn(OF_FEW)
-
-
-def warn_of_uncertified(rows: Sequence[Row]) -> None:
-    """Say of how many prompts an SVD did not pass its checks."""
-    if n := sum(row.certified is False for row in rows):
-        told = "is not certified" if n == 1 else "are not certified"
-        warn(f"{n} of {counted(len(rows), 'prompt')} {told}: an SVD did not pass its checks")
-
-
-def interval(one: Interval, digits: int = DIGITS) -> str:
-    """Its ends in words."""
-    if not one.n:
-        return "none"
-    return "none of one prompt" if one.n < 2 else f"{one.low:z.{digits}f} to {one.high:z.{digits}f}"
+    between = f"{low} to {high}" if one.n > 1 else "none of one prompt" if one.n else "none"
+    return mean, median, between

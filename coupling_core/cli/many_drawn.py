@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from coupling_core.analysis.path_curves import CURVES
 from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW
+from coupling_core.base.numbers import Column
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.textfiles import legible
 from coupling_core.base.units import NO_CATEGORY, counted
@@ -45,77 +46,43 @@ DrawMany = Callable[[Sequence[Row]], "go.Figure"]
 """Draws the figure of many prompts from their rows."""
 
 
-class Drawn(NamedTuple):
-    """The number of each prompt that is drawn.
-
-    Args:
-        name: what a row calls it.
-        title: of its axis, with its unit.
-        ideal: what it is by chance, or where a path is a line, or the name of the number that says
-            it; None where there is no such value.
-        called: what that value is called.
-        most: the largest that it can be; None where nothing bounds it.
-    """
-
-    name: str
-    title: str
-    ideal: float | str | None = None
-    called: str = "chance"
-    most: float | None = None
-
-
-def score(*, corrected: bool) -> Drawn:
-    """The mean score of each prompt, chance-corrected or raw."""
-    if corrected:
-        return Drawn("corrected", "Mean chance-corrected score", 0.0, most=1.0)
-    return Drawn("coupling", "Mean score c", "chance", most=1.0)
-
-
-def strip(of: Drawn, file: Path | None, rows: Sequence[Row]) -> "go.Figure":
-    """Where each of many prompts stands: a dot each, with their mean and its interval.
-
-    Args:
-        of: their number.
-        file: that they came from.
-        rows: theirs.
-    """
+def strip(of: Column, file: Path | None, rows: Sequence[Row]) -> "go.Figure":
+    """Where each of many prompts stands: a dot each, with their mean and its interval."""
     from coupling_core import figures
 
     over = over_prompts(rows)
-    drawn = figures.prompt_strip(
+    mean = over[of.name]
+    figure = figures.prompt_strip(
         {row.prompt.row: row.mean[of.name] for row in rows},
         {row.prompt.row: row.prompt.words for row in rows},
-        over[of.name],
+        mean,
         of.title,
         origin=origin(rows, file),
         chance=over[of.ideal].mean if isinstance(of.ideal, str) else of.ideal,
-        zero=of.called,
+        zero=of.ideal_name,
         one="line",
         groups={row.prompt.row: row.prompt.category or NO_CATEGORY for row in rows},
     )
-    if of.name in MEASURES and (told := mean_of_each(over)):
-        drawn.layout.meta["caption"] += f" {told[0].upper()}{told[1:]}."
-    if 1 < over[of.name].n < MIN_NUMBERS:
-        drawn.layout.meta["caption"] += f" {OF_FEW[0].upper()}{OF_FEW[1:]}."
-    if of.most is not None and over[of.name].high > of.most:
-        told = f" The interval goes beyond {of.most:g}, which no number of a prompt does."
-        drawn.layout.meta["caption"] += told
-    return drawn
+    for doubt in (
+        mean_of_each(over) if of.name in MEASURES else "",
+        OF_FEW if 1 < mean.n < MIN_NUMBERS else "",
+        f"the interval goes beyond {of.most:g}, which no number of a prompt does"
+        if of.most is not None and mean.high > of.most
+        else "",
+    ):
+        if doubt:
+            figure.layout.meta["caption"] += f" {doubt[0].upper()}{doubt[1:]}."
+    return figure
 
 
 def origin(rows: Sequence[Row], file: Path | None) -> dict[str, object]:
-    """The title of a figure of many prompts, and whose numbers it has.
-
-    Args:
-        rows: of the prompts.
-        file: that they came from.
-    """
+    """The title of a figure of many prompts, and whose numbers it has."""
     model, *facts = looked_at(rows)
     title = f"{model}, {counted(len(rows), 'prompt')} of {listed(file)}"
-    n = sum(row.certified is not None for row in rows)
-    of = f"{sum(row.certified is True for row in rows)} of {counted(n, 'prompt')}"
-    certified = f"SVDs of {of} certified"
-    return {"title": title, "source": " · ".join([title, *facts, *([certified] if n else [])])}
+    if n := sum(row.certified is not None for row in rows):
+        certified = sum(row.certified is True for row in rows)
+        facts.append(f"SVDs of {certified} of {counted(n, 'prompt')} certified")
+    return {"title": title, "source": " · ".join([title, *facts])}
 
 
 def looked_at(rows: Sequence[Row]) -> list[str]:

@@ -1,5 +1,6 @@
 """`coupling models`: which models and revisions are at hand, and converting one ahead of time."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -20,17 +21,7 @@ from coupling_core.sources.suites import Suite, suites
 
 @dataclass(frozen=True)
 class Listed:
-    """A model that `--model` takes.
-
-    Args:
-        model: what to pass.
-        name: what it is called.
-        state: "ready", "not converted", "not installed", "on this disk", "not made" or "in the hub
-            cache".
-        size: in bytes on this disk; 0 where it is not there.
-        remedy: what to do about its state.
-        revisions: of a hub model or a suite, those whose weights are here.
-    """
+    """A model that `--model` takes, with its bytes on this disk and the revisions that are here."""
 
     model: str
     name: str
@@ -57,19 +48,20 @@ def models(
     as_json: options.Json = False,
 ) -> None:
     """List the models that are at hand."""
-    if revision is not None and probe is None:
-        raise InputError("--revision goes with --probe MODEL: give both, or neither")
     if probe is not None:
         _probe(Request("-", model=probe, revision=revision), as_json=as_json)
-        return
-    if revisions is not None:
+    elif revision is not None:
+        raise InputError("--revision goes with --probe MODEL: give both, or neither")
+    elif revisions is not None:
         _list_revisions(revisions, as_json=as_json)
-        return
-    if prepare is not None:
+    elif prepare is not None:
         _prepare(prepare)
-        return
-    own = [_suite(suite) for suite in suites().values() if suite.is_own]
-    listed = [_alias(name) for name in ALIASES] + own + _hub_cache()
+    else:
+        own = [_suite(suite) for suite in suites().values() if suite.is_own]
+        _show([_alias(name) for name in ALIASES] + own + _hub_cache(), as_json=as_json)
+
+
+def _show(listed: Sequence[Listed], *, as_json: bool) -> None:
     if as_json:
         print_json([asdict(model) for model in listed])
         return

@@ -1,9 +1,13 @@
-"""The options that commands share, each with its one help text."""
+"""Options that commands share: each stands once, with its type, its help and its default.
+
+A command takes a record of them as a parameter, whose fields `commands` makes parameters of the
+command line. So one more field of `Measuring` is one more option of every command that measures.
+"""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 import typer
 
@@ -12,6 +16,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.images import read_image
 from coupling_core.base.records import (
     DEFAULT_K,
+    DEFAULT_MODEL,
     Dtype,
     FinalNorm,
     Quantisation,
@@ -22,12 +27,9 @@ from coupling_core.base.records import (
     require_order,
     usual_token,
 )
-from coupling_core.base.results import Result
-from coupling_core.cli import completing
-from coupling_core.cli.files import FORMATS
-from coupling_core.cli.terminal import warn
-from coupling_core.sources.prompts import TEXTS, read_file
-from coupling_core.sources.prompts import Prompt as Prompt_
+from coupling_core.cli import completing, files
+from coupling_core.cli.terminal import print_json, warn
+from coupling_core.sources.prompts import TEXTS, Prompt, read_file
 
 T = TypeVar("T", int, float)
 
@@ -36,56 +38,45 @@ if TYPE_CHECKING:
 else:  # what is offered, and taken
     _Definition = Literal[tuple(DEFINITIONS)]
 
-Model = Annotated[
-    str,
-    typer.Option(
-        help="An alias, a hub id, a folder, or a .gguf file.", autocompletion=completing.models
-    ),
-]
-Text = Annotated[str, typer.Option("--prompt", help="The text to measure.")]
-Prompt = Annotated[str | None, typer.Option(help="The text to measure.")]
-Image = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="In place of a text, for a model of images.")
+
+# ---- options alone
+
+
+def k_option(default: str) -> Any:
+    """The option --k, with what it is where it is not given."""
+    return typer.Option("--k", help="Singular triplets counted.", show_default=default)
+
+
+def k_view_option(default: int) -> Any:
+    """The option --k-view of a kind that keeps so large corners."""
+    return typer.Option("--k-view", help="Side of the stored matrices.", show_default=str(default))
+
+
+def written_as(formats: tuple[str, ...]) -> Any:
+    """The option --out of a command that writes files with these endings."""
+    words = f"A file that ends in {', '.join(formats)}"
+    return typer.Option("--out", help=f"{words}; or -, standard output, as CSV.")
+
+
+StoredK = Annotated[int | None, k_option(f"{DEFAULT_K}, or all that are stored")]
+Definition = Annotated[_Definition, typer.Option("--definition", help="Which score.")]
+Norm = Annotated[
+    FinalNorm,
+    typer.Option("--final-norm", help="Count the final norm as part of the last block, or not."),
 ]
 Token = Annotated[
     int | None,
     typer.Option(help="Token measured, 1..n; the last by default, of an image the class token."),
 ]
-Prompts = Annotated[
-    Path | None,
-    typer.Option(
-        "--prompts",
-        metavar="FILE",
-        help="One prompt a line (-: standard input), or .jsonl or .csv with a field 'prompt', or a "
-        "folder of images.",
-    ),
-]
 Blocks = Annotated[
     str | None,
     typer.Option(help="Blocks looked at: 1-30, 3,7, 1-30:2, or -1 for the last; all by default."),
 ]
-COUNTED = "Singular triplets counted."
-K = Annotated[
-    int | None,
-    typer.Option(help=COUNTED, show_default=f"{DEFAULT_K}, or the width where that is less"),
-]
-SuiteK = Annotated[
-    int | None,
-    typer.Option("--k", help=COUNTED, show_default="8, or that with which a run was watched"),
-]
-StoredK = Annotated[
-    int | None,
-    typer.Option("--k", help=COUNTED, show_default=f"{DEFAULT_K}, or all that are stored"),
-]
-_CORNER = "Side of the stored matrices."
-ScoreDefinition = Annotated[_Definition, typer.Option("--definition", help="Which score.")]
-Order = Annotated[float, typer.Option(help="Order of the norm in the paper's score.")]
-MatrixRole = Annotated[Role, typer.Option(help="A is U'JV, B is V'JU.")]
-Corrected = Annotated[
-    bool, typer.Option("--corrected/--raw", help="The chance-corrected score, or c itself.")
-]
-Norm = Annotated[FinalNorm, typer.Option(help="Whether it belongs to the last block.")]
 Revision = Annotated[str | None, typer.Option(help="Branch, tag or commit on the hub.")]
+Rounded = Annotated[
+    Dtype, typer.Option(help="What the weights are rounded to; the arithmetic is float32.")
+]
+Device = Annotated[str | None, typer.Option(help="Where to compute, such as cpu or cuda:0.")]
 Threads = Annotated[
     int | None,
     typer.Option(min=1, help="CPU threads of each run; another number may change the last digits."),
@@ -93,92 +84,234 @@ Threads = Annotated[
 Workers = Annotated[
     int | None, typer.Option(min=1, help="How many at a time; one per device by default.")
 ]
-Untrained = Annotated[
-    int | None, typer.Option(metavar="SEED", help="Measure a freshly initialised twin.")
-]
-Rounded = Annotated[
-    Dtype, typer.Option(help="What the weights are rounded to; the arithmetic is float32.")
-]
-Quantised = Annotated[
-    Quantisation | None, typer.Option(help="Measure what bitsandbytes makes of the weights.")
-]
-OneStack = Annotated[
-    Stack | None, typer.Option(help="Of an encoder-decoder model; the decoder by default.")
-]
-Device = Annotated[str | None, typer.Option(help="Such as cpu or cuda:0.")]
-Plain = Annotated[
-    bool,
-    typer.Option(
-        "--plain",
-        help="Differentiate by the definition alone: slow, and the same numbers to rounding.",
-    ),
-]
-
-
-def written_as(formats: tuple[str, ...]) -> Any:
-    """What --out is told to be, of the endings that a command writes."""
-    words = f"A file that ends in {', '.join(formats)}"
-    return typer.Option("--out", help=f"{words}; or -, standard output, as CSV.")
-
-
-def corner(default: int) -> Any:
-    """The option --k-view of a kind that keeps so large corners."""
-    return typer.Option("--k-view", help=_CORNER, show_default=str(default))
-
-
-Out = Annotated[Path | None, written_as(FORMATS)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 StoreFolder = Annotated[
     Path | None, typer.Option("--store", metavar="DIR", help="Folder of the stored results.")
 ]
 
 
-def view_of(k: int | None, definition: DefinitionName, p: float, role: Role) -> View:
-    """The view that a command was asked for, before there is a result; see `at_its_k`.
-
-    Raises:
-        InputError: on a value that no result has, and on an order p of a definition without one.
-    """
-    if p != View.p:
-        require_order(definition)
-    return View(DEFAULT_K if k is None else k, definition, p, role)
+# ---- records of options
 
 
-def at_its_k(view: View, k: int | None, result: Result) -> View:
-    """A view at the K that was asked for, or where none was, at the result's own."""
-    return view if k is not None else replace(view, k=result.default_k)
+@dataclass(frozen=True)
+class Prompts:
+    """What is measured: one text or image, or many of either."""
+
+    prompt: Annotated[str | None, typer.Option(help="The text to measure.")] = None
+    image: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="An image instead of a text, for a vision model."),
+    ] = None
+    many: Annotated[
+        Path | None,
+        typer.Option(
+            "--prompts",
+            metavar="FILE",
+            help="One prompt a line (-: standard input), or .jsonl or .csv with a field 'prompt', "
+            "or a folder of images.",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        given = sum(source is not None for source in (self.prompt, self.image, self.many))
+        if given != 1:
+            got = "several" if given else "none"
+            raise InputError(f"expected one of --prompt, --image and --prompts, got {got}")
+
+    def one(self) -> str:
+        """The one text, or the one image as a data URI."""
+        if self.image is not None:
+            return read_image(self.image)
+        text = str(self.prompt)
+        if text.lower().endswith(TEXTS) and Path(text).is_file():
+            warn(
+                f"{text} is a file here, and its name is measured: --prompts {text} reads its "
+                "prompts"
+            )
+        return text
+
+    def listed(self) -> list[Prompt]:
+        """The prompts of the file."""
+        assert self.many is not None
+        return read_file(self.many)
 
 
-def prompt_or_prompts(
-    prompt: str | None, image: Path | None, many: Path | None
-) -> list[Prompt_] | None:
-    """The prompts of the file that a command was given, or None where it was given one prompt.
+@dataclass(frozen=True)
+class Model:
+    """Which weights, as a `Request` has them."""
 
-    Raises:
-        InputError: where several were given, or none, or the file cannot be read.
-    """
-    given = sum(source is not None for source in (prompt, image, many))
-    if given != 1:
-        came = "several" if given else "none"
-        raise InputError(f"give one of --prompt, --image FILE and --prompts FILE: {came} came")
-    return None if many is None else read_file(many)
+    model: Annotated[
+        str,
+        typer.Option(
+            help="An alias, a hub id, a folder, or a .gguf file.", autocompletion=completing.models
+        ),
+    ] = DEFAULT_MODEL
+    revision: Revision = None
+    untrained: Annotated[
+        int | None,
+        typer.Option(metavar="SEED", help="Measure the untrained model, initialised with it."),
+    ] = None
+    dtype: Rounded = "float32"
 
 
-def one_prompt(prompt: str | None, image: Path | None) -> str:
-    """The prompt that a command was given: a text, or an image.
+@dataclass(frozen=True)
+class Measuring(Model, Prompts):
+    """What every command that measures prompts takes; a field of `Request` goes into each."""
 
-    Raises:
-        InputError: where both were given or none, or the image cannot be read.
-    """
-    if (prompt is None) == (image is None):
-        came = "neither" if prompt is None else "both"
-        raise InputError(f"give either --prompt or --image FILE, and {came} came")
-    if image is not None:
-        return read_image(image)
-    text = str(prompt)
-    if text.lower().endswith(TEXTS) and Path(text).is_file():
-        warn(f"{text} is a file here, and its name is measured: --prompts {text} reads its prompts")
-    return text
+    quantize: Annotated[
+        Quantisation | None,
+        typer.Option(help="Measure the weights as bitsandbytes quantises them."),
+    ] = None
+    stack: Annotated[
+        Stack | None,
+        typer.Option(help="Which stack of an encoder-decoder model; the decoder by default."),
+    ] = None
+    device: Device = None
+
+    @property
+    def fast(self) -> bool:
+        """As `measure` has it."""
+        return True
+
+    def request(
+        self,
+        kind: str = "depth",
+        *,
+        token: int | None = None,
+        k: int | None = None,
+        k_view: int | None = None,
+        block: int | None = None,
+        other_block: int | None = None,
+    ) -> Callable[[str], Request]:
+        """What makes the request of a prompt; its token is the usual one where none is given."""
+        names = {field.name for field in fields(Request)} - {"prompt"}
+        given = {name: value for name, value in vars(self).items() if name in names}
+
+        def ask(text: str) -> Request:
+            return Request(
+                text,
+                kind=kind,
+                token=token_of(token, text, kind),
+                k=k,
+                k_view=k_view,
+                block=block,
+                other_block=other_block,
+                **given,
+            )
+
+        return ask
+
+
+@dataclass(frozen=True)
+class Normed(Measuring):
+    """Of commands that measure what blocks do, the last one with or without the final norm."""
+
+    final_norm: Norm = "include"
+
+
+@dataclass(frozen=True)
+class Differentiating(Normed):
+    """Of commands that may differentiate in another way than the fast one."""
+
+    plain: Annotated[
+        bool,
+        typer.Option(
+            "--plain",
+            help="Differentiate by the definition alone: slow, and the same numbers to rounding.",
+        ),
+    ] = False
+
+    @property
+    def fast(self) -> bool:
+        """As `measure` has it."""
+        return not self.plain
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How scores are looked at."""
+
+    k: Annotated[int | None, k_option(f"{DEFAULT_K}, or the width where that is less")] = None
+    definition: Definition = "paper"
+    p: Annotated[float, typer.Option(help="Order of the norm in the paper's score.")] = View.p
+    role: Annotated[Role, typer.Option(help="A is U'JV, B is V'JU.")] = "A"
+
+    def __post_init__(self) -> None:
+        if self.p != View.p:
+            require_order(self.definition)
+        self.view()
+
+    def view(self, default_k: int = DEFAULT_K, blocks: tuple[int, ...] | None = None) -> View:
+        """The view of a result, at the K that was asked for, or its own."""
+        k = default_k if self.k is None else self.k
+        return View(k, self.definition, self.p, self.role, blocks)
+
+
+@dataclass(frozen=True)
+class Scores(Scoring):
+    """How scores are looked at where they are drawn."""
+
+    corrected: Annotated[
+        bool,
+        typer.Option("--corrected/--raw", help="The chance-corrected score, or the raw score c."),
+    ] = True
+
+
+@dataclass(frozen=True)
+class StoredScores(Scores):
+    """The same of results that are stored."""
+
+    k: StoredK = None
+
+
+@dataclass(frozen=True)
+class SuiteScoring(Scoring):
+    """The same of training runs."""
+
+    k: Annotated[int | None, k_option("8, or that with which a run was watched")] = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """Where results are, and how they are reported."""
+
+    as_json: Json = False
+    store: StoreFolder = None
+
+    def tell(self, numbers: Callable[[], Any], show: Callable[[], None]) -> None:
+        """Print JSON, or for people."""
+        if self.as_json:
+            print_json(numbers())
+        else:
+            show()
+
+
+@dataclass(frozen=True)
+class _File:
+    """Before those of a report."""
+
+    out: Path | None = None
+
+
+@dataclass(frozen=True)
+class Output(Report, _File):
+    """The same, and the file that is written."""
+
+    formats: ClassVar[tuple[str, ...]] = files.FORMATS
+    out: Annotated[Path | None, written_as(formats)] = None
+
+    def require_writable(self, *, of_many: bool = False) -> None:
+        """As `files.require_writable`, of one result or of many prompts."""
+        formats = files.OF_MANY if of_many else self.formats
+        files.require_writable(self.out, formats, as_json=self.as_json)
+
+
+@dataclass(frozen=True)
+class Numbers(Output):
+    """The same of what is no one result, which only a .safetensors file holds."""
+
+    formats: ClassVar[tuple[str, ...]] = files.OF_MANY
+    out: Annotated[Path | None, written_as(formats)] = None
 
 
 def token_of(token: int | None, prompt: Any, kind: str = Request.kind) -> int:
@@ -187,17 +320,7 @@ def token_of(token: int | None, prompt: Any, kind: str = Request.kind) -> int:
 
 
 def numbers(text: str, read: Callable[[str], T], what: str, expected: str) -> tuple[T, ...]:
-    """Numbers as they are typed, separated by commas.
-
-    Args:
-        text: as it was typed.
-        read: makes a number of a text.
-        what: they are, for complaints.
-        expected: what they look like.
-
-    Raises:
-        InputError: where one of them is none.
-    """
+    """Numbers as they are typed, separated by commas; refusals say what they look like."""
     try:
         return tuple(read(part) for part in text.split(","))
     except ValueError:

@@ -1,6 +1,7 @@
 """`coupling prune`: which blocks to leave out, what that costs, and the model without them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -9,12 +10,12 @@ import typer
 from coupling_core.analysis.pruning import words
 from coupling_core.analysis.pruning.rankings import NAMES, RANKINGS, Ranking
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import DEFAULT_MODEL, Request
+from coupling_core.base.records import Request
 from coupling_core.base.textfiles import legible
-from coupling_core.base.units import about, counted
+from coupling_core.base.units import about, counted, ranges
 from coupling_core.cli import files, options
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import CountingBar, print_json, print_lines, print_table, say
+from coupling_core.cli.terminal import ProgressBar, print_lines, print_table, say
 from coupling_core.sources.prompts import read_file
 
 if TYPE_CHECKING:  # torch is slow to import
@@ -27,7 +28,9 @@ LONG = 20.0
 
 
 def prune(
-    model: options.Model = DEFAULT_MODEL,
+    *,
+    weights: options.Model,
+    device: options.Device = None,
     texts: Annotated[
         Path | None,
         typer.Option(
@@ -51,74 +54,64 @@ def prune(
             help="Write the model without those blocks; needs one --by and one --remove.",
         ),
     ] = None,
-    revision: options.Revision = None,
-    untrained: options.Untrained = None,
-    dtype: options.Rounded = "float32",
-    device: options.Device = None,
     out: Annotated[Path | None, options.written_as(FORMATS)] = None,
-    as_json: options.Json = False,
-    store: options.StoreFolder = None,
+    report: options.Report,
 ) -> None:
     """Rank a model's blocks, and see what leaving out the first of each ranking costs."""
-    removed = _numbers(remove)
-    rankings = _rankings(by or RANKINGS)
-    _require_saveable(save, by or (), removed)
-    files.require_writable(out, FORMATS, as_json=as_json)
-    asked = Request("a text", model=model, revision=revision, untrained=untrained, dtype=dtype)
+    removed, rankings = _numbers(remove), _rankings(by or RANKINGS)
+    if save is not None:
+        _require_saveable(save, rankings, removed)
+    files.require_writable(out, FORMATS, as_json=report.as_json)
+    asked = Request("a text", **vars(weights))
     given = None if texts is None else [prompt.text for prompt in read_file(texts)]
-    found = _pruned(asked, given, texts, rankings, removed, device, store)
+    with stopping(STOPPED):
+        found = _pruned(asked, given, rankings, removed, device, report.store)
+    if texts is not None:
+        found = replace(found, source=f"texts of {legible(texts.name)}")
     if save is not None:
         with stopping("stopped: nothing is saved"):
             found.save(save, rankings[0], removed[0])
     if out is not None:
         files.write(out, _content(files.ending(out), found))
-    if as_json:
-        print_json(_summary(found, save))
-    else:
-        _show(found, out, save)
+    report.tell(lambda: _summary(found, save), lambda: _show(found, out, save))
 
 
 def _pruned(
     asked: Request,
     texts: list[str] | None,
-    file: Path | None,
     by: tuple[Ranking, ...],
     removed: tuple[int, ...],
     device: str | None,
     store: Path | None,
 ) -> "Pruning":
-    """Rank and judge, with a bar; Ctrl-C is one line."""
-    with stopping(STOPPED):
-        from dataclasses import replace
+    """Rank and judge, with a bar."""
+    from coupling_core.experiments.pruning.door import expected, prune
+    from coupling_core.store.disk import Store
 
-        from coupling_core.experiments.pruning.door import expected, prune
-        from coupling_core.store.disk import Store
-
-        seconds = expected(asked, texts, by, removed)
-        if seconds is not None and seconds > LONG:
-            say(f"this takes {about(seconds)} on a processor like this, and more where it is busy")
-        with CountingBar(1, "reading the model") as bar:
-            found = prune(
-                asked.model,
-                texts,
-                by=by,
-                remove=removed,
-                revision=asked.revision,
-                untrained=asked.untrained,
-                dtype=asked.dtype,
-                store=Store(store),
-                device=device,
-                progress=lambda done, total, what: bar.of(
-                    total, done, what, f"text {done} of {total}: {what}"
-                ),
-            )
-        return found if file is None else replace(found, source=f"texts of {legible(file.name)}")
+    seconds = expected(asked, texts, by, removed)
+    if seconds is not None and seconds > LONG:
+        say(f"this takes {about(seconds)} on a processor like this, and more where it is busy")
+    with ProgressBar(stays=True) as bar:
+        return prune(
+            asked.model,
+            texts,
+            by=by,
+            remove=removed,
+            revision=asked.revision,
+            untrained=asked.untrained,
+            dtype=asked.dtype,
+            store=Store(store),
+            device=device,
+            progress=lambda done, total, what: bar.show(
+                done, total, what, f"text {done} of {total}: {what}"
+            ),
+        )
 
 
 def _rankings(names: Sequence[str]) -> tuple[Ranking, ...]:
     """The rankings that are named, each once."""
     if wrong := [name for name in names if name not in RANKINGS]:
-        raise InputError(f"--by must be one of {', '.join(RANKINGS)}, and {wrong[0]!r} came")
+        raise InputError(f"--by: expected one of {', '.join(RANKINGS)}, got {wrong[0]!r}")
     return cast(tuple[Ranking, ...], tuple(dict.fromkeys(names)))
 
 
@@ -136,10 +129,8 @@ def _numbers(text: str) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _require_saveable(folder: Path | None, by: Sequence[str], removed: tuple[int, ...]) -> None:
+def _require_saveable(folder: Path, by: Sequence[Ranking], removed: Sequence[int]) -> None:
     """Refuse before anything is computed what could not be saved."""
-    if folder is None:
-        return
     if len(by) != 1 or len(removed) != 1 or by[0] == "random":
         raise InputError(
             "--save writes one model: choose its blocks with one --by (not random) and one "
@@ -202,13 +193,10 @@ def _show(found: "Pruning", out: Path | None, saved: Path | None) -> None:
     )
 
 
-def _row(found: "Pruning", point: Any) -> tuple[str, ...]:
+def _row(found: "Pruning", point: Any) -> tuple[Any, ...]:
     return (
-        str(point.removed),
-        NAMES[point.by],
-        words.told(point.left_out),
-        words.told(point.tied),
-        "" if point.beats is None else str(point.beats),
+        *(point.removed, NAMES[point.by], words.told(point.left_out), words.told(point.tied)),
+        point.beats,
         f"{found.megabytes(point.blocks):.1f}" if point.blocks else "",
-        words.blocks_told(point.blocks),
+        ranges(point.blocks),
     )

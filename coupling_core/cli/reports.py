@@ -12,41 +12,41 @@ from coupling_core.base.kinds import kind_of
 from coupling_core.base.numbers import Number
 from coupling_core.base.records import AnyView, Certificate, View
 from coupling_core.base.results import Result
-from coupling_core.cli.terminal import print_json, print_table
+from coupling_core.cli.terminal import Told, print_json, print_table
+
+NOTHING: Told = ({}, lambda: None)
+
+
+def together(parts: Mapping[str, Told]) -> Told:
+    """What is reported of several things, by name in JSON, and printed one after the other."""
+
+    def show() -> None:
+        for _, each in parts.values():
+            each()
+
+    return {name: numbers for name, (numbers, _) in parts.items()}, show
 
 
 def tell(
-    result: Result, view: AnyView, *, stored: bool, as_json: bool, out: Path | None = None
+    result: Result,
+    view: AnyView,
+    *,
+    stored: bool,
+    as_json: bool,
+    out: Path | None = None,
+    more: Told = NOTHING,
 ) -> None:
-    """Print one result: whose it is, its numbers in one view, and its key.
-
-    Args:
-        result: the result.
-        view: how it is looked at: the view of its kind.
-        stored: whether it came from the store.
-        as_json: print every number of the view, for machines.
-        out: the file that was written.
-
-    Raises:
-        InputError: where K or a block is not in the result.
-    """
-    report = kind_of(result.request.kind).part("report")
+    """Print one result: whose it is, its numbers in one view, its key, and `more`."""
+    report, (numbers, show) = kind_of(result.request.kind).part("report"), more
     if as_json:
-        print_json(report.summary(result, view, stored=stored))
+        print_json(report.summary(result, view, stored=stored) | numbers)
     else:
         report.show(result, view, stored=stored, out=out)
-
-
-# ---- what is said of a result of any kind
+        show()
 
 
 def about(result: Result, *, stored: bool) -> dict[str, Any]:
-    """Where a result comes from, ready for JSON.
-
-    Args:
-        result: the result.
-        stored: whether it came from the store.
-    """
+    """Where a result comes from, ready for JSON."""
     made = result.provenance
     return {
         "key": result.key,
@@ -90,24 +90,15 @@ def show_rows(dim: str, n: int, named: Mapping[str, np.ndarray], numbers: Iterab
         numbers: their records.
     """
     shown = [number for number in numbers if number.heading]
-    rows = [
-        (str(at + 1), *(format(named[number.name][at], number.form) for number in shown))
-        for at in range(n)
-    ]
-    print_table((dim, *(number.heading for number in shown)), rows, right=True)
+    titles = {dim: "d"} | {number.heading: number.form for number in shown}
+    rows = [[at + 1, *(named[number.name][at] for number in shown)] for at in range(n)]
+    print_table(titles, rows, right=True)
 
 
 def foot(
     result: Result, failed: Sequence[str], *, stored: bool, out: Path | None = None
 ) -> list[str]:
-    """The lines that it ends with.
-
-    Args:
-        result: the result.
-        failed: which SVDs are not certified, and why.
-        stored: whether it came from the store.
-        out: the file that was written.
-    """
+    """The lines that it ends with; `failed` are the SVDs that are not certified, and why."""
     n = len(result.svds)
     certified = f"{n - len(failed)} of {n} certified" + "".join(f"; {line}" for line in failed)
     return [

@@ -21,6 +21,12 @@ from coupling_core.sources.prompts import Prompt, own_cells, own_columns, set_ow
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
 
+Axes = tuple[str, ...]
+"""Names of the axes of an array."""
+
+Failed = dict[int, InputError | ComputeError]
+"""Errors by the line of the prompt."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -62,29 +68,44 @@ class Row:
         chosen: Mapping[str, str | float] | None = None,
     ) -> "Row":
         """What a result says of its prompt, where it is looked at so, and `chosen` besides."""
-        seconds, load_seconds = (
-            0.0 if stored else float(result.provenance[name])
-            for name in ("seconds", "load_seconds")
-        )
-        asked = result.request
+        asked, made = result.request, result.provenance
         whose = facts(result, view) | {"kind": asked.kind} | _chosen(result, view)
         whose |= {"token": asked.token} if kind_of(asked.kind).token else {}
         del whose["prompt"]
-        certified = result.certified if result.svds else None
-        of = (seconds, load_seconds, mean, whose | dict(chosen or {}), certified)
-        of_model = {
-            "trained": asked.untrained is None,
-            "layers": result.n_blocks,
-            "width": result.width,
-        }
-        return cls(prompt, result.key, stored, *of, result.final_norm_words, of_model)
+        return cls(
+            prompt,
+            result.key,
+            stored,
+            0.0 if stored else float(made["seconds"]),
+            0.0 if stored else float(made["load_seconds"]),
+            mean,
+            whose | dict(chosen or {}),
+            result.certified if result.svds else None,
+            result.final_norm_words,
+            {
+                "trained": asked.untrained is None,
+                "layers": result.n_blocks,
+                "width": result.width,
+            },
+        )
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What the prompt's file says of it beside its text."""
+        own = {"category": self.prompt.category or None, "difficulty": self.prompt.difficulty}
+        return {k: v for k, v in own.items() if v is not None} | dict(self.prompt.fields)
 
 
-Axes = tuple[str, ...]
-"""Names of the axes of an array."""
-
-Failed = dict[int, InputError | ComputeError]
-"""Errors by the line of the prompt."""
+def _chosen(result: Result, view: AnyView | None) -> dict[str, str | float]:
+    """The blocks that are looked at, where not all are, and how many directions of each."""
+    told: dict[str, str | float] = {}
+    if isinstance(view, View | DirectionsView) and view.blocks is not None:
+        told = {OF_BLOCKS: ranges(view.blocks)} if len(view.blocks) < result.n_blocks else {}
+    if isinstance(view, DirectionsView) and isinstance(result, DirectionsResult):
+        told["K"] = viewed(result, view)[1]
+    if isinstance(result, TokensResult):
+        told[OF_BLOCKS] = " and ".join(map(str, dict.fromkeys(result.blocks)))
+    return told
 
 
 def over_prompts(rows: Sequence[Row]) -> dict[str, Interval]:
@@ -95,11 +116,7 @@ def over_prompts(rows: Sequence[Row]) -> dict[str, Interval]:
 
 
 def mean_of_each(over: Mapping[str, Interval]) -> str:
-    """Why means of c and of its floor lie otherwise than the corrected one, where they do; "" else.
-
-    Args:
-        over: the mean of each number over prompts.
-    """
+    """Why means of c and of its floor lie otherwise than the corrected one; "" if they do not."""
     if not {"coupling", "chance", "corrected"} <= over.keys():
         return ""
     apart = over["coupling"].mean - over["chance"].mean
@@ -129,23 +146,11 @@ def alike(rows: Sequence[Row]) -> dict[str, str | float]:
     first, others = rows[0].whose, [row.whose for row in rows[1:]]
     found = {name: one for name, one in first.items() if all(of.get(name) == one for of in others)}
     if "measured" not in found:  # what stands before a token's own number or text
-        ways = [str(row.whose["measured"]).split(", ") for row in rows]
-        same = takewhile(lambda parts: len(set(parts)) == 1, zip(*ways, strict=False))
-        if told := ", ".join(parts[0] for parts in same):
+        parts = [str(row.whose["measured"]).split(", ") for row in rows]
+        same = takewhile(lambda each: len(set(each)) == 1, zip(*parts, strict=False))
+        if told := ", ".join(each[0] for each in same):
             found["measured"] = told
     return found
-
-
-def _chosen(result: Result, view: AnyView | None) -> dict[str, str | float]:
-    """The blocks that are looked at, where not all are, and how many directions of each."""
-    told: dict[str, str | float] = {}
-    if isinstance(view, View | DirectionsView) and view.blocks is not None:
-        told = {OF_BLOCKS: ranges(view.blocks)} if len(view.blocks) < result.n_blocks else {}
-    if isinstance(view, DirectionsView) and isinstance(result, DirectionsResult):
-        told["K"] = viewed(result, view)[1]
-    if isinstance(result, TokensResult):
-        told[OF_BLOCKS] = " and ".join(map(str, dict.fromkeys(result.blocks)))
-    return told
 
 
 def frame(rows: Sequence[Row]) -> "DataFrame":
@@ -157,10 +162,10 @@ def frame(rows: Sequence[Row]) -> "DataFrame":
     from pandas import DataFrame
 
     ours = ("line", "prompt", *rows[0].mean, *_kept_apart(rows[0]), "certified", "key")
-    own = own_columns([_fields(row.prompt) for row in rows], ours)
+    own = own_columns([row.fields for row in rows], ours)
     told = [
         {"line": row.prompt.row, "prompt": row.prompt.words}
-        | {name: _cell(value) for name, value in own_cells(_fields(row.prompt), own).items()}
+        | {name: _cell(value) for name, value in own_cells(row.fields, own).items()}
         | row.mean
         | _kept_apart(row)
         | {"certified": row.certified, "key": row.key}
@@ -172,30 +177,28 @@ def frame(rows: Sequence[Row]) -> "DataFrame":
 
 
 def _kept_apart(row: Row) -> dict[str, str | float]:
-    """Whose a row is, with the kind and K under the names that tables of many prompts have.
-
-    What a comparison of two models says of them is there too.
-    """
+    """Whose a row is, with the kind and K under the names that tables of many prompts have."""
     whose = dict(row.whose)
     k = whose.pop("K", float("nan"))
     named = {"model": whose.pop("model"), **row.of_model, "kind": whose.pop("kind"), "k": k}
     return named | whose
 
 
+def _cell(value: Any) -> Any:
+    """A value as a cell: what JSON nests, as its text."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+
+
 def arrays(rows: Sequence[Row], further: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Which prompts they are and their numbers, by name, and further arrays of theirs."""
-    numbers = {name: np.array([row.mean[name] for row in rows]) for name in rows[0].mean}
-    return whose(rows) | numbers | dict(further)
-
-
-def whose(rows: Sequence[Row]) -> dict[str, np.ndarray]:
-    """`line` and `prompt` of each, and its `category` where there is any."""
-    found = {
+    categories = [row.prompt.category for row in rows]
+    return {
         "line": np.array([row.prompt.row for row in rows]),
         "prompt": np.array([row.prompt.words for row in rows]),
+        **({"category": np.array(categories)} if any(categories) else {}),
+        **{name: np.array([row.mean[name] for row in rows]) for name in rows[0].mean},
+        **further,
     }
-    categories = [row.prompt.category for row in rows]
-    return found | ({"category": np.array(categories)} if any(categories) else {})
 
 
 def summary(rows: Sequence[Row], failed: Failed) -> dict[str, Any]:
@@ -215,24 +218,14 @@ def summary(rows: Sequence[Row], failed: Failed) -> dict[str, Any]:
                 "stored": row.stored,
                 "certified": row.certified,
                 "mean": row.mean,
-                **({"fields": own} if (own := _fields(row.prompt)) else {}),
+                **({"fields": row.fields} if row.fields else {}),
             }
             for row in rows
         ],
         "failed": [{"line": line, "error": str(error)} for line, error in sorted(failed.items())],
+        "over_prompts": {name: vars(one) for name, one in over_prompts(rows).items()},
         "by_category": {
             category: {name: vars(one) for name, one in means.items()}
             for category, means in by_category(rows).items()
         },
     }
-
-
-def _fields(prompt: Prompt) -> dict[str, Any]:
-    """What the prompt's file says of it beside its text."""
-    known = {"category": prompt.category or None, "difficulty": prompt.difficulty}
-    return {name: value for name, value in known.items() if value is not None} | dict(prompt.fields)
-
-
-def _cell(value: Any) -> Any:
-    """A value as a cell: what JSON nests, as its text."""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value

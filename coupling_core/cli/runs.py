@@ -34,116 +34,109 @@ Key = Annotated[
     str,
     typer.Argument(help="A key, its first letters, or a file.", autocompletion=completing.keys),
 ]
+Keys = Annotated[
+    list[str] | None, typer.Argument(help="Keys, or their first letters; all by default.")
+]
 
 
-@app.command("ls", hidden=True)  # as it was called; scripts have it
 @app.command("list")
 def list_(
+    *,
     words: Annotated[
         list[str] | None,
         typer.Argument(help="Only results whose line has each of these words, such as a model's."),
     ] = None,
-    own: Annotated[bool, typer.Option("--own", help="Leave out what is only read.")] = False,
-    as_json: options.Json = False,
-    store: options.StoreFolder = None,
+    own: Annotated[
+        bool, typer.Option("--own", help="Leave out results that are only read.")
+    ] = False,
+    report: options.Report,
 ) -> None:
     """List the stored results, the last used first."""
     entries = [
         entry
-        for entry in Store(store).entries()
+        for entry in Store(report.store).entries()
         if not (own and entry.read_only) and _has(entry, words or ())
     ]
-    if as_json:
-        print_json([_plain(entry) for entry in entries])
-        return
     if words and not entries:
         say(f"no stored result has {' and '.join(map(repr, words))} in its line")
-        return
-    print_table(("key", "size", "used", "model", "kind", "token", "prompt", ""), map(_row, entries))
+    titles = ("key", "size", "used", "model", "kind", "token", "prompt", "")
+    report.tell(
+        lambda: [_plain(entry) for entry in entries],
+        lambda: print_table(titles, map(_row, entries)),
+    )
 
 
 @app.command()
 def show(
+    *,
     key: Key,
     k: options.StoredK = None,
-    definition: options.ScoreDefinition = "paper",
-    out: options.Out = None,
-    as_json: options.Json = False,
-    store: options.StoreFolder = None,
+    definition: options.Definition = "paper",
+    output: options.Output,
 ) -> None:
     """Show one stored result, or write its numbers or the first figure of its page."""
-    files.require_writable(out, files.FORMATS, as_json=as_json)
-    shelf = Store(store)
-    result = open_result(shelf, key)
+    output.require_writable()
+    result = open_result(Store(output.store), key)
     kind = kind_of(result.request.kind)
     view: AnyView = kind.view()
     if kind.has_k:
         view = View(result.default_k if k is None else k, definition)
-    if out is not None:
+    if (out := output.out) is not None:
         files.write_result(out, result, view, lambda: kind.part("views").plot(result, view).figure)
-    reports.tell(result, view, stored=True, as_json=as_json, out=out)
+    reports.tell(result, view, stored=True, as_json=output.as_json, out=out)
 
 
 @app.command()
-def verify(
-    keys: Annotated[
-        list[str] | None, typer.Argument(help="Keys, or their first letters; all by default.")
-    ] = None,
-    store: options.StoreFolder = None,
-) -> None:
+def verify(keys: Keys = None, store: options.StoreFolder = None) -> None:
     """Read stored results to their last byte, and say which are damaged."""
     shelf = Store(store)
-    wanted = [shelf.full_key(key) for key in keys or []] or [e.key for e in shelf.entries()]
-    problems = {key: shelf.verify(key) for key in wanted}
+    problems = {key: shelf.verify(key) for key in _full(shelf, keys)}
     print_lines(*(f"{key}  {problem or 'sound'}" for key, problem in problems.items()))
-    damaged = sum(map(bool, problems.values()))
-    if damaged:
+    if damaged := sum(map(bool, problems.values())):
         raise ComputeError(
             f"{damaged} of {counted(len(problems), 'result')} cannot be read: remove them"
         )
 
 
+def _full(shelf: Store, keys: Iterable[str] | None) -> list[str]:
+    """The whole keys of results, a file by its name; of all, where none is named."""
+    if not keys:
+        return [entry.key for entry in shelf.entries()]
+    return [key if key.endswith(SUFFIX) else shelf.full_key(key) for key in keys]
+
+
 @app.command()
 def recheck(
+    *,
     keys: Annotated[
         list[str] | None, typer.Argument(help="Keys, their first letters, or files.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All stored results.")] = False,
     device: options.Device = None,
-    as_json: options.Json = False,
-    store: options.StoreFolder = None,
+    report: options.Report,
 ) -> None:
     """Run only the forward pass of stored results again: does the model give what it gave?"""
     if bool(keys) == every:
         raise InputError("give keys of stored results, or --all")
-    shelf = Store(store)
-    wanted = [_named(shelf, key) for key in keys or []] or [e.key for e in shelf.entries()]
+    shelf = Store(report.store)
     found = []
     with ProgressBar() as bar:
-        for key in wanted:
-            found.append(_recheck(shelf, key, device, bar))
-            if not as_json:
-                print_lines(f"{key}  {found[-1].words}")
-    if as_json:
+        for key in _full(shelf, keys):
+            try:
+                one = recheck_result(open_result(shelf, key), device=device, progress=bar)
+            except ComputeError as error:  # its file is damaged
+                one = Recheck(key, "unknown", why=str(error))
+            found.append(one)
+            if not report.as_json:
+                print_lines(f"{key}  {one.words}")
+    if report.as_json:
         print_json([asdict(one) | {"words": one.words} for one in found])
     counts = Counter(one.verdict for one in found)
     if counts["changed"] or counts["unknown"]:
         raise ComputeError(
-            f"of {len(found)} {'result' if len(found) == 1 else 'results'} {counts['changed']} "
-            f"changed, and {counts['unknown']} could not be compared"
+            f"of {counted(len(found), 'result')} {counts['changed']} changed, and "
+            f"{counts['unknown']} could not be compared"
         )
-
-
-def _named(shelf: Store, text: str) -> str:
-    """The whole key of a result that is there; a file by its name."""
-    return text if text.endswith(SUFFIX) else shelf.full_key(text)
-
-
-def _recheck(shelf: Store, key: str, device: str | None, bar: ProgressBar) -> Recheck:
-    try:
-        return recheck_result(open_result(shelf, key), device=device, progress=bar)
-    except ComputeError as error:  # its file is damaged
-        return Recheck(key, "unknown", why=str(error))
 
 
 @app.command()
@@ -158,20 +151,13 @@ def rm(
         print_lines(f"{key}  removed")
 
 
-@app.command("export")
+@app.command()
 def export(
     out: Annotated[Path, typer.Argument(metavar="FILE", help="The new file: a .zip.")],
-    keys: Annotated[
-        list[str] | None, typer.Argument(help="Keys, or their first letters; all by default.")
-    ] = None,
+    keys: Keys = None,
     store: options.StoreFolder = None,
 ) -> None:
     """Pack stored results into one file."""
-    if out.suffix != ".zip":
-        raise InputError(
-            f"the file comes first and ends in .zip, and {str(out)!r} came: coupling runs export "
-            "results.zip, and then the keys"
-        )
     files.require_writable(out, (".zip",))
     shelf = Store(store)
     wanted = [shelf.full_key(key) for key in keys or []] or [
@@ -181,7 +167,7 @@ def export(
         raise InputError("the store has no result of its own to export")
     with writing(out):
         count = pack(shelf, wanted, out)
-    print_lines(f"{count} {'result' if count == 1 else 'results'} in {out}")
+    print_lines(f"{counted(count, 'result')} in {out}")
 
 
 @app.command("import")
@@ -208,25 +194,21 @@ def _has(entry: Entry, words: Iterable[str]) -> bool:
 
 
 def _row(entry: Entry) -> tuple[str, ...]:
-    bytes_ = size(entry.size)
+    bytes_, used = size(entry.size), datetime.fromtimestamp(entry.used, UTC).date().isoformat()
     if entry.problem or entry.request is None:
-        return (entry.key, bytes_, _day(entry.used), *[""] * 4, f"cannot be read: {entry.problem}")
+        return (entry.key, bytes_, used, *[""] * 4, f"cannot be read: {entry.problem}")
     prompt = "".join(entry.tokens)
     name = str(entry.identity.get("name", ""))
     return (
         entry.key,
         bytes_,
-        entry.path.parent.name if entry.read_only else _day(entry.used),
+        entry.path.parent.name if entry.read_only else used,
         name if entry.request.untrained is None else f"{name}, untrained",
         entry.request.kind_words,
         str(entry.token or "all"),
         repr(prompt if len(prompt) <= SHOWN else prompt[: SHOWN - 1] + "…"),
         "; ".join(filter(None, ("" if entry.certified else "not certified", entry.outdated))),
     )
-
-
-def _day(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).date().isoformat()
 
 
 def _plain(entry: Entry) -> dict[str, Any]:

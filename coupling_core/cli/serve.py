@@ -12,10 +12,11 @@ from coupling_core.base.folders import ROOT
 
 def serve(
     port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="To listen on; 8501 by default.")
+        int | None, typer.Option(min=1, max=65535, help="Port to listen on; 8501 by default.")
     ] = None,
     address: Annotated[
-        str | None, typer.Option(help="To listen on; localhost by default, 0.0.0.0 for all.")
+        str | None,
+        typer.Option(help="Address to listen on; localhost by default, 0.0.0.0 for all."),
     ] = None,
 ) -> None:
     """Serve the app until Ctrl-C."""

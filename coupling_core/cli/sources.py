@@ -22,7 +22,7 @@ def show_prompts(
         str, typer.Argument(help=f"A file of prompts, or a data set: {', '.join(BENCHMARKS)}.")
     ],
     sample: Annotated[int | None, typer.Option(help="How many to draw; all by default.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the sample.")] = 0,
     config: Annotated[str | None, typer.Option(help="Which part of the data set.")] = None,
     split: Annotated[str | None, typer.Option(help="Which split of it.")] = None,
     revision: options.Revision = None,

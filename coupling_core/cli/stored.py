@@ -9,16 +9,11 @@ from coupling_core.store.result_file import load
 
 
 def open_result(store: Store, text: str) -> Result:
-    """A result by its key, by the first letters of its key, or by its file.
-
-    Raises:
-        InputError: where there is none, the letters begin several keys, or the file is damaged.
-    """
+    """A result by its key, by the first letters of its key, or by its file."""
     if text.endswith(SUFFIX):
         return load(text)
     if expanded(text).is_file():
         raise InputError(
-            f"{text} is no stored result: expected a key, its first letters, or a file that ends "
-            f"in {SUFFIX}, as `--out result{SUFFIX}` writes it"
+            f"{text} is not a stored result: expected a key, its first letters, or a {SUFFIX} file"
         )
     return store.get(text)

@@ -1,7 +1,6 @@
 """Commands that refuse what others would silently pass over: an option twice, or to no end."""
 
 from collections import Counter
-from collections.abc import Iterable
 from typing import Any
 
 import typer
@@ -19,60 +18,39 @@ an alias may have some that a call replaces."""
 
 
 class Strict(TyperCommand):
-    """A command that refuses a second edit or file, and a figure that nothing draws."""
+    """A command that refuses options which would have no effect."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; a usage error where one of them would have no effect."""
         _, _, came = self.make_parser(ctx).parse_args(list(args))
-        options: dict[Any, int] = Counter(came)
-        for option, times in options.items():
-            if times > 1 and option.name in ALONE and not option.multiple:
-                told = f"it came {times} times, and one is taken"
-                raise typer.BadParameter(told, ctx=ctx, param=option)
+        times: Counter[Any] = Counter(came)
         rest = super().parse_args(ctx, args)
-        figure = next((option for option in options if option.name == "figure"), None)
-        if figure and "out" in ctx.params and ctx.params["out"] is None:
-            told = "it says which figure --out draws, and no --out came"
-            raise typer.BadParameter(told, ctx=ctx, param=figure)
-        if figure and str(ctx.params.get("out")).endswith((*ENDINGS, SUFFIX, "-")):
-            of_json = "; --json has those of every figure" * (ctx.params.get("many") is None)
-            told = (
-                f"it says which figure --out draws, and {ctx.params['out']} gets the numbers "
-                f"of the command's own table{of_json}"
-            )
-            raise typer.BadParameter(told, ctx=ctx, param=figure)
-        _require_another_file(ctx, options)
-        if ctx.params.get("many") is not None:
-            if figure:
-                _require_of_many(ctx, figure)
-            _require_effect(ctx, options)
+        for option in times:
+            if option.name in ALONE and times[option] > 1 and not option.multiple:
+                why = f"expected once, got {times[option]} times"
+            else:
+                why = _no_effect(str(option.name), str(ctx.info_name), ctx.params)
+            if why:
+                raise typer.BadParameter(why, ctx=ctx, param=option)
         return rest
 
 
-def _require_another_file(ctx: Any, options: Iterable[Any]) -> None:
-    """Refuse to write over the prompts that are read."""
-    many, out = ctx.params.get("many"), ctx.params.get("out")
-    if many is None or out in (None, STDOUT) or expanded(many).resolve() != expanded(out).resolve():
-        return
-    told = f"{out} is the file of the prompts, which would be lost: name another"
-    raise typer.BadParameter(told, ctx=ctx, param=next(o for o in options if o.name == "out"))
-
-
-def _require_effect(ctx: Any, options: Iterable[Any]) -> None:
-    """Refuse an option that says how a figure of one prompt is drawn."""
-    of_one = OF_ONE.get(str(ctx.info_name), ())
-    for option in options:
-        if option.name in of_one:
-            told = "it says how a figure of one prompt is drawn, and --prompts gives many"
-            raise typer.BadParameter(told, ctx=ctx, param=option)
-
-
-def _require_of_many(ctx: Any, option: Any) -> None:
-    """Refuse a figure that there is of one prompt alone."""
-    offered = OF_MANY.get(str(ctx.info_name), ())
-    came = ctx.params["figure"]
-    if came in offered:
-        return
-    instead = f"choose {', '.join(offered)}" if offered else "without it, each stands in one figure"
-    told = f"{came} is a figure of one prompt, and --prompts gives many: {instead}"
-    raise typer.BadParameter(told, ctx=ctx, param=option)
+def _no_effect(option: str, command: str, given: dict[str, Any]) -> str:
+    """Why an option would have no effect, or a bad one, beside the others; "" where it has."""
+    out: Any = given.get("out")
+    many: Any = given.get("many")
+    if option == "figure" and "out" in given:
+        if out is None:
+            return "it chooses what --out draws: give --out FILE"
+        if str(out).endswith((*ENDINGS, SUFFIX, "-")):
+            return f"it chooses a figure, and {out} gets numbers"
+    if many is None:
+        return ""
+    if option == "out" and out != STDOUT and expanded(many).resolve() == expanded(out).resolve():
+        return f"{out} is the file of the prompts, which would be lost: name another"
+    if option == "figure" and given["figure"] not in (offered := OF_MANY.get(command, ())):
+        instead = f"choose {', '.join(offered)}" if offered else "leave it out"
+        return f"{given['figure']} is a figure of one prompt; with --prompts, {instead}"
+    if option in OF_ONE.get(command, ()):
+        return "it is of figures of one prompt: leave it out with --prompts"
+    return ""

@@ -1,15 +1,15 @@
 """`coupling suite`: the training runs whose checkpoints can be measured."""
 
 from collections import Counter
-from dataclasses import asdict, dataclass
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
 from coupling_core.base.errors import ComputeError
 from coupling_core.base.units import size as in_words
 from coupling_core.cli import completing, options
-from coupling_core.cli.terminal import print_json, print_lines, print_table, warn
+from coupling_core.cli.terminal import print_lines, print_table, warn
 from coupling_core.cli.train import new, train
 from coupling_core.sources import hub
 from coupling_core.sources.suites import Suite, find_suite, revision, suites
@@ -19,58 +19,13 @@ app = typer.Typer(help="List and make suites of checkpoints.", no_args_is_help=T
 app.command()(train)
 app.command()(new)
 
-
-@dataclass(frozen=True)
-class Listed:
-    """A suite, and what there is of it.
-
-    Args:
-        name: what `coupling training --suite` takes.
-        repo: what `--model` takes, with a step as `--revision`.
-        title: what it is.
-        steps: of all its checkpoints.
-        here: steps whose weights are on this disk.
-        stored: steps of which at least one result is stored.
-        size: bytes that it takes on this disk, results apart.
-        checkpoint_bytes: about how much the hub has to send for a step; 0 where there is no hub.
-        caution: what people should know of it.
-    """
-
-    name: str
-    repo: str
-    title: str
-    steps: tuple[int, ...]
-    here: tuple[int, ...]
-    stored: tuple[int, ...]
-    size: int
-    checkpoint_bytes: int
-    caution: str
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """A step of a suite.
-
-    Args:
-        step: of the optimiser.
-        revision: what `--revision` takes.
-        commit: what it stands for; "" where that is not known without asking the hub.
-        weights: "here", "on the hub", "missing on the hub", "not made", or "not known" where the
-            hub was not asked or did not answer.
-        results: how many are stored of it.
-        held_out: loss in nats a token; None where none was recorded.
-    """
-
-    step: int
-    revision: str
-    commit: str
-    weights: str
-    results: int
-    held_out: float | None
+Counts = Counter[tuple[str, str]]
+"""How many results there are of each hub id and commit."""
 
 
 @app.command("list")
 def list_(
+    *,
     name: Annotated[
         str | None,
         typer.Argument(
@@ -78,48 +33,43 @@ def list_(
             autocompletion=completing.runs,
         ),
     ] = None,
-    as_json: options.Json = False,
-    store: options.StoreFolder = None,
+    report: options.Report,
 ) -> None:
     """List the suites, or the steps of one: what is here, what is stored, what is missing."""
-    results = _results(Store(store))
+    identities = (entry.identity for entry in Store(report.store).entries())
+    results = Counter((str(of.get("id", "")), str(of.get("digest", ""))) for of in identities)
     if name is None:
-        _show_all([_listed(suite, results) for suite in suites().values()], as_json=as_json)
+        every = [_listed(suite, results) for suite in suites().values()]
+        report.tell(lambda: every, lambda: _show_all(every))
     else:
         suite = find_suite(name)
-        _show_one(_listed(suite, results), _checkpoints(suite, results), as_json=as_json)
+        one = _listed(suite, results) | {"checkpoints": _checkpoints(suite, results)}
+        report.tell(lambda: one, lambda: _show_one(one))
 
 
-def _results(store: Store) -> Counter[tuple[str, str]]:
-    """How many results there are of each hub id and commit."""
-    return Counter(
-        (str(entry.identity.get("id", "")), str(entry.identity.get("digest", "")))
-        for entry in store.entries()
-    )
-
-
-def _listed(suite: Suite, results: Counter[tuple[str, str]]) -> Listed:
+def _listed(suite: Suite, results: Counts) -> dict[str, Any]:
+    """A suite, and what there is of it: steps with weights here, steps with results, bytes."""
     commits = hub.cache.refs(suite.repo)
-    stored = (step for step in suite.known() if results[suite.repo, commits[revision(step)]])
-    return Listed(
-        suite.name,
-        suite.repo,
-        suite.title,
-        suite.steps,
-        suite.here(),
-        tuple(stored),
-        hub.cache.size(suite.repo),
-        suite.checkpoint_bytes,
-        suite.caution,
-    )
+    return {
+        "name": suite.name,
+        "repo": suite.repo,
+        "title": suite.title,
+        "steps": suite.steps,
+        "here": suite.here(),
+        "stored": [s for s in suite.known() if results[suite.repo, commits[revision(s)]]],
+        "size": hub.cache.size(suite.repo),
+        "checkpoint_bytes": suite.checkpoint_bytes,
+        "caution": suite.caution,
+    }
 
 
-def _checkpoints(suite: Suite, results: Counter[tuple[str, str]]) -> list[Checkpoint]:
+def _checkpoints(suite: Suite, results: Counts) -> list[dict[str, Any]]:
+    """The steps of a suite, with where the weights of each are and how many results."""
     try:
         found = {one.name: one for one in hub.revisions(suite.repo)}
-        asked = any(one.upstream for one in found.values())
     except ComputeError:
-        found, asked = {}, False
+        found = {}
+    asked = any(one.upstream for one in found.values())
     if not (asked or suite.is_own):
         warn(f"the hub was not asked or did not answer: this is what this disk has of {suite.repo}")
     commits = {name: one.commit for name, one in found.items()} | hub.cache.refs(suite.repo)
@@ -135,75 +85,57 @@ def _checkpoints(suite: Suite, results: Counter[tuple[str, str]]) -> list[Checkp
         return "on the hub" if found.get(revision(step)) else "missing on the hub"
 
     return [
-        Checkpoint(
-            step,
-            revision(step),
-            commit := commits.get(revision(step), ""),
-            weights(step),
-            results[suite.repo, commit],
-            losses.get(step),
-        )
+        {
+            "step": step,
+            "revision": revision(step),
+            "commit": (commit := commits.get(revision(step), "")),
+            "weights": weights(step),
+            "results": results[suite.repo, commit],
+            "held_out": losses.get(step),
+        }
         for step in suite.steps
     ]
 
 
-def _show_all(listed: list[Listed], *, as_json: bool) -> None:
-    if as_json:
-        print_json([asdict(one) for one in listed])
-        return
+def _show_all(every: Sequence[dict[str, Any]]) -> None:
+    first = ("suite", "what it is", "steps", "weights here")
     print_table(
-        (
-            "suite",
-            "what it is",
-            "steps",
-            "weights here",
-            "results stored",
-            "on this disk",
-            "to fetch a step",
-        ),
+        (*first, "results stored", "on this disk", "to fetch a step"),
         [
             (
-                one.name,
-                one.title + " (*)" * bool(one.caution),
-                f"{len(one.steps)}, {one.steps[0]} to {one.steps[-1]}",
-                _of(one.here, one.steps),
-                _of(one.stored, one.steps),
-                in_words(one.size) if one.size else "",
-                in_words(one.checkpoint_bytes) if one.checkpoint_bytes else "",
+                one["name"],
+                one["title"] + " (*)" * bool(one["caution"]),
+                f"{len(steps := one['steps'])}, {steps[0]} to {steps[-1]}",
+                *(_of(one[some], steps) for some in ("here", "stored")),
+                *(in_words(one[of]) if one[of] else "" for of in ("size", "checkpoint_bytes")),
             )
-            for one in listed
+            for one in every
         ],
     )
     print_lines("(*) Read `coupling suite list SUITE` before it is fetched or trusted.")
 
 
-def _of(some: tuple[int, ...], every: tuple[int, ...]) -> str:
+def _of(some: Sequence[int], every: Sequence[int]) -> str:
     if len(some) in (0, len(every)):
         return "all" if some else "none"
     return f"{len(some)} of {len(every)}"
 
 
-def _show_one(suite: Listed, checkpoints: list[Checkpoint], *, as_json: bool) -> None:
-    if as_json:
-        steps = [asdict(one) for one in checkpoints]
-        print_json(asdict(suite) | {"checkpoints": steps})
-        return
-    print_lines(f"{suite.title}: --suite {suite.name}, or --model {suite.repo} --revision STEP")
-    if suite.caution:
-        warn(suite.caution)
+def _show_one(one: dict[str, Any]) -> None:
+    repo, checkpoints = one["repo"], one["checkpoints"]
+    print_lines(f"{one['title']}: --suite {one['name']}, or --model {repo} --revision STEP")
+    if one["caution"]:
+        warn(one["caution"])
+    titles = dict.fromkeys(("step", "revision", "commit", "weights", "results stored"), "")
     print_table(
-        ("step", "revision", "commit", "weights", "results stored", "held-out loss"),
+        titles | {"held-out loss": ".3f"},
         [
             (
-                str(one.step),
-                one.revision,
-                one.commit[:12],
-                one.weights,
-                str(one.results or ""),
-                "" if one.held_out is None else f"{one.held_out:.3f}",
+                *(of["step"], of["revision"], of["commit"][:12], of["weights"]),
+                *(of["results"] or "", of["held_out"]),
             )
-            for one in checkpoints
+            for of in checkpoints
         ],
     )
-    if any(one.weights == "not made" for one in checkpoints):
-        print_lines(f"Not on this disk: {hub.cache.whence(suite.repo)}.")
+    if any(of["weights"] == "not made" for of in checkpoints):
+        print_lines(f"Not on this disk: {hub.cache.whence(repo)}.")

@@ -2,8 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,23 +14,14 @@ from coupling_core.base.records import Measure, Method, ModelSubset, Performance
 from coupling_core.base.units import counted
 from coupling_core.cli import files, options
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import (
-    CountingBar,
-    print_json,
-    print_lines,
-    print_table,
-    warn,
-)
+from coupling_core.cli.terminal import ProgressBar, print_lines, print_table, warn
 from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:
-    from dask.distributed import Client
     from pandas import DataFrame
 
     from coupling_core.analysis.findings import Findings
-    from coupling_core.experiments.sweeps import Plan, State, Status
-    from coupling_core.experiments.sweeps.journal import Failure
-    from coupling_core.experiments.sweeps.running import Report
+    from coupling_core.experiments.sweeps import Failure, Journal, Plan, State, Status
 
 app = typer.Typer(help="Measure many models with many prompts.", no_args_is_help=True)
 
@@ -51,13 +41,39 @@ TOLD = 5
 """Reasons of failures that are told."""
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a sweep is measured."""
+
+    workers: options.Workers = None
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A running one: tcp://host:8786.")
+    ] = None
+    slurm: Annotated[bool, typer.Option("--slurm", help="In jobs of Slurm, one a worker.")] = False
+    jobs: Annotated[int | None, typer.Option(min=1, help="How many jobs of Slurm.")] = None
+
+    def __post_init__(self) -> None:
+        places = bool(self.workers) + bool(self.scheduler) + self.slurm
+        if places > 1 or (self.jobs and not self.slurm):
+            raise InputError(
+                "a sweep runs in one place: give one of --workers, --scheduler and --slurm, and "
+                "--jobs with --slurm alone"
+            )
+
+    def client(self, plan: "Plan", journal: "Journal") -> Any:
+        """A client of the workers, which begin with its `with` block."""
+        from coupling_core.experiments.sweeps import clusters
+
+        if self.slurm:
+            return clusters.slurm(plan.sweep.slurm, journal.folder, self.jobs)
+        return clusters.running(self.scheduler) if self.scheduler else clusters.local(self.workers)
+
+
 @app.command()
 def new(
     out: Annotated[Path, typer.Argument(metavar="FILE", help="The new file: a .toml.")],
 ) -> None:
     """Write a sweep to begin with: what it measures, and in comments what else it may say."""
-    if out.suffix != ".toml":
-        raise InputError(f"a sweep is a .toml file, and {out.name!r} came")
     if out.exists():
         raise InputError(f"{out} is there already: give another name, or remove it first")
     files.require_writable(out, (".toml",))
@@ -69,66 +85,45 @@ def new(
 
 @app.command()
 def run(
+    *,
     file: File,
-    workers: options.Workers = None,
-    scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="A running one: tcp://host:8786.")
-    ] = None,
-    slurm: Annotated[bool, typer.Option("--slurm", help="In jobs of Slurm, one a worker.")] = False,
-    jobs: Annotated[int | None, typer.Option(min=1, help="How many of them.")] = None,
+    place: Place,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell what would be measured.")
+        bool, typer.Option("--dry-run", help="Only show what would be measured.")
     ] = False,
     out: Annotated[Path | None, options.written_as(TABLES)] = None,
-    as_json: options.Json = False,
-    store: options.StoreFolder = None,
+    report: options.Report,
 ) -> None:
     """Measure what the store lacks of a sweep; if stopped, run it again to go on."""
-    _require_one_place(workers, scheduler, slurm, jobs)
-    files.require_writable(out, TABLES, as_json=as_json)
+    files.require_writable(out, TABLES, as_json=report.as_json)
     from coupling_core.experiments import sweeps
 
-    plan, shelf = sweeps.make(sweeps.read(file), noted=False), Store(store)
+    plan, shelf = sweeps.make(sweeps.read(file), noted=False), Store(report.store)
     if dry_run:
-        _show_plan(plan, shelf, as_json=as_json)
+        found = sweeps.status(plan, shelf)
+        numbers = {name: getattr(found, name) for name in ("id", "stored", "missing")}
+        numbers |= {"models": [asdict(model) for model in found.models]}
+        report.tell(lambda: plan.described | numbers, lambda: _show_counted(plan, found))
         if lost := sum(bool(weights.problem) for weights in plan.weights):
-            models = counted(len(plan.weights), "model")
-            warn(f"{lost} of {models} cannot be measured as things are: see above why")
+            of = counted(len(plan.weights), "model")
+            warn(f"{lost} of {of} cannot be measured as things are: see above why")
         return
     journal = sweeps.Journal.of(shelf, plan.id)
-    if sweeps.nothing_to_do(plan, shelf):
-        state = sweeps.run(plan, shelf, report=lambda _: None)
-    else:
-        from coupling_core.experiments.sweeps import clusters
-
-        place: AbstractContextManager[Client]
-        if slurm:
-            place = clusters.slurm(plan.sweep.slurm, journal.folder, jobs)
-        elif scheduler:
-            place = clusters.running(scheduler)
-        else:
-            place = clusters.local(workers)
-
-        def stopped() -> str:
-            done = len(plan) - len(plan.missing(shelf))
-            return f"stopped: {done} of {len(plan)} stored, the same command goes on"
-
-        with stopping(stopped), CountingBar(len(plan), "starting workers") as bar, place as client:
-            state = sweeps.run(plan, shelf, client, _teller(bar))
+    state = _measured(plan, shelf, place, journal)
     table, left_out = sweeps.make_table(plan, shelf)
     sweeps.write_sealed(journal.table, table)
     if out is not None:
         _write_table(out, table)
+    failures = journal.failures()
+    report.tell(
+        lambda: _ended(plan, state, len(table), failures),
+        lambda: _show_ended(plan, state, len(table), failures, out or journal.table),
+    )
     for key, why in left_out.items():
         warn(
             f"the result {key} cannot be used ({why}): run `coupling runs rm {key}`, and then the "
             "sweep again"
         )
-    failures = journal.failures()
-    if as_json:
-        print_json(_ended(plan, state, table, failures))
-    else:
-        _show_ended(plan, state, len(table), failures, out or journal.table)
     # The journal has the reasons of the first thousand; the state counts them all.
     evicted = max(0, len(plan.missing(shelf)) - state.failed)
     if evicted:
@@ -148,30 +143,48 @@ def run(
         )
 
 
+def _measured(plan: "Plan", shelf: Store, place: Place, journal: "Journal") -> "State":
+    """Measure what is missing, with a bar; without workers where nothing is."""
+    from coupling_core.experiments import sweeps
+
+    if sweeps.nothing_to_do(plan, shelf):
+        return sweeps.run(plan, shelf, report=lambda _: None)
+
+    def stopped() -> str:
+        done = len(plan) - len(plan.missing(shelf))
+        return f"stopped: {done} of {len(plan)} stored, the same command goes on"
+
+    with stopping(stopped), ProgressBar(stays=True) as bar:
+        bar.show(0, len(plan), "starting workers")
+
+        def show(state: "State") -> None:
+            ended = state.stored + state.done + state.failed
+            failed = f", {state.failed} failed" * bool(state.failed)
+            waiting = "waiting for workers" if ended < state.total else "done"
+            workers = counted(state.workers, "worker")
+            at = ", ".join(state.working[:2]) or waiting
+            line = f"{ended} of {state.total}{failed}; {workers}: {at}"
+            bar.show(ended, len(plan), f"{workers}{failed}: {at}", line)
+
+        with place.client(plan, journal) as client:
+            return sweeps.run(plan, shelf, client, show)
+
+
 @app.command()
-def status(file: File, as_json: options.Json = False, store: options.StoreFolder = None) -> None:
+def status(file: File, report: options.Report) -> None:
     """Tell what is stored of a sweep, what is missing, and what failed."""
     from coupling_core.experiments import sweeps
 
-    plan, shelf = sweeps.make(sweeps.read(file), told=False, noted=store), Store(store)
+    shelf = Store(report.store)
+    plan = sweeps.make(sweeps.read(file), told=False, noted=report.store)
     found = sweeps.status(plan, shelf)
-    if as_json:
-        print_json(
-            {
-                "id": found.id,
-                "total": found.total,
-                "stored": found.stored,
-                "runs": found.runs,
-                "state": found.state and asdict(found.state),
-                "models": [asdict(model) for model in found.models],
-                "failed": [asdict(failure) for failure in found.failures],
-            }
-        )
-    else:
-        _show_counted(plan, found)
-        if found.last_run:
-            print_lines("", f"last run    {found.last_run}")
-        _show_failures(found.failures, traces=True)
+    numbers = {name: getattr(found, name) for name in ("id", "total", "stored", "runs")}
+    numbers |= {
+        "state": found.state and asdict(found.state),
+        "models": [asdict(model) for model in found.models],
+        "failed": [asdict(failure) for failure in found.failures],
+    }
+    report.tell(lambda: numbers, lambda: _show_status(plan, found))
     if found.missing:
         raise ComputeError(
             f"{found.missing} of {counted(found.total, 'measurement')} missing: "
@@ -179,22 +192,22 @@ def status(file: File, as_json: options.Json = False, store: options.StoreFolder
         )
 
 
-@app.command()
-def report(
+@app.command("report")
+def report_(
+    *,
     file: File,
     out: Annotated[Path | None, options.written_as((".html", *TABLES))] = None,
     k: Annotated[
         float | None,
         typer.Option(help="Singular triplets counted.", show_default="the sweep's smallest"),
     ] = None,
-    measure: Annotated[Measure, typer.Option(help="Of coupling.")] = "corrected",
+    measure: Annotated[Measure, typer.Option(help="Coupling metric.")] = "corrected",
     against: Annotated[
-        Performance | None, typer.Option(help="Which performance; one that is known by default.")
+        Performance | None, typer.Option(help="Performance metric; by default one that is known.")
     ] = None,
-    subset: Annotated[ModelSubset, typer.Option(help="Of the models.")] = "all",
-    method: Annotated[Method, typer.Option(help="Of correlation.")] = "pearson",
-    as_json: options.Json = False,
-    store: options.StoreFolder = None,
+    subset: Annotated[ModelSubset, typer.Option(help="Which models.")] = "all",
+    method: Annotated[Method, typer.Option(help="Which correlation.")] = "pearson",
+    report: options.Report,
 ) -> None:
     """Write what a sweep says of coupling and performance, with figures; or its table of scores.
 
@@ -205,12 +218,12 @@ def report(
 
     sweep = sweeps.read(file)
     out = out or Path(f"{sweep.name}.html")
-    files.require_writable(out, (".html", *TABLES), as_json=as_json)
+    files.require_writable(out, (".html", *TABLES), as_json=report.as_json)
     from coupling_core.analysis.findings import Question, find, first_question
     from coupling_core.analysis.statistics import at_k
     from coupling_core.experiments.sweeps.report import report as make_report
 
-    plan, shelf = sweeps.make(sweep, told=False, noted=store), Store(store)
+    plan, shelf = sweeps.make(sweep, told=False, noted=report.store), Store(report.store)
     table, _ = sweeps.make_table(plan, shelf)
     missing = len(plan) - table["key"].nunique()
     if missing:
@@ -220,7 +233,7 @@ def report(
     if files.ending(out) in TABLES:
         only = None if k is None else int(k) if k.is_integer() else k
         _write_table(out, table if only is None else at_k(table, only))
-        if not as_json and "depth" not in plan.sweep.kinds:
+        if not report.as_json and "depth" not in plan.sweep.kinds:
             print_lines(f"written     {out}")
             return
     first = first_question(table, plan.sweep.k)
@@ -230,39 +243,7 @@ def report(
     found = find(table, question)
     if out.suffix == ".html":
         files.write(out, make_report(plan.described, table, question))
-    if as_json:
-        print_json(_answer(found, missing))
-    else:
-        print_lines(
-            f"sweep       {plan.sweep.title or plan.sweep.name} ({plan.id})",
-            f"score       {plan.sweep.definition}, role {plan.sweep.role}, final norm "
-            f"{plan.sweep.final_norm}d",
-            *(f"shows       {line}" for line in found.shows if line),
-            *(f"but         {line}" for line in found.does_not_show if line),
-            "",
-        )
-        _show_means(found)
-        for doubt in found.doubts({}):  # what is missing is told above
-            print_lines("", f"note        {doubt}")
-        print_lines("", f"written     {out}")
-
-
-def _show_means(found: "Findings") -> None:
-    """The coupling of each model, the highest first."""
-    rows = found.means.rows.sort_values("coupling", ascending=False)
-    each = rows[["model", "coupling", "low", "high", "prompts"]].itertuples(index=False)
-    print_table(
-        ("model", found.measure, "95 % interval", "prompts"),
-        [
-            (
-                name,
-                f"{mean:z.4f}" if mean == mean else "",
-                f"{low:z.4f} to {high:z.4f}" if low == low else "",
-                str(n),
-            )
-            for name, mean, low, high, n in each
-        ],
-    )
+    report.tell(lambda: _answer(found, missing), lambda: _show_findings(plan, found, out))
 
 
 def _write_table(out: Path, table: "DataFrame") -> None:
@@ -293,44 +274,53 @@ def _answer(found: "Findings", missing: int) -> dict[str, Any]:
     }
 
 
-def _require_one_place(
-    workers: int | None, scheduler: str | None, slurm: bool, jobs: int | None
-) -> None:
-    places = {"--workers": workers, "--scheduler": scheduler, "--slurm": slurm}
-    named = [name for name, value in places.items() if value]
-    if len(named) > 1:
-        raise InputError(f"a sweep runs in one place, and {' and '.join(named)} came: give one")
-    if jobs and not slurm:
-        raise InputError("--jobs are Slurm's: give --slurm too, or --workers for this machine")
+def _show_findings(plan: "Plan", found: "Findings", out: Path) -> None:
+    """What the sweep shows, and the coupling of each model, the highest first."""
+    print_lines(
+        _title(plan),
+        f"score       {plan.sweep.definition}, role {plan.sweep.role}, final norm "
+        f"{plan.sweep.final_norm}d",
+        *(f"shows       {line}" for line in found.shows if line),
+        *(f"but         {line}" for line in found.does_not_show if line),
+        "",
+    )
+    rows = found.means.rows.sort_values("coupling", ascending=False)
+    each = rows[["model", "coupling", "low", "high", "prompts"]].itertuples(index=False)
+    titles = {"model": "", found.measure: "z.4f", "95 % interval": "", "prompts": ""}
+    between = "{:z.4f} to {:z.4f}"
+    print_table(
+        titles,
+        [
+            (name, mean, between.format(low, high) if low == low else "", n)
+            for name, mean, low, high, n in each
+        ],
+    )
+    for doubt in found.doubts({}):  # what is missing is told above
+        print_lines("", f"note        {doubt}")
+    print_lines("", f"written     {out}")
 
 
-def _show_plan(plan: "Plan", store: Store, *, as_json: bool) -> None:
-    from coupling_core.experiments import sweeps
-
-    found = sweeps.status(plan, store)
-    if as_json:
-        counts = {"id": found.id, "stored": found.stored, "missing": found.missing}
-        models = [asdict(model) for model in found.models]
-        print_json(plan.described | counts | {"models": models})
-        return
-    _show_counted(plan, found)
+def _title(plan: "Plan") -> str:
+    return f"sweep       {plan.sweep.title or plan.sweep.name} ({plan.id})"
 
 
 def _show_counted(plan: "Plan", found: "Status") -> None:
     of = f"{counted(len(plan.weights), 'model')}, {counted(len(plan.prompts), 'prompt')}"
     print_lines(
-        f"sweep       {plan.sweep.title or plan.sweep.name} ({plan.id})",
+        _title(plan),
         f"measures    {of}, {', '.join(plan.sweep.kinds)}; K = {', '.join(map(str, plan.sweep.k))}",
         f"stored      {found.stored} of {found.total}",
         "",
     )
     print_table(
         ("model", "stored", "of", ""),
-        [(one.model, str(one.stored), str(one.total), one.problem) for one in found.models],
+        [(one.model, one.stored, one.total, one.problem) for one in found.models],
     )
 
 
-def _ended(plan: "Plan", state: "State", table: Any, failures: list[Any]) -> dict[str, Any]:
+def _ended(
+    plan: "Plan", state: "State", rows: int, failures: Sequence["Failure"]
+) -> dict[str, Any]:
     return {
         "id": plan.id,
         "total": len(plan),
@@ -340,20 +330,27 @@ def _ended(plan: "Plan", state: "State", table: Any, failures: list[Any]) -> dic
         "seconds": state.seconds,
         "busy_seconds": state.busy,
         "wall_seconds": state.updated - state.started,
-        "rows": len(table),
+        "rows": rows,
     }
 
 
 def _show_ended(
-    plan: "Plan", state: "State", rows: int, failures: list[Any], written: Path
+    plan: "Plan", state: "State", rows: int, failures: Sequence["Failure"], written: Path
 ) -> None:
-    missing = state.total - state.stored
+    whole = state.total == state.stored
     print_lines(
-        f"sweep       {plan.sweep.title or plan.sweep.name} ({plan.id})",
-        f"measured    {state.told if missing else f'all {len(plan)} were stored'}",
+        _title(plan),
+        f"measured    {f'all {len(plan)} were stored' if whole else state.told}",
         f"table       {counted(rows, 'row')} in {written}",
     )
     _show_failures(failures)
+
+
+def _show_status(plan: "Plan", found: "Status") -> None:
+    _show_counted(plan, found)
+    if found.last_run:
+        print_lines("", f"last run    {found.last_run}")
+    _show_failures(found.failures, traces=True)
 
 
 def _show_failures(failures: Sequence["Failure"], *, traces: bool = False) -> None:
@@ -366,20 +363,3 @@ def _show_failures(failures: Sequence["Failure"], *, traces: bool = False) -> No
             print_lines(failure.trace.rstrip())
     if more := sum(n for _, n in reasons[TOLD:]):
         print_lines("", f"and {more} more failed for other reasons (--json has them all)")
-
-
-def _teller(bar: CountingBar) -> "Report":
-    """What tells how many measurements are done, and of which models the next are."""
-
-    def report(state: "State") -> None:
-        ended = state.stored + state.done + state.failed
-        failed = f", {state.failed} failed" * bool(state.failed)
-        waiting = "waiting for workers" if ended < state.total else "done"
-        at = ", ".join(state.working[:2]) or waiting
-        bar(
-            ended,
-            f"{counted(state.workers, 'worker')}{failed}: {at}",
-            f"{ended} of {state.total}{failed}; {counted(state.workers, 'worker')}: {at}",
-        )
-
-    return report

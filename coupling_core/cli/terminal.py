@@ -1,223 +1,122 @@
-"""What the commands share at the terminal: progress bars, tables, JSON."""
+"""What the commands share at the terminal: progress, tables, JSON."""
 
 import logging
 import math
 import sys
-from collections.abc import Iterable, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import typer
 
 from coupling_core.base import logs
+from coupling_core.base.bars import Bar, is_watched
 from coupling_core.base.records import parse_blocks
 from coupling_core.base.results import Progress
-from coupling_core.base.units import size
 
-if TYPE_CHECKING:  # a stored answer has no progress to show
-    from rich.progress import Progress as Bar
-
+Told = tuple[Any, Callable[[], None]]
+"""What is reported: for JSON, and what prints it for people."""
 
 _log = logging.getLogger(__name__)
 
 
-class _Ways:
-    """What of a command's words goes out; `main` begins with all of it."""
+@dataclass
+class _Wanted:
+    """What of a command's words goes out."""
 
-    def __init__(self) -> None:
-        self.notes, self.report = True, True
+    notes: bool = True
+    report: bool = True
 
 
-_ways = _Ways()
+_wanted = _Wanted()
 
 
 def begin() -> None:
     """Say everything from now on."""
-    _ways.notes = _ways.report = True
+    _wanted.notes = _wanted.report = True
     logging.getLogger("coupling_core").setLevel(logging.NOTSET)
 
 
 def hush() -> None:
     """From now on say nothing on stderr but what went wrong: no progress, and no warnings."""
-    _ways.notes = False
+    _wanted.notes = False
     logging.getLogger("coupling_core").setLevel(logging.ERROR)
 
 
 def leave_stdout() -> None:
     """From now on print no report: standard output is for a file."""
-    _ways.report = False
+    _wanted.report = False
 
 
 class ProgressBar:
-    """A bar on stderr that begins with the first report: a stored answer shows none.
+    """How far something is: a bar on stderr, or lines where nobody watches it.
 
-    Args:
-        blocks: the blocks asked for: refused as soon as the model turns out not to have them.
-        title: what the bar is of.
+    It begins with the first report: a stored answer shows none. The blocks that were asked for are
+    refused as soon as the model turns out not to have them.
     """
 
-    def __init__(self, blocks: str | None = None, title: str = "") -> None:
-        self.blocks = blocks
-        self.title = title
+    def __init__(self, blocks: str | None = None, title: str = "", *, stays: bool = False) -> None:
+        self.blocks, self.title, self.used = blocks, title, False
+        self._stays, self._tenths = stays, 0
         self._bar: Bar | None = None
 
     def __enter__(self) -> "ProgressBar":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._bar is not None:
-            self._bar.stop()
-
-    @property
-    def used(self) -> bool:
-        """Whether anything was computed."""
-        return self._bar is not None
-
-    @staticmethod
-    def tell(line: str) -> None:
-        """Say how far it is in a line, where no bar shows it."""
-        if not sys.stderr.isatty() or logs.are_json():
-            say(line)
+            self._bar.end()
 
     def __call__(self, progress: Progress) -> None:
-        """Show where a measurement stands.
-
-        Raises:
-            InputError: where the model lacks the blocks.
-        """
-        if self._bar is None:
-            self._bar = _new_bar()
-        downloading = progress.stage == "downloading"
+        """Show where a measurement stands."""
         if progress.stage == "blocks" and progress.total:
             parse_blocks(self.blocks, progress.total)
-        if progress.note and logs.are_json():
+        what, unit = f"{self.title} {progress.stage}".strip(), 1
+        if progress.stage == "downloading":
+            what, unit = f"{what}, MB", 10**6
+        self.show(progress.done // unit, progress.total // unit, what)
+        if progress.note and self._bar is not None:
+            self._bar.say(progress.note)
+        elif progress.note:
             say(progress.note)
-        elif progress.note and _ways.notes:
-            self._bar.console.print(progress.note, markup=False, highlight=False, soft_wrap=True)
-        counts = (progress.done, progress.total)
-        self._bar.update(
-            self._bar.task_ids[0],
-            description=f"{self.title} {progress.stage}".strip(),
-            completed=progress.done,
-            total=progress.total or None,
-            count=" of ".join(map(size, counts)) if downloading else _count(*counts),
-        )
 
-    def count(self, done: int, total: int) -> None:
-        """Show how many of several things are done."""
+    def show(self, done: int, total: int, what: str, line: str = "") -> None:
+        """Show where anything stands, or say the line, at every tenth of the whole."""
+        if not self.used and _wanted.notes and is_watched():
+            self._bar = Bar(stays=self._stays)
+        self.used = True
         if self._bar is not None:
-            self._bar.update(
-                self._bar.task_ids[0],
-                description=self.title,
-                completed=done,
-                total=total,
-                count=_count(done, total),
-            )
-
-
-def _new_bar() -> "Bar":
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.description:8}"),
-        BarColumn(),
-        TextColumn("{task.fields[count]}"),
-        TimeElapsedColumn(),
-    )
-    console = Console(stderr=True)
-    shown = console.is_terminal and not logs.are_json() and _ways.notes
-    bar = Bar(*columns, console=console, transient=True, disable=not shown)
-    bar.add_task("", total=None, count="")
-    bar.start()
-    return bar
-
-
-class CountingBar:
-    """How far something is whose end is known, on stderr; in lines where nobody watches.
-
-    Args:
-        total: how much there is to do.
-        description: what is told until anything is done.
-    """
-
-    def __init__(self, total: int, description: str = "") -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
-
-        columns = (
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.description}"),
-            TimeRemainingColumn(),
-        )
-        console = Console(stderr=True)
-        shown = console.is_terminal and not logs.are_json() and _ways.notes
-        self._bar = Bar(*columns, console=console, disable=not shown)
-        self._bar.add_task(description, total=total)
-        self._total = max(1, total)
-        self._tenths = 0
-
-    def __enter__(self) -> "CountingBar":
-        self._bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.stop()
-
-    def of(self, total: int, done: int, description: str, line: str) -> None:
-        """Show where it stands, once it is known how much there is to do."""
-        self._total = max(1, total)
-        self._bar.update(self._bar.task_ids[0], total=total)
-        self(done, description, line)
-
-    def __call__(self, done: int, description: str, line: str) -> None:
-        """Show where it stands.
-
-        Args:
-            done: how much is.
-            description: what is told beside the bar.
-            line: what is said instead, at every tenth of the whole.
-        """
-        self._bar.update(self._bar.task_ids[0], completed=done, description=description)
-        tenths = 10 * done // self._total
-        if self._bar.disable and tenths > self._tenths:
+            self._bar.show(done, total, what)
+        elif line and (tenths := 10 * done // max(1, total)) > self._tenths:
             self._tenths = tenths
             say(line)
 
-
-def _count(done: int, total: int) -> str:
-    return f"{done}/{total or '?'}"
+    def say_unseen(self, line: str) -> None:
+        """Say how far it is, where no bar shows it."""
+        if self._bar is None:
+            say(line)
 
 
 def print_json(payload: Any) -> None:
     """Print JSON on stdout; NaN, which JSON lacks, becomes null."""
-    if _ways.report:
+    if _wanted.report:
         typer.echo(logs.to_json(_plain(payload), sys.stdout.encoding, allow_nan=False))
 
 
 def print_lines(*lines: str) -> None:
     """Print on stdout."""
-    if _ways.report:
+    if _wanted.report:
         typer.echo("\n".join(lines))
 
 
-def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], right: bool = False) -> None:
+def print_table(
+    titles: Sequence[str] | Mapping[str, str], rows: Iterable[Sequence[Any]], right: bool = False
+) -> None:
     """Print columns on stdout: as wide as they need to be where nobody's terminal limits them.
 
-    Args:
-        titles: of the columns.
-        rows: their texts.
-        right: set the texts to the right, as numbers are.
+    Titles may have the forms of their columns' numbers; what there is none of is left empty.
     """
-    if not _ways.report:
+    if not _wanted.report:
         return
     from rich.console import Console
     from rich.table import Table
@@ -225,17 +124,24 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], right: boo
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for title in titles:
         table.add_column(title, justify="right" if right else "left")
+    forms = list(titles.values()) if isinstance(titles, Mapping) else [""] * len(titles)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(_cell, row, forms))
     console = Console(markup=False, highlight=False, emoji=False)
     if not console.is_terminal:
         console.width = 10_000
     console.print(table)
 
 
+def _cell(value: Any, form: str) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None or value != value else format(value, form)
+
+
 def say(message: str, level: int = logging.INFO) -> None:
     """One line on stderr, which says how bad it is; a line of the log where that is JSON."""
-    if level < logging.ERROR and not _ways.notes:
+    if level < logging.ERROR and not _wanted.notes:
         return
     line = " ".join(message.split())
     if logs.are_json():

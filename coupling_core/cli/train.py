@@ -1,13 +1,12 @@
 """`coupling suite train` and `coupling suite new`: make the checkpoints of a suite."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from coupling_core.cli import options
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import CountingBar, print_lines, say
+from coupling_core.cli.terminal import ProgressBar, print_lines, say
 from coupling_core.experiments.own.plans import (
     BLOCKS,
     DROPPED,
@@ -22,7 +21,7 @@ from coupling_core.sources.suites import find_suite
 
 if TYPE_CHECKING:
     from coupling_core.experiments.own.training import Standing
-    from coupling_core.experiments.pretraining.training import Report, Trained
+    from coupling_core.experiments.pretraining.training import Trained
 
 
 def train(
@@ -41,21 +40,17 @@ def train(
         torch.set_num_threads(threads)
     text = corpus.corpus(say)
     stopped = "stopped; the same command goes on from where it was saved"
-    with stopping(stopped), CountingBar(plan.steps[-1]) as bar:
-        training.train(plan, text, folder, _teller(bar), device)
+    with stopping(stopped), ProgressBar(stays=True) as bar:
+
+        def show(at: "Trained") -> None:
+            words = (
+                f"loss {at.loss:.3f}, held out {at.held_out:.3f}, {at.tokens_per_second:,.0f} "
+                "tokens/s"
+            )
+            bar.show(at.step, at.steps, words, f"step {at.step} of {at.steps}: {words}")
+
+        training.train(plan, text, folder, show, device)
     print_lines(f"{name} is ready in {folder}")
-
-
-def _teller(bar: CountingBar) -> "Report":
-    """What tells step, losses and speed."""
-
-    def report(at: "Trained") -> None:
-        told = (
-            f"loss {at.loss:.3f}, held out {at.held_out:.3f}, {at.tokens_per_second:,.0f} tokens/s"
-        )
-        bar(at.step, told, f"step {at.step} of {at.steps}: {told}")
-
-    return report
 
 
 def new(
@@ -67,10 +62,10 @@ def new(
         int, typer.Option(help=f"How many blocks, {BLOCKS[0]} to {BLOCKS[-1]}.")
     ] = OwnPlan.blocks,
     width: Annotated[
-        int, typer.Option(help=f"Of the residual stream: {', '.join(map(str, WIDTHS))}.")
+        int, typer.Option(help=f"Width of the residual stream: {', '.join(map(str, WIDTHS))}.")
     ] = OwnPlan.width,
     learning_rate: Annotated[
-        float, typer.Option(help=f"The highest, {RATES[0]:g} to {RATES[1]:g}.")
+        float, typer.Option(help=f"The highest learning rate, {RATES[0]:g} to {RATES[1]:g}.")
     ] = OwnPlan.learning_rate,
     drop: Annotated[
         float,
@@ -86,8 +81,10 @@ def new(
             "it at; none by default."
         ),
     ] = "",
-    weight: Annotated[float, typer.Option(help="Of the penalty in the loss.")] = OwnPlan.weight,
-    seed: Annotated[int, typer.Option(help="Of all that is drawn.")] = OwnPlan.seed,
+    weight: Annotated[
+        float, typer.Option(help="Weight of the penalty in the loss.")
+    ] = OwnPlan.weight,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = OwnPlan.seed,
     threads: options.Threads = None,
     device: options.Device = None,
 ) -> None:
@@ -108,24 +105,18 @@ def new(
 
     if threads is not None:
         torch.set_num_threads(threads)
-    steps = plan.recipe().steps[-1]
-    with stopping("stopped; nothing is kept of it"), CountingBar(steps) as bar:
-        folder = training.train(plan, _teller_of_own(bar), device)
+    with stopping("stopped; nothing is kept of it"), ProgressBar(stays=True) as bar:
+
+        def show(at: "Standing") -> None:
+            done, corrected = at.trained, at.look.numbers["corrected"]
+            words = (
+                f"loss {done.loss:.3f}, held out {done.held_out:.3f}, coupling {corrected:.3f} "
+                f"at step {at.look.step}"
+            )
+            bar.show(done.step, done.steps, words, f"step {done.step} of {done.steps}: {words}")
+
+        folder = training.train(plan, show, device)
     print_lines(
         f"{plan.title}: ready in {folder}",
         f"`coupling training --suite {name}` measures it step by step; pages know it as {name}",
     )
-
-
-def _teller_of_own(bar: CountingBar) -> "Callable[[Standing], None]":
-    """What tells step, losses and coupling."""
-
-    def report(at: "Standing") -> None:
-        corrected = at.look.numbers["corrected"]
-        told = (
-            f"loss {at.trained.loss:.3f}, held out {at.trained.held_out:.3f}, coupling "
-            f"{corrected:.3f} at step {at.look.step}"
-        )
-        bar(at.trained.step, told, f"step {at.trained.step} of {at.trained.steps}: {told}")
-
-    return report

@@ -1,6 +1,6 @@
 """`coupling training`: one prompt over the checkpoints of training runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -11,16 +11,15 @@ import typer
 
 from coupling_core.analysis.by_step import (
     Course,
-    StepColumn,
     StepNumbers,
     doubt,
     numbers,
     step_columns,
     step_figures,
 )
-from coupling_core.analysis.exports import ENDINGS, written
-from coupling_core.analysis.exports.training import steps_arrays, steps_axes, steps_frame
+from coupling_core.analysis.exports import written
 from coupling_core.analysis.scores import definition_name
+from coupling_core.analysis.step_tables import steps_arrays, steps_axes, steps_frame
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import Result
@@ -28,7 +27,7 @@ from coupling_core.base.step_names import StepCurve
 from coupling_core.base.units import counted
 from coupling_core.cli import completing, files, options
 from coupling_core.cli.checkpoints import fill, parse_steps
-from coupling_core.cli.terminal import print_json, print_lines, print_table, say, warn
+from coupling_core.cli.terminal import print_lines, print_table, say, warn
 from coupling_core.measuring.borrowing import Borrower
 from coupling_core.measuring.measure import measure
 from coupling_core.measuring.stored_steps import collect
@@ -39,10 +38,9 @@ from coupling_core.store.disk import Store
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
-FORMATS = (*ENDINGS, ".html", ".pdf", ".svg", ".png")
-
 
 def training(
+    *,
     prompt: Annotated[
         str | None,
         typer.Option(
@@ -60,10 +58,7 @@ def training(
     ] = None,
     steps: Annotated[str, typer.Option(help="Such as 0,16,512; or all.")] = "all",
     token: options.Token = None,
-    k: options.SuiteK = None,
-    definition: options.ScoreDefinition = "paper",
-    p: options.Order = 1.0,
-    role: options.MatrixRole = "A",
+    scoring: options.SuiteScoring,
     final_norm: options.Norm = "include",
     spectra: Annotated[
         bool, typer.Option("--spectra", help="Measure the spectra of the blocks too.")
@@ -73,36 +68,30 @@ def training(
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep the weights that are fetched from the hub.")
     ] = False,
-    out: Annotated[Path | None, options.written_as(FORMATS)] = None,
     figure: Annotated[StepCurve, typer.Option(help="Which figure --out draws.")] = "corrected",
-    as_json: options.Json = False,
-    store: options.StoreFolder = None,
+    output: options.Numbers,
 ) -> None:
     """Measure one prompt at every checkpoint of training runs; what is stored is only read.
 
     Many prompts at many checkpoints are many measurements: a sweep of the suite does them.
     """
     suites = [find_suite(name) for name in dict.fromkeys(names or [DEFAULT_SUITE])]
-    k = suites[0].usual_k if k is None else k
-    view, spectra = View(k, definition, p, role), spectra or figure in step_figures("spectrum")
+    view = scoring.view(suites[0].usual_k)
+    spectra = spectra or figure in step_figures("spectrum")
     said = _probe(suites) if prompt is None else prompt
     request = Request(
-        said, token=options.token_of(token, said), k=k, final_norm=final_norm, dtype=dtype
+        said, token=options.token_of(token, said), k=view.k, final_norm=final_norm, dtype=dtype
     )
     wanted = [parse_steps(suite, steps) for suite in suites]
-    files.require_writable(out, FORMATS, as_json=as_json)
+    output.require_writable()
     for suite in suites:
         if suite.caution:
             warn(f"{suite.name}: {suite.caution}")
-    shelf = Store(store)
+    shelf = Store(output.store)
     with Borrower() as borrower:
+        by = measure if keep else borrower
         done = [
-            fill(
-                collect(suite, request, shelf, its, spectra=spectra),
-                shelf,
-                measure if keep else borrower,
-                device,
-            )
+            fill(collect(suite, request, shelf, its, spectra=spectra), shelf, by, device)
             for suite, its in zip(suites, wanted, strict=True)
         ]
     courses = [course for course, _ in done]
@@ -110,12 +99,12 @@ def training(
         if why := doubt(course):
             warn(f"{course.suite.name}: {why}")
     computed = [result for _, results in done for result in results]
-    if out is not None:
-        files.write(out, _content(files.ending(out), courses, view, figure))
-    if as_json:
-        print_json(_summary(courses, view, computed))
-    else:
-        _show(courses, view, computed, out)
+    if output.out is not None:
+        files.write(output.out, _content(files.ending(output.out), courses, view, figure))
+    output.tell(
+        lambda: _summary(courses, view, computed),
+        lambda: _show(courses, view, computed, output.out),
+    )
 
 
 def _probe(suites: Sequence[Suite]) -> Any:
@@ -224,8 +213,9 @@ def _show(
         found = numbers(course, view)
         print_lines("", f"suite       {course.suite.title}: {_peak(found)}", "")
         shown = {name: step_columns()[name] for name in course.columns}
-        titles = ("step", *(column.heading for column in shown.values()))
-        print_table(titles, [_row(one, shown) for one in found], right=True)
+        titles = {"step": "d"} | {column.heading: column.form for column in shown.values()}
+        rows = [[one.step, *(one.values[name] for name in shown)] for one in found]
+        print_table(titles, rows, right=True)
     svds = [certificate.certified for result in every for certificate in result.svds]
     print_lines(
         "",
@@ -243,13 +233,6 @@ def _origin(every: Sequence[Result], computed: Sequence[Result]) -> str:
         f"{len(computed)} of {counted(len(every), 'result')} computed in {cost['seconds']:.1f} s "
         f"after {cost['load_seconds']:.1f} s of loading"
     )
-
-
-def _row(one: StepNumbers, columns: Mapping[str, StepColumn]) -> list[str]:
-    """A line of the table; what has no number is left empty."""
-    numbers = ((one.values[name], column.form) for name, column in columns.items())
-    told = ("" if value != value else format(value, form) for value, form in numbers)
-    return [str(one.step), *told]
 
 
 def _peak(found: Sequence[StepNumbers]) -> str:

@@ -8,13 +8,7 @@ import typer
 
 from coupling_core.cli import options
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import (
-    CountingBar,
-    print_json,
-    print_lines,
-    print_table,
-    say,
-)
+from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table, say
 from coupling_core.experiments.vision.plans import DATA, DEFAULT_PRESET, PRESETS, plan_runs
 from coupling_core.experiments.vision.suite import SUITE, VisionRun
 
@@ -35,35 +29,37 @@ def train(
     ] = None,
     rate: Annotated[
         list[float] | None,
-        typer.Option(help="Of stochastic depth, in place of those; repeat it for several."),
+        typer.Option(
+            help="Rate of stochastic depth, instead of the plan's; repeat it for several."
+        ),
     ] = None,
     seed: Annotated[
-        list[int] | None, typer.Option(min=0, help="In place of those; each rate has each of them.")
+        list[int] | None,
+        typer.Option(min=0, help="Seed, instead of the plan's; each rate has each of them."),
     ] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Of each run.")] = None,
-    weight_decay: Annotated[float | None, typer.Option(min=0, help="Of matrices.")] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Epochs of each run.")] = None,
+    weight_decay: Annotated[
+        float | None, typer.Option(min=0, help="Weight decay of matrices.")
+    ] = None,
     depth: Annotated[
         int | None, typer.Option(min=1, help="Blocks of each model; the papers have 12 and 24.")
-    ] = None,
-    blocks: Annotated[  # what --depth was called
-        int | None, typer.Option("--blocks", min=1, hidden=True)
     ] = None,
     threads: options.Threads = None,
     device: options.Device = None,
     workers: options.Workers = None,
 ) -> None:
     """Train a preset's runs, or what is left of them."""
-    plans = plan_runs(preset, data, rate or (), seed or (), epochs, weight_decay, depth or blocks)
+    plans = plan_runs(preset, data, rate or (), seed or (), epochs, weight_decay, depth)
     from coupling_core.experiments.vision.grid import train_all
 
     stopped = "stopped; the same command goes on from the last whole epochs"
     total = sum(plan.epochs for plan in plans)
-    with stopping(stopped), CountingBar(total, "starting") as bar:
+    with stopping(stopped), ProgressBar(stays=True) as bar:
 
-        def report(done: int, told: str) -> None:
-            bar(done, told, f"{done} of {total} {told}")
+        def show(done: int, what: str) -> None:
+            bar.show(done, total, what, f"{done} of {total} {what}")
 
-        train_all(plans, report, say, device, threads, workers)
+        train_all(plans, show, say, device, threads, workers)
     _show([VisionRun(plan.repo, plan.drop_path, plan.seed) for plan in plans])
 
 
@@ -72,9 +68,9 @@ def list_(as_json: options.Json = False) -> None:
     """List the runs that come with the program, with their accuracies."""
     if as_json:
         print_json([asdict(run) | _noted(run) for run in SUITE.runs])
-        return
-    print_lines(f"{SUITE.name}: {SUITE.title}")
-    _show(SUITE.runs)
+    else:
+        print_lines(f"{SUITE.name}: {SUITE.title}")
+        _show(SUITE.runs)
 
 
 def _noted(run: VisionRun) -> dict[str, float | None]:
@@ -84,21 +80,14 @@ def _noted(run: VisionRun) -> dict[str, float | None]:
 
 
 def _show(runs: Sequence[VisionRun]) -> None:
+    titles = {"model": "", "rate": "g", "seed": "", "accuracy": ".2%", "on what was learned": ".2%"}
     print_table(
-        ("model", "rate", "seed", "accuracy", "on what was learned", "weights"),
+        titles | {"weights": ""},
         [
             (
-                run.repo,
-                f"{run.rate:g}",
-                str(run.seed),
-                _percent(run.accuracy()),
-                _percent(run.learned_accuracy()),
+                *(run.repo, run.rate, run.seed, run.accuracy(), run.learned_accuracy()),
                 "here" if run.here() else "not here",
             )
             for run in runs
         ],
     )
-
-
-def _percent(part: float | None) -> str:
-    return "" if part is None else f"{100 * part:.2f} %"

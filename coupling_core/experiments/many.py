@@ -13,7 +13,6 @@ from coupling_core.base.blocks import told as told_blocks
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import ComputeError, InputError, by_reason, every_prompt_failed
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import (
     DEFAULT_K,
@@ -55,7 +54,6 @@ MOST_BLOCKS = 10_000
 """More than any model has."""
 
 
-@known_keywords
 def measure_many(
     prompts: Prompts,
     models: Models = (DEFAULT_MODEL,),
@@ -179,7 +177,7 @@ def measure_many(
                         shared |= how(result, definition, role)
                         if model.module is not None:
                             shared["id"] = own_id = own_id or _id_of_module(result)
-                        found[number] = [shared | of_k for of_k in at_ks]
+                        found[number] = [{**shared, **of_k} for of_k in at_ks]
                     except (InputError, ComputeError) as error:
                         failed[number] = error
                     if result is not None:

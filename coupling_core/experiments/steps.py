@@ -12,7 +12,6 @@ from typing import Any
 from coupling_core.analysis.by_step import Course, doubt, steps_told
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import FinalNorm, Request
 from coupling_core.base.results.base import seen_at
 from coupling_core.experiments.many_progress import telling
@@ -26,7 +25,6 @@ from coupling_core.sources.suites import DEFAULT_SUITE, Suite, find_suite, requi
 from coupling_core.store.disk import Store
 
 
-@known_keywords
 def measure_steps(
     prompt: Prompt,
     suite: str | Suite = DEFAULT_SUITE,
@@ -106,7 +104,6 @@ def measure_steps(
     return _seen(course)
 
 
-@known_keywords
 def collect(
     suite: str | Suite,
     request: Request | Prompt,

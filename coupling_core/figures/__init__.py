@@ -51,7 +51,7 @@
     export                 standalone HTML, PDF, SVG and PNG with their provenance
     document               several of them with words as one HTML file
     enlarged               one for the last row of a lecture room
-    drawing                PDF, SVG and PNG by matplotlib, where there is no Chromium
+    drawing                maps and curves by matplotlib, where there is no Chromium
 
 `figure.layout.meta` holds the alternative text ("alt") and the caption ("caption").
 """

@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 
 
 def document(title: str, parts: Iterable[str]) -> bytes:
-    """The content of the file.
-
-    Args:
-        title: as text.
-        parts: what the other functions here give, in order.
-    """
+    """The file's content: a title, and what the other functions here return, in order."""
     from plotly.offline import get_plotlyjs
 
     body = "\n".join(parts)
@@ -29,21 +24,17 @@ def document(title: str, parts: Iterable[str]) -> bytes:
 
 
 def heading(text: str) -> str:
-    """The title of a section."""
+    """Of a section."""
     return f"<h2>{html.escape(text)}</h2>"
 
 
 def paragraph(text: str) -> str:
-    """A paragraph."""
+    """Of plain text."""
     return f"<p>{html.escape(text)}</p>"
 
 
 def prose(text: str) -> str:
-    """Text in Markdown; what it has of HTML is shown as it stands.
-
-    Raises:
-        InputError: where what the app needs is not installed.
-    """
+    """Text in Markdown; HTML in it is shown as it stands."""
     with needed("app"):
         from markdown_it import MarkdownIt
 
@@ -52,8 +43,7 @@ def prose(text: str) -> str:
 
 def folded(title: str, parts: Iterable[str]) -> str:
     """Parts that a click on their title opens, and printing too."""
-    body = "\n".join(parts)
-    return f"<details><summary>{html.escape(title)}</summary>{body}</details>"
+    return f"<details><summary>{html.escape(title)}</summary>{''.join(parts)}</details>"
 
 
 def ruled(lines: int) -> str:
@@ -62,43 +52,27 @@ def ruled(lines: int) -> str:
 
 
 def together(parts: Iterable[str]) -> str:
-    """Parts that stay on one sheet of paper, where they fit."""
-    body = "\n".join(parts)
-    return f"<section>{body}</section>"
+    """Parts that stay on one sheet of paper, if they fit."""
+    return f"<section>{''.join(parts)}</section>"
 
 
 def bullets(title: str, items: Sequence[str]) -> str:
-    """A list under its title; nothing where it has no items."""
+    """A list under its title; "" if it has no items."""
     lines = "".join(f"<li>{html.escape(item)}</li>" for item in items if item)
     return f"<h3>{html.escape(title)}</h3><ul>{lines}</ul>" if lines else ""
 
 
-def shown_table(frame: "DataFrame", most: int) -> str:
-    """A table, folded away where it has more rows than `most`."""
-    body = frame.to_html(border=0, float_format=_short, na_rep="")
+def folded_table(frame: "DataFrame", most: int = 0) -> str:
+    """A table, folded away if it has more rows than `most`."""
+    body = frame.to_html(border=0, float_format="{:.4g}".format, na_rep="")
     return folded("Table", [body]) if len(frame) > most else body
 
 
-def folded_table(frame: "DataFrame") -> str:
-    """A table, folded away."""
-    return shown_table(frame, most=0)
-
-
 def drawing(figure: go.Figure, result: Result | None = None, view: AnyView | None = None) -> str:
-    """A figure with its caption and its provenance.
-
-    Args:
-        figure: with its alternative text in `layout.meta`.
-        result: where its numbers come from; None where its `layout.meta` has the "source".
-        view: how they are looked at.
-    """
+    """A figure with its caption and its source, as `on_paper` has it."""
     alt = html.escape(figure.layout.meta["alt"], quote=True)
     body = on_paper(figure, result, view).to_html(full_html=False, include_plotlyjs=False)
     return f'<div role="img" aria-label="{alt}">{body}</div>'
-
-
-def _short(value: float) -> str:
-    return f"{value:.4g}"
 
 
 _PAGE = """<!doctype html>

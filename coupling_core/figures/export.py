@@ -1,10 +1,11 @@
-"""A figure as a file that stands alone: white ground, its caption and where it comes from."""
+"""A figure as a file that stands alone: white ground, its caption and its source below."""
 
+import asyncio
 import html
 import logging
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import plotly.graph_objects as go
 
@@ -18,29 +19,16 @@ from coupling_core.figures.typeset import in_html
 
 FORMATS = (".html", ".pdf", ".svg", ".png")
 WIDTH = 760
-INK = "#24292f"
+INK = style.BLACK
+AXIS = 64
+"""Pixels that tick labels and the title of the x axis take."""
 _log = logging.getLogger(__name__)
 
 _LINE = 16  # pixels
 _LETTERS = 112  # that fit into the width at the size of the notes
-AXIS = 64
-"""Pixels that tick labels and the title of the x axis take."""
 _TOP = 16
 _LEGEND_BELOW = 44
 _LEGEND_ROW = 19
-
-
-class NotByChromium(ComputeError):
-    """A picture that Chromium did not draw.
-
-    Args:
-        why: in short.
-        message: the same with what can be done.
-    """
-
-    def __init__(self, why: str, message: str) -> None:
-        super().__init__(message)
-        self.why = why
 
 
 def render(
@@ -49,7 +37,7 @@ def render(
     """The figure as a file's content; HTML carries plotly.js and fetches nothing.
 
     Args:
-        figure: as the other functions here return it; where it is not of one result, its
+        figure: as the other functions here return it; if it is not of one result, its
             `layout.meta` has the "title" and the "source" to name instead.
         ending: one of `FORMATS`.
         result: where the figure's numbers come from.
@@ -57,46 +45,32 @@ def render(
 
     Raises:
         InputError: on another ending.
-        ComputeError: where PDF, SVG or PNG is asked for, no Chromium draws it, and matplotlib is
-            missing or cannot draw this figure.
+        ComputeError: if neither Chrome nor matplotlib draws the PDF, SVG or PNG.
     """
-    require_format(ending)
+    if ending not in FORMATS:
+        raise InputError(f"expected one of {', '.join(FORMATS)} for a figure, got {ending!r}")
     page = on_paper(figure, result, view)
     alt = html.escape(figure.layout.meta["alt"])
     if ending == ".html":
+        title = page.layout.meta.get("title") or (words.subject(result) if result else "")
         body = page.to_html(full_html=False, include_plotlyjs=True)
-        told = page.layout.meta.get("title") or (words.subject(result) if result else "")
-        title = html.escape(told)
-        return _PAGE.format(title=title, alt=alt, body=body).encode()
+        return _PAGE.format(title=html.escape(title), alt=alt, body=body).encode()
     picture = drawn(page, ending)
     return _with_title(picture, alt) if ending == ".svg" else picture
-
-
-def require_format(ending: str) -> None:
-    """Refuse an ending that no figure is written as."""
-    if ending not in FORMATS:
-        raise InputError(f"a figure is written as {', '.join(FORMATS)}, and {ending!r} came")
 
 
 def on_paper(
     figure: go.Figure, result: Result | None = None, view: AnyView | None = None
 ) -> go.Figure:
-    """The figure on white, with its caption and its provenance below."""
-    told, width = figure.layout.meta, figure.layout.width or WIDTH
-    origin = told.get("source") or (words.provenance(result, view) if result and view else "")
-    caption, source = (
-        [in_html(html.escape(line)) for line in textwrap.wrap(text, _LETTERS * width // WIDTH)]
-        for text in (
-            with_minus(" ".join(filter(None, [told.get("summary"), told["caption"]]))),
-            origin,
-        )
-    )
-    notes = [*caption, *(f"<span style='color: {style.INK}'>{line}</span>" for line in source)]
+    """The figure on white, with its caption and its source below."""
+    meta, width = figure.layout.meta, figure.layout.width or WIDTH
+    caption = " ".join(filter(None, [meta.get("summary"), meta["caption"]]))
+    lines = notes(caption, source(figure, result, view), _LETTERS * width // WIDTH)
     page = style.reink(go.Figure(figure), style.BLACK)
     square = page.layout.yaxis.scaleanchor is not None and figure.layout.width is None
     legend = _legend_below(page, square)
-    below = page.layout.meta.get("below", AXIS) + legend
-    bottom = below + _LINE * len(notes) + 16
+    below = meta.get("below", AXIS) + legend
+    bottom = below + _LINE * len(lines) + 16
     page.update_layout(
         title=None,  # of the page's own pictures
         width=width,
@@ -110,20 +84,31 @@ def on_paper(
     if page.layout.legend.yref == "container":  # between the axis and the notes
         top = (bottom - below + legend) / page.layout.height
         page.update_layout(legend={"xref": "paper", "y": top, "yanchor": "top"})
-    return page.add_annotation(
-        text="<br>".join(notes),
-        x=0,
-        y=0,
-        xref="paper",
-        yref="paper",
-        xanchor="left",
-        yanchor="top",
-        yshift=-below,
-        align="left",
-        showarrow=False,
-        font={"size": 12},
-        name="provenance",
+    place = {"y": 0, "yshift": -below, "font": {"size": 12}, "name": "provenance"}
+    return page.add_annotation(AT_THE_LEFT | place, text="<br>".join(lines))
+
+
+AT_THE_LEFT = {
+    "showarrow": False, "xref": "paper", "yref": "paper", "x": 0, "y": 1,
+    "xanchor": "left", "yanchor": "top", "align": "left",
+}  # fmt: skip
+"""Place of a text at the upper left corner of the plots."""
+
+
+def source(figure: go.Figure, result: Result | None, view: AnyView | None) -> str:
+    """Where a figure's numbers come from."""
+    return figure.layout.meta.get("source") or (
+        words.provenance(result, view) if result and view else ""
     )
+
+
+def notes(caption: str, origin: str, letters: int) -> list[str]:
+    """Lines below a figure: its caption, and in grey its source."""
+    return [
+        f"<span style='color: {ink}'>{in_html(html.escape(line))}</span>"
+        for text, ink in ((with_minus(caption), INK), (origin, style.INK))
+        for line in textwrap.wrap(text, letters)
+    ]
 
 
 def _of_maps(page: go.Figure) -> int:
@@ -147,85 +132,64 @@ def _legend_below(page: go.Figure, square: bool) -> int:
     if legend.y is None or not named:
         return 0
     rows = (len(named) - 1) // 3 + bool(legend.title.text)
-    # Its place is told in parts of the plot, and may lie further down than the axis ends.
+    # Its place is given in parts of the plot, and may lie further down than the axis ends.
     gap = 0 if square else max(0, round(-legend.y * (page.layout.height - AXIS - _TOP)) - AXIS)
     return gap + _LEGEND_BELOW + _LEGEND_ROW * rows
 
 
 def drawn(page: go.Figure, ending: str) -> bytes:
-    """Draw a figure as .pdf, .svg or .png: by Chromium, or by matplotlib where that fails.
+    """A page as .pdf, .svg or .png: by Chromium, or by matplotlib if that fails.
 
     Raises:
-        ComputeError: where neither can draw it.
+        ComputeError: if neither draws it.
     """
-    (picture,) = or_by_matplotlib(lambda: [through_chromium(page, ending)], [page], ending)
-    return picture
+    try:
+        return by_chromium([page], ending)[0]
+    except ComputeError as failure:
+        try:
+            from coupling_core.figures.drawing import draw
+
+            picture = draw(page, ending)
+        except ModuleNotFoundError as error:
+            raise ComputeError(
+                f"matplotlib is missing ({remedy('draw')}), and {failure}"
+            ) from error
+        except Exception as error:  # of the many ways in which a figure may be beyond it
+            raise ComputeError(f"matplotlib cannot draw this ({error}), and {failure}") from error
+        _log.warning("matplotlib draws this %s, for %s", ending, failure)
+        return picture
 
 
-def or_by_matplotlib(
-    by_chromium: Callable[[], list[bytes]], pages: Sequence[go.Figure], ending: str
-) -> list[bytes]:
-    """What Chromium draws, or where it fails matplotlib.
+def by_chromium(pages: Sequence[go.Figure], ending: str) -> list[bytes]:
+    """Each page by one Chromium; raises `ComputeError` if it fails."""
+    import kaleido
+    from kaleido.errors import BrowserClosedError, BrowserFailedError, ChromeNotFoundError
 
-    Args:
-        by_chromium: draws the pages; raises `NotByChromium`.
-        pages: the figures.
-        ending: .pdf, .svg or .png.
-
-    Raises:
-        ComputeError: where neither can draw them.
-    """
-    from coupling_core.figures import drawing
+    async def each() -> list[bytes]:
+        # MathJax would be fetched from the internet.
+        async with kaleido.Kaleido(n=1, mathjax=False) as browser:
+            return [await browser.calc_fig(page.to_dict(), options(page, ending)) for page in pages]
 
     try:
-        return by_chromium()
-    except NotByChromium as none:
-        try:
-            pictures = [drawing.draw(page, ending) for page in pages]
-        except ModuleNotFoundError as error:
-            raise ComputeError(f"{none}; or {remedy('draw')}, with which it is drawn") from error
-        except ComputeError as error:
-            raise ComputeError(f"{none.why}, and {error}") from error
-        _log.warning("%s: matplotlib draws this %s instead", none.why, ending)
-        return pictures
-
-
-def through_chromium(page: go.Figure, ending: str) -> bytes:
-    """The same by Chromium alone; raises `NotByChromium` where there is none, or it fails."""
-    import kaleido
-
-    with chromium(ending):
-        # Without this MathJax would be fetched from the internet.
-        kopts = {"mathjax": False}
-        return kaleido.calc_fig_sync(page.to_dict(), opts=options(page, ending), kopts=kopts)
+        with ThreadPoolExecutor(1) as thread:  # for the caller's may have an event loop
+            return thread.submit(asyncio.run, each()).result()
+    except (ChromeNotFoundError, BrowserFailedError, BrowserClosedError) as error:
+        raise ComputeError(
+            "no Chrome or Chromium could be started: kaleido_get_chrome, in the folder of the "
+            "coupling command, installs one, and .html needs none"
+        ) from error
+    except Exception as error:  # one that started fails in its own ways, and those of its driver
+        short = textwrap.shorten(str(error), 120, placeholder=" ...")
+        raise ComputeError(
+            f"Chromium failed ({type(error).__name__}: {short}): try again, or ask for .html, "
+            "which needs none"
+        ) from error
 
 
 def options(page: go.Figure, ending: str) -> dict[str, str | int]:
     """How Chromium is to draw a figure, as kaleido has it."""
     size = {"width": page.layout.width, "height": page.layout.height}
     return size | {"format": ending[1:], "scale": 2 if ending == ".png" else 1}
-
-
-@contextmanager
-def chromium(ending: str) -> Iterator[None]:
-    """Have what goes wrong with Chromium inside raised as `NotByChromium`."""
-    from kaleido.errors import BrowserClosedError, BrowserFailedError, ChromeNotFoundError
-
-    try:
-        yield
-    except (ChromeNotFoundError, BrowserFailedError, BrowserClosedError) as error:
-        raise NotByChromium(
-            "no Chromium could be started",
-            f"{ending} is drawn by Chromium, and none could be started: install Chrome or "
-            "Chromium (or set BROWSER_PATH to it), or ask for .html, which needs none",
-        ) from error
-    except Exception as error:  # one that started fails in its own ways, and those of its driver
-        told = f"{type(error).__name__}: {textwrap.shorten(str(error), 120, placeholder=' ...')}"
-        raise NotByChromium(
-            f"Chromium failed ({told})",
-            f"{ending} is drawn by Chromium, which failed ({told}): try again, or ask for .html, "
-            "which needs none",
-        ) from error
 
 
 def _with_title(svg: bytes, alt: str) -> bytes:

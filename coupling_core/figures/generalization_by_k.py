@@ -11,7 +11,7 @@ from coupling_core.base.wording import MEASURES
 from coupling_core.figures import generalization_words as words
 from coupling_core.figures import style
 from coupling_core.figures.generalization import bars, family_looks, frame, log_where_decades
-from coupling_core.figures.generalization_forest import INTERVALS, interval
+from coupling_core.figures.generalization_forest import INTERVALS, described, interval
 from coupling_core.figures.generalization_tables import correlation_by_k_table, coupling_by_k_table
 
 if TYPE_CHECKING:  # statistics import scipy and pandas, which pages do without until they need them
@@ -66,15 +66,13 @@ def correlation_by_k(found: Mapping[int, "Correlation"], y: str, *, source: str 
     """
     table = correlation_by_k_table(found)
     coefficient = words.COEFFICIENTS[next((one.method for one in found.values()), "pearson")]
+    title = f"{coefficient} of coupling and {words.short(y)}"
     figure = frame(
-        words.correlation_by_k(found, y),
+        (described(title, table), words.correlation_by_k(found)),
         f"correlation of coupling and {words.short(y)} against K",
         source,
         _k_axis(found),
-        {
-            "title": {"text": f"{coefficient} of coupling and {words.short(y)}"},
-            "range": [-1.05, 1.05],
-        },
+        {"title": {"text": title}, "range": [-1.05, 1.05]},
     )
     figure.add_hline(y=0, line=style.DOTTED)
     for prefix in INTERVALS:

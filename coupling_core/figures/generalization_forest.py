@@ -1,6 +1,6 @@
 """Estimates with their intervals, a row each: without each family, and within each model."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -31,24 +31,24 @@ families are thin, and capped lest they drown in them."""
 
 def without_families(found: "LeaveOneFamilyOut", *, source: str = "") -> go.Figure:
     """A correlation over all models, without each family, within families and between them."""
-    text, title = words.without_families(found), words.forest_axis(found)
-    return _forest(without_families_table(found), text, title, source)
+    title, caption = words.forest_axis(found), words.without_families(found)
+    return _forest(without_families_table(found), caption, title, source)
 
 
 def prompt_correlations(trends: "PromptTrends", *, source: str = "") -> go.Figure:
     """Rank correlation of coupling and a number of the prompt, within each model (Figure 10)."""
     title = f"{words.COEFFICIENTS['spearman']} of coupling and {trends.x_name}"
-    return _forest(trends_table(trends), words.prompt_correlations(trends), title, source)
+    return _forest(trends_table(trends), words.PROMPT_CORRELATIONS, title, source)
 
 
-def _forest(table: "DataFrame", text: words.Words, title: str, source: str) -> go.Figure:
+def _forest(table: "DataFrame", caption: str, title: str, source: str) -> go.Figure:
     """A forest plot: the first row, which the others are compared with, has the accent.
 
     Traces: "estimate" (interval over models) and "outer" (over families), of the first row and of
     the others, with the rows' names as customdata; "no estimate", the reasons of the rest.
     """
     figure = frame(
-        text,
+        (described(title, table), caption),
         title,
         source,
         {"title": {"text": title.replace(" of ", "<br>of ")}, "range": [-1.08, 1.08]},
@@ -77,7 +77,7 @@ def _forest(table: "DataFrame", text: words.Words, title: str, source: str) -> g
                 y=rows["row"],
                 error_x=interval(rows, prefix, color),
                 customdata=rows["row"],
-                text=[_numbers(*row) for row in rows[_NUMBERS].itertuples(index=False)],
+                text=[_numbers(row, row.low, row.high) for row in rows.itertuples()],
                 mode="markers",
                 marker={"color": color, "size": 10, "symbol": "square"},
                 name="outer" if prefix else "estimate",
@@ -101,10 +101,22 @@ def interval(rows: "DataFrame", prefix: str, color: str) -> dict[str, object]:
     return bars(rows, color if prefix else SOFT[color], "estimate", prefix, **look)
 
 
-_NUMBERS = ["n", "estimate", "p", "low", "high"]
+def described(title: str, table: "DataFrame") -> str:
+    """Every row's estimate with the interval that its p goes with, or why it has none."""
+
+    def text(row: Any) -> str:
+        if not np.isfinite(row.estimate):
+            return str(row.reason)
+        if np.isfinite(row.outer_low):
+            return _numbers(row, row.outer_low, row.outer_high)
+        return _numbers(row, row.low if np.isfinite(row.p) else np.nan, row.high)
+
+    name = "K = {}" if "k" in table else "{}"
+    rows = (f"{name.format(row[1])}: {text(row)}" for row in table.itertuples())
+    return f"{title}. {'; '.join(rows)}."
 
 
-def _numbers(n: int, estimate: float, p: float, low: float, high: float) -> str:
-    interval = f" [{low:.2f}, {high:.2f}]" if np.isfinite(low) else ""
-    sure = f", p = {p:.2g}" if np.isfinite(p) else ""
-    return with_minus(f"{estimate:.2f}{interval}{sure}, n = {n}")
+def _numbers(row: Any, low: float, high: float) -> str:
+    interval = f" [{low:z.2f}, {high:z.2f}]" if np.isfinite(low) else ""
+    sure = f", p = {row.p:.2g}" if np.isfinite(row.p) else ""
+    return with_minus(f"{row.estimate:z.2f}{interval}{sure}, n = {row.n}")

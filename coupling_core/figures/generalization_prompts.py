@@ -11,6 +11,8 @@ from coupling_core.base.wording import MEASURES
 from coupling_core.figures import generalization_words as words
 from coupling_core.figures import style
 from coupling_core.figures.generalization import frame
+from coupling_core.figures.generalization_forest import described
+from coupling_core.figures.generalization_tables import trends_table
 
 if TYPE_CHECKING:  # statistics import scipy and pandas, which pages do without until they need them
     from coupling_core.analysis.statistics import PromptTrend, PromptTrends
@@ -30,8 +32,9 @@ def coupling_by_prompt(trends: "PromptTrends", model: str, *, source: str = "") 
         raise InputError(f"model {model!r} is not in this sweep: it has {', '.join(names)}")
     own = trends.models[names.index(model)]
     few = {"tickvals": [1, 2, 3], "range": [0.8, 3.2]} if trends.x_name == "difficulty" else {}
+    title, rows = f"Coupling of {model} against {trends.x_name} of the prompt", trends_table(trends)
     figure = frame(
-        words.coupling_by_prompt(trends, own),
+        (described(title, rows[rows["row"] == model]), words.coupling_by_prompt(trends, own)),
         f"coupling of {model} against {trends.x_name}",
         source,
         {"title": {"text": words.PROMPT_AXES[trends.x_name]}} | few,

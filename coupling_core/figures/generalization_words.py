@@ -111,54 +111,45 @@ def coupling_by_k(rows: "DataFrame", measure: str) -> Words:
     )
 
 
-def correlation_by_k(found: Mapping[int, "Correlation"], y: str) -> Words:
-    """Of the correlation of coupling and performance at every K."""
+def correlation_by_k(found: Mapping[int, "Correlation"]) -> str:
+    """How the correlation of coupling and performance at every K is read."""
     of = next((one.over_clusters.of for one in found.values()), "families")
-    each = "; ".join(f"K = {k}: {_correlation(one)}" for k, one in found.items())
     return (
-        f"Correlation of coupling and {short(y)}. {each}.",
         f"Correlation over models at each K. {_bars(of)} A filled symbol has p < 0.05 over whole "
-        f"{of}. A gap has no number.",
+        f"{of}. A gap has no number."
     )
 
 
-def coupling_by_prompt(trends: "PromptTrends", model: "PromptTrend") -> Words:
-    """Of one model's prompts."""
-    own = model.reason or f"{counted(len(model.x), 'prompt')}, {_trend(model)}"
+def coupling_by_prompt(trends: "PromptTrends", model: "PromptTrend") -> str:
+    """How one model's prompts are read."""
+    models = sum(not one.reason for one in trends.models)
     return paragraph(
-        f"Coupling of {model.model} against {trends.x_name} of the prompt: {own}.",
-        (not model.reason, _mean(trends)),
-    ), paragraph(
         f"Dots: the prompts of {model.model}, with their least-squares line. Faint lines: the "
         "other models, over their own prompts.",
         (model.reason, f"{model.model} has no line: {model.reason}."),
         (model.without, f"{model.without} of its prompts lack a number."),
-        _mean(trends),
+        (np.isnan(trends.mean), f"No mean over models: {trends.interval.reason}."),
+        (
+            not np.isnan(trends.mean),
+            f"Spearman's correlation is {rounded(trends.mean, 2)} on average over {models} models, "
+            f"each checkpoint counted ({trends.interval.told}).",
+        ),
     )
 
 
-def prompt_correlations(trends: "PromptTrends") -> Words:
-    """Of the correlation over prompts within each model."""
-    each = "; ".join(f"{one.model}: {one.reason or _trend(one)}" for one in trends.models)
-    return (
-        f"Coupling against {trends.x_name} of the prompt. {_mean(trends)} {each}.",
-        "Rank correlation over prompts within each model, with its 95\u00a0% interval; of a "
-        "training run its last checkpoint. The mean is over these models; its interval leaves out "
-        "the same prompt of all of them. Prompts count as independent, which those of one source "
-        "may not be.",
-    )
+PROMPT_CORRELATIONS = (
+    "Rank correlation over prompts within each model, with its 95\u00a0% interval; of a training "
+    "run its last checkpoint. The mean is over these models; its interval leaves out the same "
+    "prompt of all of them. Prompts count as independent, which those of one source may not be."
+)
 
 
-def without_families(found: "LeaveOneFamilyOut") -> Words:
-    """Of the correlation without each family, within families and between them."""
-    rows = {"all models": found.overall}
-    rows |= {f"without {name}": left for name, left in found.without.items()}
-    each = once(f"{name}: {_correlation(one)}" for name, one in rows.items())
+def without_families(found: "LeaveOneFamilyOut") -> str:
+    """How the correlation without each family, within families and between them is read."""
     return (
-        f"{forest_axis(found)}. {'; '.join(each)}. {found.verdict}",
-        f"The correlation over all models, and without each family. "
+        "The correlation over all models, and without each family. "
         f"{_bars(found.overall.over_clusters.of)} Within: each family's mean is subtracted first. "
-        f"Between: of the families' means. {found.verdict} {found.points.counted}",
+        f"Between: of the families' means. {found.verdict} {found.points.counted}"
     )
 
 
@@ -187,24 +178,4 @@ def _bars(of: str) -> str:
     return (
         "Thick bars: 95\u00a0% interval over models, as if they were independent; thin bars: over "
         f"whole {of}, if there are enough."
-    )
-
-
-def _correlation(found: "Correlation") -> str:
-    if found.reason:
-        return found.reason
-    return f"{rounded(found.estimate, 2)}, n = {found.n} ({found.over_clusters.told})"
-
-
-def _trend(model: "PromptTrend") -> str:
-    return f"Spearman's correlation {rounded(model.spearman, 2)} ({model.interval.told})"
-
-
-def _mean(trends: "PromptTrends") -> str:
-    if np.isnan(trends.mean):
-        return f"No mean over models: {trends.interval.reason}."
-    models = sum(not model.reason for model in trends.models)
-    return (
-        f"Spearman's correlation is {rounded(trends.mean, 2)} on average over {models} models, "
-        f"each checkpoint counted ({trends.interval.told})."
     )

@@ -10,55 +10,55 @@ from coupling_core.analysis.locality import Locality
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
 from coupling_core.base.units import counted
+from coupling_core.base.wording import paragraph
 from coupling_core.figures import style, words
 
 if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
     import networkx as nx
 
 
+_PLACES = {
+    ("line", True): "Blocks lie in order, and an arc is as high as its blocks are apart.",
+    ("line", False): "Blocks lie in order.",
+    ("circle", True): "Blocks run clockwise from the top.",
+    ("circle", False): "Blocks run clockwise from the top.",
+    ("spring", True): "Blocks that are coupled pull each other close.",
+    ("spring", False): "No two blocks have an edge, which would pull them close.",
+}
+"""Where the nodes lie, by layout and whether there is an edge."""
+
+
 def graph_alt(subject: str, view: View, graph: "nx.Graph") -> str:
     """What the layer graph shows, with its main numbers."""
-    text = (
-        f"Graph of {counted(graph.number_of_nodes(), 'block')} of {subject}: "
-        f"{edges_words(graph)}. Weights are the {graph.graph['weight_meaning']} "
-        f"({style.score_terms(view)})."
+    strongest = max(graph.edges(data="weight"), key=itemgetter(2), default=None)
+    named = "The strongest edge joins blocks {} and {} with {:.3f}."
+    return paragraph(
+        f"Graph of {counted(graph.number_of_nodes(), 'block')} of {subject}: {edges_words(graph)}.",
+        f"Weights are the {graph.graph['weight_meaning']} ({style.score_terms(view)}).",
+        named.format(*strongest) if strongest else "",
+        communities_words(graph),
+        last_block_words(graph),
     )
-    if graph.number_of_edges():
-        block, basis, weight = max(graph.edges(data="weight"), key=itemgetter(2))
-        text += f" The strongest edge joins blocks {block} and {basis} with {weight:.3f}."
-    return f"{text} {_groups(graph)}"
 
 
 def graph_summary(graph: "nx.Graph") -> str:
     """How many pairs are edges, and the communities."""
-    return f"{edges_words(graph)}. {_groups(graph)}"
-
-
-def _groups(graph: "nx.Graph") -> str:
-    """The communities, and how many edges the last block has."""
-    return " ".join(filter(None, [communities_words(graph), last_block_words(graph)]))
+    return paragraph(f"{edges_words(graph)}.", communities_words(graph), last_block_words(graph))
 
 
 def graph_caption(
     layout: str, color: str, corrected: bool, auto_range: bool, *, any_edge: bool
 ) -> str:
     """How the layer graph is read."""
-    where = {
-        "line": "Blocks lie in order"
-        + (", and an arc is as high as its blocks are apart." if any_edge else "."),
-        "circle": "Blocks run clockwise from the top.",
-        "spring": "Blocks that are coupled pull each other close."
-        if any_edge
-        else "No two blocks have an edge, which would pull them close.",
-    }[layout]
-    if color == "depth":
-        where += " The first block is blue, and the last one yellow."
-    if not any_edge:
-        return where
     scale = "over what is drawn (auto range)" if auto_range else "on a fixed scale"
-    return (
-        f"{where} Width and opacity show the {style.score_name(corrected).lower()}, the mean of "
-        f"both directions, {scale}."
+    return paragraph(
+        _PLACES[layout, any_edge],
+        (color == "depth", "The first block is blue, and the last one yellow."),
+        (
+            any_edge,
+            f"Width and opacity show the {style.score_name(corrected).lower()}, the mean of both "
+            f"directions, {scale}.",
+        ),
     )
 
 

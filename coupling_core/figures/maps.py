@@ -16,6 +16,7 @@ from coupling_core.base.records import ROLES, View
 from coupling_core.base.results import DepthResult, TokenMeansResult, TokensResult
 from coupling_core.figures import square_words, style
 from coupling_core.figures.score_squares import ScoreSquare, score_look
+from coupling_core.figures.squares import matrix_look
 from coupling_core.figures.words import leading, subject
 
 MOST_PIXELS = 600
@@ -74,18 +75,8 @@ def grid(
 ) -> go.Figure:
     """Map of the score of every pair of tokens, with their texts on the axes.
 
-    Args:
-        result: may be partial; cells that wait are grey.
-        view: K, definition and role.
-        rows: tokens of the Jacobian that are shown, 1..n; None shows the first that fit.
-        columns: tokens of the basis.
-        corrected: draw the chance-corrected score (fixed range 0..0.25), else c (0..1).
-        auto_range: stretch the colours over what is drawn, and say so on the colour bar.
-        selected: the pair (t, t') to outline.
-
-    Returns:
-        a figure whose first trace is the map and whose trace "pairs" takes clicks, with
-        customdata [t, t'].
+    Its options are those of `scores`, where a pair is (t, t'), and `rows` and `columns`: numbers of
+    the tokens shown, 1..n; None shows the first that fit.
 
     Raises:
         InputError: where K or a token is not in the result.
@@ -163,18 +154,7 @@ def token_mosaic(
 ) -> go.Figure:
     """Leading corner of A (or B) of every pair of tokens, in units of s_1 of its row's Jacobian.
 
-    Args:
-        result: may be partial; cells that wait are grey.
-        view: K and role; the definition only enters the hover texts.
-        rows: tokens of the Jacobian that are shown, 1..n; None shows the first that fit.
-        columns: tokens of the basis.
-        magnitude: draw abs(A), else A with its signs.
-        auto_range: stretch the colours over what is drawn, and say so on the colour bar.
-        selected: the pair (t, t') to outline.
-
-    Returns:
-        a figure whose first trace is the picture and whose trace "pairs" takes clicks, with
-        customdata [t, t'].
+    Its options are those of `mosaic` and of `grid`.
 
     Raises:
         InputError: where K or a token is not in the result.
@@ -197,13 +177,8 @@ def _mosaic(
     z = np.abs(z) if magnitude else z
     row = "block l" if isinstance(result, DepthResult) else "the row"
     terms = f"{leading(view.k, shown.side)}; in units of s₁ of {row}{style.AUTO * auto_range}"
-    matrices = go.Heatmap(
-        z=z,
-        **style.matrix_colors(z, magnitude, auto_range=auto_range),
-        colorbar=style.color_bar(style.matrix_name(view, magnitude), terms),
-        hoverinfo="skip",
-        name="matrices",
-    )
+    look = matrix_look(z, view, terms, magnitude=magnitude, auto_range=auto_range)
+    matrices = go.Heatmap(z=z, **look, hoverinfo="skip", name="matrices")
     no_score = np.isnan(shown.take(shown.found.coupling))
     why = np.where(no_score, shown.why, "")  # a Jacobian in its own basis has a matrix too
     return shown.figure(

@@ -53,7 +53,7 @@ def mean_map(
         "matrices. Rows are the Jacobian's block, columns the basis; "
         f"{words.zero_words(corrected, found.mean().chance)}. The diagonal is 1 by "
         "construction, and grey.",
-        words.last_row(parts[0].final_norm, parts[0].n_blocks, found, corrected).strip(),
+        words.last_row(parts[0].final_norm, parts[0].n_blocks, found, corrected),
         (uncertified, f"{counted(uncertified, 'prompt')} with SVDs that are not certified."),
     )
     return score_map(

@@ -15,9 +15,10 @@ from coupling_core.analysis.scores import require_k, score_cell, score_pairs
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.records import ROLES, View, resolve_block, resolve_token
 from coupling_core.base.results import DepthResult, TokensResult
+from coupling_core.base.wording import paragraph
 from coupling_core.figures import by_k, square_words, style
 from coupling_core.figures.score_squares import reasons
-from coupling_core.figures.squares import grey, square_axes
+from coupling_core.figures.squares import grey, matrix_look, square_axes
 from coupling_core.figures.words import leading, subject
 from coupling_core.sources.tokens import visible
 
@@ -133,20 +134,19 @@ def matrix(
         "score": pair.score,
     }
     read = square_words.MATRIX_READ.format(**terms | {"pair": pair.words[1:]})
-    corner = square_words.CORNER.format(side=side, k=view.k) if side < view.k else ""
+    corner = (side < view.k, square_words.CORNER.format(side=side, k=view.k))
     figure = style.new_figure(
         square_words.MATRIX_ALT.format(**terms),
-        square_words.joined(read, corner, square_words.BEYOND),
+        paragraph(read, corner, square_words.BEYOND),
         height=560,
         **_axes(f"{pair.noun} {pair.column}", side, view),
     )
-    triplets = np.arange(1, side + 1)
+    triplets, unit = np.arange(1, side + 1), f"{terms['leading']}; unit s₁ = {pair.unit:.3g}"
     figure.add_heatmap(
         x=triplets,
         y=triplets,
         z=z,
-        **style.matrix_colors(z, magnitude, limit=limit),
-        colorbar=style.color_bar(terms["matrix"], f"{terms['leading']}; unit s₁ = {pair.unit:.3g}"),
+        **matrix_look(z, view, unit, magnitude=magnitude, limit=limit),
         hovertemplate="row %{y}, column %{x}: %{z:.4f} s₁<extra></extra>",
         name="matrix",
     )

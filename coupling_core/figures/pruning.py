@@ -3,11 +3,10 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from coupling_core.analysis.pruning import words
 from coupling_core.analysis.pruning.prices import Point
 from coupling_core.analysis.pruning.rankings import NAMES, Ranking
 from coupling_core.analysis.pruning.study import Study
-from coupling_core.base.units import counted
+from coupling_core.base.units import counted, ranges
 from coupling_core.figures import style
 
 COLORS: dict[Ranking, str] = {
@@ -93,7 +92,7 @@ def _text(study: Study, point: Point, loss: float) -> str:
     saved = f"{study.megabytes(point.blocks):.1f} MB in float32"
     beats = "" if point.beats is None else f"<br>cheaper than {counted(point.beats, 'random set')}"
     return (
-        f"{NAMES[point.by]}: {loss:.3f} nats a token<br>blocks {words.blocks_told(point.blocks)}, "
+        f"{NAMES[point.by]}: {loss:.3f} nats a token<br>blocks {ranges(point.blocks)}, "
         f"{saved}{beats}"
     )
 

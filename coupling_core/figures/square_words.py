@@ -8,6 +8,7 @@ from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Scores, TokenMeansResult, TokensResult
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.units import counted, rounded
+from coupling_core.base.wording import paragraph
 from coupling_core.figures import style, words
 from coupling_core.figures.score_squares import ITSELF, ScoreSquare
 from coupling_core.figures.squares import FORBIDDEN
@@ -70,7 +71,7 @@ def scores_alt(shown: ScoreSquare, subject: str, view: View, *, corrected: bool)
         terms=style.score_terms(view),
         **_frame(shown, subject),
     )
-    return joined(opening, _window(shown), shown.found.verdict, highest, _empty(shown, values))
+    return paragraph(opening, _window(shown), shown.found.verdict, highest, _empty(shown, values))
 
 
 def mosaic_alt(shown: ScoreSquare, subject: str, view: View, *, magnitude: bool) -> str:
@@ -81,7 +82,7 @@ def mosaic_alt(shown: ScoreSquare, subject: str, view: View, *, magnitude: bool)
         **_frame(shown, subject),
     )
     empty = _empty(shown, shown.take(shown.found.coupling))
-    return joined(opening, _window(shown), shown.found.verdict, empty)
+    return paragraph(opening, _window(shown), shown.found.verdict, empty)
 
 
 def scores_caption(
@@ -97,20 +98,19 @@ def scores_caption(
         zero=words.zero_words(corrected, shown.found.mean().chance),
         **_letters(shown),
     )
-    itself = ITSELF_READ * (ITSELF[shown.noun] in shown.why)
+    itself = (ITSELF[shown.noun] in shown.why, ITSELF_READ)
     if isinstance(result, DepthResult) and isinstance(shown.found, Scores):
         last = words.last_row(result.final_norm_words, result.n_blocks, shown.found, corrected)
-        return joined(read, itself, last.strip(), words.arbitrary_told(result, view))
-    means = MEANS_READ * isinstance(result, TokenMeansResult)
-    return joined(COMPARED[result.request.kind], read, means, itself)
+        return paragraph(read, itself, last.strip(), words.arbitrary_told(result, view))
+    means = (isinstance(result, TokenMeansResult), MEANS_READ)
+    return paragraph(COMPARED[result.request.kind], read, means, itself)
 
 
 def mosaic_caption(result: DepthResult | TokensResult, shown: ScoreSquare) -> str:
     """How a mosaic is read."""
     read = MOSAIC_READ.format(vectors=counted(shown.side, "singular vector"), **_letters(shown))
-    is_depth = isinstance(result, DepthResult)
-    compared = "" if is_depth else COMPARED[result.request.kind]
-    return joined(compared, read, DIAGONAL_READ * is_depth, BEYOND)
+    diagonal = (isinstance(result, DepthResult), DIAGONAL_READ)
+    return paragraph(COMPARED.get(result.request.kind, ""), read, diagonal, BEYOND)
 
 
 def score(raw: float, floor: float, corrected: float, view: View) -> str:
@@ -151,15 +151,10 @@ def _empty(shown: ScoreSquare, values: Float[np.ndarray, "row column"]) -> str:
     """How many cells have no value, and why."""
     forbidden = shown.why == FORBIDDEN
     without = np.isnan(values) & ~forbidden & (shown.why != ITSELF[shown.noun])
-    return joined(
+    return paragraph(
         *(
             template.format(counted(int(cells.sum()), "cell"))
             for template, cells in ((HATCHED, forbidden), (GREY, without))
             if cells.any()
         )
     )
-
-
-def joined(*sentences: str) -> str:
-    """The sentences that there are."""
-    return " ".join(filter(None, sentences))

@@ -128,20 +128,13 @@ class Square:
         """
         forbidden = why == FORBIDDEN
         empty = (why != "") & ~forbidden
-        return [
-            colors,
-            *([self._hatched(forbidden)] if forbidden.any() else []),
-            *(
-                [
-                    grey(self.x, self.y, empty, why).update(
-                        xgap=min(self.gap, 1), ygap=min(self.gap, 1)
-                    )
-                ]
-                if empty.any()
-                else []
-            ),
-            self._pairs(texts),
-        ]
+        drawn: list[go.Heatmap | go.Scatter] = [colors]
+        if forbidden.any():
+            drawn.append(self._hatched(forbidden))
+        if empty.any():
+            gap = min(self.gap, 1)
+            drawn.append(grey(self.x, self.y, empty, why).update(xgap=gap, ygap=gap))
+        return [*drawn, self._pairs(texts)]
 
     def _hatched(self, which: Bool[np.ndarray, "row column"]) -> go.Scatter:
         """Hatching over the rectangle of each run of cells in a row."""
@@ -260,6 +253,20 @@ def square_axes(x: dict[str, Any], y: dict[str, Any]) -> dict[str, object]:
         | y
         | {"range": y["range"][::-1]},
     }
+
+
+def matrix_look(
+    values: Real[np.ndarray, "row column"],
+    view: View,
+    terms: str,
+    *,
+    magnitude: bool,
+    limit: float = style.MATRIX_LIMIT,
+    auto_range: bool = False,
+) -> dict[str, object]:
+    """Colours of the entries of matrices; `terms` names which triplets, and the unit."""
+    colors = style.matrix_colors(values, magnitude, limit=limit, auto_range=auto_range)
+    return colors | {"colorbar": style.color_bar(style.matrix_name(view, magnitude), terms)}
 
 
 def difference_look(view: View, *, corrected: bool) -> dict[str, object]:

@@ -40,12 +40,8 @@ DIVERGING = (
 )
 """Blue below zero, red above it, and at zero the ground of the page, be it light or dark."""
 
-DEPTH: tuple[str, ...] = tuple(
-    colors.sample_colorscale(
-        ["rgb(61, 127, 208)", "rgb(31, 160, 147)", "rgb(121, 178, 56)", "rgb(201, 160, 0)"],
-        list(np.linspace(0, 1, 16)),
-    )
-)
+_BY_DEPTH = ["rgb(61, 127, 208)", "rgb(31, 160, 147)", "rgb(121, 178, 56)", "rgb(201, 160, 0)"]
+DEPTH: tuple[str, ...] = tuple(colors.sample_colorscale(_BY_DEPTH, list(np.linspace(0, 1, 16))))
 """For thin lines: no part of it vanishes on a light ground or on a dark one."""
 
 DIFFERENCE_LIMIT = 0.3
@@ -58,14 +54,8 @@ DIFFERENCE_TICKS: dict[str, object] = {
 """Its ends say where larger differences have their colours too."""
 
 CATEGORIES = (
-    "#2f7fc1",
-    "#e69f00",
-    "#2a9d8f",
-    "#cc79a7",
-    "#56b4e9",
-    "#8c6bb1",
-    "#a3a500",
-    "#b07d62",
+    *("#2f7fc1", "#e69f00", "#2a9d8f", "#cc79a7"),
+    *("#56b4e9", "#8c6bb1", "#a3a500", "#b07d62"),
 )
 """Colours of things without an order; neighbours differ for colour-blind eyes too."""
 
@@ -137,14 +127,10 @@ TEMPLATE = go.layout.Template(
 def new_figure(
     alt: str, caption: str, told: Mapping[str, object] | None = None, /, **layout: object
 ) -> go.Figure:
-    """An empty figure in the house style.
+    """An empty figure in the house style, with its alternative text and caption in `layout.meta`.
 
-    Args:
-        alt: what the figure shows, in words, for someone who cannot see it.
-        caption: how it is read; one or two sentences.
-        told: what else is known of it, such as the "title" and the "source" of its file, and
-            "on_page", what the mouse does with it, which only a page adds to the caption.
-        layout: further layout of plotly.
+    `told` adds to these: the "title" and "source" of its file, the "summary" before its caption,
+    "on_page", which only a page adds to the caption, and "below", the pixels that its axis takes.
     """
     meta = {"alt": alt, "caption": caption, **(told or {})}
     return go.Figure(layout={"template": TEMPLATE, "meta": meta, **layout})
@@ -173,21 +159,9 @@ def score_range(
 
 
 def score_bar(
-    view: View,
-    corrected: bool,
-    auto_range: bool,
-    limit: float = CORRECTED_RANGE[1],
-    **more: object,
+    view: View, corrected: bool, auto_range: bool, limit: float = CORRECTED_RANGE[1], **more: object
 ) -> dict[str, object]:
-    """Colour bar of a map of scores, whose ends say where larger and smaller values have them too.
-
-    Args:
-        view: definition and K.
-        corrected: chance-corrected, else raw.
-        auto_range: stretched over what is drawn, so that nothing is beyond its ends.
-        limit: end of the fixed range of the chance-corrected score.
-        more: as of `color_bar`.
-    """
+    """Colour bar of a map of scores; the ends of a fixed range are marked as open."""
     terms = score_terms(view) + AUTO * auto_range
     if corrected and not auto_range:
         low, high = CORRECTED_RANGE[0], limit
@@ -210,14 +184,7 @@ def matrix_colors(
     limit: float = MATRIX_LIMIT,
     auto_range: bool = False,
 ) -> dict[str, object]:
-    """Colour scale and range of matrix entries in units of s_1.
-
-    Args:
-        values: what is drawn.
-        magnitude: sequential from 0, else diverging round 0.
-        limit: end of the fixed range.
-        auto_range: end the range at the largest magnitude drawn.
-    """
+    """Colours of matrix entries in units of s_1: magnitudes from 0, else diverging round 0."""
     if auto_range:
         limit = max(map(abs, span(values)))
     return {
@@ -265,16 +232,7 @@ def band(
     color: str = BAND,
     listed: bool = False,
 ) -> go.Scatter:
-    """The ground between two curves.
-
-    Args:
-        x: where the curves have their points.
-        low: the lower curve.
-        high: the upper one.
-        name: of the trace.
-        color: of the ground.
-        listed: whether the legend names it.
-    """
+    """The ground between two curves over the same places; `listed` in the legend by its name."""
     return go.Scatter(
         x=np.concatenate([x, x[::-1]]),
         y=np.concatenate([low, high[::-1]]),
@@ -314,20 +272,10 @@ def two_lines(title: str, terms: str = "") -> str:
 
 
 def color_bar(name: str, terms: str, **more: object) -> dict[str, object]:
-    """A quiet horizontal colour bar above the plot, flush with its left edge at any width.
-
-    Args:
-        name: what is coloured.
-        terms: its definition, K and unit, set smaller under the name.
-        more: further attributes of plotly's colour bar.
-    """
+    """A horizontal colour bar above the plot: what is coloured, and its definition, K and unit."""
     return {
         "orientation": "h",
-        "title": {
-            "text": two_lines(name, terms),
-            "font": {"size": 14},
-            "side": "top",
-        },
+        "title": {"text": two_lines(name, terms), "font": {"size": 14}, "side": "top"},
         "thickness": 10,
         "lenmode": "pixels",
         "len": 230,
@@ -348,14 +296,7 @@ def color_bar(name: str, terms: str, **more: object) -> dict[str, object]:
 def place_bar(
     last: int, name: str, terms: str, trace: type[go.Scatter | go.Scatter3d] = go.Scatter
 ) -> go.Scatter | go.Scatter3d:
-    """No point, only the colour bar that says which colour of `DEPTH` is which of 1..last.
-
-    Args:
-        last: the highest number.
-        name: what is numbered.
-        terms: what the numbers mean.
-        trace: in as many dimensions as the figure has.
-    """
+    """No point, only the colour bar that says which colour of `DEPTH` is which of 1..last."""
     return trace(
         **{axis: [None] for axis in ("xyz" if trace is go.Scatter3d else "xy")},
         mode="markers",
@@ -373,10 +314,7 @@ def place_bar(
 
 
 def fix_margins(
-    figure: go.Figure,
-    left: int = 70,
-    axis_below: int = _MAP_AXIS,
-    legend: int = _MAP_LEGEND,
+    figure: go.Figure, left: int = 70, axis_below: int = _MAP_AXIS, legend: int = _MAP_LEGEND
 ) -> go.Figure:
     """Give a map the margins that its colour bar, labels and legend need.
 

@@ -15,7 +15,7 @@ from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Means
 from coupling_core.base.units import counted, percent, rounded, with_minus
 from coupling_core.figures import style
-from coupling_core.figures.generalization import HEIGHT, SIZE, bars, upright
+from coupling_core.figures.generalization import SIZE, bars, frame
 from coupling_core.figures.score_squares import ScoreSquare
 from coupling_core.figures.squares import Square, panels, rectangle
 from coupling_core.figures.training import SYMBOLS
@@ -239,23 +239,25 @@ def vision_runs(
     parts, title = "seed" if x == "rate" else "rate", f"{names[y]} against {names[x].lower()}"
     times, unit = (100.0, _PERCENT) if y == "accuracy" else (1.0, {})
     number = partial(percent, digits=1) if y == "accuracy" else rounded
-    figure = style.new_figure(
-        f"{title} of {counted(len(rows), 'run')}."
-        + "".join(
-            f" At rate {rate:g}: {with_minus(number(mean.mean))} "
-            f"({with_minus(number(mean.low))} to {with_minus(number(mean.high))})."
-            for rate, mean in (by_rate or {}).items()
+    means = "".join(
+        f" At rate {rate:g}: {with_minus(number(mean.mean))} "
+        f"({with_minus(number(mean.low))} to {with_minus(number(mean.high))})."
+        for rate, mean in (by_rate or {}).items()
+    )
+    read = (
+        "The line joins the means of the seeds, the band is their 95\u00a0% interval."
+        if by_rate
+        else "Bars are 95\u00a0% intervals over images."
+    )
+    figure = frame(
+        (
+            f"{title} of {counted(len(rows), 'run')}.{means}",
+            f"Each point is a run, each symbol a {parts}. {read}",
         ),
-        f"Each point is a run, each symbol a {parts}. "
-        + (
-            "The line joins the means of the seeds, the band is their 95\u00a0% interval."
-            if by_rate
-            else "Bars are 95\u00a0% intervals over images."
-        ),
-        {"title": title, "source": source},
-        height=HEIGHT,
-        xaxis={"title": {"text": style.two_lines(*names[x].split(", ", 1))}} | style.GRID,
-        yaxis=upright({"title": {"text": names[y]}} | unit),
+        title,
+        source,
+        {"title": {"text": style.two_lines(*names[x].split(", ", 1))}},
+        {"title": {"text": names[y]}} | unit,
     )
     if by_rate:
         rates = np.array(sorted(by_rate))

@@ -15,6 +15,7 @@ from coupling_core.base.records import AnyView, View
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.results.base import NORM_INCLUDED
 from coupling_core.base.units import counted, ranges, rounded
+from coupling_core.base.wording import sentences
 
 
 def subject(result: Result) -> str:
@@ -30,31 +31,26 @@ def provenance(result: Result, view: AnyView, whose: str = "") -> str:
         view: how.
         whose: in place of the model and what was measured, where it is of more than one.
     """
-    made = result.provenance
-    n = len(result.tokens)
     prompt = textwrap.shorten(result.prompt_text, 60, placeholder=" …")
-    versions = made.get("versions", {})
-    parts = [
-        whose or subject(result),
-        f"prompt of {counted(n, 'token')}{_put_first(result)}: “{prompt}”",
-        *([f"K = {view.k}", definition_name(view)] if isinstance(view, View) else []),
-        result.final_norm_words,
-        result.precision,
-        *([_certified(result)] if result.svds else []),
-        ", ".join(f"{name} {version}" for name, version in versions.items()),
-    ]
-    return " · ".join(part for part in parts if part)
+    versions = result.provenance.get("versions", {})
+    return " · ".join(
+        sentences(
+            whose or subject(result),
+            f"prompt of {counted(len(result.tokens), 'token')}{_put_first(result)}: “{prompt}”",
+            *((f"K = {view.k}", definition_name(view)) if isinstance(view, View) else ()),
+            result.final_norm_words,
+            result.precision,
+            (result.svds, "SVDs certified" if result.certified else "SVDs not all certified"),
+            ", ".join(f"{name} {version}" for name, version in versions.items()),
+        )
+    )
 
 
 def _put_first(result: Result) -> str:
-    """That a token stands before the text, where the tokenizer has put one there."""
+    """The token before the text, if the tokenizer has put one there."""
     first, rest, text = result.tokens[0], "".join(result.tokens[1:]), result.prompt_text
     alike = "".join(rest.split()) == "".join(text.split()) != ""  # some tokenizers drop blanks
     return f", {first!r} first" if alike else ""
-
-
-def _certified(result: Result) -> str:
-    return "SVDs certified" if result.certified else "SVDs not all certified"
 
 
 def zero_words(is_corrected: bool, floor: float) -> str:
@@ -77,29 +73,29 @@ def spectrum_words(s: Float[np.ndarray, "line k"], k: int) -> str:
 
 
 def arbitrary_told(result: DepthResult, view: View) -> str:
-    """That blocks have no leading directions, whose scores mean nothing; "" where all have."""
+    """Which blocks have no leading directions, so that their scores mean nothing."""
     blocks = arbitrary(result, view)
     if not blocks:
         return ""
     which = f"block{'s' * (len(blocks) > 1)} {ranges(blocks)}"
     return (
-        f"The singular values of {which} are all alike, as where a hook puts another state in the "
-        "place of an output: the directions are any, and the scores there mean nothing."
+        f"The singular values of {which} are all alike, as if a hook had replaced an output: the "
+        "directions are arbitrary, and the scores there mean nothing."
     )
 
 
 def last_row(final_norm: str, n_blocks: int, found: Scores, corrected: bool) -> str:
-    """What sets the row of the last block apart; nothing where it has no final norm."""
+    """What sets the row of the last block apart; "" if it has no final norm."""
     if final_norm != NORM_INCLUDED or found.blocks[-1] != n_blocks:
         return ""
     values = found.corrected if corrected else found.coupling
     off = np.where(np.equal.outer(found.blocks, found.blocks), np.nan, values)
     if np.isnan(off[-1]).all() or np.isnan(off[:-1]).all():
         return ""
+    own, others = (rounded(float(np.nanmean(rows))) for rows in (off[-1], off[:-1]))
     return (
-        f" The last row is of another kind: block {n_blocks} has the model's final norm in "
-        f"it. Its mean is {rounded(float(np.nanmean(off[-1])))}, that of the other rows "
-        f"{rounded(float(np.nanmean(off[:-1])))}."
+        f"Block {n_blocks} includes the final norm, so its row (mean {own}) is not comparable with "
+        f"the others (mean {others})."
     )
 
 

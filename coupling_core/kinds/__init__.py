@@ -18,4 +18,6 @@ whatif        what edits of the model's depth do to what it says
 perturbation  noise on a token's embedding, and how far linear blocks predict it
 spectrum      eigenvalues of each block's map, and what products of them leave over
 directions    what the leading singular vectors of the blocks read, write and do
+one_token     what the kinds of one token measure alike
+plots         the figures of a result by name
 """

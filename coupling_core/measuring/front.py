@@ -10,7 +10,6 @@ from typing import Any, Final, Literal, Unpack, overload
 
 from coupling_core.base.errors import InputError, a_type
 from coupling_core.base.folders import expanded
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import FinalNorm, Kind, Quantisation, Request, Stack, TokenKind
 from coupling_core.base.results import (
     DepthResult,
@@ -132,7 +131,6 @@ def measure(
     other_block: int | None = None,
     **options: Unpack[Options],
 ) -> Result: ...
-@known_keywords
 def measure(
     prompt: Any,
     store: Any = UNSAID,

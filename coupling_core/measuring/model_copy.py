@@ -3,14 +3,12 @@
 from typing import Any
 
 from coupling_core.base.errors import InputError, a_type
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Quantisation
 from coupling_core.measuring.asked import is_named, request_for
 from coupling_core.measuring.watched import Watching, watched
 from coupling_core.sources.resolved import resolve
 
 
-@known_keywords
 def load_model(
     model: Any = None,
     *,

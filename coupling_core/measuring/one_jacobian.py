@@ -6,7 +6,6 @@ from typing import Any
 
 from coupling_core.base.errors import InputError, a_type
 from coupling_core.base.jacobian import BlockJacobian
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import DEFAULT_K, FinalNorm, Quantisation, Stack
 from coupling_core.measuring.asked import Prompt, is_named, request_for
 from coupling_core.measuring.measure import asked_of, jacobian_of
@@ -14,7 +13,6 @@ from coupling_core.measuring.watched import Watching, watched
 from coupling_core.sources.identity import names_a_model
 
 
-@known_keywords
 def jacobian(
     model: Any,
     prompt: Prompt,

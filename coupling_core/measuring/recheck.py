@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from coupling_core.base.errors import ComputeError, CouplingError, InputError
 from coupling_core.base.folders import expanded
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.memory import is_out_of_memory
 from coupling_core.base.records import Request
 from coupling_core.base.results import Result
@@ -70,7 +69,6 @@ class Recheck:
         return f"unchanged to {how}" + f", although {others}" * bool(others)
 
 
-@known_keywords
 def recheck(
     result: Result,
     *,

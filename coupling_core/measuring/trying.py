@@ -15,7 +15,6 @@ from coupling_core.analysis.scores import corrected, floor_by_k, score
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.choosing import none_of
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import (
     OWN,
     DirectionsView,
@@ -25,7 +24,7 @@ from coupling_core.base.records import (
     resolve_token,
 )
 from coupling_core.base.results import DirectionsResult
-from coupling_core.base.results.base import origin_of, require_result
+from coupling_core.base.results.base import origin_of
 from coupling_core.base.results.directions import READOUTS, SIDES
 from coupling_core.base.trials import Ablate, Ablation, Readings, Steer, Steering
 from coupling_core.measuring.measure import aside, asked_of
@@ -37,7 +36,6 @@ SIZES = (0.1, 0.3, 1.0)
 """In units of the state's norm."""
 
 
-@known_keywords
 def steer(
     result: DirectionsResult,
     *,
@@ -76,7 +74,6 @@ def steer(
     Raises:
         InputError: where the result lacks the block or a direction, or the model is another one.
     """
-    require_result(result, DirectionsResult, "directions")
     require_side(side)
     number = resolve_block(block, result.n_blocks)
     names, found = _chosen(result, number, _several(components, "components"), side, direction)
@@ -87,7 +84,6 @@ def steer(
         return result.part("trials").steered(result, asked, loaded, trial, names)
 
 
-@known_keywords
 def ablate(
     result: DirectionsResult,
     *,
@@ -120,7 +116,6 @@ def ablate(
         InputError: where the result lacks a block or has fewer directions, the frame has another
             width, or the model is another.
     """
-    require_result(result, DirectionsResult, "directions")
     chosen = blocks_of(blocks, result.n_blocks)
     numbers, leading = viewed(result, DirectionsView(chosen, k))
     if frame is not None and not (len(frame) == result.width and np.isfinite(frame).all()):
@@ -137,7 +132,6 @@ def ablate(
         return result.part("trials").ablated(result, asked, loaded, trial)
 
 
-@known_keywords
 def read_out(
     result: DirectionsResult,
     directions: Float[np.ndarray, "d m"],
@@ -164,7 +158,6 @@ def read_out(
     Raises:
         InputError: where the model has no such readout, or is another one, or a column is 0.
     """
-    require_result(result, DirectionsResult, "directions")
     if readout not in READOUTS:
         raise InputError(none_of("the readout", readout, READOUTS))
     columns = np.asarray(directions, np.float64)
@@ -179,7 +172,6 @@ def read_out(
         return result.part("trials").readings(result, asked, loaded, units, readout)
 
 
-@known_keywords
 def cross_scores(
     a: DirectionsResult,
     b: DirectionsResult,

@@ -184,10 +184,10 @@ def _hub() -> _Found:
 def _pictures() -> _Found:
     import plotly.graph_objects as go
 
-    from coupling_core.figures.export import through_chromium
+    from coupling_core.figures.export import by_chromium
 
     try:
-        through_chromium(go.Figure(layout={"width": 200, "height": 100}), ".svg")
+        by_chromium([go.Figure(layout={"width": 200, "height": 100})], ".svg")
     except CouplingError as error:
         yield "note", str(error)
     else:

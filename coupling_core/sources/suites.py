@@ -14,11 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from coupling_core.base.choosing import unknown
+from coupling_core.base.choosing import none_of
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
+from coupling_core.base.notebook import in_a_line
 from coupling_core.base.records import Request
-from coupling_core.base.showing import in_a_line
 from coupling_core.base.units import counted
 from coupling_core.sources import hub
 
@@ -190,7 +189,6 @@ def _known() -> Mapping[str, Suite]:
     return {suite.name: suite for suite in (*own, *pythia)}
 
 
-@known_keywords
 def find_suite(name: str) -> Suite:
     """A suite by its name.
 
@@ -203,7 +201,7 @@ def find_suite(name: str) -> Suite:
     known = suites()
     found = known.get(name) or next((one for one in known.values() if one.repo == name), None)
     if found is None:
-        raise InputError(unknown("suite", name, known))
+        raise InputError(none_of("suite", name, known))
     return found
 
 

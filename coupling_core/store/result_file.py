@@ -9,7 +9,6 @@ from pathlib import Path
 
 from coupling_core.base.errors import InputError, a_type
 from coupling_core.base.folders import expanded
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.results import Result
 from coupling_core.store import archive
 
@@ -42,7 +41,6 @@ def save(result: Result, path: str | os.PathLike[str]) -> Path:
     return path
 
 
-@known_keywords
 def load(path: str | os.PathLike[str]) -> Result:
     """Read a result from a file: one that `save` wrote, or the page Runs, or `--out` of a command.
 

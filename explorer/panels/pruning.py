@@ -9,7 +9,7 @@ from coupling_core.analysis.pruning import words
 from coupling_core.analysis.pruning.study import Study
 from coupling_core.base.folders import SWEEPS
 from coupling_core.base.records import DEFAULT_MODEL
-from coupling_core.base.units import with_minus
+from coupling_core.base.units import ranges, with_minus
 from explorer.panels.chart import draw, made
 from explorer.panels.kept import kept
 from explorer.panels.sweep_words import said
@@ -43,7 +43,7 @@ def _plan(study: Study) -> str:
     """A row for each number of blocks: which go, what they cost, and what they save."""
     by = words.plan_by(study)
     rows = [
-        f"| {point.removed} | {words.blocks_told(point.blocks)} | {words.told(point.left_out)} | "
+        f"| {point.removed} | {ranges(point.blocks)} | {words.told(point.left_out)} | "
         f"{words.told(point.tied)} | {study.megabytes(point.blocks):.1f} |"
         for point in study.curve
         if point.by == by

@@ -14,8 +14,7 @@ from refused import refusals
 from sweep_table import prompts_table, sweep_of, zoo
 
 import coupling_core as cc
-from coupling_core.analysis import directions, statistics, trajectory
-from coupling_core.analysis.at_steps import AtSteps
+from coupling_core.analysis import directions, statistics
 from coupling_core.analysis.coupling_effect import coupling_effect
 from coupling_core.analysis.effect_study import study_of
 from coupling_core.analysis.findings import Question, find
@@ -42,13 +41,8 @@ def of_scores_and_comparisons():
         "blocks and a view": lambda: cc.compare(planted(), other, VIEW, blocks="2-4"),
         "p of a score without": lambda: cc.compare(one, other, k=3, definition="alignment", p=2),
         "another kind": lambda: cc.compare(one, trajectory_result()),
-        "score_pairs of a spectrum": lambda: unchecked(cc.score_pairs)(
-            cases.spectrum_result(), None
-        ),
         "a table": lambda: unchecked(cc.compare)(table(), one),
         "distances of one block": lambda: cc.locality(one, k=2, blocks=[3]),
-        "a step of none": lambda: AtSteps()[4],
-        "a step that is a text": lambda: unchecked(AtSteps.__missing__)(AtSteps({4: one}), "4"),
     }
 
 
@@ -80,17 +74,11 @@ def of_paths():
         "a figure of two": lambda: unchecked(type(a).plot)(a, "paths-apart"),
         "a figure of one": lambda: unchecked(type(both).plot)(both, "linearised"),
         "a figure for each token": lambda: cc.compare(a, shorter).plot("expodistance"),
-        "an option misspelled": lambda: both.plot("norms", tokn=2),
         "a token of the other": lambda: cc.compare(a, longer).plot("paths-apart", other_token=0),
         "K": lambda: cc.compare(a, a, k=3),
         "another kind": lambda: cc.compare(a, planted()),
         "onto and a view": lambda: cc.project_paths(a, onto=found, fit="all"),
-        "onto paths": lambda: unchecked(cc.project_paths)(a, onto=a),
         "onto another width": lambda: cc.project_paths(trajectory_result(width=8), onto=found),
-        "a batch of states": lambda: trajectory.line_shape(tuple(np.ones((4, 1, 2, 3)))),
-        "one state": lambda: trajectory.line_shape(np.ones((1, 2, 3))),
-        "a norm below 0": lambda: trajectory.expodistance(-np.ones((4, 2))),
-        "growth_rates of (5,)": lambda: unchecked(trajectory.growth_rates)(np.ones(5)),
     }
 
 
@@ -104,7 +92,6 @@ def of_directions():
         "twice the same": a,
     }
     return {
-        "one block shares nothing": lambda: directions.shared_subspace([np.eye(24)[:, :6]]),
         "blocks and a view": lambda: directions.shared_of(one, two, blocks="2-3"),
         "one prompt": lambda: directions.between_prompts([one], cc.DirectionsView()),
         "a direction past the last": lambda: directions.track(one, 2, 99),
@@ -138,9 +125,6 @@ def of_tables_and_what_is_found_in_them():
         "texts for scores": lambda: cc.means_by(table(corrected=["0.1", "", "", "x"]), "topic"),
         "final norms": lambda: cc.compare_models(two_norms, "a", "b"),
         "a K past the width": lambda: cc.compare_models(wide, "a", "b", k=16),
-        "means by a number": lambda: unchecked(cc.means_by)(table(), 3),
-        "means of a number": lambda: unchecked(cc.means_by)(table(), "topic", measure=3),
-        "means by lists": lambda: cc.means_by(table(topic=[["a"], ["b"], ["a"], ["b"]]), "topic"),
     } | {f"findings at K = {k}": lambda k=k: find(sweep, Question(k)) for k in (7, -1, 0.001)}
 
 
@@ -152,7 +136,6 @@ def of_effects_and_noise():
         "other prompts": lambda: coupling_effect(np.ones((2, 6, 6)), np.ones((3, 6, 6))),
         "few blocks": lambda: coupling_effect(*[np.ones((2, 8, 8))] * 2, inner=True),
         "another prompt": lambda: study_of([(depth, effects)], 4),
-        "no prompt": lambda: study_of([], 4),
         "noise of size 0": lambda: nearest_size(noise, 0),
     }
 

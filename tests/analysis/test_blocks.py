@@ -12,7 +12,7 @@ from coupling_core.analysis.exports import arrays as depth_arrays
 from coupling_core.analysis.locality import locality
 from coupling_core.analysis.scores import mean_by_k, score_by_k, score_pairs
 from coupling_core.analysis.subspaces import stored_angles
-from coupling_core.analysis.token_scores import score_positions, score_positions_by_k
+from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.records import resolve_block, resolve_blocks
 from coupling_core.figures import tables
 
@@ -67,7 +67,7 @@ def test_a_pair_is_of_blocks_that_exist_or_counted_from_the_end():
 
 
 def test_a_range_is_of_blocks_that_exist_or_counted_from_the_end():
-    ranges = ((0, 1), (1, L + 1), (1, -L - 1))
+    ranges = ((1, L + 1), (1, -L - 1))
     assert refusing(RANGES, *((replace(VIEW, blocks=blocks),) for blocks in ranges)) == []
     ends, numbers = (replace(VIEW, blocks=b) for b in ((-L, -2, -1), (1, L - 1, L)))
     assert [name for name, call in RANGES.items() if str(call(ends)) != str(call(numbers))] == []
@@ -77,18 +77,11 @@ def test_between_tokens_the_blocks_are_those_that_were_measured_and_tokens_are_1
     asked = Request((5, 17, 42), k=4, kind="self", block=1, other_block=-1)
     tokens = measure(asked, model=tiny.model("llama"))
     assert tokens.blocks == (1, 4)
-    for call in (
-        lambda view: score_positions(tokens, view),
-        lambda view: score_positions_by_k(tokens, 1, 2, view),
-    ):
-        call(VIEW)
-        with pytest.raises(InputError, match="blocks"):
-            call(View(k=4, blocks=(1, 2)))
+    with pytest.raises(InputError, match="blocks"):
+        score_positions(tokens, View(k=4, blocks=(1, 2)))
     assert np.array_equal(tokens.matrix(-1, 1), tokens.matrix(3, 1))
     for wrong in (0, 4, -4):
         with pytest.raises(InputError, match=r"1\.\.3"):
             tokens.matrix(wrong, 1)
-        with pytest.raises(InputError, match=r"1\.\.3"):
-            score_positions_by_k(tokens, 1, wrong, VIEW)
     assert resolve_blocks(None, 3) == (1, 2, 3)
     assert [resolve_block(block, 3) for block in (1, 3, -1, -3)] == [1, 3, 3, 1]

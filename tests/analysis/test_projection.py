@@ -1,6 +1,7 @@
 """Principal components of paths: known planes, the gauge, and what they cannot have."""
 
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from cases import haar, trajectory_result
 
 from coupling_core import compare
 from coupling_core.analysis.projection import SMALL, project, project_paths
-from coupling_core.base.records import FITS
+from coupling_core.base.records import Fit
 from coupling_core.base.units import percent
 
 
@@ -18,7 +19,7 @@ def clouds(seed=0, n_states=9, n_tokens=7, d=12):
     return rng.standard_normal((n_states, n_tokens, d)) * 0.5 ** np.arange(d)
 
 
-@pytest.mark.parametrize("fit", FITS)
+@pytest.mark.parametrize("fit", get_args(Fit))
 def test_components_are_those_of_the_states_they_are_fitted_on(fit):
     """Up to sign, of one NumPy SVD."""
     for n_tokens, d in ((7, 12), (SMALL + 6, SMALL + 10)):
@@ -50,7 +51,7 @@ def test_paths_in_a_plane_are_explained_by_two_components():
 def test_the_largest_entry_of_each_component_is_positive_and_rotations_change_signs_at_most():
     axis = np.zeros((2, 3, 5))
     axis[:, :, 2] = -np.arange(3)  # varies along one entry only
-    for fit in FITS:
+    for fit in get_args(Fit):
         assert project(axis, fit).coordinates[-1, :, 0] == pytest.approx([1, 0, -1], abs=1e-12)
         for seed in range(10):
             states = clouds(seed)
@@ -88,7 +89,7 @@ def test_the_rounding_of_float32_is_no_component():
     same = np.tile(rng.standard_normal(64), (5, 4, 1)) * 3
     noise = rng.standard_normal(same.shape) * 1e-7
     along = same + np.arange(4)[:, None] * rng.standard_normal(64) * 1e-2  # one direction alone
-    for fit in FITS:
+    for fit in get_args(Fit):
         assert np.isnan(project((same + noise).astype(np.float32), fit).explained).all()
         found = project((along + noise).astype(np.float32), fit)
         assert np.isfinite(found.explained).tolist() == [True, False, False]

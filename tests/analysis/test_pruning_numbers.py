@@ -107,8 +107,6 @@ def test_sentences_claim_no_more_than_the_draws_bear_out():
     ):
         cut = Cut("coupling", 0, (1,), losses, AS_IT_WAS)
         assert told in words.verdict(study(cuts=(cut,)))
-    blocks = ((3,), (1, 2, 5), (2, 7, 8, 9))
-    assert [words.blocks_told(b) for b in blocks] == ["3", "1, 2, 5", "2, 7-9"]
 
 
 def test_a_plan_follows_what_measures_and_not_what_turned_out_cheapest():

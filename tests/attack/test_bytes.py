@@ -63,7 +63,7 @@ def test_a_pipe_or_a_device_is_read_by_nothing(tmp_path: Path, store: Store) -> 
         assert "cannot be read" in bounded(lambda at=endless: read(at)).last
         stored.unlink(missing_ok=True)
         stored.symlink_to(endless)
-        ran = coupling("runs", "ls", "--store", store.root)
+        ran = coupling("runs", "list", "--store", store.root)
         assert (ran.status, ran.said.count("it is a pipe or a device")) == (0, 1)
     require_refused(coupling("runs", "show", RESULT.key, "--store", store.root), "cannot be read")
 

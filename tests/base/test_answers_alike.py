@@ -205,12 +205,3 @@ def test_what_may_be_claimed_is_decided_by_chance_and_by_what_is_missing(snapsho
         ),
     }
     assert {name: each.verdict for name, each in verdicts.items()} == snapshot
-
-
-def test_a_step_that_is_missing_of_a_training_run_has_neighbours():
-    assert course() == course() != course(steps=(0, 4))
-    many = course(depth=dict.fromkeys((0, 1, 2, 64, 128, 512), planted()))
-    for run, step, near in ((course(), 2, "0 and 4"), (many, np.int64(100), "64 and 128")):
-        with pytest.raises(cc.InputError, match=near):
-            run.depth[step]
-        assert step not in run.depth

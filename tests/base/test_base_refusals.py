@@ -70,17 +70,8 @@ FILES = (
     *("models = []", "models = ' , '", "models = [1]", "largest_k = nan", "largest_k = 1.5"),
     "jobs_per_hour = -1",
 )
-FILES_FULL = SimpleNamespace(f_files=10, f_favail=0, f_bavail=9)
-"""A disk that has room, and no inodes."""
 DISKS = ("ENOSPC", "EDQUOT", "EIO", "EFBIG", "EMFILE", "EACCES")
-KEYS = (
-    *(0, 1, 2, -1, slice(2, 4), slice(0, 3), slice(None), (1, 2, 3), (1,), (1, "2"), (1.5, 2)),
-    *((1, 9), (0, 1)),
-)
-OPTIONS = (
-    *(("graph", {"treshold": 0.1}), ("graph", {"layout": "circel"}), ("graph", {"threshold": "0"})),
-    *(("scores", {"auto_range": 1}), ("mosaic", {"corrected": False})),
-)
+KEYS = (0, slice(2, 4), (1, 9), (0, 1))
 
 
 def calls(folder):
@@ -127,7 +118,6 @@ def calls(folder):
     (folder / "itself").symlink_to(folder / "itself")
     return {
         **{f"Request {each}": request(each) for each in REQUESTS},
-        "Request of a module": lambda: Request("x", model=model),
         **{f"View {each}": lambda each=each: View(**each) for each in VIEWS},
         **{f"EffectView {each}": lambda each=each: cc.EffectView(each) for each in EFFECTS},
         **{f"blocks {each}": lambda each=each: parse_blocks(each, 6) for each in RANGES},
@@ -143,14 +133,10 @@ def calls(folder):
         },
         **{f"coupling.toml {text[:40]!r}": file(text) for text in FILES},
         **{f"write: {name}": full(name) for name in DISKS},
-        "write: no inodes": mock.patch("os.statvfs", mock.Mock(return_value=FILES_FULL))(
-            full("ENOSPC")
-        ),
         **{f"scores[{key}]": lambda key=key: scores[key] for key in KEYS},
-        **{f"tokens[{key}]": lambda key=key: tokens[key] for key in (3, "1-2", [2, 1], (1, 99))},
+        "tokens[1, 99]": lambda: tokens[1, 99],
         "scores of some": lambda: scores["2-4"][1, 2],
         "scores one by one": lambda: list(scores),
-        "strongest": lambda: scores.strongest(0),
         "k": lambda: depth.scores(k=depth.k_max + 1),
         "k of means": lambda: means.scores(k=means.k_max + 1),
         "blocks of tokens": lambda: between.scores(k=3, blocks="1-2"),
@@ -158,13 +144,8 @@ def calls(folder):
         "a block that is none": lambda: between.scores(blocks=99),
         **{f"figure of {it.request.kind}": lambda it=it: it.plot("map") for it in results},
         "figure of a pair": lambda: means.plot("mosaic"),
-        **{f"{name} {of}": lambda name=name, of=of: depth.plot(name, **of) for name, of in OPTIONS},
         "figure without result": lambda: replace(scores, result=None).plot(),
         "format": lambda: depth.plot().save(folder / "map.docx"),
-        "keyword": lambda: depth.scores(kk=3),
-        "too many": lambda: depth.to_pandas("x"),
-        "too many of some": lambda: depth.scores(3, "1-2", "page"),
-        "too few": lambda: cc.measure(),
     }
 
 

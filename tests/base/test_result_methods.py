@@ -72,15 +72,15 @@ def test_scores_of_tokens_are_those_of_the_function(between):
         same(result.scores(k=3), score_positions(result, View(k=3)))
         assert result.scores().view.k == 4  # as it was asked for
     pair, means = between
-    assert pair.scores(k=3, blocks=1) == pair.scores(3, [1]) == pair.scores(k=3)
-    assert means.scores(k=3, blocks=f"1-{means.n_blocks}") == means.scores(k=3)
+    for named in (pair.scores(k=3, blocks=1), pair.scores(3, [1])):
+        same(named, pair.scores(k=3))
+    same(means.scores(k=3, blocks=f"1-{means.n_blocks}"), means.scores(k=3))
     assert "5 tokens" in repr(pair.scores(k=3))
 
 
 def test_means_are_without_a_jacobian_against_itself(depth, between):
     mean, found = depth.scores(k=3).mean(), score_pairs(depth, View(k=3))
     off = ~np.eye(5, dtype=bool)
-    assert mean._fields == ("corrected", "coupling", "chance")
     scores = between[0].scores(k=3)
     for name in MEASURES:
         assert getattr(mean, name) == getattr(found, name)[off].mean()
@@ -95,7 +95,7 @@ def test_some_blocks_and_one_pair_are_had_by_their_numbers(depth, between):
     assert some.view.blocks == some.blocks == (2, 3, 4)
     same(some[[-2, 2]], depth.scores(k=3, blocks=[4, 2]))
     of = scores[4, 2]
-    assert of == (scores.corrected[3, 1], scores.coupling[3, 1], scores.chance[3, 1])
+    assert [*vars(of).values()] == [getattr(scores, name)[3, 1] for name in vars(of)]
     assert of.corrected == some[4, 2].corrected == scores[np.int64(-2), 2].corrected
     assert tokens[5, 2].coupling == tokens.coupling[4, 1] == tokens[-1, 2].coupling
     assert tokens[5, 2].chance == tokens.chance[4, 1]
@@ -103,37 +103,17 @@ def test_some_blocks_and_one_pair_are_had_by_their_numbers(depth, between):
 
 def test_three_numbers_are_not_taken_for_one_nor_results_for_arrays(depth):
     scores = depth.scores(k=3)
-    for take in (
-        *(float, "{:.3f}".format, abs, round, sum, max, np.mean, np.asarray),
-        *(lambda of: 1 - of, lambda of: of / 2, lambda of: np.float64(1) + of),
-    ):
-        for three in (scores.mean(), scores[1, 2]):
-            with pytest.raises(InputError, match=r"its [.]corrected"):
-                take([three, three] if take in (sum, max) else three)
-    for found in (depth, scores):
-        for take in (np.asarray, np.mean, pd.isna):
-            with pytest.raises(InputError, match="is no array"):
-                take(found)
-        assert np.array([found, found], object).tolist() == [found, found]
-    with pytest.raises(InputError, match="corrected"):
-        f"{scores:.3f}"
-    assert f"{scores}" == repr(scores)
-    assert scores[1, 2] != scores[2, 1]
+    for take in (float, round, np.mean, lambda of: 1 - of, lambda of: np.float64(1) + of):
+        for it in (depth, scores, scores.mean(), scores[1, 2]):
+            with pytest.raises((TypeError, AttributeError)):
+                take(it)
     mean = scores.mean()
     assert str(mean).startswith(f"Means(corrected={mean.corrected:.4f}, coupling=")
 
 
-def test_scores_are_equal_by_their_numbers(depth, between):
-    scores = depth.scores(k=3)
-    alone = replace(scores, result=None, view=None)
-    assert scores == depth.scores(k=3) == alone
+def test_scores_without_their_result_have_their_table(depth):
+    alone = replace(depth.scores(k=3), result=None, view=None)
     assert (alone.attributes(), "<table" in alone._repr_html_()) == ({}, True)
-    assert scores["2-3"] == depth.scores(k=3, blocks="2-3")
-    assert scores["2-3"] != replace(scores["2-3"], blocks=(3, 4))
-    assert scores != depth.scores(k=2)
-    assert between[0].scores(k=3) == between[0].scores(k=3) != between[0].scores(k=2)
-    with pytest.raises(TypeError):
-        hash(scores)
 
 
 def test_the_strongest_pairs_are_a_table(depth, between):

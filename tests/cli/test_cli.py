@@ -178,7 +178,7 @@ def test_an_aggregate_has_mean_median_and_interval_over_prompts(depth, folder, t
     alone = printed(depth("--prompt", OTHER, "--json"))
     status, out, err = depth("--prompts", listed, "--json")
     assert status == 0
-    assert err.startswith("warning: 2 prompts ")
+    assert "here there are 2: no claim" in err
     said = json.loads(out)
     assert (said["n"], said["enough"], said["stored"]) == (2, False, False)
     assert [(p["line"], p["prompt"]) for p in said["prompts"]] == [(1, PROMPT), (4, OTHER)]

@@ -19,14 +19,14 @@ from training import SUITE
 from coupling_core import Course, PromptSource, Question, Request, Store, compare, find, measure
 from coupling_core.analysis.by_step import step_columns, step_figures
 from coupling_core.analysis.exports import frame
-from coupling_core.analysis.graph import EDGE_COLUMNS, layer_graph
+from coupling_core.analysis.graph import EDGE_COLUMNS
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import View
 from coupling_core.base.step_names import StepCurve
 from coupling_core.cli import compare as compare_command
 from coupling_core.cli import training as training_command
-from coupling_core.cli.graph import _summary
+from coupling_core.cli.graph import Graphs, Look
 from coupling_core.cli.sweep import _answer
 from coupling_core.experiments.sweeps.definition import Models, Slurm, Sweep
 from coupling_core.experiments.sweeps.table import COLUMNS
@@ -204,7 +204,7 @@ def test_columns_and_keys_of_what_several_results_give_are_told_and_no_other():
     told = {title: set(names) for title, names in first_cells("json.md").items() if title}
     steps = {0: random_result(), 4: random_result(seed=2)}
     result, view = steps[0], View(steps[0].default_k)
-    graph = _summary(layer_graph(result, view), result, view, corrected=True, stored=True)
+    graph = Graphs(Look(), corrected=True, file=None).summary(result, view, stored=True)
     of_depth = named(outputs.text().split("## depth\n")[1].split("\n## ")[0])
     of_depth -= {"next_tokens", "mean", "coupling", "chance", "corrected", "certified", "locality"}
     assert set(graph) - {*outputs.OF_ALL} - of_depth == told.pop("graph")

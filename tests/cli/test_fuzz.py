@@ -144,7 +144,7 @@ PLAIN: dict[str, dict[str, str]] = {
     **{name: ASKED for name in ("trajectory", "whatif", "spectrum", "perturbation", "directions")},
     "compare": {"a": KEYS[0], "b": KEYS[1]},
     "training": {"--prompt": EXAMPLES[0], "--steps": "256"},
-    **{name: {} for name in ("models", "jobs", "runs ls", "suite list")},
+    **{name: {} for name in ("models", "jobs", "runs list", "suite list")},
     "prompts": {"source": "prompts.txt"},
     "health": {"--url": "http://127.0.0.1:1"},
     **{name: {"name": "nonsense"} for name in ("bench", "suite train")},
@@ -242,7 +242,7 @@ def test_what_was_found_stays_mended(build: Any, folder: Path) -> None:
         *([*depth, "--model", model] for model in ("m\udcff", "~nobody/x", "a" * 5000)),
         [*depth, "--model", "a/b", "--revision", "\ud800"],
         ["health", "--url", "http://127.0.0.1:1/\n"],
-        *(["runs", "import", "\udcff"], ["runs", "ls", "--store", "x" * 300]),
+        *(["runs", "import", "\udcff"], ["runs", "list", "--store", "x" * 300]),
     ]
     with build() as house:
         for line in lines:

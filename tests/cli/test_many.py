@@ -17,9 +17,10 @@ from command_line import printed
 from coupling_core import Request, Store, compare_models, figures, mean_interval, means_by, measure
 from coupling_core.analysis.path_curves import CURVES
 from coupling_core.base import pace
+from coupling_core.base.numbers import Column
 from coupling_core.base.records import AnyView
 from coupling_core.cli import forewarning
-from coupling_core.cli.many_drawn import Drawn, strip
+from coupling_core.cli.many_drawn import strip
 from coupling_core.cli.rows import Row, mean_of_each
 from coupling_core.kinds.trajectory import prompts as trajectory_prompts
 from coupling_core.measuring import many
@@ -161,7 +162,7 @@ def test_an_interval_beyond_what_a_number_can_be_is_reported(each):
         for n, cosine in enumerate((1.0, 1.0, 0.2), 1)
     ]
     for most, beyond in ((1.0, True), (9.0, False)):
-        drawn = strip(Drawn("cosine", "Cosine", most=most), None, rows)
+        drawn = strip(Column("Cosine", name="cosine", most=most), None, rows)
         assert (f"beyond {most:g}" in drawn.layout.meta["caption"]) == beyond
 
 
@@ -189,22 +190,6 @@ def test_the_graph_of_many_prompts_is_of_their_mean(ask, drawn, each):
     told = printed(ask(*how, "--json"))["mean_graph"]["edges"]
     found = {(edge["block"], edge["basis"]): edge["weight"] for edge in told}
     assert found == pytest.approx(expected, rel=1e-4)
-
-
-DOTS = {
-    "corrected": (TOKENS, ()),
-    "equidistance": (("trajectory",), ("--figure", "equidistance")),
-    "departure": (("spectrum",), ()),
-    "effective_rank": (("spectrum",), ("--figure", "products")),
-    "cosine": (("perturbation",), ()),
-    "radius": (("perturbation",), ("--figure", "radius")),
-    "interchange_kl": (("whatif",), ()),
-    "replace_kl": (("whatif",), ("--figure", "replace")),
-    "skip_kl": (("whatif",), ("--figure", "blocks")),
-    "writes_beyond": (("directions",), ()),
-    "reads_beyond": (("directions",), ("--side", "v")),
-}
-"""Commands and figures, by the number of each prompt that stands for it."""
 
 
 # ---- what was asked stands with the numbers

@@ -3,12 +3,15 @@
 import json
 import os
 from collections import defaultdict
+from dataclasses import fields
 from importlib.metadata import version
 
 from cases import random_result
 from command_line import commands, refusal
 
 from coupling_core import Store
+from coupling_core.base.kinds import kinds
+from coupling_core.cli.options import Measuring
 from coupling_core.experiments.sweeps import read
 
 EXCEPTIONS = {
@@ -60,6 +63,13 @@ def test_one_name_has_one_meaning_and_one_default():
     assert {"--k", "--blocks", "--json", "--token", "--prompts", "--out", "--store"} <= shared
 
 
+def test_a_field_of_the_record_of_measuring_is_an_option_of_every_command_that_measures():
+    names = {field.name for field in fields(Measuring)}
+    of_kinds = {kind.folder.rpartition(".")[2] for kind in kinds().values()}
+    for command in (*of_kinds, "graph"):
+        assert names <= {one.name for one in SHOWN[command].params}, command
+
+
 def test_every_command_helps_and_can_be_quiet(run):
     for words, command in SHOWN.items():
         status, short, _ = run(*words.split(), "-h")
@@ -69,10 +79,8 @@ def test_every_command_helps_and_can_be_quiet(run):
     assert run("depth", "--help") == run("depth", "-h")
 
 
-def test_what_lists_is_called_list_and_answers_to_its_old_name(run):
+def test_what_lists_is_called_list(run):
     assert {"runs list", "suite list", "vision list"} <= SHOWN.keys()
-    assert not [name for name in SHOWN if name.endswith(" ls")]
-    assert run("runs", "ls") == run("runs", "list")
     assert run("--version")[:2] == (0, f"coupling {version('coupling-explorer')}\n")
 
 

@@ -1,7 +1,9 @@
 """Figures without a browser, and enlarged."""
 
 import numpy as np
+import pytest
 from cases import random_result, trajectory_result
+from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
 from coupling_core import View, figures
@@ -15,27 +17,32 @@ VIEW = View(k=6)
 RESULT = random_result(n_blocks=5, width=16, k_max=8, k_view=4)
 
 
-def test_matplotlib_draws_the_numbers_of_maps_curves_grounds_and_graphs(monkeypatch):
-    """On plain and on log axes, with bars of colours and legends."""
+def test_matplotlib_draws_the_numbers_ranges_and_names_of_maps_and_curves(monkeypatch):
+    """On plain and on log axes, with bars of colours, grounds and legends."""
     pages = []
     monkeypatch.setattr(Figure, "savefig", lambda page, *_, **__: pages.append(page))
     for figure in (
         figures.scores(RESULT, VIEW, selected=(2, 4)),
         figures.spectrum(RESULT, VIEW, selected=(2, 4)),
         figures.locality(RESULT, VIEW),
-        figures.graph(RESULT, VIEW, layout="circle"),
         figures.by_depth(trajectory_result(n_tokens=60), "norms", token=3),
     ):
         draw(on_paper(figure, RESULT, VIEW), ".pdf")
-        plot = pages[-1].axes[0]
-        assert (plot.get_yscale() == "log") == (figure.layout.yaxis.type == "log")
+        (paper,) = pages[-1].axes
+        plot, layout = paper.child_axes[0], figure.layout
+        assert (plot.get_yscale() == "log") == (layout.yaxis.type == "log")
+        assert plot.get_ylim() == pytest.approx(layout.yaxis.range or plot.get_ylim())
         maps = [trace for trace in figure.data if trace.type == "heatmap" and trace.opacity != 0]
-        assert [image.get_array().shape[:2] for image in plot.images] == [m.z.shape for m in maps]
+        meshes = [part for part in plot.collections if isinstance(part, QuadMesh)]
+        for mesh, trace in zip(meshes, maps, strict=True):
+            np.testing.assert_array_equal(mesh.get_array().filled(np.nan), trace.z)
+            assert mesh.get_clim() == (trace.zmin or 0, trace.zmax or 0)  # of the grey cells 0
         lines = [line.get_xydata() for line in plot.lines]
         for trace in (t for t in figure.data if t.type == "scatter" and "lines" in t.mode):
             wanted = np.transpose([trace.x, trace.y]).astype(float)
-            if np.isfinite(wanted).all(1).any():  # else it stands in the legend alone
-                assert any(np.array_equal(wanted, line, equal_nan=True) for line in lines)
+            assert any(np.array_equal(wanted, line, equal_nan=True) for line in lines)
+        named = {trace.name for trace in figure.data if trace.showlegend}
+        assert named <= {text.get_text() for text in paper.get_legend().get_texts()}
 
 
 def test_letters_and_lines_grow_and_numbers_stay():

@@ -1,6 +1,7 @@
 """The layer graph and the locality curve as they are drawn."""
 
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import plotly.colors as colors
@@ -11,7 +12,7 @@ from checks import trace
 from coupling_core import View, figures
 from coupling_core.analysis.graph import layer_graph, ranges
 from coupling_core.analysis.locality import locality
-from coupling_core.base.records import LAYOUTS
+from coupling_core.base.records import Layout
 from coupling_core.figures import style
 from coupling_core.figures.graph import CORRECTED_STEPS
 
@@ -112,7 +113,7 @@ def test_a_node_has_its_strongest_partner_and_the_colour_of_its_community_or_dep
 def test_what_graphs_say(snapshot):
     missing = planted(rank=np.array([8, 8, 8, 0, 8]))
     nothing = replace(RESULT, rank=np.zeros(5, int))
-    shown = {layout: figures.graph(RESULT, VIEW, layout=layout) for layout in LAYOUTS} | {
+    shown = {layout: figures.graph(RESULT, VIEW, layout=layout) for layout in get_args(Layout)} | {
         "without an edge": figures.graph(RESULT, VIEW, threshold=1.0),
         "uncoupled": figures.graph(planted(np.eye(4)), VIEW, layout="spring", auto_range=True),
         "by depth": figures.graph(RESULT, VIEW, color="depth"),

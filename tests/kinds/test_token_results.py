@@ -7,7 +7,8 @@ import pytest
 import tiny
 
 from coupling_core import DEFINITIONS, Cancelled, InputError, Request, Store, View, measure, read
-from coupling_core.analysis.token_scores import by_distance, score_positions, score_positions_by_k
+from coupling_core.analysis.scores import score_cell
+from coupling_core.analysis.token_scores import by_distance, score_positions
 from coupling_core.base.results import TokensResult
 from coupling_core.engine import reference
 from coupling_core.engine.jacobians import between_tokens
@@ -218,7 +219,7 @@ def test_means_are_kept_at_some_k_and_at_p_one(means):
 
 def test_a_pair_has_its_score_at_every_k(pairs):
     result = pairs["fixed-output"]
-    raw, floor = score_positions_by_k(result, 2, 3, View())
+    raw, floor = score_cell(result, 1, 2, View())
     assert len(raw) == result.k_max
     for k in (1, 5, 9):
         found = score_positions(result, View(k=k))
@@ -226,8 +227,6 @@ def test_a_pair_has_its_score_at_every_k(pairs):
         assert (raw[k - 1], floor[k - 1]) == pytest.approx(cell)
     rank = int(min(result.rank[0, 1], result.rank[1, 2]))
     np.testing.assert_array_equal(np.isnan(raw), np.arange(len(raw)) >= rank)
-    with pytest.raises(InputError, match="8"):
-        score_positions_by_k(result, 8, 1, View())
 
 
 def test_scores_by_distance(pairs, model):

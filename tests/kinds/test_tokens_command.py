@@ -33,8 +33,7 @@ OPTIONS = {
 @pytest.mark.parametrize("kind", OPTIONS)
 def test_what_is_measured_follows_the_options(tokens, expected, kind):
     options, changes, view = OPTIONS[kind]
-    named = "--mode" if kind == "fixed-input" else "--kind"  # which it was called before
-    said = printed(tokens(named, kind, *options.split(), "--json"))
+    said = printed(tokens("--kind", kind, *options.split(), "--json"))
     found = score_positions(expected(kind=kind, **changes), View(5, **view))
     for name in ("coupling", "corrected"):
         np.testing.assert_allclose(np.array(said[name], float), getattr(found, name), atol=1e-6)

@@ -110,7 +110,7 @@ def test_commands_measure_list_and_show_it(asked, folder, tmp_path):
     key, where = expected.key, ("--store", tmp_path / "store")
     measured, listed, shown, printed, verified, helped = run(
         ("toy", "--prompt", PROMPT, "--model", folder, "--json", *where),
-        ("runs", "ls", *where),
+        ("runs", "list", *where),
         ("runs", "show", key, "--json", *where),
         ("runs", "show", key, *where),
         ("runs", "verify", key, *where),

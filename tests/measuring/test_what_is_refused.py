@@ -40,7 +40,6 @@ def test_every_call_is_refused_with_what_was_expected(said, snapshot):
     [
         (lambda: Request("a", kind="fixed_output"), "fixed-output"),
         (lambda: Request("a", kind="Depth"), "depth"),
-        (lambda: Request("a", dtype="bf16"), "bfloat16"),
         (lambda: View(definition="algnment"), "alignment"),
         (lambda: find_suite("mini64"), "mini-64"),
         (lambda: measure("a", model="smollm2_135m"), "smollm2-135m"),

@@ -241,7 +241,7 @@ def test_old_results_of_folders_and_rounded_weights_answer_nothing_and_stay(tmp_
         assert store.get(stale.key).key == stale.key
     words = [entry.outdated for entry in store.entries()]
     assert sorted(map(bool, words)) == [False, False, True, True]
-    assert run("runs", "ls", "--store", store.root)[1].count(max(words)) == 2
+    assert run("runs", "list", "--store", store.root)[1].count(max(words)) == 2
 
 
 def test_what_was_told_by_an_identity_keeps_its_key():

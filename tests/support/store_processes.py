@@ -86,7 +86,7 @@ def put_half(root: Path, seed: int, *, dies: bool) -> None:
     try:
         own_store(root).put(result)
     except ComputeError as error:
-        sys.exit(str(error).count("files of this size are not allowed"))
+        sys.exit(str(error).count("File too large"))
 
 
 def put_large_forever(root: Path) -> None:
@@ -117,7 +117,7 @@ def fill_disk(root: Path) -> None:
             store.put(random_result(seed))
             stored.append(random_result(seed))
 
-    with pytest.raises(ComputeError, match="disk is full"):
+    with pytest.raises(ComputeError, match="No space left"):
         put_many()
     assert stored
     failed = random_result(len(stored))
@@ -193,13 +193,13 @@ def compute_while_the_disk_is_full(root: Path) -> None:
         assert problem(store) == ""
 
     fill_up(ballast)
-    fails("the disk is full", "free some space")
+    fails("No space left", "free some space")
     assert stages == []
     nothing_is_left()
     ballast.unlink()
 
     fills = True
-    failed = fails("the disk is full")
+    failed = fails("No space left")
     assert stages[-1] == "saving"
     assert failed.progress.partial.complete
     nothing_is_left()

@@ -2,12 +2,13 @@
 
     forms                       arrays as NPZ and NetCDF, tables as CSV and Parquet
     naming                      whose numbers a file has: its name, and columns
-    compare, graph, training    of what is no one result
+    compare, graph              of what is no one result
 
 Those of a result are in the folder of its kind.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +34,7 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
 
 __all__ = [  # noqa: RUF022 - by use, not by name
     "numbers_of",
+    "columns_of",
     "arrays",
     "axes",
     "dataset",
@@ -55,6 +57,15 @@ def numbers_of(kind: str) -> tuple[Number, ...]:
     """The records of a kind's numbers."""
     records: tuple[Number, ...] = kind_of(kind).part("numbers").NUMBERS
     return records
+
+
+def columns_of(kind: str) -> dict[str, Column]:
+    """How the numbers of a kind stand for a whole result, by their names there."""
+    return {
+        number.column_name: replace(number.column, name=number.column_name)
+        for number in numbers_of(kind)
+        if number.column is not None
+    }
 
 
 def _seen(result: Result, view: AnyView, k_view: int | None = None) -> Seen:

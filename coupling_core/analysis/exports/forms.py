@@ -38,7 +38,7 @@ _TOKENS = {"tokens": "text", "token_ids": "token_id"}
 _FIRST = {"state": 0} | dict.fromkeys(
     (
         *("block", "basis", "slot", "token", "other_token", "k", "component", "neighbour"),
-        *("outcome", "draw", "order", "place"),
+        *("outcome", "draw", "order", "place", "first", "last"),
     ),
     1,
 )

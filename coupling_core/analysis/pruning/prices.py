@@ -76,11 +76,9 @@ class Point:
 def price(
     sums: Sequence[float] | Float[np.ndarray, " text"], predicted: Int[np.ndarray, " text"]
 ) -> Price:
-    """Loss a token with its percentile interval from a bootstrap over texts.
+    """Loss a token, with its percentile interval from a bootstrap over texts.
 
-    Args:
-        sums: of the loss of each text, in nats.
-        predicted: how many tokens each has that are predicted.
+    The sums are of the loss of each text in nats, over as many tokens as are predicted of it.
     """
     weights = _weights(len(predicted))
     totals = np.asarray(sums, np.float64)
@@ -90,12 +88,7 @@ def price(
 
 
 def curve(cuts: Sequence[Cut], predicted: Int[np.ndarray, " text"]) -> tuple[Point, ...]:
-    """Every ranking at every budget, in the order in which they come.
-
-    Args:
-        cuts: what was measured.
-        predicted: how many tokens of each held-out text are predicted.
-    """
+    """Every ranking at every number of blocks removed, in the order in which they come."""
     kinds = dict.fromkeys((cut.by, len(cut.blocks)) for cut in cuts)
     return tuple(_point(by, removed, cuts, predicted) for by, removed in kinds)
 

@@ -38,22 +38,15 @@ SEED = 0
 
 
 def neighbour_coupling(corrected: Float[np.ndarray, "block block"]) -> Float[np.ndarray, " block"]:
-    """How coupled each block is with those next to it, without a unit.
-
-    Args:
-        corrected: chance-corrected scores, row l the Jacobian, column l' the basis.
-
-    Returns:
-        means over l' = l - 1 and l + 1, of c(l, l') and c(l', l); NaN where no score is known.
-    """
+    """Means of the scores c(l, l') and c(l', l) over l' = l - 1 and l + 1 that are known."""
     L = len(corrected)
-    found = np.full(L, np.nan)
+    means = np.full(L, np.nan)
     for block in range(L):
         beside = [other for other in (block - 1, block + 1) if 0 <= other < L]
         scores = [corrected[pair] for m in beside for pair in ((block, m), (m, block))]
-        known = [score for score in scores if np.isfinite(score)]
-        found[block] = np.mean(known) if known else np.nan
-    return found
+        if known := [score for score in scores if np.isfinite(score)]:
+            means[block] = np.mean(known)
+    return means
 
 
 def block_cosines(states: Float[np.ndarray, "state token d"]) -> Float[np.ndarray, "block token"]:
@@ -68,33 +61,19 @@ def block_cosines(states: Float[np.ndarray, "state token d"]) -> Float[np.ndarra
 
 
 def angular_distances(state: Float[np.ndarray, "state d"]) -> Float[np.ndarray, "state state"]:
-    """Angles between the states of one token, in units of pi (Gromov et al., Eq. 1).
-
-    Args:
-        state: x^0 .. x^L of the text's last token.
-    """
+    """Angles between the states x^0 .. x^L of one token, in units of pi (Gromov et al., Eq. 1)."""
     unit = state / np.linalg.norm(state, axis=-1, keepdims=True)
     return np.arccos(np.clip(unit @ unit.T, -1, 1)) / np.pi
 
 
 def first_of(numbers: Float[np.ndarray, " block"], *, largest: bool) -> tuple[int, ...]:
-    """Blocks (1..L) in the order in which they go; those without a number go last, ties by number.
-
-    Args:
-        numbers: one a block.
-        largest: whether the largest number goes first.
-    """
+    """Blocks (1..L) in the order in which they go; those without a number are last, ties by l."""
     key = np.where(np.isfinite(numbers), -numbers if largest else numbers, np.inf)
     return tuple(int(block) + 1 for block in np.argsort(key, kind="stable"))
 
 
 def nearest_range(distances: Float[np.ndarray, "state state"], n: int) -> tuple[int, ...]:
-    """The n blocks in a row between whose ends states turn least.
-
-    Args:
-        distances: means over texts of `angular_distances`.
-        n: how many blocks go, at most L.
-    """
+    """The n blocks in a row between whose ends states turn least."""
     start = int(np.argmin(np.diagonal(distances, n)))
     return tuple(range(start + 1, start + n + 1))
 

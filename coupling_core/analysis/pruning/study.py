@@ -88,15 +88,14 @@ class Study(SameContent):
         Raises:
             InputError: where it was not measured.
         """
-        for point in self.curve:
-            if (point.by, point.removed) == (by, removed):
-                return point
-        had = ", ".join(self.rankings)
-        most = sorted({point.removed for point in self.curve})
-        raise InputError(
-            f"{removed} blocks by {by} were not measured: this has {had}, with "
-            f"{', '.join(map(str, most))} blocks removed"
-        )
+        points: dict[tuple[str, int], Point] = {(at.by, at.removed): at for at in self.curve}
+        if (by, removed) not in points:
+            counts = ", ".join(map(str, sorted({of for _, of in points})))
+            raise InputError(
+                f"{removed} blocks by {by} were not measured: this has "
+                f"{', '.join(self.rankings)}, with {counts} blocks removed"
+            )
+        return points[by, removed]
 
     def megabytes(self, blocks: Sequence[int]) -> float:
         """What blocks take in float32, in MB; half of it in 16 bits."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from coupling_core.analysis.pruning.prices import BAND, Point, Price
 from coupling_core.analysis.pruning.rankings import NAMES, Ranking
 from coupling_core.analysis.pruning.study import Study
-from coupling_core.base.units import counted, percent, with_difference
+from coupling_core.base.units import counted, percent, ranges, with_difference
 
 FEW_TEXTS = 40
 """Fewer texts than this bear no claim."""
@@ -14,18 +14,6 @@ FEW_TEXTS = 40
 def told(price: Price | None) -> str:
     """A loss with its interval, in nats a token; "" where there is none."""
     return "" if price is None else f"{price.loss:.3f} ({price.low:.3f} to {price.high:.3f})"
-
-
-def blocks_told(blocks: Sequence[int]) -> str:
-    """Block numbers, runs of three and more as ranges: 5, 9-12."""
-    runs: list[list[int]] = []
-    for block in blocks:
-        if runs and block == runs[-1][-1] + 1:
-            runs[-1].append(block)
-        else:
-            runs.append([block])
-    parts = [f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
-    return ", ".join(parts)
 
 
 def verdict(study: Study) -> str:
@@ -42,7 +30,7 @@ def verdict(study: Study) -> str:
     cheapest = (
         f"With {counted(most, 'block')} of {study.n_blocks} left out, the loss of texts that took "
         f"no part in the ranking {goes} from {start} to {end} nats a token "
-        f"at best ({'+' if rise >= 0 else ''}{by}; blocks {blocks_told(best.blocks)}, by "
+        f"at best ({'+' if rise >= 0 else ''}{by}; blocks {ranges(best.blocks)}, by "
         f"{NAMES[best.by]}{_beside(best, last)})."
     )
     return " ".join([cheapest, *_coupling(study)])
@@ -103,7 +91,7 @@ def _against_random(points: Sequence[Point]) -> str:
     for side, words in sides.items():
         at = [point.removed for point in points if point.verdict == side]
         if at:
-            parts.append(f"{words} random sets with {blocks_told(at)} removed")
+            parts.append(f"{words} random sets with {ranges(at)} removed")
     return "; ".join(parts)
 
 

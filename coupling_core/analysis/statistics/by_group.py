@@ -1,10 +1,9 @@
 """Means of a table of many prompts by what they are of, such as their category."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Int
 
 from coupling_core.analysis.scores import MIN_NUMBERS, known_interval
 from coupling_core.analysis.statistics.means import (
@@ -48,40 +47,34 @@ def means_by(
         that are not certified, how many.
 
     Raises:
-        InputError: where no table came, or one that lacks a column or has no row; where a column
-            makes no groups, or the measure has no numbers.
+        InputError: where the table lacks a column or has no row, or the measure has no numbers.
 
     Warns:
         UserWarning: where rows come more than once, as of two tables that were joined; where one
             group has several measurements of a prompt, as of two models of one name; and where
             groups have two to four prompts, whose intervals are wide.
     """
-    if not isinstance(by, Iterable):
-        raise InputError(
-            f"by is a column of the table, such as 'category', or a list of some: {by!r} came"
-        )
     named = [by] if isinstance(by, str) else list(by)
     require_columns(table, *APART, *named)
     require_measure(table, measure)
     if table.empty:
         raise InputError("the table has no row, so that there is nothing to average")
-    apart = (
-        *APART,
-        *(name for name in (OF_SHARES, *HOW, *OF_GRAPHS, OVER_TOKENS) if name in table),
-    )
+    optional = (OF_SHARES, *HOW, *OF_GRAPHS, OVER_TOKENS)
+    apart = (*APART, *(name for name in optional if name in table))
     if OF_BLOCKS in table:
         table = table.assign(**{OF_BLOCKS: table[OF_BLOCKS].fillna(ALL_BLOCKS)})
     _warn_of_repeated(table, tuple(dict.fromkeys((*apart, *named))))
     several = [name for name in apart if table[name].nunique(dropna=False) > 1]
     columns = list(dict.fromkeys([*several, *named]))
-    places = pd.DataFrame({name: _numbered(table[name]) for name in columns})
+    places = pd.DataFrame(
+        {name: pd.factorize(table[name], use_na_sentinel=False)[0] for name in columns}
+    )
     rows = []
     for _, of in places.groupby(columns):  # in the order in which their values come
         values = table[measure].to_numpy(np.float64)[of.index]
         found = known_interval(values)
-        counted = {"n": found.n, "without": len(values) - found.n}
-        means = {name: getattr(found, name) for name in ("mean", "median", "low", "high")}
-        numbers = counted | means
+        numbers = {"n": found.n, "without": len(values) - found.n}
+        numbers |= {name: getattr(found, name) for name in ("mean", "median", "low", "high")}
         named_as = {
             f"prompt_{name}" if name in numbers else name: table[name].iloc[of.index[0]]
             for name in columns
@@ -138,13 +131,3 @@ def _warn_of_mixed(table: pd.DataFrame, apart: Sequence[str]) -> None:
             "which are averaged as if each were a prompt: are there two models of one name, or one "
             "measured in two ways? Give models names that differ, or choose the rows"
         )
-
-
-def _numbered(column: pd.Series) -> Int[np.ndarray, " row"]:
-    """The number of each row's group, in the order in which the groups come."""
-    try:
-        return pd.factorize(column, use_na_sentinel=False)[0]
-    except TypeError as error:
-        raise InputError(
-            f"the column {column.name} makes no groups ({error}): expected texts or numbers"
-        ) from error

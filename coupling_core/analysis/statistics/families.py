@@ -116,12 +116,7 @@ class LeaveOneFamilyOut:
 
 
 def leave_one_family_out(points: Points, method: Method = "pearson") -> LeaveOneFamilyOut:
-    """Correlate again without each family, within families, and between their means.
-
-    Args:
-        points: two numbers of each model.
-        method: Pearson's r or Spearman's rho.
-    """
+    """Correlate again without each family, within families, and between their means."""
     family = np.array(points.family, object)
     return LeaveOneFamilyOut(
         points,

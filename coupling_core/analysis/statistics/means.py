@@ -21,7 +21,6 @@ from coupling_core.base.records import (
     PERFORMANCES,
     Measure,
 )
-from coupling_core.base.tables import require_table
 
 FACTS = ("parameters", "layers", "width", "training_tokens")
 """Numbers of a model that do not depend on the prompt; NaN where unknown. The performances are such
@@ -63,12 +62,7 @@ class ModelMeans:
 
 
 def model_means(table: pd.DataFrame, k: int | float, measure: Measure = "corrected") -> ModelMeans:
-    """Mean coupling of every model over its prompts, at one K.
-
-    Args:
-        table: of a sweep, a row a model x prompt x K, with `COLUMNS` and the measure.
-        k: an integer, or a share of each model's width.
-        measure: the column to average.
+    """Mean coupling of every model of a sweep's table over its prompts, at one K (see `k_of`).
 
     Raises:
         InputError: where a column is missing, or no model was measured at this K.
@@ -81,12 +75,7 @@ def model_means(table: pd.DataFrame, k: int | float, measure: Measure = "correct
 
 
 def means_by_k(table: pd.DataFrame, measure: Measure = "corrected") -> dict[int, ModelMeans]:
-    """`model_means` at every K that the table has, rising.
-
-    Raises:
-        InputError: where a column is missing.
-    """
-    require_columns(table, *COLUMNS, measure)
+    """`model_means` at every K that the table has, rising."""
     return {int(k): model_means(table, int(k), measure) for k in np.sort(table["k"].unique())}
 
 
@@ -95,9 +84,6 @@ def at_k(table: pd.DataFrame, k: int | float) -> pd.DataFrame:
 
     A K that was asked for in several ways, as itself and as a share, has a row for each; one of
     them is taken.
-
-    Raises:
-        InputError: where there is none.
     """
     if isinstance(k, float):
         wanted = table["width"].map(lambda width: k_of(k, width), na_action="ignore")
@@ -137,52 +123,30 @@ def uncertified(table: pd.DataFrame) -> int:
 
 
 def require_columns(table: pd.DataFrame, *names: str) -> None:
-    """Refuse a table that lacks a column.
-
-    Raises:
-        InputError: naming what is missing.
-    """
-    require_table(table)
+    """Refuse a table that lacks a column."""
     missing = [name for name in dict.fromkeys(names) if name not in table]
     if missing:
-        meant = nearest(missing[0], list(map(str, table))) if len(missing) == 1 else ""
         columns = f"column{'s' * (len(missing) > 1)} {', '.join(missing)}"
+        meant = nearest(missing[0], list(map(str, table))) * (len(missing) == 1)
         raise InputError(
             f"the table lacks the {columns}{meant}: expected that of a sweep, a "
             f"row for each model, prompt and K; it has {', '.join(map(str, table)) or 'none'}"
         )
 
 
-def require_measure(table: pd.DataFrame, measure: object) -> None:
-    """Refuse a column that has no numbers to be averaged.
-
-    Raises:
-        InputError: naming those that have.
-    """
-    if not isinstance(measure, str):
-        raise InputError(
-            f"measure is one column of the table, such as 'corrected': {measure!r} came"
-        )
+def require_measure(table: pd.DataFrame, measure: str) -> None:
+    """Refuse a column that has no measured numbers to be averaged."""
     facts = {*COLUMNS, *HOW, "certified", "line", "p", *OF_GRAPHS, OF_SHARES} - {"chance"}
-    is_number = measure in table and pd.api.types.is_numeric_dtype(table[measure])
-    if is_number and measure not in facts:
+    numbers = [str(name) for name in table.select_dtypes("number") if name not in facts]
+    if measure in numbers:
         return
-    if is_number:
-        raise InputError(
-            f"{measure!r} says of what a row is, and is no number that was measured: choose one "
-            "with measure=..., such as 'corrected'"
-        )
-    numbers = [
-        str(name)
-        for name in table.select_dtypes("number")
-        if name not in facts | {*PERFORMANCES, "tokens", "difficulty"}
-    ]
-    held = ", which has texts in it" if measure in table else nearest(measure, numbers)
-    if measure in table and pd.to_numeric(table[measure], errors="coerce").notna().any():
-        held += ": coupling_core.sweeps.read_table reads such a file as it was"
+    why = nearest(measure, numbers)
+    if measure in table.select_dtypes(exclude=["number", "bool"]):
+        why = ": coupling_core.sweeps.read_table reads a file with empty cells as it was"
+    others = [one for one in numbers if one not in (*PERFORMANCES, "tokens", "difficulty")]
     raise InputError(
-        f"{measure!r} is no column of numbers of this table{held}: choose "
-        f"one with measure=..., of {', '.join(numbers) or 'which it has none'}"
+        f"{measure!r} is not a column of measured numbers{why}; choose one with measure=..., of "
+        f"{', '.join(others) or 'which the table has none'}"
     )
 
 
@@ -199,11 +163,7 @@ def labels(table: pd.DataFrame, column: str) -> pd.Series:
 
 
 def require_alike(table: pd.DataFrame) -> None:
-    """Refuse rows whose scores came about in different ways; what is not said is as usual.
-
-    Raises:
-        InputError: naming in what they differ.
-    """
+    """Refuse rows whose scores came about in different ways; what is not said is as usual."""
     for name in HOW:
         held = table[name].dropna().unique().tolist() if name in table else []
         unsaid = _USUAL.get(name)

@@ -10,7 +10,7 @@ from statsmodels.regression.linear_model import OLS
 from statsmodels.tools.tools import add_constant
 
 from coupling_core.analysis.statistics.correlations import Correlation, correlate
-from coupling_core.analysis.statistics.means import ModelMeans, require_columns
+from coupling_core.analysis.statistics.means import ModelMeans
 from coupling_core.analysis.statistics.points import (
     PLURAL,
     SIZES,
@@ -21,7 +21,7 @@ from coupling_core.analysis.statistics.points import (
     pair,
     spans_decades,
 )
-from coupling_core.analysis.statistics.resampling import Range, jackknifed, no_range
+from coupling_core.analysis.statistics.resampling import Range, jackknifed
 
 COLLINEAR = 1e-3
 """A column of which the others leave less than this share of the variance unexplained (a variance
@@ -35,20 +35,20 @@ class ResidualCorrelation:
     Args:
         n: number of models.
         df: degrees of freedom of p: n - (regressors with the constant) - 1.
+        reason: why there is no correlation; "" where there is one.
         estimate: -1..1, NaN where there is none.
         p: two-sided, by t = r sqrt(df / (1 - r^2)), as if all models were independent.
         low: lower end of the 95 % interval by Fisher's z, whose variance is 1 / (df - 1).
         high: its upper end; both NaN where df < 2.
-        reason: why there is no correlation; "" where there is one.
     """
 
     n: int
     df: int
-    estimate: float
-    p: float
-    low: float
-    high: float
     reason: str = ""
+    estimate: float = np.nan
+    p: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
 
 
 @dataclass(frozen=True)
@@ -83,18 +83,9 @@ def partial_correlation(
 
     A size that is unknown of a model, constant, or a combination of those before it is left out
     and named: no model is dropped for it. To account for training tokens where some are unknown,
-    take the subset of the models where they are known first.
-
-    Args:
-        means: a row a model.
-        y: column of performance, "loss" or "score".
-        given: columns to account for, the logarithm of those that span orders of magnitude.
-        by: what is left out as a whole for `over_clusters`.
-
-    Raises:
-        InputError: where there is no such column.
+    take the subset of the models where they are known first. Of sizes that span orders of magnitude
+    it is the logarithm.
     """
-    require_columns(means.rows, *given)
     points = pair(means, "coupling", y)
     rows = means.rows.set_index("model").loc[list(points.model)]
     used: dict[str, Float[np.ndarray, " point"]] = {}
@@ -124,18 +115,9 @@ def over_clusters(
     unit: Int[np.ndarray, " point"],
     of: str,
 ) -> Range:
-    """The interval of a `residual_correlation` over whole units that are independent.
-
-    Args:
-        found: the correlation.
-        x: of each model, as it was correlated; and so y and the regressors.
-        y: of each model.
-        regressors: what was regressed out.
-        unit: of each, from 0.
-        of: what the units are, in the plural.
-    """
+    """The interval of a `residual_correlation` over whole units (see `jackknifed`)."""
     if found.reason:
-        return no_range(len(set(unit)), of, found.reason)
+        return Range(len(set(unit)), of, found.reason)
 
     def statistic(weights: Float[np.ndarray, "sample point"]) -> Float[np.ndarray, " sample"]:
         return np.array([_correlation(x[w > 0], y[w > 0], regressors[w > 0]) for w in weights])
@@ -151,27 +133,25 @@ def residual_correlation(
 ) -> ResidualCorrelation:
     """Correlation of the residuals of x and y, its p corrected for what was regressed out.
 
-    Args:
-        x: of each model.
-        y: of each model.
-        regressors: of full rank, their span with the constant in it.
-        reason: why there is none, where that is known already.
+    The regressors are of full rank, and span the constant; `reason` is why there is no correlation,
+    where that is known already.
     """
     n, used = regressors.shape
     df = n - used - 1
     if not reason and df < 1:
         reason = f"{n} models leave no degree of freedom beside {used} regressors"
     if reason:
-        return _none(n, df, reason)
+        return ResidualCorrelation(n, df, reason)
     for name, values in (("x", x), ("y", y)):
         if _residual(values, regressors) is None:
-            return _none(n, df, f"nothing of {name} is left when the others are accounted for")
+            reason = f"nothing of {name} is left when the others are accounted for"
+            return ResidualCorrelation(n, df, reason)
     r = np.float64(_correlation(x, y, regressors))
     with np.errstate(divide="ignore"):  # of a perfect correlation
         p = 2 * stats.t.sf(abs(r) * np.sqrt(df / (1 - r**2)), df)
         spread = 1.96 / np.sqrt(df - 1) if df > 1 else np.nan
         low, high = np.tanh(np.arctanh(r) + spread * np.array([-1, 1]))
-    return ResidualCorrelation(n, df, float(r), float(p), float(low), float(high))
+    return ResidualCorrelation(n, df, "", float(r), float(p), float(low), float(high))
 
 
 def _residual(
@@ -208,7 +188,3 @@ def _useless(
     if 1 - OLS(values, design).fit().rsquared < COLLINEAR:
         return "follows from those before it"
     return ""
-
-
-def _none(n: int, df: int, reason: str) -> ResidualCorrelation:
-    return ResidualCorrelation(n, df, np.nan, np.nan, np.nan, np.nan, reason)

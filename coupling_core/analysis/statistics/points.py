@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 
-from coupling_core.analysis.statistics.means import ModelMeans, require_columns
+from coupling_core.analysis.statistics.means import ModelMeans
 from coupling_core.base.records import MODEL_SIZES
 from coupling_core.base.units import counted
 
@@ -99,18 +99,8 @@ class Points:
 
 
 def pair(means: ModelMeans, x: str, y: str) -> Points:
-    """Two columns of the models' means as points; a model that lacks one is left out and named.
-
-    Args:
-        means: a row a model.
-        x: column, such as "coupling" or, for Figure 9, one of `SIZES`.
-        y: column, such as "loss" or "score".
-
-    Raises:
-        InputError: where there is no such column.
-    """
+    """Two columns of the models' means as points; a model that lacks one is left out and named."""
     rows = means.rows
-    require_columns(rows, x, y)
     known = np.isfinite(rows[x].to_numpy(np.float64)) & np.isfinite(rows[y].to_numpy(np.float64))
     kept = rows[known]
     at = kept[x].to_numpy(np.float64)

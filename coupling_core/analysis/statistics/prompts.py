@@ -9,7 +9,7 @@ from scipy import stats
 
 from coupling_core.analysis.statistics.means import at_k, require_columns
 from coupling_core.analysis.statistics.points import is_constant
-from coupling_core.analysis.statistics.resampling import Range, correlations, jackknifed, no_range
+from coupling_core.analysis.statistics.resampling import Range, correlations, jackknifed
 from coupling_core.base.records import Measure, PromptNumber
 from coupling_core.base.units import counted
 
@@ -25,11 +25,11 @@ class PromptTrend:
         x: (prompt) tokens, by the model's own tokenizer, or difficulty 1..3.
         coupling: (prompt) means over l != l'.
         without: prompts that lack a number.
+        interval: 95 % interval and p of `spearman`, prompts being independent.
+        reason: why there are no such numbers; "" where there are.
         spearman: rank correlation over prompts.
-        interval: 95 % interval and p of it, prompts being independent.
         slope: of coupling in x by least squares, per token or per step of difficulty.
         intercept: of that line.
-        reason: why there are no such numbers; "" where there are.
     """
 
     model: str
@@ -38,11 +38,11 @@ class PromptTrend:
     x: Float[np.ndarray, " prompt"]
     coupling: Float[np.ndarray, " prompt"]
     without: int
-    spearman: float
     interval: Range
-    slope: float
-    intercept: float
     reason: str = ""
+    spearman: float = np.nan
+    slope: float = np.nan
+    intercept: float = np.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,16 +68,10 @@ class PromptTrends:
 def prompt_trends(
     table: pd.DataFrame, x: PromptNumber, k: int | float, measure: Measure = "corrected"
 ) -> PromptTrends:
-    """Coupling against length or difficulty of the prompt, within every model.
-
-    Args:
-        table: of a sweep, a row a model x prompt x K.
-        x: column, "tokens" or "difficulty".
-        k: an integer, or a share of each model's width.
-        measure: column of the coupling.
+    """Coupling against length or difficulty of the prompt, within every model of a sweep's table.
 
     Raises:
-        InputError: where a column is missing, or no model was measured at this K.
+        InputError: where a column is missing, or no model was measured at this K (see `k_of`).
     """
     require_columns(table, "model", "family", "prompt", "k", "width", x, measure)
     rows = at_k(table, k)
@@ -92,7 +86,7 @@ def prompt_trends(
     prompts = pd.Index(dict.fromkeys(text for trend in told for text in trend.prompt))
     n = len(prompts)
     if not told:
-        none = no_range(n, "prompts", "no model has a correlation over prompts")
+        none = Range(n, "prompts", "no model has a correlation over prompts")
         return PromptTrends(x, measure, trends, np.nan, none)
 
     def mean(weights: Float[np.ndarray, "sample prompt"]) -> Float[np.ndarray, " sample"]:
@@ -116,19 +110,18 @@ def _trend(rows: pd.DataFrame, x: PromptNumber, measure: Measure) -> PromptTrend
     n, first = len(kept), rows.iloc[0]
     about = (first["model"], first["family"], tuple(kept["prompt"]), at, coupling, len(rows) - n)
     if reason := _no_trend(at, coupling, x):
-        none = no_range(n, "prompts", reason)
-        return PromptTrend(*about, np.nan, none, np.nan, np.nan, reason)
+        return PromptTrend(*about, Range(n, "prompts", reason), reason)
     line = stats.linregress(at, coupling)
     return PromptTrend(
         *about,
-        float(stats.spearmanr(at, coupling).statistic),
         jackknifed(
             lambda weights: correlations(at, coupling, weights, "spearman"),
             np.arange(n),
             "prompts",
         ),
-        float(line.slope),
-        float(line.intercept),
+        spearman=float(stats.spearmanr(at, coupling).statistic),
+        slope=float(line.slope),
+        intercept=float(line.intercept),
     )
 
 

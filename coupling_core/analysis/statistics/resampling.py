@@ -30,20 +30,20 @@ class Range:
     """A 95 % interval, and the p that goes with it.
 
     Args:
-        low: lower end, NaN where there is none.
-        high: upper end.
-        p: two-sided, of 0; below 0.05 where the interval leaves out 0; NaN where there is none.
         units: how many independent units it is over.
         of: what they are, in the plural: "models", "families", "training runs", "seeds", "prompts".
         reason: why there is no interval; "" where there is one.
+        low: lower end, NaN where there is none.
+        high: upper end.
+        p: two-sided, of 0; below 0.05 where the interval leaves out 0; NaN where there is none.
     """
 
-    low: float
-    high: float
-    p: float
     units: int
     of: str
     reason: str = ""
+    low: float = np.nan
+    high: float = np.nan
+    p: float = np.nan
 
     @property
     def p_told(self) -> str:
@@ -62,11 +62,6 @@ class Range:
 def p_words(p: float) -> str:
     """A p as people read it."""
     return f"p < {_LEAST_P}" if p < _LEAST_P else f"p = {p:.{2 + (p > 0.99)}g}"
-
-
-def no_range(units: int, of: str, reason: str) -> Range:
-    """An interval that does not exist, and why."""
-    return Range(np.nan, np.nan, np.nan, units, of, reason)
 
 
 def too_few(units: int, of: str, what: str = "an interval and a p need") -> str:
@@ -102,18 +97,18 @@ def jackknifed(
     """
     units = int(unit.max()) + 1 if unit.size else 0
     if reason := too_few(units, of):
-        return no_range(units, of, reason)
+        return Range(units, of, reason)
     weights = np.vstack([np.ones(unit.size), 1 - np.eye(units)[:, unit]])
     values = statistic(weights)
     if not np.isfinite(values).all():
-        return no_range(units, of, f"it rests on one of {units} {of} alone")
+        return Range(units, of, f"it rests on one of {units} {of} alone")
     if is_correlation:
         values = np.arctanh(np.clip(values, -1 + FLAT, 1 - FLAT))
     whole, moved = values[0], values[1:] - values[0]
     low, high, p = _student(whole, moved)
     if is_correlation:
         low, high = np.tanh([low, high])
-    return Range(float(low), float(high), p, units, of)
+    return Range(units, of, low=float(low), high=float(high), p=p)
 
 
 def _student(whole: float, moved: Float[np.ndarray, " unit"]) -> tuple[float, float, float]:

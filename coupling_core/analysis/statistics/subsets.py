@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from coupling_core.analysis.statistics.means import ModelMeans
-from coupling_core.base.equality import SameContent
 from coupling_core.base.records import ModelSubset
 
 
-@dataclass(frozen=True, eq=False)
-class Subset(SameContent):
+@dataclass(frozen=True)
+class Subset:
     """Some of the models.
 
     Args:

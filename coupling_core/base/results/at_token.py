@@ -1,8 +1,7 @@
 """What results have that were measured of every block at one token."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from coupling_core.base.records import Certificate
 from coupling_core.base.results.base import Result
@@ -26,25 +25,9 @@ class AtToken(Result):
         text = self.tokens[self.token - 1].strip()
         return f"at token {self.token} of {len(self.tokens)}, “{text}”"
 
-    @classmethod
-    def typed(cls, header: dict[str, Any]) -> dict[str, Any]:
-        """Give JSON's lists their types back."""
-        certificates = tuple(Certificate(**item) for item in header["certificates"])
-        return super().typed(header) | {"certificates": certificates}
-
-    @classmethod
-    def each_certificate(cls, fields: Mapping[str, Any]) -> Iterator[Certificate]:
-        """One a block."""
-        yield from fields["certificates"]
-
     def consistency(self) -> Mapping[str, bool]:
-        """Contradictions that a forged file could have, and whether this result is free of each."""
+        """As `Result.consistency`."""
         return {
             "its token is none of the prompt": 1 <= self.token <= len(self.tokens),
             "its certificates are not one a block": len(self.certificates) == self.n_blocks,
         }
-
-    @property
-    def what_short(self) -> tuple[str, ...]:
-        """Which token."""
-        return (self.token_told(self.token),)

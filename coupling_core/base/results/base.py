@@ -4,21 +4,22 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
 from importlib import import_module
+from itertools import repeat
 from pathlib import Path
-from textwrap import shorten
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args, get_origin
 from weakref import ref
 
 import numpy as np
 from jaxtyping import AbstractArray, Int
 
 from coupling_core.base.drawing import Drawing, FigureName
-from coupling_core.base.errors import InputError, a_type
+from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
+from coupling_core.base.notebook import Plottable, in_a_line
 from coupling_core.base.records import DEFAULT_K, AnyView, Certificate, Request
-from coupling_core.base.showing import Drawn, Told, in_a_line
 from coupling_core.base.units import counted
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
@@ -26,18 +27,11 @@ if TYPE_CHECKING:  # half a second each to import, and only tables need them
     from pandas import DataFrame
 
 
-SHOWN = 60
-"""Letters of a value in a complaint."""
 PROMPT_SHOWN = 40
 """Letters of a prompt in a line."""
-_WITHIN = {
-    *("consistency", "each_certificate", "finite", "infinite", "is_doubtful", "named_axes", "part"),
-    *("fixed_words", "positions_done", "rows_done", "sizes", "sizes_of", "token_told"),
-    *("token_words", "typed", "unlike_usual", "usual_k", "what_short", "whose"),
-}
-"""Names that stores, figures and commands need of a result, and nobody who looks at one."""
-_OF_K = {"default_k", "k_max", "k_view"}
-"""Names that say something where singular triplets are stored."""
+NORM_INCLUDED = "final norm included"
+_MORE_BLOCKS = {"block": 0, "state": -1, "neighbour": 1}
+"""Axes that tell L, with how many more blocks there are."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +50,12 @@ class Sizes:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Result(Drawn):
+class Result(Plottable):
     """A measurement of one prompt.
 
     NumPy arrays are stored as tensors, and every other field in the JSON header. Two results are
-    equal where they answer one question, by one store key; one without a key equals itself alone.
-    What it draws and tabulates of itself is in its kind's folder, `views` and `export`.
+    equal where they answer one question, by their store key; one without a key equals itself alone.
+    What it draws and tabulates is in the folder of its kind, `views` and `export`.
 
     Args:
         key: the store key.
@@ -73,11 +67,6 @@ class Result(Drawn):
         provenance: library versions, device, seconds, ...; never part of the key.
     """
 
-    _elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("chance", "corrected", "coupling", "mean", "scores"),
-        "scores are of pairs of blocks, as measure(prompt) compares them, or of tokens, "
-        "measure(prompt, kind='self'); to_pandas() has the numbers of this one",
-    )
     finite: ClassVar[tuple[str, ...]] = ()
     """Arrays whose every number is finite."""
     infinite: ClassVar[tuple[str, ...]] = ()
@@ -93,13 +82,13 @@ class Result(Drawn):
     width: int
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
-    @classmethod
-    @abstractmethod
-    def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
-        """How large a result is, from its fields that are no arrays and the shapes of its arrays.
-
-        Both are in a file's header, so that a list of results reads no arrays.
-        """
+    def __post_init__(self) -> None:
+        # The key stands for the numbers. A view: a running measurement goes on filling its own.
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                array = value.view()
+                array.setflags(write=False)
+                object.__setattr__(self, name, array)
 
     @property
     @abstractmethod
@@ -113,13 +102,40 @@ class Result(Drawn):
 
     @classmethod
     def typed(cls, header: dict[str, Any]) -> dict[str, Any]:
-        """Give the lists and mappings of a JSON header their types back."""
-        return header | {"tokens": tuple(header["tokens"])}
+        """The fields of a JSON header with the types that its lists and mappings had."""
+        plain = [item for item in fields(cls) if item.name not in array_dims(cls)]
+        required = {
+            item.name
+            for item in plain
+            if item.default is MISSING and item.default_factory is MISSING
+        }
+        return header | {
+            item.name: _typed(item.type, header[item.name])
+            for item in plain
+            if item.name in required or item.name in header
+        }
+
+    @classmethod
+    def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
+        """How large a result is, from its fields that are no arrays and the shapes of its arrays.
+
+        Both are in a file's header, so that a list of results reads no arrays.
+        """
+        length: dict[str, int] = {}
+        for name, axes in array_dims(cls).items():
+            length = dict(zip(axes, shapes[name], strict=True)) | length
+        n_blocks = [length[axis] + more for axis, more in _MORE_BLOCKS.items() if axis in length]
+        has_k = kind_of(fields["request"].kind).has_k
+        return Sizes(
+            fields["block_count"] if "block_count" in fields else n_blocks[0],
+            length["k"] if has_k else 0,
+            length.get("k_view", 0),
+        )
 
     @classmethod
     def each_certificate(cls, fields: Mapping[str, Any]) -> Iterator[Certificate]:
         """The certificates among the fields of a header; none where nothing is decomposed."""
-        yield from ()
+        yield from _flat(fields.get("certificates", ()))
 
     @property
     def named_axes(self) -> Mapping[str, tuple[str, ...]]:
@@ -142,8 +158,8 @@ class Result(Drawn):
     @property
     def sizes(self) -> Sizes:
         """How large it is."""
-        arrays = {n: value for n, value in vars(self).items() if isinstance(value, np.ndarray)}
-        return self.sizes_of(vars(self), {name: value.shape for name, value in arrays.items()})
+        shapes = {name: getattr(self, name).shape for name in array_dims(type(self))}
+        return self.sizes_of(vars(self), shapes)
 
     @property
     def svds(self) -> tuple[Certificate, ...]:
@@ -172,19 +188,16 @@ class Result(Drawn):
 
     @property
     def model_name(self) -> str:
-        """What to call the model, with the seed of an untrained twin."""
+        """The model's name, with the seed of an untrained model."""
         return named(str(self.identity.get("name", self.request.model)), self.request.untrained)
 
     @property
     def prompt_text(self) -> str:
-        """The prompt as it was given; its tokens' texts where it came as token ids.
-
-        An image in words.
-        """
-        asked = self.request
+        """The prompt as it was given, an image in words; of token ids the tokens' texts."""
         unread = self.tokens == tuple(f"#{i}" for i in self.token_ids.tolist())
-        is_told = isinstance(asked.prompt, str) or unread
-        return asked.prompt_words if is_told else "".join(self.tokens)
+        if isinstance(self.request.prompt, str) or unread:
+            return self.request.prompt_words
+        return "".join(self.tokens)
 
     @property
     def final_norm_words(self) -> str:
@@ -193,7 +206,7 @@ class Result(Drawn):
 
     @property
     def precision(self) -> str:
-        """What the weights are held in and what is computed in; "" where nothing says it."""
+        """The precision of the weights and of the arithmetic; "" where it was not recorded."""
         return precision_words(self.request, self.provenance)
 
     @property
@@ -202,21 +215,13 @@ class Result(Drawn):
         return self.final_norm_words == NORM_INCLUDED
 
     def token_words(self, token: int) -> str:
-        """Which token (1..n) that is: its number, and its text."""
+        """A token (1..n) by its number and its text."""
         return f"{token} of {len(self.tokens)}, {self.tokens[token - 1]!r}"
-
-    def token_told(self, token: int) -> str:
-        """The same in the short form of a repr."""
-        return f"token {token} of {len(self.tokens)} {self.tokens[token - 1]!r}"
 
     @property
     def dims(self) -> Mapping[str, tuple[str, ...]]:
         """The names of the dimensions of its arrays, by the arrays' names."""
-        return {
-            item.name: tuple(item.type.dim_str.split())
-            for item in fields(self)
-            if isinstance(item.type, type) and issubclass(item.type, AbstractArray)
-        }
+        return array_dims(type(self))
 
     def part(self, name: str) -> Any:
         """A module of its kind's folder, which is imported only now."""
@@ -224,16 +229,23 @@ class Result(Drawn):
 
     @property
     def default_k(self) -> int:
-        """The K at which it is looked at where nobody says another; 0 where it has none.
+        """The K of its default view, 0 where it has none.
 
-        What `measure` was asked for; of a result that was loaded, `usual_k`.
+        The K that `measure` was asked for; of a result that was loaded, `usual_k`.
         """
         return self._asked_k or self.usual_k
 
     @property
     def usual_k(self) -> int:
-        """50, or as many triplets as are stored."""
-        return min(DEFAULT_K, self.k_max)
+        """50, or less where most of its Jacobians have a smaller rank, past which is no score.
+
+        A layer norm takes one from the rank that the width allows, and between different tokens few
+        key-value heads leave less.
+        """
+        rank = vars(self).get("rank", np.empty(0))
+        known = rank[rank > 0]
+        most = int(np.quantile(known, 0.5, method="lower")) if known.size else self.k_max
+        return min(DEFAULT_K, self.k_max, most)
 
     def default_view(self) -> AnyView:
         """How it is looked at where nobody says: at its default K."""
@@ -241,7 +253,7 @@ class Result(Drawn):
         return kind.view(k=self.default_k) if kind.has_k else kind.view()
 
     def to_pandas(self) -> "DataFrame":
-        """What it says in its default view, as a table; `scores(k=...)` has one at another K.
+        """Its default view as a table; `scores(k=...)` has one at another K.
 
         A row is a pair of blocks (depth) or of tokens, a token (trajectory), an edit (what-if), a
         block (spectrum), a way, size and state (perturbation) or a readout (directions);
@@ -252,7 +264,7 @@ class Result(Drawn):
         return table
 
     def to_xarray(self) -> "xarray.Dataset":
-        """What it says in its default view, with the names of the dimensions.
+        """Its default view, with the names of the dimensions.
 
         Returns:
             of blocks and of tokens what `scores().to_xarray()` gives; of every other kind the
@@ -267,73 +279,33 @@ class Result(Drawn):
         return import_module("coupling_core.analysis.exports")
 
     def plot(self, figure: FigureName = "", **options: Any) -> Drawing:
-        """A figure of it in its default view.
-
-        The figures of each kind, the main one of its page first, with their options:
-
-            depth
-                scores (corrected, auto_range, selected, limit), mosaic (magnitude, auto_range),
-                spectrum (selected), k (corrected), scaling (inverse), inverse-scaling (inverse),
-                graph (corrected, threshold, layout, color, auto_range, selected),
-                locality (corrected)
-            self, fixed-input, fixed-output
-                grid (rows, columns, corrected, auto_range, selected), distance (corrected), and of
-                one pair of blocks mosaic (rows, columns, magnitude, auto_range, selected) and
-                spectrum (selected)
-            trajectory
-                paths (token, dimensions, twin), paths-3d (token, dimensions, twin),
-                line-shape (token, twin), line-shape-by-depth (token, twin), norms (token, twin),
-                growth (token, twin), expodistance (token, twin), steps (token, twin),
-                equidistance (token, twin), entropy (token, twin), linearised (token)
-            what-if
-                interchange (selected), replace (selected), blocks
-            spectrum
-                eigenvalues (block), maps (twin), products (twin)
-            perturbation
-                cosine (twin), depth (twin), radius (twin)
-            directions
-                readouts (twin)
+        """A figure of its default view.
 
         Args:
             figure: its name, as `--figure` of the command has it; "" is the main one of its page.
-            options: those of the figure by name, such as `threshold=0.1, layout="circle"`. What
-                they mean is told by the functions that draw, such as
-                `help(coupling_core.figures.graph)`; `twin` is the result of an untrained twin.
+            options: of the function of `coupling_core.figures` that draws it, such as
+                `threshold=0.1, layout="circle"` of `graph`. `twin` is the result of an untrained
+                model, which most figures of paths, spectra, noise and readouts draw too.
 
         Raises:
-            InputError: on a name that no figure of its kind has, or no option of the figure; the
-                message lists them.
+            InputError: on a name that no figure of its kind has; the message lists them. Where the
+                twin is of other tokens or blocks.
         """
-        if options.get("twin") is not None:
-            self._require_twin(options["twin"])
-        named = (figure,) if figure else ()
-        return self.part("views").plot(self, self.default_view(), *named, **options)
+        if (twin := options.get("twin")) is not None:
+            self._require_twin(twin)
+        names = (figure,) if figure else ()
+        return self.part("views").plot(self, self.default_view(), *names, **options)
 
-    def _require_twin(self, twin: object) -> None:
-        """Refuse what cannot be drawn beside it.
+    def _require_twin(self, twin: Any) -> None:
+        def of(result: Any) -> tuple[Any, ...]:
+            token = getattr(result, "token", None)
+            return type(result), result.tokens, result.n_blocks, token
 
-        Raises:
-            InputError: on no result of its kind, and on one of other tokens or blocks.
-        """
-        kind = self.request.kind
-        if not isinstance(twin, type(self)) or twin.request.kind != kind:
+        if not isinstance(twin, Result) or of(twin) != of(self):
             raise InputError(
-                f"twin is the {kind} result of another model with the same prompt, such as "
-                f"measure(prompt, kind={kind!r}, untrained=0), and {twin!r} came"
+                "twin must be a result of the same kind, tokens and number of blocks, such as "
+                f"measure(prompt, kind={self.request.kind!r}, untrained=0)"
             )
-        for name, of, beside in (
-            ("tokens", self.tokens, twin.tokens),
-            ("blocks", self.n_blocks, twin.n_blocks),
-            ("token", getattr(self, "token", None), getattr(twin, "token", None)),
-        ):
-            if of != beside:
-                also = "; compare(a, b) takes another prompt's" * (kind == "trajectory")
-                at = " at the same token" * hasattr(self, "token")
-                raise InputError(
-                    f"twin has other {name}, {shorten(str(beside), SHOWN)} and not "
-                    f"{shorten(str(of), SHOWN)}: measure the same prompt{at}, with "
-                    f"untrained=0{also}"
-                )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write all of it into one file, which `load` reads, and the commands and the page Runs.
@@ -355,13 +327,8 @@ class Result(Drawn):
 
     @property
     def verdict(self) -> str:
-        """What it comes to in its default view, in a sentence or two."""
+        """The finding of its default view, in a sentence or two."""
         return self.part("views").verdict(self, self.default_view())
-
-    @property
-    def certificate_words(self) -> str:
-        """Whether every SVD was certified, and if not, how many were and why not."""
-        return certified_words(self.svds)
 
     def attributes(self) -> dict[str, str | float]:
         """Whose it is and how far it was checked, for tables and arrays that leave the program."""
@@ -371,13 +338,9 @@ class Result(Drawn):
             "measured": self.measured,
             "final_norm": self.final_norm_words,
             "precision": self.precision,
-            "certificate": self.certificate_words,
+            "certificate": certified_words(self.svds),
             "key": self.key,
         }
-
-    def __dir__(self) -> list[str]:
-        hidden = _WITHIN if self.k_max else _WITHIN | _OF_K
-        return sorted({*super().__dir__()} - hidden)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result) or not self.key:
@@ -388,14 +351,15 @@ class Result(Drawn):
         return hash(self.key) if self.key else id(self)
 
     def __repr__(self) -> str:
-        told = [self.whose, counted(self.n_blocks, "block"), *self.what_short]
-        at = f" ({self.default_k} by default)" * (self.default_k != self.usual_k)
-        told += [f"K <= {self.k_max}{at}"] if self.k_max else []
-        if not self.complete:
-            told.append("not complete")
-        if self.svds:
-            told.append("certified" if self.certified else "not all certified")
-        return in_a_line(self, *told)
+        return in_a_line(
+            self,
+            self.whose,
+            self.measured,
+            counted(self.n_blocks, "block"),
+            f"K <= {self.k_max}" * bool(self.k_max),
+            "" if self.complete else "not complete",
+            ("certified" if self.certified else "not all certified") * bool(self.svds),
+        )
 
     @property
     def whose(self) -> str:
@@ -404,16 +368,47 @@ class Result(Drawn):
 
     @property
     def what_short(self) -> tuple[str, ...]:
-        """What of the prompt was measured, in the short form."""
+        """It goes as soon as nobody asks for it."""
         return (self.measured,)
 
     @property
     def unlike_usual(self) -> tuple[str, ...]:
-        """How the model was had, where that is not as usual: precision, stack, final norm."""
-        asked = self.request
-        told = [self.precision] if self.precision not in ("", "float32") else []
-        told += [f"the {asked.stack}"] if asked.stack else []
-        return (*told, *(["final norm excluded"] if asked.final_norm == "exclude" else []))
+        """What of the model is not as usual: precision, stack, final norm."""
+        unusual = {
+            self.precision: self.precision not in ("", "float32"),
+            f"the {self.request.stack}": self.request.stack,
+            "final norm excluded": self.request.final_norm == "exclude",
+        }
+        return tuple(words for words, holds in unusual.items() if holds)
+
+
+@cache
+def array_dims(of: type[Result]) -> Mapping[str, tuple[str, ...]]:
+    """The names of the dimensions of a class's arrays, by the arrays' names."""
+    return {
+        item.name: tuple(item.type.dim_str.split())
+        for item in fields(of)
+        if isinstance(item.type, type) and issubclass(item.type, AbstractArray)
+    }
+
+
+def _typed(kind: Any, value: Any) -> Any:
+    """A value of JSON as a field of this type has it: a tuple for a list, and certificates."""
+    if get_origin(kind) is tuple and isinstance(value, list):
+        each = get_args(kind)
+        of = repeat(each[0], len(value)) if each[-1] is ... else each
+        return tuple(_typed(one, part) for one, part in zip(of, value, strict=True))
+    if isinstance(value, dict) and Certificate in (kind, *get_args(kind)):
+        return Certificate(**value)
+    return value
+
+
+def _flat(certificates: Any) -> Iterator[Certificate]:
+    for each in certificates:
+        if isinstance(each, Certificate):
+            yield each
+        elif each is not None:
+            yield from _flat(each)
 
 
 def certified_words(svds: Sequence[Certificate]) -> str:
@@ -473,38 +468,19 @@ def seen_at(result: AnyResult, k: int | None, origin: Origin | None = None) -> A
             asked for another, the same numbers are stored.
         origin: the module that was measured.
     """
-    known: dict[str, Any] = {"_asked_k": k} if k is not None and k <= result.k_max else {}
-    known |= {"_origin": origin} if origin else {}
+    known = {"_asked_k": k if k is not None and k <= result.k_max else None, "_origin": origin}
+    known = {name: value for name, value in known.items() if value}
     if not known:
         return result
     found = copy(result)
-    for name, value in known.items():
-        object.__setattr__(found, name, value)
+    vars(found).update(known)
     return found
 
 
 def require_result(result: object, wanted: type | tuple[type, ...], *kinds: str) -> None:
-    """Refuse anything but a result of one kind, in words: annotations are not checked at run time.
-
-    Args:
-        result: what somebody handed over.
-        wanted: the class that is needed, or those of which one is.
-        kinds: what `measure` calls them.
-
-    Raises:
-        InputError: says what came.
-    """
-    if isinstance(result, wanted):
-        return
-    came = a_type(result)
-    if isinstance(result, Result):
-        came = f"a result of kind {result.request.kind!r}"
-    elif isinstance(result, Told):
-        came += ", which is made of a result,"
-    raise InputError(
-        f"{came} came where one of kind {' or '.join(map(repr, kinds))} is needed: "
-        f"measure(..., kind={kinds[0]!r})"
-    )
+    """Refuse a result of another kind; it goes as soon as nobody calls it."""
+    if not isinstance(result, wanted):
+        raise InputError(f"expected a result of kind {' or '.join(kinds)}")
 
 
 def precision_words(request: Request, provenance: Mapping[str, Any]) -> str:
@@ -517,10 +493,6 @@ def precision_words(request: Request, provenance: Mapping[str, Any]) -> str:
     return f"weights {weights}, arithmetic in {arithmetic}"
 
 
-NORM_INCLUDED = "final norm included"
-"""What is said where the last block has a final norm in it."""
-
-
 def norm_words(request: Request, *, has_norm: bool) -> str:
     """Whether a final norm belongs to the last block, or that the model has none."""
     return f"final norm {request.final_norm}d" if has_norm else "no final norm"
@@ -529,21 +501,6 @@ def norm_words(request: Request, *, has_norm: bool) -> str:
 def named(model: str, seed: int | None) -> str:
     """What to call a model, with the seed of an untrained twin."""
     return model if seed is None else f"{model}, untrained (seed {seed})"
-
-
-def usual_k_of(rank: Int[np.ndarray, "..."], k_max: int) -> int:
-    """The K of a result where nobody says one: 50, and of smaller ranks what most of them allow.
-
-    No score exists past a rank. A layer norm takes one from the rank that the width allows, and
-    between different tokens few key-value heads leave less.
-
-    Args:
-        rank: numerical rank of each Jacobian, at most Kmax; 0 where there is none.
-        k_max: how many triplets are stored; less than 50 only where the model is no wider.
-    """
-    known = rank[rank > 0]
-    most = int(np.quantile(known, 0.5, method="lower")) if known.size else k_max
-    return min(DEFAULT_K, k_max, most)
 
 
 def within(values: np.ndarray, least: int, most: int) -> bool:

@@ -10,10 +10,9 @@ from jaxtyping import Float, Int
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import UNNAMED_SAMPLED, DefinitionName
 from coupling_core.base.drawing import DepthFigure, Drawing
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import ROLES, Role, View, resolve_block
 from coupling_core.base.results.at_token import AtToken
-from coupling_core.base.results.base import Sizes, usual_k_of, within
+from coupling_core.base.results.base import within
 from coupling_core.base.results.scores import Scores
 
 SMALL = 0.02
@@ -55,7 +54,7 @@ class DepthResult(AtToken):
     diagonal: Float[np.ndarray, "role block block k"]
     off_diagonal: Float[np.ndarray, "role block block k"]
     matrices: Float[np.ndarray, "role block block k_view k_view"]
-    sampled: tuple[str, ...]
+    sampled: tuple[str, ...] = UNNAMED_SAMPLED
     chance: Float[np.ndarray, "sampled block k"]
     chance_error: Float[np.ndarray, "sampled block k"]
     angle_k: Int[np.ndarray, " grid"]
@@ -64,31 +63,15 @@ class DepthResult(AtToken):
 
     finite = ("singular_values", "jacobian_norm")
 
-    if TYPE_CHECKING:  # which figures this kind has
+    if TYPE_CHECKING:  # the names of its figures
 
-        def plot(  # type: ignore[override]
-            self, figure: DepthFigure = "", **options: Any
-        ) -> Drawing:
-            """A figure of it in its default view."""
-
-    @classmethod
-    def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
-        """How large it is, from the shapes of its arrays."""
-        n_blocks, k_max = shapes["singular_values"]
-        return Sizes(n_blocks, k_max, shapes["matrices"][-1])
+        def plot(self, figure: DepthFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
+            """As `Result.plot`."""
 
     @property
     def complete(self) -> bool:
         """Whether every block is measured."""
         return not np.isnan(self.jacobian_norm).any()
-
-    @classmethod
-    def typed(cls, header: dict[str, Any]) -> dict[str, Any]:
-        """Give JSON's lists and mappings their types back."""
-        return super().typed(header) | {
-            "sampled": tuple(header.get("sampled", UNNAMED_SAMPLED)),
-            "next_tokens": tuple((text, share) for text, share in header["next_tokens"]),
-        }
 
     @property
     def named_axes(self) -> Mapping[str, tuple[str, ...]]:
@@ -97,36 +80,29 @@ class DepthResult(AtToken):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether it is measured again, since a Jacobian of it may be wrong.
+        """Whether a small Jacobian, which float32 rounds away, was not compared with float64.
 
-        A small Jacobian is soon rounded away in float32, so that today it is compared with one in
-        float64. Earlier versions did not: their results do not name float64 among the ways.
+        The results of earlier versions, which did not, do not name float64 among the ways.
         """
         has_small = bool((self.jacobian_norm < SMALL * self.width**0.5).any())
         return has_small and not any("float64" in way for way in self.provenance.get("ways", {}))
 
-    @property
-    def usual_k(self) -> int:
-        """50; of a narrower model, what the ranks of most of its Jacobians allow."""
-        return usual_k_of(self.rank, self.k_max)
-
     def consistency(self) -> Mapping[str, bool]:
-        """Contradictions that a forged file could have, and whether this result is free of each."""
+        """As `Result.consistency`."""
         return {
             **super().consistency(),
             "its ranks lie outside 0..K": within(self.rank, 0, self.k_max),
             "its angles are of another K": within(self.angle_k, 1, self.angles.shape[-1]),
         }
 
-    @known_keywords
     def singular_values_of(self, block: int) -> Float[np.ndarray, " k"]:
         """Those of one block's Jacobian, largest first; 0 past its rank, without a unit.
 
         The block is 1..L, or counted from the end; raises `InputError` on any other.
         """
         at = resolve_block(block, self.n_blocks) - 1
-        found: Float[np.ndarray, " k"] = self.singular_values[at]
-        return found
+        values: Float[np.ndarray, " k"] = self.singular_values[at]
+        return values
 
     def matrix(
         self, block: int, basis: int, role: Role = "A"
@@ -140,7 +116,6 @@ class DepthResult(AtToken):
         stored = self.matrices[ROLES.index(role), row, column].astype(np.float32)
         return stored * np.float32(self.singular_values[row, 0])
 
-    @known_keywords
     def scores(
         self,
         k: int | None = None,

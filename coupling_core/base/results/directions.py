@@ -10,8 +10,7 @@ from jaxtyping import Bool, Float, Int
 from coupling_core.base.drawing import Drawing, ReadoutFigure
 from coupling_core.base.records import resolve_block
 from coupling_core.base.results.at_token import AtToken
-from coupling_core.base.results.base import Sizes, within
-from coupling_core.base.units import counted
+from coupling_core.base.results.base import within
 
 READOUTS = ("writes", "reads", "reads_embedding")
 """u by the unembedding, v by the unembedding, v by the input embeddings."""
@@ -66,17 +65,10 @@ class DirectionsResult(AtToken):
     missing: Mapping[str, str]
     vocabulary: Mapping[str, str]
 
-    if TYPE_CHECKING:  # which figures this kind has
+    if TYPE_CHECKING:  # the names of its figures
 
-        def plot(  # type: ignore[override]
-            self, figure: ReadoutFigure = "", **options: Any
-        ) -> Drawing:
-            """A figure of it in its default view."""
-
-    @classmethod
-    def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
-        """The number of blocks; K is not chosen."""
-        return Sizes(n_blocks=shapes["singular_values"][0])
+        def plot(self, figure: ReadoutFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
+            """As `Result.plot`."""
 
     @property
     def count(self) -> int:
@@ -110,12 +102,12 @@ class DirectionsResult(AtToken):
             InputError: on a block that is not there.
         """
         at = resolve_block(block, self.n_blocks) - 1
-        found = getattr(self, side)[at].astype(np.float64)
-        length = np.linalg.norm(found, axis=0)
-        return np.divide(found, length, out=np.zeros_like(found), where=length > 0)
+        vectors = getattr(self, side)[at].astype(np.float64)
+        length = np.linalg.norm(vectors, axis=0)
+        return np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
 
     def consistency(self) -> Mapping[str, bool]:
-        """Contradictions that a forged file could have, and whether this result is free of each."""
+        """As `Result.consistency`."""
         named = {str(i) for i in np.unique(self.top) if i >= 0}
         return {
             **super().consistency(),
@@ -125,8 +117,3 @@ class DirectionsResult(AtToken):
             "it has no text for a token": named <= set(self.vocabulary),
             "it misses another readout": set(self.missing) <= set(READOUTS),
         }
-
-    @property
-    def what_short(self) -> tuple[str, ...]:
-        """Which token, and how many directions."""
-        return (self.token_told(self.token), counted(self.count, "direction"))

@@ -9,7 +9,6 @@ from jaxtyping import Float
 
 from coupling_core.base.drawing import Drawing, NoiseFigure
 from coupling_core.base.results.at_token import AtToken
-from coupling_core.base.results.base import Sizes
 
 WAYS = ("isotropic", "leading", "random")
 """Where noise lies: anywhere; along the leading v of block 1; along random frames of as many."""
@@ -44,17 +43,10 @@ class PerturbationResult(AtToken):
     finite: ClassVar[tuple[str, ...]] = ("noise_sizes", "rounding")
     infinite: ClassVar[tuple[str, ...]] = ("error",)
 
-    if TYPE_CHECKING:  # which figures this kind has
+    if TYPE_CHECKING:  # the names of its figures
 
-        def plot(  # type: ignore[override]
-            self, figure: NoiseFigure = "", **options: Any
-        ) -> Drawing:
-            """A figure of it in its default view."""
-
-    @classmethod
-    def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
-        """The number of blocks; singular triplets are not what it is looked at by."""
-        return Sizes(n_blocks=shapes["rounding"][0] - 1)
+        def plot(self, figure: NoiseFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
+            """As `Result.plot`."""
 
     @property
     def named_axes(self) -> Mapping[str, tuple[str, ...]]:
@@ -67,7 +59,7 @@ class PerturbationResult(AtToken):
         return not np.isnan(self.distance).any()
 
     def consistency(self) -> Mapping[str, bool]:
-        """Contradictions that a forged file could have, and whether this result is free of each."""
+        """As `Result.consistency`."""
         sizes = self.noise_sizes
         return {
             **super().consistency(),

@@ -7,6 +7,10 @@ from coupling_core.base.results.base import Result
 
 BEGINNING = ("downloading", "converting", "loading")
 """Stages before the model is there."""
+Stage = Literal[
+    "downloading", "converting", "loading", "tracing", "blocks", "tokens", "rows", "edits",
+    "products", "noise", "training", "saving",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -22,20 +26,7 @@ class Progress:
         note: what people should know before this step begins; told once.
     """
 
-    stage: Literal[
-        "downloading",
-        "converting",
-        "loading",
-        "tracing",
-        "blocks",
-        "tokens",
-        "rows",
-        "edits",
-        "products",
-        "noise",
-        "training",
-        "saving",
-    ]
+    stage: Stage
     done: int = 0
     total: int = 0
     partial: Result | None = None

@@ -9,7 +9,6 @@ from jaxtyping import Float
 
 from coupling_core.base.drawing import Drawing, SpectrumFigure
 from coupling_core.base.results.at_token import AtToken
-from coupling_core.base.results.base import Sizes
 
 FLOAT32_ERROR = 1e-6
 """How far a Jacobian of float32 arithmetic is from the exact one, relative to its norm."""
@@ -56,17 +55,10 @@ class SpectrumResult(AtToken):
 
     infinite = ("condition", "exponents", "asymmetry")
 
-    if TYPE_CHECKING:  # which figures this kind has
+    if TYPE_CHECKING:  # the names of its figures
 
-        def plot(  # type: ignore[override]
-            self, figure: SpectrumFigure = "", **options: Any
-        ) -> Drawing:
-            """A figure of it in its default view."""
-
-    @classmethod
-    def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
-        """The number of blocks; singular triplets are not what it is looked at by."""
-        return Sizes(n_blocks=shapes["residual"][0])
+        def plot(self, figure: SpectrumFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
+            """As `Result.plot`."""
 
     @property
     def complete(self) -> bool:
@@ -95,7 +87,7 @@ class SpectrumResult(AtToken):
             return self.uncertainty <= SURE * np.abs(self.values)
 
     def consistency(self) -> Mapping[str, bool]:
-        """Contradictions that a forged file could have, and whether this result is free of each."""
+        """As `Result.consistency`."""
         L = self.n_blocks
         return {
             **super().consistency(),

@@ -1,16 +1,14 @@
 """Coupling between the tokens of a prompt, as its mean over all pairs of blocks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.base.definitions import UNNAMED
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Certificate, resolve_block, resolve_token
-from coupling_core.base.results.base import Sizes, usual_k_of, within
+from coupling_core.base.results.base import within
 from coupling_core.base.results.tokens import TokenResult
 from coupling_core.base.units import counted
 
@@ -39,12 +37,8 @@ class TokenMeansResult(TokenResult):
         rows_done: how many of the allowed positions have their row.
     """
 
-    _elsewhere: ClassVar[Mapping[str, str]] = {
-        "matrix": "means over blocks have none; measure(..., block=12) has those of one"
-    }
-
     k_grid: Int[np.ndarray, " grid"]
-    definitions: tuple[str, ...]
+    definitions: tuple[str, ...] = UNNAMED
     coupling: Float[np.ndarray, "definition role position position grid"]
     chance: Float[np.ndarray, "definition role position position grid"]
     corrected: Float[np.ndarray, "definition role position position grid"]
@@ -53,11 +47,6 @@ class TokenMeansResult(TokenResult):
     rank: Int[np.ndarray, "block position"]
     certificates: tuple[tuple[Certificate | None, ...], ...]
     rows_done: int = 0
-
-    @classmethod
-    def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
-        """How large it is, from the shapes of its arrays."""
-        return Sizes(fields["block_count"], shapes["singular_values"][-1])
 
     @property
     def complete(self) -> bool:
@@ -71,30 +60,13 @@ class TokenMeansResult(TokenResult):
             f"on average over all pairs of {counted(self.block_count, 'block')}, {self.fixed_words}"
         )
 
-    @classmethod
-    def typed(cls, header: dict[str, Any]) -> dict[str, Any]:
-        """Give JSON's lists and mappings their types back."""
-        return super().typed(header) | {
-            "definitions": tuple(header.get("definitions", UNNAMED)),
-            "certificates": tuple(
-                tuple(None if item is None else Certificate(**item) for item in of_block)
-                for of_block in header["certificates"]
-            ),
-        }
-
-    @classmethod
-    def each_certificate(cls, fields: Mapping[str, Any]) -> Iterator[Certificate]:
-        """One a Jacobian."""
-        for of_block in fields["certificates"]:
-            yield from filter(None, of_block)
-
     @property
     def named_axes(self) -> Mapping[str, tuple[str, ...]]:
         """The definitions."""
         return {"definition": self.definitions}
 
     def consistency(self) -> Mapping[str, bool]:
-        """Contradictions that a forged file could have, and whether this result is free of each."""
+        """As `Result.consistency`."""
         n = len(self.tokens)
         return dict(super().consistency()) | {
             "its means are of another K": within(self.k_grid, 1, self.k_max),
@@ -102,7 +74,6 @@ class TokenMeansResult(TokenResult):
             == [n] * self.block_count,
         }
 
-    @known_keywords
     def singular_values_of(self, block: int, token: int) -> Float[np.ndarray, " k"]:
         """Those of one Jacobian, largest first; 0 past its rank, without a unit.
 
@@ -114,16 +85,11 @@ class TokenMeansResult(TokenResult):
             InputError: on a block or a token that is not there.
         """
         of_block = self.singular_values[resolve_block(block, self.block_count) - 1]
-        found: Float[np.ndarray, " k"] = of_block[resolve_token(token, len(self.tokens)) - 1]
-        return found
+        values: Float[np.ndarray, " k"] = of_block[resolve_token(token, len(self.tokens)) - 1]
+        return values
 
     @property
     def default_k(self) -> int:
         """The largest K that is kept, up to the one that was asked for, or is usual."""
         most = super().default_k
         return max((int(k) for k in self.k_grid if k <= most), default=int(self.k_grid[0]))
-
-    @property
-    def usual_k(self) -> int:
-        """50; of a narrower model, what the ranks of most of its Jacobians allow."""
-        return usual_k_of(self.rank, self.k_max)

@@ -1,6 +1,6 @@
 """Coupling between the tokens of a prompt: the Jacobians of two blocks, across positions."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,19 +11,16 @@ from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import UNNAMED_SAMPLED, DefinitionName
 from coupling_core.base.drawing import Drawing, TokensFigure
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
-from coupling_core.base.read_only import ReadOnlyArrays
 from coupling_core.base.records import ROLES, Certificate, Role, View, resolve_token
-from coupling_core.base.results.base import Result, Sizes, usual_k_of, within
+from coupling_core.base.results.base import Result, within
 from coupling_core.base.results.scores import PositionScores
-from coupling_core.base.units import counted
 
 FAINT = 1e-4
 """Below this part of the largest Jacobian's norm, or the identity's, J between tokens is faint."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class PositionCoupling(ReadOnlyArrays):
+class PositionCoupling:
     """The numerators of every score between all positions of a prompt, NaN where causality forbids.
 
     Args:
@@ -53,7 +50,7 @@ class PositionCoupling(ReadOnlyArrays):
     diagonal: Float[np.ndarray, "role position position k"]
     off_diagonal: Float[np.ndarray, "role position position k"]
     matrices: Float[np.ndarray, "role position position k_view k_view"]
-    sampled: tuple[str, ...]
+    sampled: tuple[str, ...] = UNNAMED_SAMPLED
     chance: Float[np.ndarray, "sampled position k"]
     chance_error: Float[np.ndarray, "sampled position k"]
     certificates: tuple[tuple[Certificate | None, ...], ...]
@@ -69,10 +66,8 @@ class PositionCoupling(ReadOnlyArrays):
         return all(c.certified for side in self.certificates for c in side if c is not None)
 
     def __repr__(self) -> str:
-        positions = len(self.jacobian_norm)
-        return (
-            f"PositionCoupling({_pair_told(self.blocks)}, {positions} positions, K <= {self.k_max})"
-        )
+        n = len(self.jacobian_norm)
+        return f"PositionCoupling({_pair(self.blocks)}, {n} positions, K <= {self.k_max})"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -93,12 +88,10 @@ class TokenResult(Result):
 
     finite = ("singular_values", "jacobian_norm")
 
-    if TYPE_CHECKING:  # which figures this kind has
+    if TYPE_CHECKING:  # the names of its figures
 
-        def plot(  # type: ignore[override]
-            self, figure: TokensFigure = "", **options: Any
-        ) -> Drawing:
-            """A figure of it in its default view."""
+        def plot(self, figure: TokensFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
+            """As `Result.plot`."""
 
     @property
     def allowed(self) -> Bool[np.ndarray, " position"]:
@@ -114,9 +107,9 @@ class TokenResult(Result):
 
     @property
     def faint(self) -> bool:
-        """Whether a token has so little to do with another that float32 may hold rounding alone.
+        """Whether a Jacobian is so small that float32 may hold rounding alone.
 
-        Told from the singular values that are kept: their norm is at most the Jacobian's.
+        By the singular values that are kept: their norm is at most the Jacobian's.
         """
         if not self.token:
             return False
@@ -125,10 +118,9 @@ class TokenResult(Result):
         return bool(((norms > 0) & (norms < FAINT * largest)).any())
 
     def consistency(self) -> Mapping[str, bool]:
-        """Contradictions that a forged file could have, and whether this result is free of each."""
+        """As `Result.consistency`."""
         return {"its token is none of the prompt": 0 <= self.token <= len(self.tokens)}
 
-    @known_keywords
     def scores(
         self,
         k: int | None = None,
@@ -156,40 +148,20 @@ class TokenResult(Result):
             InputError: where K or the definition's floor is not in the result, or other blocks are
                 asked for.
         """
-        self._require_blocks(blocks)
+        compared = getattr(self, "blocks", range(1, self.n_blocks + 1))
+        if blocks is not None and {*(blocks_of(blocks, self.n_blocks) or ())} != {*compared}:
+            raise InputError(
+                f"this result compares tokens {self.measured}, not in blocks {blocks!r}: others "
+                "are measured with block= and other_block="
+            )
         k = self.default_k if k is None else k
         return self.part("views").scores(self, View(k, definition, p, role))
 
-    def _require_blocks(self, blocks: Blocks) -> None:
-        """Refuse blocks that were not compared."""
-        asked = blocks_of(blocks, self.n_blocks)
-        if asked is not None and set(asked) != set(self._compared()):
-            raise InputError(
-                f"blocks {blocks!r} came, and this result compares tokens in "
-                f"{self._blocks_told()}: leave blocks out, or measure others with "
-                f"measure(..., kind={self.request.kind!r}, block=12, other_block=11); all pairs of "
-                'blocks at one token are kind="depth"'
-            )
-
-    def _compared(self) -> Iterable[int]:
-        """The blocks whose Jacobians were taken."""
-        return range(1, self.n_blocks + 1)
-
-    @property
-    def what_short(self) -> tuple[str, ...]:
-        """Which comparison, of which blocks, and of which tokens."""
-        token = self.token_told(self.token) if self.token else counted(len(self.tokens), "token")
-        return (self.request.kind, self._blocks_told(), token)
-
-    def _blocks_told(self) -> str:
-        return "all pairs of blocks"
-
     @property
     def is_doubtful(self) -> bool:
-        """Whether it is measured again, since a Jacobian of it may be wrong.
+        """Whether a faint Jacobian, which float32 rounds away, was not compared with float64.
 
-        A faint Jacobian is soon rounded away in float32, so that today it is compared with one in
-        float64. Earlier versions did not: their results do not tell the ways by block.
+        The results of earlier versions, which did not, do not tell the ways by block.
         """
         ways = self.provenance.get("ways")
         by_block = isinstance(ways, dict) and all(isinstance(of, dict) for of in ways.values())
@@ -215,12 +187,6 @@ class TokensResult(PositionCoupling, TokenResult):
 
     positions_done: int = 0
 
-    @classmethod
-    def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
-        """How large it is, from the shapes of its arrays."""
-        k_max, k_view = shapes["singular_values"][-1], shapes["matrices"][-1]
-        return Sizes(fields["block_count"], k_max, k_view)
-
     @property
     def complete(self) -> bool:
         """Whether every position is measured."""
@@ -229,21 +195,7 @@ class TokensResult(PositionCoupling, TokenResult):
     @property
     def measured(self) -> str:
         """What of the prompt was compared."""
-        return f"in {_pair_told(self.blocks)}, {self.fixed_words}"
-
-    @classmethod
-    def typed(cls, header: dict[str, Any]) -> dict[str, Any]:
-        """Give JSON's lists and mappings their types back."""
-        sides = header["certificates"]
-        block, other = header["blocks"]
-        return super().typed(header) | {
-            "blocks": (block, other),
-            "sampled": tuple(header.get("sampled", UNNAMED_SAMPLED)),
-            "certificates": tuple(
-                tuple(None if item is None else Certificate(**item) for item in side)
-                for side in sides
-            ),
-        }
+        return f"in {_pair(self.blocks)}, {self.fixed_words}"
 
     @classmethod
     def each_certificate(cls, fields: Mapping[str, Any]) -> Iterator[Certificate]:
@@ -257,13 +209,8 @@ class TokensResult(PositionCoupling, TokenResult):
         """The sampled definitions."""
         return {"sampled": self.sampled}
 
-    @property
-    def usual_k(self) -> int:
-        """50; of a narrower model, what the ranks of most of its Jacobians allow."""
-        return usual_k_of(self.rank, self.k_max)
-
     def consistency(self) -> Mapping[str, bool]:
-        """Contradictions that a forged file could have, and whether this result is free of each."""
+        """As `Result.consistency`."""
         n = len(self.tokens)
         return dict(super().consistency()) | {
             "its blocks are none of the model": within(np.array(self.blocks), 1, self.n_blocks),
@@ -272,7 +219,6 @@ class TokensResult(PositionCoupling, TokenResult):
             == [n] * 2,
         }
 
-    @known_keywords
     def singular_values_of(self, token: int, *, other: bool = False) -> Float[np.ndarray, " k"]:
         """Those of one token's Jacobian, largest first; 0 past its rank, without a unit.
 
@@ -284,8 +230,8 @@ class TokensResult(PositionCoupling, TokenResult):
             InputError: on a token that the prompt does not have.
         """
         at = resolve_token(token, len(self.tokens)) - 1
-        found: Float[np.ndarray, " k"] = self.singular_values[int(other), at]
-        return found
+        values: Float[np.ndarray, " k"] = self.singular_values[int(other), at]
+        return values
 
     def matrix(
         self, token: int, other: int, role: Role = "A"
@@ -298,15 +244,9 @@ class TokensResult(PositionCoupling, TokenResult):
         stored = self.matrices[ROLES.index(role), row, column].astype(np.float32)
         return stored * np.float32(self.singular_values[0, row, 0])
 
-    def _blocks_told(self) -> str:
-        return _pair_told(self.blocks)
-
-    def _compared(self) -> Iterable[int]:
-        return self.blocks
-
     __repr__ = Result.__repr__
 
 
-def _pair_told(blocks: tuple[int, int]) -> str:
+def _pair(blocks: tuple[int, int]) -> str:
     block, other = blocks
     return f"block {block}" if block == other else f"blocks {block} and {other}"

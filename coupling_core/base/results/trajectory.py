@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.base.drawing import Drawing, PathFigure
-from coupling_core.base.results.base import Result, Sizes, within
+from coupling_core.base.results.base import Result, within
 from coupling_core.base.units import counted
 
 
@@ -49,17 +49,10 @@ class TrajectoryResult(Result):
     finite = ("norms", "step_lengths", "states")
     infinite = ("line_shape", "windowed_line_shape")  # of unit steps that sum to nothing
 
-    if TYPE_CHECKING:  # which figures this kind has
+    if TYPE_CHECKING:  # the names of its figures
 
-        def plot(  # type: ignore[override]
-            self, figure: PathFigure = "", **options: Any
-        ) -> Drawing:
-            """A figure of it in its default view."""
-
-    @classmethod
-    def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
-        """The number of blocks; no triplets are measured."""
-        return Sizes(n_blocks=shapes["step_lengths"][0])
+        def plot(self, figure: PathFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
+            """As `Result.plot`."""
 
     @property
     def complete(self) -> bool:
@@ -88,16 +81,11 @@ class TrajectoryResult(Result):
         return f"along the {'path' if n == 1 else 'paths'} of {counted(n, 'token')}"
 
     def consistency(self) -> Mapping[str, bool]:
-        """Contradictions that a forged file could have, and whether this result is free of each."""
+        """As `Result.consistency`."""
         return {
             "it has not one state more than blocks": len(self.norms) == self.n_blocks + 1,
             "it keeps states of tokens that it has not": within(self.kept, 1, len(self.tokens)),
         }
-
-    @property
-    def what_short(self) -> tuple[str, ...]:
-        """How many tokens."""
-        return (counted(len(self.tokens), "token"),)
 
 
 def _regularity() -> Any:

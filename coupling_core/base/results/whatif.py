@@ -10,7 +10,7 @@ from jaxtyping import Float
 from coupling_core.base.drawing import Drawing, EditFigure
 from coupling_core.base.edits import parse_edit
 from coupling_core.base.errors import InputError
-from coupling_core.base.results.base import Result, Sizes
+from coupling_core.base.results.base import Result
 from coupling_core.base.units import counted, ranges
 
 
@@ -50,22 +50,10 @@ class WhatIfResult(Result):
     exchange_cosine: Float[np.ndarray, "neighbour token"]
     no_prediction: Mapping[str, str]
 
-    if TYPE_CHECKING:  # which figures this kind has
+    if TYPE_CHECKING:  # the names of its figures
 
-        def plot(  # type: ignore[override]
-            self, figure: EditFigure = "", **options: Any
-        ) -> Drawing:
-            """A figure of it in its default view."""
-
-    @classmethod
-    def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
-        """The number of blocks; no triplets are measured."""
-        return Sizes(n_blocks=shapes["exchange_true"][0] + 1)
-
-    @classmethod
-    def typed(cls, header: dict[str, Any]) -> dict[str, Any]:
-        """Give the lists of a JSON header their types back."""
-        return super().typed(header) | {"edits": tuple(header["edits"])}
+        def plot(self, figure: EditFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
+            """As `Result.plot`."""
 
     @property
     def complete(self) -> bool:
@@ -97,7 +85,7 @@ class WhatIfResult(Result):
         return tuple(dict.fromkeys(self.refused.values()))
 
     def consistency(self) -> Mapping[str, bool]:
-        """Contradictions that a forged file could have, and whether this result is free of each."""
+        """As `Result.consistency`."""
         n, outcomes = len(self.tokens), self.divergence.shape[1]
         return {
             "it has not one row for each edit": len(self.edits) == len(self.divergence),
@@ -107,11 +95,6 @@ class WhatIfResult(Result):
             "it measures what no model gives": self.measured_of in ("tokens", "classes", "states"),
             "it has outcomes at no token": outcomes == (1 if self.measured_of == "classes" else n),
         }
-
-    @property
-    def what_short(self) -> tuple[str, ...]:
-        """How many edits and tokens."""
-        return (counted(len(self.edits), "edit"), counted(len(self.tokens), "token"))
 
 
 def _is_edit(text: str) -> bool:

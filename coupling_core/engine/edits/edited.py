@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from coupling_core.base.edits import Edit, Slots, edits_of
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Stack
 from coupling_core.engine.edits.replays import after
 from coupling_core.engine.jacobians.captured_calls import Call, capturing, recording, with_states
@@ -23,7 +22,6 @@ _under_an_edit: WeakSet[nn.Module] = WeakSet()
 """What runs edited just now."""
 
 
-@known_keywords
 @contextmanager
 def edited(
     model: Any, edit: Edit | str | Sequence[Edit | str], *, stack: Stack | None = None

@@ -17,7 +17,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from coupling_core.base.errors import CouplingError, InputError
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Stack
 from coupling_core.engine.jacobians.captured_block import Block, at_one_row, at_one_token
 from coupling_core.engine.jacobians.captured_calls import Call
@@ -188,7 +187,6 @@ class Capture:
     call: Call | None
 
 
-@known_keywords
 @plain_torch()
 def read(
     model: Any,

@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from torch.jit import ScriptModule
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
 from coupling_core.engine.loading.unwrapping import require_untraced, unwrapped
 
 Blocks = nn.ModuleList | nn.Sequential | nn.ModuleDict | Sequence[nn.Module]
@@ -109,7 +108,6 @@ class Wrapped(nn.Module):
                 handle.remove()
 
 
-@known_keywords
 def wrap(
     module: Any,
     *,

@@ -18,7 +18,6 @@ from torch import Tensor
 
 from coupling_core.base.choosing import none_of
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import TOKEN_K_VIEW, TOKEN_KINDS, resolve_token
 from coupling_core.base.results import PositionCoupling
 from coupling_core.engine.jacobians.between_tokens import (
@@ -37,7 +36,6 @@ BATCHES = 16
 """In how many steps the positions are compared: all products of a step are taken at once."""
 
 
-@known_keywords
 @plain_torch()
 def couple_positions(
     reader: Reader,

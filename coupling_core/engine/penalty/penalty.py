@@ -21,7 +21,6 @@ from torch import Tensor, nn
 
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import Goal, Stack, resolve_blocks
 from coupling_core.engine.jacobians.captured_calls import Call
 from coupling_core.engine.loading import Wrapped, find_blocks, measurable
@@ -174,7 +173,6 @@ def _cost(alignment: Tensor, goal: Goal) -> Tensor:
     return (alignment - target).square().mean()
 
 
-@known_keywords
 def coupling_penalty(
     model: Any,
     *,

@@ -7,7 +7,8 @@ from typing import Any
 from coupling_core.analysis.pruning.prices import Point
 from coupling_core.analysis.pruning.rankings import NAMES
 from coupling_core.analysis.pruning.study import Study
-from coupling_core.analysis.pruning.words import blocks_told, told
+from coupling_core.analysis.pruning.words import told
+from coupling_core.base.units import ranges
 
 _CARD = """---
 library_name: transformers
@@ -47,7 +48,7 @@ def card(plan: Study, point: Point) -> str:
         model=plan.model,
         count=point.removed,
         L=plan.n_blocks,
-        blocks=blocks_told(point.blocks),
+        blocks=ranges(point.blocks),
         saved=plan.megabytes(point.blocks),
         whole=4 * plan.parameters / 1e6,
         before=told(plan.whole),

@@ -9,14 +9,12 @@ from typing import Any, cast
 
 from coupling_core.analysis.pruning.prices import Cut
 from coupling_core.analysis.pruning.rankings import RANKINGS, Ranking, split
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, a_type
 from coupling_core.base.folders import SWEEPS, expanded
 from coupling_core.base.installed import NAME, this
-from coupling_core.base.keywords import known_keywords
 from coupling_core.base.records import DEFAULT_MODEL, Dtype, Request
 from coupling_core.base.removal import Removal
 from coupling_core.base.results import DepthResult, Progress
-from coupling_core.base.units import a_or_an
 from coupling_core.engine import hardware, loading
 from coupling_core.engine.loading import find_blocks
 from coupling_core.experiments.pruning import estimate
@@ -43,7 +41,6 @@ Told = Callable[[int, int, str], None]
 """Told how many texts are read, of how many, and what for."""
 
 
-@known_keywords
 def prune(
     model: Any = DEFAULT_MODEL,
     texts: Sequence[str] | os.PathLike[str] | None = None,
@@ -282,10 +279,7 @@ def _texts(texts: Sequence[str] | os.PathLike[str] | None) -> tuple[list[str], s
     texts = list(texts)
     for number, text in enumerate(texts, 1):
         if not isinstance(text, str):
-            raise InputError(
-                f"texts are a list of texts, and number {number} of it is "
-                f"{a_or_an(type(text).__name__)}"
-            )
+            raise InputError(f"texts are a list of texts, and number {number} is {a_type(text)}")
     found = list(dict.fromkeys(texts))
     if len(found) < FEWEST:
         raise InputError(

@@ -10,12 +10,11 @@ from coupling_core.analysis.pruning import words
 from coupling_core.analysis.pruning.study import Study
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.folders import expanded
-from coupling_core.base.keywords import known_keywords
-from coupling_core.base.showing import Drawn
+from coupling_core.base.notebook import Plottable
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Pruning(Study, Drawn):
+class Pruning(Study, Plottable):
     """Rankings of a model's blocks, what they cost, and the models that they leave.
 
     Args:
@@ -46,7 +45,6 @@ class Pruning(Study, Drawn):
         drawn = figures.pruning(self)
         return Drawing(drawn, partial(figures.render, drawn))
 
-    @known_keywords
     def save(self, folder: str | os.PathLike[str], by: str, remove: int) -> Path:
         """Write the model without the blocks that a ranking removes, whole or not at all.
 

@@ -40,7 +40,7 @@ from pydantic import (
 )
 
 from coupling_core.analysis.scores import every_k_of
-from coupling_core.base.choosing import none_of, unknown
+from coupling_core.base.choosing import none_of
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError, a_type, reason
 from coupling_core.base.folders import expanded
@@ -414,7 +414,7 @@ def _told(error: ValidationError, given: Mapping[str, Any]) -> str:
         what = f"letters, digits, _, . and -, at most 64, and {first['input']!r} came"
     if first["type"] == _UNKNOWN:
         *parts, key = parts
-        what = unknown("key", str(key), _TABLES[str(parts[0]) if parts else ""].model_fields)
+        what = none_of("key", str(key), _TABLES[str(parts[0]) if parts else ""].model_fields)
         what += _above({str(key): None}) if parts else ""
     named = [part for part in parts if isinstance(part, int) or part.isidentifier()]
     place = " ".join(str(part + 1) if isinstance(part, int) else part for part in named)

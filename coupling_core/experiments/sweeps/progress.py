@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from coupling_core.base.showing import Told
+from coupling_core.base.notebook import Tabular
 from coupling_core.base.units import counted, duration
 from coupling_core.experiments.sweeps.journal import Failure, Journal, State, by_reason
 from coupling_core.experiments.sweeps.plan import Plan, require_plan
@@ -33,7 +33,7 @@ class ModelStatus:
 
 
 @dataclass(frozen=True, repr=False)
-class Status(Told):
+class Status(Tabular):
     """How far a sweep is.
 
     Args:

@@ -17,7 +17,6 @@ from coupling_core.figures.document import (
     folded_table,
     heading,
     paragraph,
-    shown_table,
 )
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def _models(found: Findings) -> Iterator[str]:
     if measure != "coupling":  # whose chance is 0
         titles.pop("chance")
     known = rows[[name for name in titles if rows[name].notna().any()]]
-    yield shown_table(known.rename(columns=titles).set_index("model"), most=FOLDED)
+    yield folded_table(known.rename(columns=titles).set_index("model"), most=FOLDED)
 
 
 def _performance(found: Findings) -> Iterator[str]:

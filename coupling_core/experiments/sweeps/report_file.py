@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import expanded
-from coupling_core.base.tables import require_table
 from coupling_core.base.writing import write_whole, writing
 from coupling_core.experiments.sweeps.plan import Plan, require_plan
 
@@ -41,7 +40,6 @@ def write_report(
     """
     path = expanded(path)
     require_plan(plan)
-    require_table(table)
     if path.suffix != ".html":
         raise InputError(f"a report is written as .html, and {path.name!r} came")
     from coupling_core.analysis.findings import first_question

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.keywords import known_keywords
 from coupling_core.experiments.many_progress import telling
 from coupling_core.experiments.sweeps.journal import (
     Failure,
@@ -56,7 +55,6 @@ class _Sent:
     future: "Future"
 
 
-@known_keywords
 def run(
     plan: Plan,
     store: Store | str | os.PathLike[str] | None = None,

@@ -6,7 +6,7 @@ known is left empty. Rows are in the order of the sweep, so that two runs give t
 
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -27,7 +27,6 @@ from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.reading import opened
 from coupling_core.base.records import HOW, OF_BLOCKS, OF_SHARES, PERFORMANCES, Role, View
 from coupling_core.base.results import Result
-from coupling_core.base.tables import require_table
 from coupling_core.base.units import EXACT
 from coupling_core.base.writing import write_whole, writing
 from coupling_core.experiments.sweeps.plan import Plan, Weights, published, require_plan
@@ -105,7 +104,7 @@ def make_table(
             shared |= own_cells(prompt.fields, own)
             scored = plan.sweep.definition, plan.sweep.role
             shared |= how(result, *scored)
-            rows += [shared | found for found in numbers(result, plan.sweep.k, *scored)]
+            rows += [{**shared, **found} for found in numbers(result, plan.sweep.k, *scored)]
         except (InputError, ComputeError) as error:  # evicted since, damaged, or without this floor
             left_out[key] = str(error)
     for name in dict.fromkeys(str(one["model"]) for one in rows if _is_alone(one)):
@@ -135,7 +134,6 @@ def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
     path = _path(path)
     if path.suffix not in TABLES:
         raise InputError(f"a table is written as {' or '.join(TABLES)}, and {path.name!r} came")
-    require_table(table)
     content = to_parquet(table) if path.suffix == ".parquet" else table_csv(table)
     with writing(path):
         write_whole(path, content)
@@ -346,7 +344,7 @@ def numbers(
     definition: DefinitionName,
     role: Role,
     blocks: Blocks = None,
-) -> Iterator[Row]:
+) -> Iterator[Mapping[str, object]]:
     """The numbers of a result, at each K where it has one; `COLUMNS` are taken of them.
 
     Args:

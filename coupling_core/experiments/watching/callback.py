@@ -12,7 +12,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -23,8 +22,8 @@ from transformers import TrainerCallback
 from coupling_core.analysis.by_step import StepNumbers
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import CouplingError, InputError
+from coupling_core.base.notebook import in_a_page
 from coupling_core.base.records import View
-from coupling_core.base.showing import in_a_page
 from coupling_core.base.units import counted, duration, rounded
 from coupling_core.experiments.watching.budget import Budget
 from coupling_core.experiments.watching.probes import Look, Probes
@@ -161,8 +160,10 @@ class CouplingCallback(TrainerCallback):
 
     @property
     def _by_step(self) -> list[StepNumbers]:
-        losses = self._losses
-        return [replace(at.by_step, loss=losses.get(at.step, math.nan)) for at in self.looks]
+        return [
+            StepNumbers(at.step, {**at.by_step.values, "loss": self._losses.get(at.step, math.nan)})
+            for at in self.looks
+        ]
 
     def plot(self, figure: WatchedFigure = "corrected") -> Drawing:
         """One of its numbers by step.

@@ -1,127 +1,98 @@
-"""What is said of directions that were steered along, taken out, shared, or read from a file."""
+"""What is reported of directions that were steered along, taken out, shared, or in a file."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from coupling_core.analysis.directions import Shared, held
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.trials import UNITS, Ablation, Readings, Steering
-from coupling_core.base.units import counted, percent
-from coupling_core.cli.terminal import print_lines, print_table
+from coupling_core.base.units import counted
+from coupling_core.cli.terminal import Told, print_lines, print_table
 from coupling_core.store.direction_file import Direction
 
 SHOWN = 3
 """Tokens at either end."""
 
 
-def steering_summary(found: Steering) -> dict[str, Any]:
-    """What steering did, ready for JSON."""
-    return {"measured_of": found.measured_of, "rows": found.to_pandas().to_dict("records")}
+def steered(found: Steering) -> Told:
+    """What each direction does at each size, beside random ones."""
+    table, unit = found.to_pandas(), UNITS[found.measured_of]
 
-
-def ablation_summary(found: Ablation) -> dict[str, Any]:
-    """What taking out did, ready for JSON."""
-    return {name: value for name, value in vars(found).items() if name != "result"}
-
-
-def show_steering(found: Steering) -> None:
-    """Print what each direction does at each size, beside random ones."""
-    rows = [
-        (
-            name,
-            f"{size:g}",
-            f"{found.divergence[i, e]:.3g}",
-            f"{np.median(found.by_chance[:, e]):.3g}",
-            f"{found.by_chance[:, e].max():.3g}",
-            _ends(found.rises[i][e], found.rise[i, e]),
-            _ends(found.falls[i][e], found.fall[i, e]),
+    def show() -> None:
+        print_lines("", f"steered: x + e norm(x) u, {unit}. {found.verdict}")
+        print_table(
+            {
+                **{"": "", "e": "g", unit: ".3g"},
+                f"{len(found.by_chance)} random, median": ".3g",
+                **{"largest": ".3g", "rise": "", "by": "+.2f", "fall": "", " by": "+.2f"},
+            },
+            table.itertuples(index=False),
         )
-        for i, name in enumerate(found.names)
-        for e, size in enumerate(found.sizes)
-    ]
-    unit = UNITS[found.measured_of]
-    random = f"{len(found.by_chance)} random"
-    print_lines("", f"steered: x + e norm(x) u, {unit}, beside directions drawn at random")
-    print_table(("", "e", unit, f"{random}, median", "largest", "rise", "fall"), rows)
+
+    return {"measured_of": found.measured_of, "rows": table.to_dict("records")}, show
 
 
-def show_ablation(found: Ablation) -> None:
-    """Print what taking out does, beside random frames."""
-    n = len(found.blocks)
-    where = f"block {found.blocks[0]} reads" if n == 1 else f"each of {n} blocks reads"
-    print_lines(
-        "",
-        f"taken out   {counted(found.k, 'direction')} of what {where}: {UNITS[found.measured_of]} "
-        f"{found.divergence:.4g}; {len(found.by_chance)} random frames: median "
-        f"{np.median(found.by_chance):.4g}, largest {found.by_chance.max():.4g}",
-        f"            they hold {percent(found.part, 1)} of the squared length of these states: "
-        "where that is much, much is gone, whatever it says",
-    )
+def ablated(found: Ablation) -> Told:
+    """What taking directions out does, beside random frames."""
+    numbers = {name: value for name, value in vars(found).items() if name != "result"}
+    return numbers, lambda: print_lines("", f"taken out   {found.verdict}")
 
 
-def shared_summary(found: Shared, blocks: tuple[int, ...], read: Readings | None) -> dict[str, Any]:
-    """What blocks have in common, ready for JSON."""
-    told = {"blocks": blocks, "count": found.count, "chance": found.chance, "share": found.share}
-    return told if read is None else told | {"readouts": read.to_pandas().to_dict("records")}
+def shared(found: Shared, blocks: Sequence[int], side: str, read: Readings | None) -> Told:
+    """How many directions blocks have in common, and what they are read as."""
+    does = "write" if side == "u" else "read"
 
-
-def show_shared(found: Shared, blocks: tuple[int, ...], side: str, read: Readings | None) -> None:
-    """Print how many directions blocks have in common, and what they are read as."""
-    print_lines(
-        "",
-        f"shared      {counted(found.count, 'direction')} that {counted(len(blocks), 'block')} "
-        f"{'write' if side == 'u' else 'read'}, beyond chance: a share above {found.chance:.3f}, "
-        "which independent subspaces stay below; 1 lies in all",
-    )
-    if read is None:
-        return
-    rows = [
-        (
-            str(number + 1),
-            f"{found.share[number]:.3f}",
-            f"{read.peakedness[number]:.2f}",
-            " ".join(map(repr, read.towards[number][:SHOWN])) if beyond else "no more than chance",
-            " ".join(map(repr, read.away[number][:SHOWN])) if beyond else "",
+    def show() -> None:
+        print_lines(
+            "",
+            f"shared      {counted(found.count, 'direction')} that "
+            f"{counted(len(blocks), 'block')} {does}, beyond chance: a share above "
+            f"{found.chance:.3f}, which independent subspaces stay below; 1 lies in all",
         )
-        for number, beyond in enumerate(read.beyond_chance)
-    ]
-    print_table(("", "share", "peakedness", "towards", "away"), rows)
+        if read is None:
+            return
+        rows = [
+            (
+                *(number + 1, found.share[number], read.peakedness[number]),
+                _first(read.towards[number]) if beyond else "no more than chance",
+                _first(read.away[number]) if beyond else "",
+            )
+            for number, beyond in enumerate(read.beyond_chance)
+        ]
+        titles = {"": "", "share": ".3f", "peakedness": ".2f", "towards": "", "away": ""}
+        print_table(titles, rows)
+
+    numbers = {"blocks": blocks, "count": found.count, "chance": found.chance, "share": found.share}
+    readouts = {} if read is None else {"readouts": read.to_pandas().to_dict("records")}
+    return numbers | readouts, show
 
 
-def elsewhere(direction: Direction, result: DirectionsResult) -> dict[str, Any]:
-    """How much of a direction each block's subspaces hold, and what chance would."""
-    return {
-        "direction": direction.name,
-        "about": dict(direction.about),
-        "chance": float(np.sqrt(result.count / result.width)),
-        **{f"held_{side}": held(result, direction.vector, side) for side in ("u", "v")},
-    }
+def imported(direction: Direction, result: DirectionsResult) -> Told:
+    """Which blocks' subspaces hold a direction, and how much chance would."""
+    u, v = (held(result, direction.vector, side) for side in ("u", "v"))
+    chance = float(np.sqrt(result.count / result.width))
+
+    def show() -> None:
+        print_lines(
+            "",
+            f"imported    {direction.name}",
+            f"            the share of it in each block's {result.count} directions; by chance "
+            f"{chance:.3f}",
+        )
+        rows = zip(range(1, result.n_blocks + 1), u, v, strict=True)
+        print_table({"block": "", "written": ".3f", "read": ".3f"}, rows, right=True)
+
+    numbers = {"direction": direction.name, "about": dict(direction.about), "chance": chance}
+    return numbers | {"held_u": u, "held_v": v}, show
 
 
-def show_elsewhere(direction: Direction, result: DirectionsResult) -> None:
-    """Print which blocks' subspaces hold a direction."""
-    found = elsewhere(direction, result)
-    print_lines(
-        "",
-        f"imported    {direction.name}",
-        f"            the share of it in each block's {result.count} directions; by chance "
-        f"{found['chance']:.3f}",
-    )
-    rows = [
-        (str(number), f"{u:.3f}", f"{v:.3f}")
-        for number, (u, v) in enumerate(zip(found["held_u"], found["held_v"], strict=True), 1)
-    ]
-    print_table(("block", "written", "read"), rows, right=True)
+def exported(direction: Direction, path: Path) -> Told:
+    """Which direction was written, and where."""
+    written = f"exported    {direction.name}, to {path}"
+    return dict(direction.about), lambda: print_lines("", written)
 
 
-def show_exported(direction: Direction, path: Path) -> None:
-    """Print which direction was written, and where."""
-    print_lines("", f"exported    {direction.name}, to {path}")
-
-
-def _ends(texts: tuple[str, ...], changes: np.ndarray) -> str:
-    if not texts or not changes[0]:
-        return ""
-    return f"{' '.join(map(repr, texts[:SHOWN]))} ({changes[0]:+.2f})"
+def _first(texts: Sequence[str]) -> str:
+    return " ".join(map(repr, texts[:SHOWN]))

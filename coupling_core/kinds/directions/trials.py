@@ -41,8 +41,8 @@ def steered(
     names: tuple[str, ...],
 ) -> Steering:
     """What the model says with directions added, beside random ones of the same sizes."""
-    replays, outcomes = _ready(result, asked, loaded, max(trial.tokens), trial.directions.shape[1])
-    _require_state(asked.request, trial.state, replays)
+    replays, outcomes = _ready(result, asked, loaded, max(trial.tokens))
+    _require_before_norm(asked.request, trial.state, replays)
     d, device = trial.directions.shape[1], replays.states.device
     drawn = random_units(RANDOM, d, torch.Generator().manual_seed(SEED))
     found, chance = (
@@ -74,8 +74,8 @@ def ablated(
     result: DirectionsResult, asked: Resolved, loaded: LoadedModel, trial: Ablate
 ) -> Ablation:
     """What the model says with frames taken out, beside random ones of as many columns."""
-    d, k = next(iter(trial.frames.values())).shape
-    replays, outcomes = _ready(result, asked, loaded, trial.token, d)
+    k = next(iter(trial.frames.values())).shape[1]
+    replays, outcomes = _ready(result, asked, loaded, trial.token)
     generator = torch.Generator().manual_seed(SEED)
     device = replays.states.device
     frames = {
@@ -110,7 +110,6 @@ def readings(
 ) -> Readings:
     """What directions (m d) of length 1 are read as, beside what random ones are."""
     reader = _begun(result, asked, loaded)
-    _require_width(reader, directions.shape[1])
     device = algebra_device(loaded.device)
     by = matrices(reader, device)
     rows = by.embedding if readout == "reads_embedding" else by.writes
@@ -144,7 +143,6 @@ def crossed(
         the diagonals, and squared off-diagonal norms of each leading corner (block basis k).
     """
     reader = _begun(result, asked, loaded)
-    _require_width(reader, bases["u"].shape[1])
     traced = trace_of(reader, asked.request.token)
     device = algebra_device(loaded.device)
     left, right = (
@@ -169,11 +167,10 @@ def _with_random(frame: np.ndarray, generator: torch.Generator) -> Tensor:
 
 
 def _ready(
-    result: DirectionsResult, asked: Resolved, loaded: LoadedModel, token: int, width: int
+    result: DirectionsResult, asked: Resolved, loaded: LoadedModel, token: int
 ) -> tuple[Replays, Outcomes]:
     matrix_products.choice()  # products of many sequences are large in any model
     reader = _begun(result, asked, loaded)
-    _require_width(reader, width)
     replays = Replays(reader)
     return replays, Outcomes(replays, token)
 
@@ -203,19 +200,8 @@ def _begun(result: DirectionsResult, asked: Resolved, loaded: LoadedModel) -> Re
     return reader
 
 
-def _require_width(reader: Reader, width: int) -> None:
-    if width != reader.width:
-        raise InputError(
-            f"the directions have {width} entries, and the states of this model {reader.width}: "
-            "they belong to another model"
-        )
-
-
-def _require_state(request: Request, state: int, replays: Replays) -> None:
-    if not 0 <= state <= replays.n_blocks:
-        raise InputError(
-            f"state {state} is out of range: this model has states 0..{replays.n_blocks}"
-        )
+def _require_before_norm(request: Request, state: int, replays: Replays) -> None:
+    """Refuse the last block's output where a final norm belongs to it."""
     has_norm = replays.reader.kind.final_norm is not None
     if state == replays.n_blocks and has_norm and request.final_norm == "include":
         raise InputError(

@@ -1,15 +1,20 @@
 """What a command tries with directions beside showing them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
+
+import numpy as np
+import typer
 
 from coupling_core.analysis.directions import shared_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import DirectionsView, parse_blocks
 from coupling_core.base.results import DirectionsResult
+from coupling_core.cli import files, options
+from coupling_core.cli.reports import together
+from coupling_core.cli.terminal import Told
 from coupling_core.kinds.directions import trial_report
 from coupling_core.measuring.trying import ablate, read_out, steer
 from coupling_core.store.direction_file import (
@@ -23,144 +28,130 @@ from coupling_core.store.direction_file import (
 FEW = 3
 """Leading directions that are steered along where nobody says how many."""
 
-Told = tuple[dict[str, Any], Callable[[], None]]
-"""What is said of one try: for machines, and printed for people."""
+Side = Literal["u", "v"]
 
 
 @dataclass(frozen=True)
 class Tries:
-    """What was asked for.
+    """Which directions are shown, and what is tried with them."""
 
-    Args:
-        view: blocks, and how many directions.
-        side: "u" or "v".
-        component: one direction, k; None takes the leading ones.
-        sizes: to steer at; none does not steer.
-        takes_out: whether the leading directions, or those that are shared, are taken out.
-        shared: blocks whose shared directions are looked for, as typed; None looks for none.
-        export: a file to be written.
-        imported: a file to be read.
-    """
+    block: Annotated[
+        int | None, typer.Option(help="Its directions are shown; without, counts of all blocks.")
+    ] = None
+    k: Annotated[int | None, options.k_option("all that are kept")] = None
+    side: Annotated[Side, typer.Option(help="What a block writes (u), or reads (v).")] = "u"
+    component: Annotated[
+        int | None, typer.Option(help="One direction, 1..K, to steer along or to export.")
+    ] = None
+    steer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZES",
+            help="Add directions of --block, each times 0.1,0.5 (for example) of a state's norm.",
+        ),
+    ] = None
+    ablate: Annotated[
+        bool,
+        typer.Option("--ablate", help="Take what --block, or each block, reads out of its input."),
+    ] = False
+    shared: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BLOCKS",
+            help="What blocks such as 9-16 have in common; --ablate then takes that out of each.",
+        ),
+    ] = None
+    export: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write --component of --block as .safetensors."),
+    ] = None
+    imported: Annotated[
+        Path | None,
+        typer.Option("--import", metavar="FILE", help="Take a direction from such a file."),
+    ] = None
 
-    view: DirectionsView
-    side: str
-    component: int | None
-    sizes: tuple[float, ...]
-    takes_out: bool
-    shared: str | None
-    export: Path | None
-    imported: Path | None
+    @property
+    def view(self) -> DirectionsView:
+        """The directions that are shown."""
+        return DirectionsView(None if self.block is None else (self.block,), self.k)
+
+    @cached_property
+    def sizes(self) -> tuple[float, ...]:
+        """To steer at; none does not steer."""
+        if self.steer is None:
+            return ()
+        return options.numbers(self.steer, float, "sizes", "numbers such as 0.1,0.5")
+
+    @cached_property
+    def given(self) -> Direction | None:
+        """The direction that is imported."""
+        return None if self.imported is None else read_direction(self.imported)
 
     def require_possible(self, *, of_many: bool, out: Path | None) -> None:
-        """Refuse, before anything is measured, what cannot be tried.
-
-        Args:
-            of_many: whether there are many prompts.
-            out: the file that the readouts are written to.
-
-        Raises:
-            InputError: where no block is named, there are many prompts, the file would not have
-                what is tried, or the file to be imported holds no direction.
-        """
-        asked = {
-            "--steer": bool(self.sizes),
-            "--ablate": self.takes_out,
-            "--shared": self.shared is not None,
-            "--export": self.export is not None,
-            "--import": self.imported is not None,
-        }
-        named = [name for name, is_asked in asked.items() if is_asked]
-        if named and of_many:
-            raise InputError(f"{named[0]} takes one prompt, and --prompts came: give --prompt")
-        in_no_file = [name for name in named if name in ("--steer", "--ablate", "--shared")]
-        if out is not None and in_no_file:
+        """Refuse, before anything is measured, what cannot be tried, or would not be in a file."""
+        printed = bool(self.sizes) or self.ablate or self.shared is not None
+        if of_many and (printed or self.export or self.imported):
             raise InputError(
-                f"--out writes the readouts, and not what {in_no_file[0]} finds: that is printed, "
-                "and --json has it; in Python, its to_pandas() is the table"
+                "--steer, --ablate, --shared, --export and --import take one prompt: give --prompt"
             )
-        steers_own = bool(self.sizes) and self.imported is None
-        if self.view.blocks is None and (steers_own or self.export is not None):
-            needs = "--steer" if steers_own else "--export"
-            raise InputError(f"{needs} needs the block that has the direction: give --block")
-        if self.imported is not None:
-            read_direction(self.imported)
+        if out is not None and printed:
+            raise InputError(
+                "--out writes the readouts: what --steer, --ablate and --shared find is printed, "
+                "and --json has it"
+            )
+        steers_own = self.given is None and bool(self.sizes)
+        if self.block is None and (steers_own or self.export is not None):
+            raise InputError("--steer and --export need the block that has the direction: --block")
+        files.require_writable(self.export, (".safetensors",))
 
-    def of(self, result: DirectionsResult, device: str | None) -> dict[str, Told]:
-        """Try it, and say what came of it, by name.
-
-        Raises:
-            InputError: where the result lacks the block or a direction, or an imported one is of
-                another model.
-        """
-        told: dict[str, Told] = {}
-        given = None
-        if self.imported is not None:
-            given = read_direction(self.imported)
-            require_fits(given, result)
-            show = partial(trial_report.show_elsewhere, given, result)
-            told["imported"] = (trial_report.elsewhere(given, result), show)
-        if self.export is not None and self.view.blocks is not None:
-            found = direction_of(result, self.view.blocks[0], self.component or 1, self.side)
+    def of(self, result: DirectionsResult, device: str | None) -> Told:
+        """Try it, and report what came of it."""
+        parts: dict[str, Told] = {}
+        if self.given is not None:
+            require_fits(self.given, result)
+            parts["imported"] = trial_report.imported(self.given, result)
+        if self.export is not None and self.block is not None:
+            found = direction_of(result, self.block, self.component or 1, self.side)
             write_direction(found, self.export)
-            show = partial(trial_report.show_exported, found, self.export)
-            told["exported"] = (dict(found.about), show)
+            parts["exported"] = trial_report.exported(found, self.export)
         if self.sizes:
-            told["steered"] = self._steered(result, given, device)
+            parts["steered"] = self._steered(result, device)
+        blocks, frame = self.view.blocks, None
         if self.shared is not None:
             blocks = parse_blocks(self.shared, result.n_blocks)
-            told |= self._shared(result, blocks, device)
-        elif self.takes_out:
+            parts["shared"], frame = self._shared(result, blocks, device)
+        if self.ablate:
+            if frame is not None and not frame.size:
+                raise InputError("these blocks share no direction beyond chance: nothing to ablate")
             removed = ablate(
-                result, blocks=self.view.blocks, k=self.view.leading, device=device, progress=False
+                result, blocks=blocks, k=self.k, frame=frame, device=device, progress=False
             )
-            show = partial(trial_report.show_ablation, removed)
-            told["ablated"] = (trial_report.ablation_summary(removed), show)
-        return told
+            parts["ablated"] = trial_report.ablated(removed)
+        return together(parts)
 
     def _shared(
         self, result: DirectionsResult, blocks: tuple[int, ...], device: str | None
-    ) -> dict[str, Told]:
-        """What blocks have in common, read out, and taken out of each of them where that is asked.
-
-        Raises:
-            InputError: where the result lacks a block, or nothing is shared that could be taken
-                out.
-        """
-        found = shared_of(result, DirectionsView(blocks, self.view.leading), self.side)
+    ) -> tuple[Told, np.ndarray]:
+        """What blocks have in common, read out; and its directions, in columns."""
+        found = shared_of(result, DirectionsView(blocks, self.k), self.side)
         frame = found.directions[:, : found.count]
-        readout = "writes" if self.side == "u" else "reads"
-        read = None
+        readout, read = "writes" if self.side == "u" else "reads", None
         if found.count and readout not in result.missing:
             read = read_out(result, frame, readout=readout, device=device, progress=False)
-        show = partial(trial_report.show_shared, found, blocks, self.side, read)
-        told: dict[str, Told] = {}
-        told["shared"] = (trial_report.shared_summary(found, blocks, read), show)
-        if self.takes_out:
-            if not found.count:
-                raise InputError("these blocks share no direction beyond chance: nothing to ablate")
-            removed = ablate(result, blocks=blocks, frame=frame, device=device, progress=False)
-            show_removed = partial(trial_report.show_ablation, removed)
-            told["ablated"] = (trial_report.ablation_summary(removed), show_removed)
-        return told
+        return trial_report.shared(found, blocks, self.side, read), frame
 
-    def _steered(
-        self, result: DirectionsResult, given: Direction | None, device: str | None
-    ) -> Told:
+    def _steered(self, result: DirectionsResult, device: str | None) -> Told:
         """Along an imported direction where its file says, or along those of the block."""
-        if given is not None:
-            block, side, vector = given.about["block"], given.about["side"], given.vector
-        else:
-            block, side, vector = (self.view.blocks or (-1,))[0], self.side, None
-        leading = self.view.leading or min(FEW, result.count)
+        leading = self.k or min(FEW, result.count)
+        given = self.given
         found = steer(
             result,
-            block=block,
-            side=side,
+            block=(self.block or -1) if given is None else given.about["block"],
+            side=self.side if given is None else given.about["side"],
             components=[self.component] if self.component else range(1, leading + 1),
             sizes=self.sizes,
-            direction=vector,
+            direction=None if given is None else given.vector,
             device=device,
             progress=False,
         )
-        show = partial(trial_report.show_steering, found)
-        return trial_report.steering_summary(found), show
+        return trial_report.steered(found)

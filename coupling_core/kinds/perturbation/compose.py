@@ -48,14 +48,15 @@ def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> Perturbatio
 
 def _empty(about: Mapping[str, Any], L: int, k: int) -> PerturbationResult:
     nothing = np.full((len(WAYS), len(SIZES), DRAWS, L + 1), np.nan, np.float32)
-    draws = dict.fromkeys(("distance", "cosine", "linear_distance", "linear_cosine"), nothing)
+    draws: dict[str, Any] = dict.fromkeys(
+        ("distance", "cosine", "linear_distance", "linear_cosine", "error"), nothing
+    )
     return PerturbationResult(
         **about,
         **draws,
         certificates=(),
         noise_sizes=np.array(SIZES),
         directions=k,
-        error=nothing,
         rounding=np.zeros(L + 1),
     )
 

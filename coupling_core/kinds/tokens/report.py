@@ -13,9 +13,9 @@ from coupling_core.analysis.token_scores import (
     weighted_mean,
     weights,
 )
+from coupling_core.base.arrays import arrays_of
 from coupling_core.base.records import View
 from coupling_core.base.results import TokenMeansResult, TokensResult
-from coupling_core.base.showing import arrays_of
 from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.sources.tokens import visible

@@ -39,7 +39,7 @@ NUMBERS = (
             "Line-shape score (1 is a line), mean over the tokens",
             mean,
             ideal=1.0,
-            ideal_name="line",
+            ideal_name="a straight path",
             by_step=True,
             reading="Mean over the prompt's tokens of the line-shape score of their paths (paper, "
             "Eq. 10): 1 is a straight line.",
@@ -79,7 +79,7 @@ NUMBERS = (
             "Variation of the steps (0 is equal steps), mean over the tokens",
             mean,
             ideal=0.0,
-            ideal_name="line",
+            ideal_name="equal steps",
             in_sweeps=False,
         ),
     ),

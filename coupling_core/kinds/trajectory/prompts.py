@@ -3,24 +3,22 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.analysis.exports import row
+from coupling_core.analysis.exports import columns_of, row
 from coupling_core.analysis.path_curves import CURVES, CurveName, curve_over_prompts, median
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.results.base import NORM_INCLUDED
-from coupling_core.cli.many_drawn import Drawn, origin, strip
+from coupling_core.cli.many_drawn import origin, strip
 from coupling_core.cli.rows import Axes, Row, of_categories
 from coupling_core.kinds.trajectory.views import FigureName, require_depth
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
     import plotly.graph_objects as go
-
-    from coupling_core.figures.per_token import PathNumber
 
 
 @dataclass
@@ -79,7 +77,6 @@ class PathsTogether:
     def draw(self, rows: Sequence[Row]) -> "go.Figure":
         """The curves of all, or where each prompt stands."""
         from coupling_core import figures
-        from coupling_core.figures.per_token import NUMBERS
 
         if self.figure in CURVES:
             curve = CURVES[self.figure]
@@ -96,11 +93,8 @@ class PathsTogether:
                     for category, of in of_categories(rows).items()
                 },
             )
-        drawn = cast("PathNumber", "line-shape" if self.figure == "paths" else self.figure)
-        number = NUMBERS[drawn]
-        title = f"Mean over the tokens: {number.title}"
-        of = Drawn(drawn.replace("-", "_"), title, number.line, number.ideal)
-        return strip(of, self.file, rows)
+        drawn = "line_shape" if self.figure == "paths" else self.figure.replace("-", "_")
+        return strip(columns_of("trajectory")[drawn], self.file, rows)
 
     def _of(self, rows: Sequence[Row], name: CurveName) -> Float[np.ndarray, "prompt depth"]:
         return np.stack([self.curves[row.key][name] for row in rows])

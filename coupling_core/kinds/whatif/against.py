@@ -1,8 +1,6 @@
 """`coupling whatif --coupling`: the effects of edits beside the coupling of the same blocks."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, cast, get_args
 
 from coupling_core.analysis.coupling_effect import (
@@ -17,11 +15,12 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView, Request
 from coupling_core.base.results import DepthResult, Result, WhatIfResult
 from coupling_core.base.units import counted
-from coupling_core.cli.many import each
+from coupling_core.cli.many import Ask, each
+from coupling_core.cli.one_or_many import measured
+from coupling_core.cli.options import Measuring, Output
 from coupling_core.cli.rows import Failed
 from coupling_core.cli.stored import open_result
-from coupling_core.cli.terminal import ProgressBar, print_json, print_lines
-from coupling_core.measuring.measure import measure
+from coupling_core.cli.terminal import Told, print_lines
 from coupling_core.sources.prompts import Prompt
 from coupling_core.store.disk import Store
 
@@ -31,118 +30,85 @@ DEPTH = "depth"
 """In place of a key: the coupling of the same prompts, measured where it is not stored."""
 
 
-def of_one(
-    result: WhatIfResult, against: str, view: EffectView, store: Store, device: str | None
-) -> EffectStudy:
-    """The effects over one prompt with the coupling over the same one.
-
-    Args:
-        result: the effects.
-        against: `depth`, or key or file of a stored result.
-        view: over which tokens effects are averaged.
-        store: where results are.
-        device: where to compute.
-
-    Raises:
-        InputError: where that result is none of coupling, or of another model or prompt.
-    """
-    if against == DEPTH:
-        with ProgressBar() as bar:
-            depth = measure(depth_request(result.request), store, device=device, progress=bar)
+def correlated(asked: Measuring, ask: Ask, against: str, view: EffectView, output: Output) -> Told:
+    """How coupling, of `depth` or of a stored result, goes with the effects of edits."""
+    if asked.many is None:
+        both = [_of_one(asked, ask, against, output)]
+    elif against == DEPTH:
+        both = _of_many(asked, ask, output)
     else:
-        depth = open_result(store, against)
+        raise InputError("one stored result has one prompt: with --prompts give --coupling depth")
+    study = study_of(both, both[0][0].default_k if both else 1, view)
+    found = _correlations(study)
+
+    def show() -> None:
+        lines = (f"{name}: {one.verdict}" for name, one in found.items())
+        print_lines("", f"coupling at K = {study.k} against effect", *lines)
+
+    numbers = {name: _plain(one) for name, one in found.items()}
+    return {"prompts": study.prompts, "k": study.k, **numbers}, show
+
+
+def _of_one(
+    asked: Measuring, ask: Ask, against: str, output: Output
+) -> tuple[DepthResult, WhatIfResult]:
+    request = ask(asked.one())
+    effects, _ = measured(request, asked, output)
+    if against == DEPTH:
+        depth, _ = measured(_of_depth(request), asked, output)
+    else:
+        depth = open_result(Store(output.store), against)
     if not isinstance(depth, DepthResult):
         raise InputError(f"{against!r} is a result of {depth.request.kind}: expected one of depth")
-    return study_of([(depth, result)], depth.default_k, view)
+    return depth, effects
 
 
-def of_many(
-    ask: Callable[[str], Request],
-    prompts: Sequence[Prompt],
-    view: EffectView,
-    store: Store,
-    device: str | None,
-) -> EffectStudy:
-    """Effects and coupling over many prompts; one that fails is left out.
+def _of_many(asked: Measuring, ask: Ask, output: Output) -> list[tuple[DepthResult, WhatIfResult]]:
+    """Of each prompt of which both are had; one that fails is left out."""
+    prompts, store, failed = asked.listed(), Store(output.store), Failed()
 
-    Args:
-        ask: makes the request for the effects over a prompt.
-        prompts: of a file.
-        view: over which tokens effects are averaged.
-        store: answers what it holds, and keeps the rest.
-        device: where to compute.
+    def run(asking: Ask) -> dict[int, Result]:
+        found: dict[int, Result] = {}
 
-    Raises:
-        InputError, ComputeError: where the model is out of reach, or all prompts fail.
-        Cancelled: at Ctrl-C; what is stored is read the next time.
-    """
-    failed = Failed()
-    run = partial(each, prompts=prompts, store=store, failed=failed, device=device)
-    effects: dict[int, Result] = {}
-    depths: dict[int, Result] = {}
-    run(ask, take=lambda prompt, found, _: effects.update({prompt.row: found}))
-    run(
-        lambda text: depth_request(ask(text)),
-        take=lambda prompt, found, _: depths.update({prompt.row: found}),
-    )
-    both = [
+        def take(prompt: Prompt, result: Result, _: bool) -> None:
+            found[prompt.row] = result
+
+        each(asking, prompts, store, failed, device=asked.device, take=take)
+        return found
+
+    effects, depths = run(ask), run(lambda text: _of_depth(ask(text)))
+    return [
         (cast(DepthResult, depths[row]), cast(WhatIfResult, effects[row]))
         for row in sorted(effects.keys() & depths.keys())
     ]
-    return study_of(both, both[0][0].default_k if both else 1, view)
 
 
-def depth_request(request: Request) -> Request:
+def _of_depth(request: Request) -> Request:
     """For the coupling over the prompt of effects."""
     return replace(request, kind="depth", k=None)
 
 
-def correlations(study: EffectStudy) -> dict[str, CouplingEffect]:
-    """Of both edits of two blocks, over all blocks and the inner ones, as far as there are enough.
-
-    Raises:
-        InputError: where there are too few at all.
-    """
+def _correlations(study: EffectStudy) -> dict[str, CouplingEffect]:
+    """Of both edits of two blocks, over all blocks and the inner ones if there are enough."""
     if study.n_blocks < LEAST_BLOCKS:
         raise InputError(
             f"pairs of {counted(study.n_blocks, 'block')} are too few to be correlated: at least "
             f"{LEAST_BLOCKS} are expected"
         )
-    counts = ((False, study.n_blocks), (True, study.n_blocks - 2 * INNER))
     edits: tuple[PairEdit, ...] = get_args(PairEdit)
     return {
         f"{edit}, inner blocks" if inner else edit: study.correlated(edit, inner=inner)
         for edit in edits
-        for inner, count in counts
-        if count >= LEAST_BLOCKS
+        for inner in (False, True)
+        if study.n_blocks - 2 * INNER * inner >= LEAST_BLOCKS
     }
 
 
-def tell(study: EffectStudy, *, as_json: bool) -> None:
-    """Print how coupling goes with the effects, with all controls.
-
-    Args:
-        study: effects and coupling.
-        as_json: print JSON.
-
-    Raises:
-        InputError: where blocks are too few.
-    """
-    found = correlations(study)
-    if as_json:
-        print_json({"prompts": study.prompts, "k": study.k, **_plain(found)})
-        return
-    lines = (f"{name}: {one.verdict}" for name, one in found.items())
-    print_lines("", f"coupling at K = {study.k} against effect", *lines)
-
-
-def _plain(found: dict[str, CouplingEffect]) -> dict[str, Any]:
-    return {
-        name: {
-            field: vars(value) if isinstance(value, Estimate) else value
-            for field, value in vars(one).items()
-            if field not in _OF_PAIRS
-        }
-        | {"told": one.verdict}
-        for name, one in found.items()
+def _plain(one: CouplingEffect) -> dict[str, Any]:
+    """Its numbers, ready for JSON."""
+    numbers = {
+        name: vars(value) if isinstance(value, Estimate) else value
+        for name, value in vars(one).items()
+        if name not in _OF_PAIRS
     }
+    return numbers | {"told": one.verdict}

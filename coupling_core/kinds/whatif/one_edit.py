@@ -8,26 +8,12 @@ from coupling_core.base.edits import parse_edit
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView, Request, resolve_token
 from coupling_core.base.units import percent
-from coupling_core.cli.terminal import print_json, print_lines, print_table
+from coupling_core.cli.terminal import Told, print_lines, print_table
 from coupling_core.measuring.one_edit import EditEffect, Said, continuations, edit_effect
 
 
-def tell(
-    request: Request, edit: str, view: EffectView, *, device: str | None, as_json: bool
-) -> None:
-    """Run one edit, and print its effect and what the model says before and after.
-
-    Args:
-        request: names the model and the prompt.
-        edit: as it is spelled.
-        view: over which tokens the effect is averaged.
-        device: where to compute.
-        as_json: print JSON.
-
-    Raises:
-        InputError: where the edit cannot be read or run, or the model lacks a block or token.
-        ComputeError: where the edited model gives no finite numbers.
-    """
+def tried(request: Request, edit: str, view: EffectView, device: str | None) -> Told:
+    """Run one edit: its effect over the view's tokens, and what the model says before and after."""
     parse_edit(edit)  # before any model is loaded
     effect = edit_effect(request, edit, device)
     try:
@@ -35,48 +21,37 @@ def tell(
     except InputError:  # not every model continues texts
         said = ()
     means = _means(effect, view)
-    if as_json:
-        print_json(
-            {"edit": effect.edit, "measured_of": effect.measured_of, **means}
-            | {"tokens": effect.tokens, "by_token": effect.divergence}
-            | {name: asdict(one) for name, one in zip(("before", "after"), said, strict=False)}
+    unit = "relative distance" if effect.measured_of == "states" else "nats"
+
+    def show() -> None:
+        loss, stays = means["loss"], means["stays"]
+        print_lines(
+            f"edit        {effect.edit}",
+            f"effect      {means['divergence']:.4g} {unit}",
+            *([] if np.isnan(loss) else [f"loss        {loss:+.4g} nats a token"]),
+            *([] if np.isnan(stays) else [f"stays       {percent(stays)} of next tokens"]),
+            "",
         )
-        return
-    _show(effect, means, said)
+        if said:
+            named = zip(("as it is", "edited"), said, strict=True)
+            print_table(("", "next", "goes on"), [(name, *_row(one)) for name, one in named])
+
+    numbers = {"edit": effect.edit, "measured_of": effect.measured_of, **means}
+    numbers |= {"tokens": effect.tokens, "by_token": effect.divergence}
+    named = zip(("before", "after"), said, strict=False)
+    return numbers | {name: asdict(one) for name, one in named}, show
 
 
 def _means(effect: EditEffect, view: EffectView) -> dict[str, float]:
     """Over the tokens of the view; of a picture's classes, the only number."""
-    every = range(1, len(effect.divergence) + 1)
-    chosen = every if effect.measured_of == "classes" or view.tokens is None else view.tokens
-    at = [resolve_token(token, len(effect.divergence)) - 1 for token in chosen]
+    n = len(effect.divergence)
+    tokens = None if effect.measured_of == "classes" else view.tokens
+    at = [resolve_token(token, n) - 1 for token in tokens or range(1, n + 1)]
     found = {name: getattr(effect, name)[at] for name in ("divergence", "loss", "stays")}
     return {
         name: float(values[~np.isnan(values)].mean()) if not np.isnan(values).all() else np.nan
         for name, values in found.items()
     }
-
-
-def _show(effect: EditEffect, means: dict[str, float], said: tuple[Said, ...]) -> None:
-    unit = "relative distance" if effect.measured_of == "states" else "nats"
-    print_lines(
-        f"edit        {effect.edit}",
-        f"effect      {means['divergence']:.4g} {unit}",
-        *(
-            [f"loss        {means['loss']:+.4g} nats a token"]
-            if means["loss"] == means["loss"]
-            else []
-        ),
-        *(
-            [f"stays       {percent(means['stays'])} of next tokens"]
-            if means["stays"] == means["stays"]
-            else []
-        ),
-        "",
-    )
-    if said:
-        rows = [(name, *_row(one)) for name, one in zip(("as it is", "edited"), said, strict=True)]
-        print_table(("", "next", "goes on"), rows)
 
 
 def _row(said: Said) -> tuple[str, str]:

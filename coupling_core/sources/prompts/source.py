@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from coupling_core.base.choosing import unknown
+from coupling_core.base.choosing import none_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import expanded
 from coupling_core.sources.prompts.benchmarks import BENCHMARKS, Benchmark
@@ -64,10 +64,10 @@ class PromptSource:
 
     def _check_dataset(self, name: str) -> None:
         if name not in BENCHMARKS:
-            raise InputError(f"prompts: {unknown('dataset', name, BENCHMARKS)}")
+            raise InputError(f"prompts: {none_of('dataset', name, BENCHMARKS)}")
         forms = self.benchmark.forms
         if self.config is not None and self.config not in forms:
-            raise InputError(f"prompts: {unknown(f'config of {name}', self.config, forms)}")
+            raise InputError(f"prompts: {none_of(f'config of {name}', self.config, forms)}")
         if self.split is not None and not _SPLIT.fullmatch(self.split):
             raise InputError(
                 f"prompts: split is a name such as 'test' or 'validation', and {self.split!r} came"
@@ -95,7 +95,7 @@ class PromptSource:
         for key, value in table.items():
             if key not in known:
                 meant = " (did you mean 'text'?)" * (key == "prompt")
-                raise InputError(f"prompts: {unknown('key', key, known)}{meant}")
+                raise InputError(f"prompts: {none_of('key', key, known)}{meant}")
             wanted = int if key in _NUMBERS else str
             if type(value) is not wanted:
                 kind = "a whole number" if wanted is int else "a text in quotes"

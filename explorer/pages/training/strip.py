@@ -8,7 +8,7 @@ import streamlit as st
 
 from coupling_core.analysis.by_step import Course
 from coupling_core.analysis.exports import file_name, signed, to_csv, to_npz
-from coupling_core.analysis.exports.training import steps_arrays, steps_frame
+from coupling_core.analysis.step_tables import steps_arrays, steps_frame
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import Result
 from coupling_core.sources.suites import Suite

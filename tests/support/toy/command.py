@@ -1,21 +1,22 @@
 """Its command."""
 
-from coupling_core.base.records import DEFAULT_MODEL, AnyView, Request
-from coupling_core.cli import options, reports
-from coupling_core.cli.terminal import ProgressBar
-from coupling_core.measuring.measure import measure
-from coupling_core.store.disk import Store
+from coupling_core.analysis.exports import columns_of, row
+from coupling_core.cli import options
+from coupling_core.cli.many import Shown
+from coupling_core.cli.many_drawn import strip
+from coupling_core.cli.one_or_many import answer
 
 
 def command(
-    prompt: options.Text,
-    model: options.Model = DEFAULT_MODEL,
-    token: int = -1,
-    as_json: options.Json = False,
-    store: options.StoreFolder = None,
+    *,
+    asked: options.Measuring,
+    token: options.Token = None,
+    output: options.Output,
 ) -> None:
     """The norm of every state at one token."""
-    request = Request(prompt, model=model, token=token, kind="toy")
-    with ProgressBar() as bar:
-        result = measure(request, Store(store), progress=bar)
-    reports.tell(result, AnyView(), stored=not bar.used, as_json=as_json)
+    shown = Shown(
+        row,
+        draw=lambda result, _: result.plot().figure,
+        draw_many=lambda rows: strip(columns_of("toy")["norms"], asked.many, rows),
+    )
+    answer(asked, asked.request("toy", token=token), shown, output)
