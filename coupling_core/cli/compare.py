@@ -62,23 +62,23 @@ def compare(
     by the numbers of their paths, whose figures are all but comparison and difference.
     """
     output.require_writable()
-    shelf = Store(output.store)
+    shelf, out = Store(output.store), output.out
     of_any_kind: Callable[..., AnyComparison] = compare_results  # which no type checker knows
     found = of_any_kind(
         open_result(shelf, a),
         open_result(shelf, b),
-        k=scores.k,
         blocks=blocks or None,
+        k=scores.k,
         definition=None if scores.definition == "paper" else scores.definition,
         p=None if scores.p == 1 else scores.p,
         role=None if scores.role == "A" else scores.role,
         corrected=scores.corrected,
     )
-    if output.out is not None:
-        _write(output.out, found, figure)
+    if out is not None:
+        _write(out, found, figure)
     output.tell(
         lambda: _summary(found) if isinstance(found, Comparison) else _rows_summary(found),
-        lambda: _show(found, output.out),
+        lambda: _show(found, out),
     )
 
 

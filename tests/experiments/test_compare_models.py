@@ -85,7 +85,7 @@ def test_each_difference_has_what_stands_beside_its_prompt():
     assert each["topic"].tolist() == [topics[prompt] for prompt in each["prompt"]]
     assert each["difference"].mean() == pytest.approx(found.difference)
     assert (each.attrs["a"], each.attrs["measure"], each.attrs["k"]) == ("a", "corrected", 8)
-    assert pickle.loads(pickle.dumps(found)) == found
+    assert pickle.loads(pickle.dumps(found)).verdict == found.verdict
     colours = [trace.name.split(":")[0] for trace in found.plot(by="topic").figure.data]
     assert colours == ["x", "y", "z"]
 
