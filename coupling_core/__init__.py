@@ -31,8 +31,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from coupling_core import sweeps
+    from coupling_core.analysis.alignment import Summary
     from coupling_core.analysis.by_step import Course, StepNumbers, numbers
-    from coupling_core.analysis.compare import Comparison, compare, summarise
+    from coupling_core.analysis.compare import Comparison, TokenComparison, compare, summarise
     from coupling_core.analysis.comparing_models import compare_models
     from coupling_core.analysis.coupling_effect import CouplingEffect, coupling_effect
     from coupling_core.analysis.crossing import Crossing, CrossScores, cross
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
         score_by_k,
         score_pairs,
     )
-    from coupling_core.analysis.sides import Summary
     from coupling_core.analysis.spectra import (
         SpectrumNumbers,
         effective_rank,
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
         spectrum_numbers,
     )
     from coupling_core.analysis.statistics.by_group import means_by
-    from coupling_core.analysis.token_comparison import TokenComparison
     from coupling_core.analysis.token_scores import ByDistance, by_distance, score_positions
     from coupling_core.analysis.trajectory import (
         equidistance,
@@ -265,7 +264,8 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
 
 _HOMES = {
     "analysis.by_step": ("Course", "StepNumbers", "numbers"),
-    "analysis.compare": ("Comparison", "compare", "summarise"),
+    "analysis.alignment": ("Summary",),
+    "analysis.compare": ("Comparison", "TokenComparison", "compare", "summarise"),
     "analysis.coupling_effect": ("CouplingEffect", "coupling_effect"),
     "analysis.crossing": ("CrossScores", "Crossing", "cross"),
     "analysis.directions": ("BetweenPrompts", "Shared", "between_prompts", "shared_of"),
@@ -276,7 +276,6 @@ _HOMES = {
     "analysis.comparing_models": ("compare_models",),
     "analysis.model_comparison": ("ModelComparison",),
     "analysis.path_comparison": ("PathComparison",),
-    "analysis.token_comparison": ("TokenComparison",),
     "analysis.perturbation": ("perturbation_radius",),
     "analysis.projection": ("ProjectedPaths", "project_paths"),
     "analysis.scores": (
@@ -303,7 +302,6 @@ _HOMES = {
         "line_shape",
         "windowed_line_shape",
     ),
-    "analysis.sides": ("Summary",),
     "base.definitions": ("DEFINITIONS", "DefinitionName"),
     "base.drawing": ("Drawing",),
     "base.edits": ("Edit",),

@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
+from coupling_core.analysis.alignment import attributes_of_both, refuse
 from coupling_core.analysis.directions import orthonormal
 from coupling_core.analysis.subspaces import chance_angles, median_told
 from coupling_core.base.drawing import Drawing, FigureName
 from coupling_core.base.equality import SameContent
-from coupling_core.base.errors import InputError
-from coupling_core.base.keywords import known_keywords
-from coupling_core.base.results import DirectionsResult, Means, Scores
+from coupling_core.base.results import DirectionsResult, Scores
 from coupling_core.base.results.base import require_result
 from coupling_core.base.results.directions import READOUTS, SIDES
 from coupling_core.base.showing import Drawn
@@ -52,7 +51,8 @@ class Crossing(SameContent, Drawn):
 
     def __repr__(self) -> str:
         return (
-            f"Crossing({both(self.a, self.b)}, {counted(self.a.n_blocks, 'block')}, K = {self.k}, "
+            f"Crossing(A: {self.a.whose}, B: {self.b.whose}, "
+            f"{counted(self.a.n_blocks, 'block')}, K = {self.k}, "
             f"{median_told(self.angles, self.chance)}, {int(self.new.sum())} of "
             f"{counted(self.new.size, 'direction')} of B new)"
         )
@@ -91,24 +91,24 @@ class Crossing(SameContent, Drawn):
         """
         from pandas import DataFrame
 
-        rows = []
-        for side, at, component in np.argwhere(self.new).tolist():
-            readout = READOUTS.index("writes" if side == 0 else "reads")
-            beyond = bool(self.b.beyond_chance[readout, at, component])
-            ends = [_tokens(self.b, readout, at, component, sign) for sign in (0, 1)]
-            rows.append(
-                {
-                    "block": at + 1,
-                    "side": SIDES[side],
-                    "component": component + 1,
-                    "inside": float(self.inside[side, at, component]),
-                    "beyond_chance": beyond,
-                    "towards": ends[0] if beyond else "",
-                    "away": ends[1] if beyond else "",
-                }
-            )
-        columns = ["block", "side", "component", "inside", "beyond_chance", "towards", "away"]
-        return DataFrame(rows, columns=columns).sort_values("inside", ignore_index=True)
+        side, at, component = np.nonzero(self.new)
+        readout = np.array([READOUTS.index("writes"), READOUTS.index("reads")])[side]
+        beyond = self.b.beyond_chance[readout, at, component]
+        top = self.b.top[readout, at, component]  # (direction end token)
+        columns: dict[str, np.ndarray] = {
+            "block": at + 1,
+            "side": np.array(SIDES, object)[side],
+            "component": component + 1,
+            "inside": self.inside[self.new],
+            "beyond_chance": beyond,
+        }
+        for end, name in enumerate(("towards", "away")):
+            texts = [self._texts(ids) for ids in top[:, end]]
+            columns[name] = np.where(beyond, np.array(texts, object), "")
+        return DataFrame(columns).sort_values("inside", ignore_index=True)
+
+    def _texts(self, ids: Int[np.ndarray, " token"]) -> str:
+        return " ".join(repr(self.b.vocabulary[str(i)]) for i in ids if i >= 0)
 
     def plot(self, figure: str = "angles") -> Drawing:
         """The angles of every block, as the page Compare draws them.
@@ -125,22 +125,20 @@ class Crossing(SameContent, Drawn):
     @property
     def verdict(self) -> str:
         """Where the two differ most, in a sentence or two."""
-        medians = np.median(self.angles, 2)
-        by_block = np.nanmean(medians, 0) if np.isfinite(medians).any() else medians[0]
-        chance = float(np.median(self.chance))
-        if not np.isfinite(by_block).any():
+        if not np.isfinite(self.angles).any():
             return f"No block of both has {counted(self.k, 'direction')}."
         if self.a == self.b:
             return "A and B are one result: their leading directions are the same."
+        by_block = np.nanmean(np.median(self.angles, 2), 0)
         most, least = int(np.nanargmax(by_block)) + 1, int(np.nanargmin(by_block)) + 1
         return (
-            f"The leading {counted(self.k, 'direction')} of a block of B "
-            f"{'stands' if self.k == 1 else 'stand'} at "
-            f"{np.nanmedian(by_block):.1f} degrees to those of A in the median; independent ones "
-            f"would at {chance:.1f}. They are turned most in block {most} "
-            f"({by_block[most - 1]:.1f}) and least in block {least} ({by_block[least - 1]:.1f}). "
-            f"Of {counted(self.new.size, 'direction')} of B, {int(self.new.sum())} lie less than "
-            f"half among the leading {2 * self.k} of A's block, and are called new."
+            f"Between the {counted(self.k, 'leading direction')} of a block in A and in B the "
+            f"angle is {np.nanmedian(by_block):.1f} degrees (median; "
+            f"{float(np.median(self.chance)):.1f} of independent ones). They are turned most in "
+            f"block {most} ({by_block[most - 1]:.1f}) and least in block {least} "
+            f"({by_block[least - 1]:.1f}). {int(self.new.sum())} of "
+            f"{counted(self.new.size, 'direction')} of B are new: less than half of each lies "
+            f"among the leading {2 * self.k} of A's block."
         )
 
 
@@ -162,47 +160,34 @@ class CrossScores(Scores):
     @property
     def whose(self) -> str:
         """Of which two models, in a line."""
-        return both(self.a, self.b)
+        return f"A: {self.a.whose}, B: {self.b.whose}"
 
     @property
     def same_block(self) -> Float[np.ndarray, " block"]:
         """The chance-corrected score of each block of A in the basis of the same block of B."""
         return np.diagonal(self.corrected)
 
-    def mean(self) -> Means:
-        """Means over l != l': of what blocks of A do in the bases of other blocks of B."""
-        return super().mean()
-
-    def to_pandas(self) -> "DataFrame":
-        """The scores as a table.
-
-        Returns:
-            a row a pair; columns block (of A, of the Jacobian), basis (block of B), coupling,
-            chance, corrected. Where both are the same number it is that block of A in the basis of
-            the same block of B, and not 1 by construction.
-        """
-        return super().to_pandas()
-
     @property
     def verdict(self) -> str:
         """How far A acts along the directions of the same block of B, and of other blocks."""
-        same, last = self.same_block, self.a.n_blocks
-        known = same[np.isfinite(same)]
-        if not known.size:
+        same = self.same_block
+        is_known = np.isfinite(same)
+        if not is_known.any():
             return f"No block of A has a score in the basis of the same block of B{self._at_k}."
-        told = (
+        words = (
             f"A is {self.a.whose}; B is {self.b.whose}. Of the Jacobians of A in the bases of B, "
-            f"the chance-corrected score{self._at_k} is {rounded(float(known.mean()))} in the mean "
-            f"over the same blocks, and {rounded(self.mean().corrected)} over different ones."
+            f"the mean chance-corrected score{self._at_k} is "
+            f"{rounded(float(same[is_known].mean()))} over the same blocks, and "
+            f"{rounded(self.mean().corrected)} over different ones."
         )
-        others = same[: self.blocks.index(last)] if self.blocks[-1] == last else known
-        others = others[np.isfinite(others)]
-        if self.a.ends_in_norm and 0 < others.size < known.size:
-            told += (
-                f" Without block {last}, which has the final norm in it, the mean over the same "
-                f"blocks is {rounded(float(others.mean()))}."
+        last = np.array(self.blocks) == self.a.n_blocks
+        others = same[is_known & ~last]
+        if self.a.ends_in_norm and 0 < others.size < is_known.sum():
+            words += (
+                f" Without block {self.a.n_blocks}, which has the final norm in it, the mean over "
+                f"the same blocks is {rounded(float(others.mean()))}."
             )
-        return told
+        return words
 
     def attributes(self) -> dict[str, str | float]:
         """Whose they are and how it is looked at; what is of A begins with `a_`, of B with `b_`."""
@@ -229,18 +214,6 @@ class CrossScores(Scores):
         return np.zeros(self.corrected.shape, bool)
 
 
-def both(a: DirectionsResult, b: DirectionsResult) -> str:
-    """Of which two models something is, in a line."""
-    return f"A: {a.whose}, B: {b.whose}"
-
-
-def attributes_of_both(a: DirectionsResult, b: DirectionsResult) -> dict[str, str | float]:
-    """Whose the two are, for tables and arrays: `a_model`, `b_model` and so on."""
-    sides = (("a", a), ("b", b))
-    return {f"{side}_{name}": it for side, of in sides for name, it in of.attributes().items()}
-
-
-@known_keywords
 def cross(a: DirectionsResult, b: DirectionsResult, k: int | None = None) -> Crossing:
     """Hold the directions of B against those of A, block by block.
 
@@ -254,13 +227,16 @@ def cross(a: DirectionsResult, b: DirectionsResult, k: int | None = None) -> Cro
             kept.
     """
     require_alike(a, b)
-    most = min(a.count, b.count)
-    leading = max(1, most // 2) if k is None else k
-    if not 1 <= leading or min(2 * leading, a.width) > most:
-        raise InputError(
-            f"K must lie in 1..{max(1, most // 2)} (2 K directions of a block are needed, and "
-            f"{most} are kept), and {leading} came"
+    kept = min(a.count, b.count)
+    most = max(1, kept // 2)
+    leading = most if k is None else k
+    refuse(
+        (
+            not 1 <= leading or min(2 * leading, a.width) > kept,
+            f"K must lie in 1..{most} (2 K directions of a block are needed, and {kept} are kept), "
+            f"not {leading}",
         )
+    )
     shape = (len(SIDES), a.n_blocks, leading)
     angles, inside = np.full(shape, np.nan), np.full(shape, np.nan)
     for side, name in enumerate(SIDES):
@@ -277,33 +253,23 @@ def cross(a: DirectionsResult, b: DirectionsResult, k: int | None = None) -> Cro
 
 
 def require_alike(a: DirectionsResult, b: DirectionsResult) -> None:
-    """Refuse directions that cannot be held against one another.
-
-    Raises:
-        InputError: on what is no result of directions, and where widths, depths, tokens or the
-            final norm differ.
-    """
+    """Refuse directions that cannot be held against one another."""
     for each in (a, b):
         require_result(each, DirectionsResult, "directions")
-    for what, one, other in (
-        ("widths", a.width, b.width),
-        ("numbers of blocks", a.n_blocks, b.n_blocks),
-        ("measured tokens", a.token, b.token),
-        ("conventions of the final norm", a.final_norm_words, b.final_norm_words),
-    ):
-        if one != other:
-            raise InputError(
-                f"the directions of two models are held against one another where both have the "
-                f"same {what}, and {one} and {other} came"
-            )
-    if not np.array_equal(a.token_ids, b.token_ids):
-        raise InputError(
-            f"the directions of two models are held against one another over the same tokens: A "
-            f"reads {len(a.tokens)} tokens, {a.prompt_text!r}, and B {len(b.tokens)}, "
-            f"{b.prompt_text!r}; their ids differ"
-        )
-
-
-def _tokens(result: DirectionsResult, readout: int, at: int, component: int, sign: int) -> str:
-    ids = result.top[readout, at, component, sign]
-    return " ".join(repr(result.vocabulary[str(i)]) for i in ids if i >= 0)
+    alike = {
+        "width": (a.width, b.width),
+        "number of blocks": (a.n_blocks, b.n_blocks),
+        "measured token": (a.token, b.token),
+        "final norm": (a.final_norm_words, b.final_norm_words),
+    }
+    refuse(
+        *(
+            (ours != theirs, f"directions are compared at the same {what}, not {ours} and {theirs}")
+            for what, (ours, theirs) in alike.items()
+        ),
+        (
+            not np.array_equal(a.token_ids, b.token_ids),
+            f"directions are compared over the same token ids: A reads {len(a.tokens)}, "
+            f"{a.prompt_text!r}, and B {len(b.tokens)} others, {b.prompt_text!r}",
+        ),
+    )

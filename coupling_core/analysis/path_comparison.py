@@ -1,5 +1,6 @@
 """Two results of paths side by side: how straight and how even the paths of each are."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -7,9 +8,8 @@ import numpy as np
 from jaxtyping import Float
 
 from coupling_core.analysis import trajectory
-from coupling_core.analysis.sides import told_sides
+from coupling_core.analysis.alignment import attributes_of_both, refuse, sentences, side_names
 from coupling_core.base.drawing import Drawing, known_figure
-from coupling_core.base.errors import InputError
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.showing import Drawn
@@ -27,6 +27,14 @@ BothFigure = Literal[""] | OfTokens | OfDepth | InSpace
 BY_TOKEN: tuple[str, ...] = get_args(OfTokens)
 BY_DEPTH: tuple[str, ...] = get_args(OfDepth)
 IN_SPACE: tuple[str, ...] = get_args(InSpace)
+
+_NUMBERS: Mapping[str, tuple[str, Callable[[TrajectoryResult], Float[np.ndarray, " token"]]]] = {
+    "line_shape": ("line-shape score (1 of a straight path)", lambda of: of.line_shape),
+    "growth": ("norm's growth a block, as a logarithm,", lambda of: of.growth.mean(0)),
+    "expodistance": ("expodistance (0 of even growth)", lambda of: of.expodistance),
+    "equidistance": ("equidistance (0 of steps of one length)", lambda of: of.equidistance),
+}
+"""What is known of each token's path, NaN where it is not defined: in words, and the number."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,6 +54,22 @@ class PathComparison(Drawn):
         """Whether each token of A is one of B, so that they are compared one by one."""
         return self.a.tokens == self.b.tokens
 
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """The columns of `to_pandas`."""
+        rows = [self._row(name) for name in _NUMBERS]
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+    def _row(self, name: str) -> dict[str, Any]:
+        """The means of a number over the tokens that have it."""
+        a, b = (_NUMBERS[name][1](of) for of in (self.a, self.b))
+        counts = {"a_above": np.nan, "tokens": np.nan}
+        if self.same_tokens:
+            both = np.isfinite(a) & np.isfinite(b)
+            a, b = a[both], b[both]
+            counts = {"a_above": int((a > b).sum()), "tokens": len(a)}
+        means = {"a": trajectory.mean(a), "b": trajectory.mean(b)}
+        return {"number": name, **means, "difference": means["a"] - means["b"], **counts}
+
     def to_pandas(self) -> "DataFrame":
         """A row a number.
 
@@ -57,19 +81,7 @@ class PathComparison(Drawn):
             has more. Where the two have other tokens, `a` and `b` are each over those of its own
             that have one, and the counts are NaN.
         """
-        from pandas import DataFrame
-
-        rows, of_b = [], _numbers(self.b)
-        for name, a in _numbers(self.a).items():
-            b, above, both = of_b[name], np.nan, np.nan
-            if self.same_tokens:
-                common = np.isfinite(a) & np.isfinite(b)
-                a, b = a[common], b[common]
-                above, both = int((a > b).sum()), len(a)
-            means = trajectory.mean(a), trajectory.mean(b)
-            rows.append((name, *means, means[0] - means[1], above, both))
-        columns = ["number", "a", "b", "difference", "a_above", "tokens"]
-        return self._attributed(DataFrame(rows, columns=columns))
+        return self._table(self.columns())
 
     def by_token(self) -> "DataFrame":
         """The same numbers of each place in the prompts that both have, whatever stands there.
@@ -82,25 +94,27 @@ class PathComparison(Drawn):
             there, `a_text` and `b_text`, `a`, `b` and their `difference`; NaN where a number is not
             defined.
         """
-        from pandas import DataFrame, concat
-
-        of_b, n = _numbers(self.b), min(len(self.a.tokens), len(self.b.tokens))
-        texts = {"a_text": list(self.a.tokens[:n]), "b_text": list(self.b.tokens[:n])}
-        said = {"token": range(1, n + 1), **texts}
-        table = concat(
-            [
-                DataFrame({"number": name, **said, "a": a[:n], "b": of_b[name][:n]})
-                for name, a in _numbers(self.a).items()
-            ],
-            ignore_index=True,
+        n, times = min(len(self.a.tokens), len(self.b.tokens)), len(_NUMBERS)
+        a, b = (
+            np.concatenate([number(of)[:n] for _, number in _NUMBERS.values()])
+            for of in (self.a, self.b)
         )
-        table["difference"] = table["a"] - table["b"]
-        return self._attributed(table)
+        return self._table(
+            {
+                "number": np.repeat(list(_NUMBERS), n),
+                "token": np.tile(np.arange(1, n + 1), times),
+                "a_text": self.a.tokens[:n] * times,
+                "b_text": self.b.tokens[:n] * times,
+                **{"a": a, "b": b, "difference": a - b},
+            }
+        )
 
-    def _attributed(self, table: "DataFrame") -> "DataFrame":
+    def _table(self, columns: Mapping[str, Any]) -> "DataFrame":
         """A table that says whose A and B are."""
-        for side, of in (("a", self.a), ("b", self.b)):
-            table.attrs |= {f"{side}_{name}": it for name, it in of.attributes().items()}
+        from pandas import DataFrame
+
+        table = DataFrame(columns)
+        table.attrs.update(attributes_of_both(self.a, self.b))
         return table
 
     def plot(self, figure: BothFigure = "", **options: Any) -> Drawing:
@@ -120,11 +134,13 @@ class PathComparison(Drawn):
                 others, and on paths of states of another width.
         """
         name = figure or ("line-shape" if self.same_tokens else "norms")
-        if name in BY_TOKEN and not self.same_tokens:
-            raise InputError(
+        refuse(
+            (
+                name in BY_TOKEN and not self.same_tokens,
                 f"A and B have other tokens, and {name!r} has a place for each token of one "
-                f"prompt: choose one by depth, {', '.join(BY_DEPTH)}; by_token() has the numbers"
+                f"prompt: choose one by depth, {', '.join(BY_DEPTH)}; by_token() has the numbers",
             )
+        )
         known_figure(name, BY_TOKEN + BY_DEPTH + IN_SPACE)
         of_paths = [one.name for one in fields(PathView)] if name in IN_SPACE else []
         seen = {one: options.pop(one) for one in of_paths if one in options}
@@ -139,72 +155,48 @@ class PathComparison(Drawn):
     @property
     def verdict(self) -> str:
         """The means of both, and at how many tokens they differ which way."""
-        rows = self.to_pandas().set_index("number")
-        every = len(self.a.tokens)
-        told = {name: _words(rows.loc[name], every) for name in rows.index}
-        sides, n = told_sides(self.a, self.b), counted(every, "token")
-        n += "" if self.same_tokens else f" of A and {len(self.b.tokens)} of B"
-        apart = "" if self.same_tokens else " The tokens are others, and not compared one by one."
-        return (
-            f"A is {sides[0]}; B is {sides[1]}. On average over {n}, the line-shape "
-            f"score, 1 of a straight path, is {told['line_shape']}; the norm's growth a "
-            f"block, as a logarithm, {told['growth']}; the expodistance, "
-            f"0 of even growth, {told['expodistance']}; the equidistance, 0 of "
-            f"steps of one length, {told['equidistance']}.{apart}{self._normed()}"
+        (a, b), every = side_names(self.a, self.b), len(self.a.tokens)
+        tokens = counted(every, "token")
+        tokens += "" if self.same_tokens else f" of A and {len(self.b.tokens)} of B"
+        means = "; ".join(
+            f"the {words} is {_in_words(self._row(name), every)}"
+            for name, (words, _) in _NUMBERS.items()
         )
+        more = sentences(
+            (not self.same_tokens, "The tokens are others, and not compared one by one."),
+            (self._normed(), self._normed()),
+        )
+        return " ".join([f"A is {a}; B is {b}. On average over {tokens}, {means}.", *more])
 
     def _normed(self) -> str:
         """That the last step is of the final norm too, which rescales every state."""
-        words = self.a.final_norm_words, self.b.final_norm_words
-        with_norm = [side for side, told in zip("AB", words, strict=True) if "included" in told]
-        if not with_norm:
+        sides = [name for name, of in (("A", self.a), ("B", self.b)) if of.ends_in_norm]
+        if not sides:
             return ""
-        alone = f" of {with_norm[0]} alone" * (words[0] != words[1])
-        apart = " The two are not alike in this: measure both with, or both without it."
+        alone = f" of {sides[0]} alone" * (self.a.final_norm_words != self.b.final_norm_words)
         return (
-            f" The last step{alone} has the final norm in it, which rescales every state: how "
-            "straight the paths are, how the norm grows, and how evenly, can be another matter "
-            f"with final_norm='exclude'.{apart * bool(alone)}"
+            f"The last step{alone} has the final norm in it, which rescales every state and moves "
+            "all of these: final_norm='exclude' measures without it"
+            + (", as both should be." if alone else ".")
         )
 
     def __repr__(self) -> str:
         a, b = (rounded(trajectory.mean(of.line_shape)) for of in (self.a, self.b))
-        sides = told_sides(self.a, self.b)
+        names = side_names(self.a, self.b)
         return (
-            f"PathComparison(A: {sides[0]}, B: {sides[1]}, mean line shape A "
+            f"PathComparison(A: {names[0]}, B: {names[1]}, mean line shape A "
             f"{a}, B {b}, {len(self.a.tokens)} and {len(self.b.tokens)} tokens)"
         )
 
 
-def _numbers(of: TrajectoryResult) -> dict[str, Float[np.ndarray, " token"]]:
-    """What is known of each token's path; NaN where it is not defined."""
-    return {
-        "line_shape": of.line_shape,
-        "growth": of.growth.mean(0),
-        "expodistance": of.expodistance,
-        "equidistance": of.equidistance,
-    }
-
-
-def _words(row: Any, every: int) -> str:
-    """The means of a number.
-
-    Args:
-        row: of the table.
-        every: how many tokens A has.
-    """
-    if row.tokens == 0:
+def _in_words(row: Mapping[str, Any], every: int) -> str:
+    """The means of a number, where A has `every` tokens."""
+    if row["tokens"] == 0:
         return "not to be compared (no token has a finite one in both)"
-    told = f"{_mean_told(row.a)} in A and {_mean_told(row.b)} in B"
-    if np.isnan(row.a_above):
-        return told
-    if row.difference == row.a_above == 0:
-        return f"{told} (the same at each of {counted(int(row.tokens), 'token')})"
-    others = every - int(row.tokens)
-    rest = "the other has" if others == 1 else f"the {others} others have"
-    only = f"; {rest} none in both" * (others > 0)
-    return f"{told} (more in A at {row.a_above:.0f} of {row.tokens:.0f} tokens{only})"
-
-
-def _mean_told(mean: float) -> str:
-    return "of no token" if np.isnan(mean) else rounded(float(mean))
+    a, b = ("of no token" if row[x] != row[x] else rounded(row[x]) for x in ("a", "b"))
+    means = f"{a} in A and {b} in B"
+    if row["a_above"] != row["a_above"]:  # other tokens
+        return means
+    without = every - row["tokens"]
+    lack = f"; {without} without a finite one in both" * (without > 0)
+    return f"{means} (more in A at {row['a_above']} of {row['tokens']} tokens{lack})"

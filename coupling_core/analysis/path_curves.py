@@ -59,14 +59,7 @@ CURVES: dict[CurveName, Curve] = {
 
 
 class CurveOverPrompts(NamedTuple):
-    """A number by depth over prompts, of each the median over its tokens.
-
-    Args:
-        mean: over the prompts that have a number there; NaN where none has.
-        low: below it lies a tenth of the prompts.
-        high: above it lies a tenth of the prompts.
-        n: prompts that have a number there.
-    """
+    """A number by depth over the `n` prompts that have one: mean, and the middle 80 % of them."""
 
     mean: Float[np.ndarray, " depth"]
     low: Float[np.ndarray, " depth"]
@@ -75,11 +68,7 @@ class CurveOverPrompts(NamedTuple):
 
 
 def curve_over_prompts(curves: Float[np.ndarray, "prompt depth"]) -> CurveOverPrompts:
-    """The mean over prompts and the middle 80 % of them.
-
-    Args:
-        curves: the medians over the tokens; NaN where a prompt has none.
-    """
+    """Of the medians over the tokens of many prompts; NaN where a prompt has none."""
     low, high = (quantile(curves.T, q) for q in (0.1, 0.9))
     return CurveOverPrompts(nan_mean(curves, 0), low, high, np.isfinite(curves).sum(0))
 

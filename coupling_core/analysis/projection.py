@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.analysis.sides import told_sides
+from coupling_core.analysis.alignment import side_names
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.equality import SameContent
 from coupling_core.base.errors import InputError
@@ -109,7 +109,7 @@ class ProjectedPaths(Projection, Drawn):
     @property
     def _theirs(self) -> tuple[str, str]:
         """Whose the components are, and whose paths are seen in them."""
-        return told_sides(self.fitted_to or self.result, self.result)
+        return side_names(self.fitted_to or self.result, self.result)
 
     @property
     def _fitted(self) -> str:

@@ -4,7 +4,7 @@ import csv
 import io
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from coupling_core.base.errors import InputError
@@ -69,19 +69,8 @@ def csv_rows_of(
         columns = reader.fieldnames = [
             _meant(name, required, reader.fieldnames or ()) for name in reader.fieldnames or ()
         ]
-        if len(columns) > MOST_COLUMNS:  # each of which every row would have
-            raise InputError(
-                f"{path}: expected a table of at most {MOST_COLUMNS:,} columns, and "
-                f"{len(columns):,} came"
-            )
-        if twice := [name for name, times in Counter(columns).items() if times > 1]:
-            raise InputError(f"{path}: the column {twice[0]!r} comes twice in line 1: rename one")
-        if missing := [name for name in required if name not in columns]:
-            came = ", ".join(columns) or "an empty file"
-            hint = ": its columns are parted by commas" * (";" in came or "\t" in came)
-            raise InputError(
-                f"{path}: expected a column {missing[0]!r} in line 1, and {came} came{hint}"
-            )
+        if problem := _problem(columns, required):
+            raise InputError(f"{path}: {problem}")
         for cells in reader:
             if None in cells:
                 raise InputError(
@@ -90,9 +79,21 @@ def csv_rows_of(
                 )
             yield reader.line_num - sum(cell.count("\n") for cell in cells.values()), cells
     except csv.Error as error:
-        raise InputError(
-            f"{path}, line {reader.line_num + 1}: {error}: is a quote left open?"
-        ) from error
+        line = reader.line_num + 1
+        raise InputError(f"{path}, line {line}: {error}: is a quote left open?") from error
+
+
+def _problem(columns: Sequence[str], required: Collection[str]) -> str:
+    """What is wrong with the columns that line 1 names; "" for nothing."""
+    if len(columns) > MOST_COLUMNS:  # each of which every row would have
+        return f"expected at most {MOST_COLUMNS:,} columns, got {len(columns):,}"
+    if twice := [name for name, times in Counter(columns).items() if times > 1]:
+        return f"the column {twice[0]!r} comes twice in line 1: rename one"
+    if missing := [name for name in required if name not in columns]:
+        named = ", ".join(columns) or "an empty file"
+        hint = ": separate columns by commas" * (";" in named or "\t" in named)
+        return f"expected a column {missing[0]!r} in line 1, got {named}{hint}"
+    return ""
 
 
 def _meant(name: str, required: Collection[str], columns: Collection[str]) -> str:

@@ -6,14 +6,15 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from coupling_core.analysis.compare import differences
+from coupling_core.analysis.alignment import differences
 from coupling_core.analysis.crossing import Crossing, CrossScores
 from coupling_core.analysis.crossing import cross as cross_results
 from coupling_core.analysis.exports import written
 from coupling_core.base.errors import InputError
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.units import counted
-from coupling_core.cli import completing, files, options
+from coupling_core.cli import files, options
+from coupling_core.cli.compare import A, B
 from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.measuring.trying import cross_scores
@@ -29,22 +30,8 @@ _AXES = {
 
 
 def cross(
-    a: Annotated[
-        str,
-        typer.Argument(
-            metavar="A",
-            help="The one: a key, its first letters, or a file.",
-            autocompletion=completing.keys,
-        ),
-    ],
-    b: Annotated[
-        str,
-        typer.Argument(
-            metavar="B",
-            help="The other: a key, its first letters, or a file.",
-            autocompletion=completing.keys,
-        ),
-    ],
+    a: A,
+    b: B,
     k: Annotated[int | None, options.k_option("half of those that are kept")] = None,
     scores: Annotated[
         bool,
@@ -59,46 +46,36 @@ def cross(
     shelf = Store(output.store)
     first, second = (_directions(shelf, text) for text in (a, b))
     found = cross_results(first, second, k)
-    maps = _maps(first, second, device) if scores else {}
+    # One model after the other, so that they need not fit into memory together.
+    pairs = {"a_in_b": (first, second), "b_in_a": (second, first)} if scores else {}
+    maps = {name: cross_scores(*of, device=device, progress=False) for name, of in pairs.items()}
     if output.out is not None:
-        files.write(output.out, _content(files.ending(output.out), found, maps))
+        _write(output.out, found, maps)
     output.tell(lambda: _summary(found, maps), lambda: _show(found, maps, output.out))
 
 
 def _directions(store: Store, text: str) -> DirectionsResult:
     result = open_result(store, text)
-    if not isinstance(result, DirectionsResult):
-        raise InputError(
-            f"{text!r} is a result of {result.request.kind}: measure both models with `coupling "
-            "directions` first, over the same prompt"
-        )
-    return result
+    if isinstance(result, DirectionsResult):
+        return result
+    raise InputError(
+        f"{text!r} is a result of {result.request.kind}: measure both models with `coupling "
+        "directions` first, over the same prompt"
+    )
 
 
-def _maps(
-    first: DirectionsResult, second: DirectionsResult, device: str | None
-) -> dict[str, CrossScores]:
-    """One model after the other, so that they need not fit into memory together."""
-    pairs = {"a_in_b": (first, second), "b_in_a": (second, first)}
-    return {
-        name: cross_scores(one, other, device=device, progress=False)
-        for name, (one, other) in pairs.items()
-    }
+def _write(out: Path, found: Crossing, maps: dict[str, CrossScores]) -> None:
+    """Write the file that --out names."""
 
-
-def _content(ending: str, found: Crossing, maps: dict[str, CrossScores]) -> bytes:
     def arrays() -> dict[str, np.ndarray]:
         named = {name: getattr(found, name) for name in ("angles", "inside", "new", "chance")}
         return named | {name: scores.corrected for name, scores in maps.items()}
 
-    axes = {name: dims for name, dims in _AXES.items() if name in maps or "_in_" not in name}
-    numbers = written(ending, found.to_pandas, arrays, axes)
-    if numbers is not None:
-        return numbers
-    from coupling_core import figures  # plotly
-
-    drawn = figures.crossing_angles(found)
-    return figures.render(drawn, ending, found.a, found.a.default_view())
+    content = written(files.ending(out), found.to_pandas, arrays, _AXES)
+    if content is not None:
+        files.write(out, content)
+    else:
+        found.plot().save(out)
 
 
 def _summary(found: Crossing, maps: dict[str, CrossScores]) -> dict[str, Any]:
@@ -135,30 +112,21 @@ def _show(found: Crossing, maps: dict[str, CrossScores], out: Path | None) -> No
         right=True,
     )
     new = found.new_directions()
-    said = new[new.beyond_chance].head(SHOWN)
+    beyond = new[new.beyond_chance].head(SHOWN).to_dict("records")
     print_lines(
         "",
         f"{counted(len(new), 'new direction')}, {int(new.beyond_chance.sum())} of them with a "
-        "readout beyond chance" + (":" if len(said) else ""),
+        "readout beyond chance",
     )
-    if len(said):
-        print_table(
-            ("", "part in A", "towards", "away"),
-            [
-                (
-                    f"{row['side']}_{row['component']} of block {row['block']}",
-                    f"{row['inside']:.2f}",
-                    str(row["towards"]),
-                    str(row["away"]),
-                )
-                for row in said.to_dict("records")
-            ],
-        )
-    for name, scores in maps.items():
-        one, other = name[0].upper(), name[-1].upper()
-        print_lines(
-            "",
-            f"Jacobians of {one} in the bases of {other}: corrected score "
-            f"{np.nanmean(scores.same_block):z.3f} in the same block, "
-            f"{scores.mean().corrected:z.3f} in others",
-        )
+    if beyond:
+        rows = [
+            (
+                f"{row['side']}_{row['component']} of block {row['block']}",
+                f"{row['inside']:.2f}",
+                str(row["towards"]),
+                str(row["away"]),
+            )
+            for row in beyond
+        ]
+        print_table(("", "part in A", "towards", "away"), rows)
+    print_lines(*(["", *(scores.verdict for scores in maps.values())] if maps else []))

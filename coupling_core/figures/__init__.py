@@ -11,7 +11,7 @@
     depth_curves           principal angles, score by distance, scaling with depth, random bases
     graph                  the blocks as a graph
                            (layouts, graph_words: their places and sentences)
-    compare, token_comparison    two results side by side
+    compare                two results side by side, of blocks or of tokens
     over_prompts           means over many prompts, and where each prompt stands
     model_comparison       how far two models are apart at each prompt
     tables                 the same numbers as tables

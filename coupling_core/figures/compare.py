@@ -5,13 +5,16 @@ from dataclasses import replace
 import numpy as np
 import plotly.graph_objects as go
 
-from coupling_core.analysis.compare import Comparison, differences, summarise
-from coupling_core.base.records import View, resolve_block
-from coupling_core.base.units import counted, rounded, with_difference, with_minus
+from coupling_core.analysis.alignment import differences
+from coupling_core.analysis.compare import Comparison, TokenComparison
+from coupling_core.base.records import AnyView, resolve_block
+from coupling_core.base.results import Result
+from coupling_core.base.units import with_difference, with_minus
 from coupling_core.figures import style, words
 from coupling_core.figures.maps import scores
+from coupling_core.figures.score_squares import window
 from coupling_core.figures.spectrum import SPECTRUM, by_index, spectrum_line
-from coupling_core.figures.squares import DIFFERENCES_READ, Square, difference_look, panels
+from coupling_core.figures.squares import DIFFERENCES_READ, Square, difference_look, grey, panels
 
 SPECTRA = replace(
     SPECTRUM,
@@ -38,7 +41,7 @@ def compared_map(
         the map of `scores`, whose customdata is [l, l'] in A's numbers on both sides.
     """
     result, own = (found.a, found.a_scores) if side == "A" else (found.b, found.b_scores)
-    figure = scores(result, _view_of(found, own.blocks), corrected=found.corrected)
+    figure = scores(result, replace(found.view, blocks=own.blocks), corrected=found.corrected)
     square, meta = _square(found), figure.layout.meta
     figure.update_traces(customdata=square.numbers(), selector={"name": "pairs"})
     return figure.update_layout(
@@ -65,14 +68,18 @@ def difference(found: Comparison, *, selected: tuple[int, int] | None = None) ->
     )
     z = np.where(why == "", found.difference, np.nan).astype(np.float32)
     square, look = _square(found), difference_look(found.view, corrected=found.corrected)
-    figure = square.figure(
-        difference_alt(found),
-        difference_caption(found),
+    matched = (
+        " Blocks of the shallower model are matched with the nearest relative depth "
+        "(l - 1) / (L - 1) of the deeper; pairs are named by A's numbers."
+    )
+    return square.figure(
+        f"Map of A - B, the {style.score_name(found.corrected).lower()}. {found.verdict}",
+        f"A - B of every pair: {DIFFERENCES_READ}{matched * (not found.same_depth)}",
         square.traces(square.heatmap(z, **look, hoverinfo="skip"), why, _hover_texts(found)),
         height=600,
         selected=selected,
+        told=of_two(found.a, found.b, found.view),
     )
-    return _told(figure, found)
 
 
 def comparison(found: Comparison) -> go.Figure:
@@ -85,7 +92,11 @@ def comparison(found: Comparison) -> go.Figure:
     ]
     whole = panels(maps, PANELS, spacing=0.07, most=8)
     whole.update_yaxes(title_text="", selector=lambda axis: axis.anchor != "x")
-    _share_bars(whole)
+    # One colour bar for the two maps, and one for the difference.
+    left, right, apart = (trace for trace in whole.data if trace.showscale is None)
+    right.showscale = False
+    left.colorbar.update(y=1.1, len=260)
+    apart.colorbar.update(y=1.1, len=260, x=whole.layout.xaxis3.domain[0])
     return whole.update_layout(
         legend=style.BELOW,
         template=style.TEMPLATE,
@@ -127,48 +138,46 @@ def spectra(found: Comparison, block: int, basis: int) -> go.Figure:
         f"{words.subject(found.a)} (A) and {words.subject(found.b)} (B)",
         SPECTRA,
     )
-    return _told(figure, found)
+    told = of_two(found.a, found.b, found.view)
+    return figure.update_layout(meta=figure.layout.meta | told)
 
 
-def difference_alt(found: Comparison) -> str:
-    """What the difference comes to, in numbers."""
-    of = summarise(found)
-    a, b, apart = with_difference(of.a, of.b, of.difference)
-    return (
-        f"Map of A - B, the {style.score_name(found.corrected).lower()} "
-        f"({style.score_terms(found.view)}) of {words.subject(found.a)} less that of "
-        f"{words.subject(found.b)}, for {len(found.a_scores.blocks)} by "
-        f"{counted(len(found.a_scores.blocks), 'block')}. Over {counted(of.pairs, 'pair')} l ≠ "
-        f"l' the means are {a} and {b}, their difference {apart}; the two maps "
-        f"correlate with r = {rounded(of.correlation, 2)}."
+def token_difference(found: TokenComparison) -> go.Figure:
+    """A - B of every pair of tokens, in a diverging range round 0.
+
+    Returns:
+        a figure whose first trace is the map, with the tokens' texts on its axes.
+    """
+    shown = window(found.a, None)
+    titles = "Token of the Jacobian", "Token of the basis"
+    square = Square(rows=shown, columns=shown, titles=titles, texts=found.a.tokens)
+    at = np.ix_(*(np.array(shown) - 1,) * 2)
+    z = np.where(found.counted, found.difference, np.nan)[at].astype(np.float32)
+    colors = square.heatmap(
+        z,
+        **difference_look(found.view, corrected=found.corrected),
+        customdata=np.dstack([found.a_values[at], found.b_values[at]]),
+        hovertemplate="A %{customdata[0]:.3f}, B %{customdata[1]:.3f}<br>A - B %{z:.3f}"
+        "<extra></extra>",
+    )
+    reason = np.full(z.shape, "a Jacobian with itself, or no score in one of the two")
+    empty = [grey(square.x, square.y, np.isnan(z), reason)] if np.isnan(z).any() else []
+    return square.figure(
+        found.verdict,
+        f"A - B of every pair of tokens: {DIFFERENCES_READ}",
+        [colors, *empty],
+        height=640,
+        told=of_two(found.a, found.b, found.view),
     )
 
 
-def difference_caption(found: Comparison) -> str:
-    """How the difference is read."""
-    matched = (
-        ""
-        if found.same_depth
-        else " Blocks of the shallower model are matched with the nearest relative depth "
-        "(l - 1) / (L - 1) of the deeper; pairs are named by A's numbers."
-    )
-    return f"A - B of every pair: {DIFFERENCES_READ}{matched}"
-
-
-def source(found: Comparison) -> str:
-    """Where the numbers come from: both measurements, and in what they differ."""
-    left, right = (words.provenance(result, found.view) for result in (found.a, found.b))
-    return f"A: {left}. B: {right}. Between them: {'; '.join(differences(found.a, found.b))}."
-
-
-def _told(figure: go.Figure, found: Comparison) -> go.Figure:
-    title = f"{words.subject(found.a)} against {words.subject(found.b)}"
-    meta = figure.layout.meta | {"title": title, "source": source(found)}
-    return figure.update_layout(meta=meta)
-
-
-def _view_of(found: Comparison, blocks: tuple[int, ...]) -> View:
-    return replace(found.view, blocks=blocks)
+def of_two(a: Result, b: Result, view: AnyView, more: str = "") -> dict[str, object]:
+    """Of which two results a figure is, and in what they differ."""
+    left, right = (words.provenance(result, view) for result in (a, b))
+    return {
+        "title": f"{words.subject(a)} against {words.subject(b)}",
+        "source": f"A: {left}. B: {right}. Between them: {'; '.join(differences(a, b))}.{more}",
+    }
 
 
 def _square(found: Comparison) -> Square:
@@ -178,25 +187,16 @@ def _square(found: Comparison) -> Square:
 
 def _hover_texts(found: Comparison) -> list[str]:
     """Both scores and their difference, row by row."""
-    a, b, apart = found.a_values, found.b_values, found.difference
     ours, theirs = found.a_scores.blocks, found.b_scores.blocks
     texts = []
-    for i, j in np.ndindex(apart.shape):
+    for i, j in np.ndindex(found.difference.shape):
         other = "" if found.same_depth else f" (blocks {theirs[i]} and {theirs[j]})"
-        ours_is, theirs_is, less = with_difference(
-            float(a[i, j]), float(b[i, j]), float(apart[i, j])
+        less = float(found.difference[i, j])
+        a, b, apart = with_difference(
+            float(found.a_values[i, j]), float(found.b_values[i, j]), less
         )
         texts.append(
             f"Jacobian of block {ours[i]} in the basis of block {ours[j]}<br>"
-            f"A {ours_is}, B{other} {theirs_is}<br>A - B {'+' * bool(apart[i, j] > 0)}{less}"
+            f"A {a}, B{other} {b}<br>A - B {'+' * (less > 0)}{apart}"
         )
     return [with_minus(text) for text in texts]
-
-
-def _share_bars(whole: go.Figure) -> None:
-    """One colour bar for the two maps, and one for the difference."""
-    maps = [trace for trace in whole.data if trace.showscale is None]
-    left, right, apart = maps
-    right.showscale = False
-    left.colorbar.update(y=1.1, len=260)
-    apart.colorbar.update(y=1.1, len=260, x=whole.layout.xaxis3.domain[0])

@@ -5,10 +5,10 @@ import plotly.graph_objects as go
 
 from coupling_core.analysis.crossing import Crossing, CrossScores
 from coupling_core.base.records import DirectionsView
-from coupling_core.base.results import DirectionsResult
 from coupling_core.base.units import counted
 from coupling_core.figures import style
-from coupling_core.figures.words import provenance, subject
+from coupling_core.figures.compare import of_two
+from coupling_core.figures.words import subject
 
 _SIDES = (
     ("what blocks write", style.ACCENT, style.ACCENTED_BAND),
@@ -26,15 +26,13 @@ def crossing_angles(found: Crossing) -> go.Figure:
         a figure with, for what blocks write and read, a band from the smallest to the largest angle
         and a line at the median; dotted is the median of independent subspaces.
     """
-    blocks = np.arange(1, found.a.n_blocks + 1)
+    blocks, leading = np.arange(1, found.a.n_blocks + 1), counted(found.k, "leading direction")
+    names = f"A is {subject(found.a)}, and B is {subject(found.b)}."
     figure = style.new_figure(
-        f"Principal angles between the {counted(found.k, 'leading direction')} of A, "
-        f"{subject(found.a)}, and "
-        f"of B, {subject(found.b)}, by block. {found.verdict}",
-        f"Between the spans of the {counted(found.k, 'leading direction')} of each block in A "
-        "and in B: the median angle, in a band from the smallest to the largest. At 0 degrees "
-        "both act along the same directions; dotted is the median of independent ones. "
-        f"A is {subject(found.a)}, and B is {subject(found.b)}.",
+        f"Principal angles between the {leading} of A and of B, by block. {names} {found.verdict}",
+        f"Between the spans of the {leading} of each block in A and in B: the median angle, in a "
+        "band from the smallest to the largest. At 0 degrees both act along the same directions; "
+        f"dotted is the median of independent ones. {names}",
         height=400,
         xaxis={"title": {"text": "Block l"}},
         yaxis=style.axis("Angle, degrees") | {"range": [0, 92]},
@@ -49,7 +47,8 @@ def crossing_angles(found: Crossing) -> go.Figure:
     chance = np.full(len(blocks), np.median(found.chance))
     trace = style.line(blocks, chance, "independent", style.INK, 1, line_dash="dot")
     figure.add_trace(trace.update(hovertemplate="%{y:.1f}"))
-    return _told(figure, found.a, found.b, found.k)
+    told = of_two(found.a, found.b, DirectionsView(None, found.k), f" K = {found.k}.")
+    return figure.update_layout(meta=figure.layout.meta | told)
 
 
 def crossed_scores(a_in_b: CrossScores, b_in_a: CrossScores | None = None) -> go.Figure:
@@ -60,11 +59,12 @@ def crossed_scores(a_in_b: CrossScores, b_in_a: CrossScores | None = None) -> go
         b_in_a: those of B in the bases of A; None draws one line.
     """
     a, b = a_in_b.a, a_in_b.b
+    names = f"A is {subject(a)}, and B is {subject(b)}."
     figure = style.new_figure(
-        f"Chance-corrected score of each block in the basis of the same block of the other model, "
-        f"A: {subject(a)}, B: {subject(b)}.",
+        f"Chance-corrected score of each block in the basis of the same block of the other model. "
+        f"{names} {a_in_b.verdict}",
         "Each block's Jacobian in the singular vectors that the same block has in the other model: "
-        f"1 where nothing was turned, 0 by chance. A is {subject(a)}, and B is {subject(b)}.",
+        f"1 where nothing was turned, 0 by chance. {names}",
         height=340,
         xaxis={"title": {"text": "Block l"}},
         yaxis=style.axis("Chance-corrected score") | {"range": [-0.05, 1.05]},
@@ -74,16 +74,9 @@ def crossed_scores(a_in_b: CrossScores, b_in_a: CrossScores | None = None) -> go
         ("A in the bases of B", a_in_b, style.ACCENT),
         ("B in the bases of A", b_in_a, style.SECOND),
     ):
-        if scores is None:
-            continue
-        trace = style.line(np.array(scores.blocks), scores.same_block, name, color)
-        figure.add_trace(trace.update(hovertemplate="%{y:.3f}"))
-    return _told(figure, a, b, a_in_b.view.k if a_in_b.view else a.count)
-
-
-def _told(figure: go.Figure, a: DirectionsResult, b: DirectionsResult, k: int) -> go.Figure:
-    """A figure that says which two models it is of, and at which K."""
-    view = DirectionsView(None, k)
-    sides = f"A: {provenance(a, view)}. B: {provenance(b, view)}. K = {k}."
-    title = f"{subject(a)} against {subject(b)}"
-    return figure.update_layout(meta=figure.layout.meta | {"title": title, "source": sides})
+        if scores is not None:
+            trace = style.line(np.array(scores.blocks), scores.same_block, name, color)
+            figure.add_trace(trace.update(hovertemplate="%{y:.3f}"))
+    k = a_in_b.view.k if a_in_b.view else a.count
+    told = of_two(a, b, DirectionsView(None, k), f" K = {k}.")
+    return figure.update_layout(meta=figure.layout.meta | told)

@@ -1,4 +1,4 @@
-"""Two models over the same prompts: how far apart they are at each."""
+"""Two models over the same prompts: how far they are apart at each."""
 
 from collections.abc import Mapping
 from numbers import Real
@@ -14,15 +14,6 @@ from coupling_core.figures import style
 from coupling_core.figures.over_prompts import prompt_strip
 
 
-def _named(category: object, by: str) -> str:
-    """What a group is called: a number with the name of its column; an empty cell is none."""
-    if category != category or category in ("", None):
-        return NO_CATEGORY
-    if isinstance(category, Real) and not isinstance(category, bool):
-        return f"{by} {category:g}"
-    return str(category)
-
-
 def prompt_differences(found: ModelComparison, by: str = "category") -> go.Figure:
     """The difference of two models at each prompt: a dot a prompt, from the lowest up.
 
@@ -35,17 +26,17 @@ def prompt_differences(found: ModelComparison, by: str = "category") -> go.Figur
     """
     table = found.by_prompt()
     first, second = found.names
-    of = f" of {found.model}" if found.model else ""
     places = range(1, len(table) + 1)
-    over = Interval(
-        found.difference, float(np.median(table.difference)), found.low, found.high, found.n
-    )
+    median = float(np.median(table.difference))
     figure = prompt_strip(
         dict(zip(places, table.difference.astype(float), strict=True)),
         dict(zip(places, map(str, table.prompt), strict=True)),
-        over,
+        Interval(found.difference, median, found.low, found.high, found.n),
         f"{first} minus {second}: {found.number}",
-        origin={"title": f"{first} and {second}{of}", "source": found.verdict},
+        origin={
+            "title": f"{first} and {second}" + f" of {found.model}" * bool(found.model),
+            "source": found.verdict,
+        },
         chance=0,
         zero="no difference",
         name="prompts of both",
@@ -55,16 +46,17 @@ def prompt_differences(found: ModelComparison, by: str = "category") -> go.Figur
             for place, group in zip(places, found.own.get(by, ()), strict=False)
         },
     )
-    figure.layout.meta["caption"] += _by_chance(found) + _of_groups(found, by)
+    figure.layout.meta["caption"] += " ".join(["", *found.caveats]) + _of_groups(found, by)
     return figure
 
 
-def _by_chance(found: ModelComparison) -> str:
-    """How far chance alone sets raw scores apart, which are nothing without it."""
-    if found.a_chance is None or found.b_chance is None:
-        return ""
-    apart = rounded(abs(found.a_chance - found.b_chance))
-    return f" Chance alone sets the two {apart} apart."
+def _named(category: object, by: str) -> str:
+    """What a group is called: a number with the name of its column; an empty cell is none."""
+    if category != category or category in ("", None):
+        return NO_CATEGORY
+    if isinstance(category, Real) and not isinstance(category, bool):
+        return f"{by} {category:g}"
+    return str(category)
 
 
 def _of_groups(found: ModelComparison, by: str) -> str:
@@ -72,10 +64,11 @@ def _of_groups(found: ModelComparison, by: str) -> str:
     groups = found.means_by(by).to_dict("records") if by in found.own else []
     if not 1 < len(groups) <= len(style.CATEGORIES):
         return ""
-    told = [f"{_named(of[by], by)} {rounded(of['difference'], 3)} ({_sure(of)})" for of in groups]
+    means = [f"{_named(of[by], by)} {rounded(of['difference'], 3)} ({_sure(of)})" for of in groups]
     few = f" {OF_FEW[0].upper()}{OF_FEW[1:]}."
-    is_few = any(1 < of["n"] < MIN_NUMBERS for of in groups)
-    return f" Of each alone: {'; '.join(told)}." + few * is_few
+    return f" Of each alone: {'; '.join(means)}." + few * any(
+        1 < of["n"] < MIN_NUMBERS for of in groups
+    )
 
 
 def _sure(of: Mapping[Any, Any]) -> str:

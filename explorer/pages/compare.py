@@ -9,9 +9,10 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.compare import Comparison, compare, differences
-from coupling_core.analysis.exports import file_name, to_npz
-from coupling_core.analysis.exports.compare import comparison_arrays, comparison_table
+from coupling_core.analysis.alignment import differences
+from coupling_core.analysis.compare import Comparison, compare
+from coupling_core.analysis.exports import file_name, to_csv, to_npz
+from coupling_core.analysis.exports.compare import comparison_arrays, signed_differences
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import DirectionsResult
@@ -252,7 +253,11 @@ def _strip(found: Comparison, state: State) -> None:
         files = (
             page_file(name),
             ("Arrays (.npz)", lambda: to_npz(comparison_arrays(found)), f"{name}.npz"),
-            ("Differences (.csv)", lambda: comparison_table(found), f"{name}.csv"),
+            (
+                "Differences (.csv)",
+                lambda: to_csv(signed_differences(found.to_pandas(), found)),
+                f"{name}.csv",
+            ),
         )
         take_along(files, recipes(*keys, view, state), GUIDE, quiet)
 

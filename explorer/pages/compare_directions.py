@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.compare import differences
+from coupling_core.analysis.alignment import differences
 from coupling_core.analysis.crossing import Crossing, CrossScores, cross
 from coupling_core.base.records import DirectionsView, Request
 from coupling_core.base.results import DirectionsResult

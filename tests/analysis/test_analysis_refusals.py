@@ -15,7 +15,6 @@ from sweep_table import prompts_table, sweep_of, zoo
 
 import coupling_core as cc
 from coupling_core.analysis import directions, statistics
-from coupling_core.analysis.compare import depth_wise, summarise
 from coupling_core.analysis.coupling_effect import coupling_effect
 from coupling_core.analysis.effect_study import study_of
 from coupling_core.analysis.findings import Question, find
@@ -28,8 +27,7 @@ unchecked = inspect.unwrap  # a function without the types that tests check at r
 
 def of_scores_and_comparisons():
     one, other = random_result(), random_result(seed=1)
-    wide, narrow = random_result(width=64, k_max=8), random_result(k_max=6, k_view=4)
-    thin = random_result(width=10, k_max=8)
+    narrow = random_result(k_max=6, k_view=4)
     three, view, preprint = planted(np.eye(3)), cc.View(k=3), cc.View(k=1, definition="preprint")
     return {
         "a block that is none": lambda: cc.score_pairs(one, cc.View(k=2, blocks=(6,))),
@@ -37,14 +35,13 @@ def of_scores_and_comparisons():
         "no block": lambda: cc.View(blocks=()),
         "no prompt": lambda: cc.mean_interval(np.array([])),
         "B lacks K": lambda: cc.compare(one, narrow, cc.View(k=7)),
-        "a share of two widths": lambda: unchecked(cc.compare)(wide, thin, k=0.1),
         "one block": lambda: cc.compare(planted(), three, replace(VIEW, blocks=(1, 2))),
         "a score that no pair has": lambda: cc.compare(one, one, preprint),
         "K and a view": lambda: cc.compare(one, other, view, k=3),
         "blocks and a view": lambda: cc.compare(planted(), other, VIEW, blocks="2-4"),
         "p of a score without": lambda: cc.compare(one, other, k=3, definition="alignment", p=2),
         "another kind": lambda: cc.compare(one, trajectory_result()),
-        "a table": lambda: unchecked(depth_wise)("A", table()),
+        "a table": lambda: unchecked(cc.compare)(table(), one),
         "distances of one block": lambda: cc.locality(one, k=2, blocks=[3]),
     }
 
@@ -57,7 +54,6 @@ def of_pairs_of_tokens():
     return {
         "blocks": lambda: cc.compare(one, other, blocks="1-2"),
         "other tokens": lambda: cc.compare(one, shorter),
-        "a summary": lambda: unchecked(summarise)(cc.compare(one, other)),
         "a request for no block": lambda: cc.measure(no_block, model=asked["model"]),
     }
 
@@ -82,7 +78,6 @@ def of_paths():
         "K": lambda: cc.compare(a, a, k=3),
         "another kind": lambda: cc.compare(a, planted()),
         "onto and a view": lambda: cc.project_paths(a, onto=found, fit="all"),
-        "a summary": lambda: unchecked(summarise)(both),
         "onto another width": lambda: cc.project_paths(trajectory_result(width=8), onto=found),
     }
 
@@ -118,7 +113,6 @@ def of_tables_and_what_is_found_in_them():
     two_norms = table(final_norm=["include", "include", "include", "exclude"], prompt=list("xyxy"))
     wide = pd.concat([table(k=k, width=8, prompt=list("xyxy")) for k in (8, 16)])
     wide = wide[(wide["model"] == "b") | (wide["k"] == 8)]
-    compared = unchecked(cc.compare_models)
     return {
         "columns": lambda: statistics.model_means(sweep.drop(columns=["family", "width"]), 4),
         "K of no model": lambda: statistics.model_means(sweep, 5),
@@ -129,13 +123,8 @@ def of_tables_and_what_is_found_in_them():
         "no column of numbers": lambda: cc.means_by(paths, "model"),
         "none to compare": lambda: cc.compare_models(paths.assign(prompt=list("xyxy")), "a", "b"),
         "texts for scores": lambda: cc.means_by(table(corrected=["0.1", "", "", "x"]), "topic"),
-        "prompts lost": lambda: cc.compare_models(table(prompt=["x", None, "x", "y"]), "a", "b"),
         "final norms": lambda: cc.compare_models(two_norms, "a", "b"),
         "a K past the width": lambda: cc.compare_models(wide, "a", "b", k=16),
-        "K as a text": lambda: compared(table(prompt=list("xyxy")), "a", "b", k="8"),
-        "a file for a table": lambda: compared("t.csv", "a", "b"),
-        "a model for a table": lambda: compared("a", "b", "c"),
-        "a column of prompts": lambda: compared(table(), "a", "b", column="topic"),
     } | {f"findings at K = {k}": lambda k=k: find(sweep, Question(k)) for k in (7, -1, 0.001)}
 
 

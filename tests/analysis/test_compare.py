@@ -8,7 +8,8 @@ import tiny
 from cases import SCORES, VIEW, planted, random_result
 
 from coupling_core import View, mean_off_diagonal, measure, score_pairs
-from coupling_core.analysis.compare import biggest, compare, differences, match_blocks, summarise
+from coupling_core.analysis.alignment import differences, match_blocks
+from coupling_core.analysis.compare import compare, summarise
 from coupling_core.analysis.exports.compare import signed_differences
 
 
@@ -81,8 +82,9 @@ def test_the_biggest_differences_come_first():
     other[3, 1] += 0.5
     other[2, 0] += 0.1
     found = compare(planted(SCORES), planted(other), VIEW)
-    assert biggest(found, 3) == [(3, 1), (0, 4), (2, 0)]
-    assert len(biggest(found, 1000)) == 20
+    table = found.to_pandas()
+    assert table[["block", "basis"]].head(3).to_numpy().tolist() == [[4, 2], [1, 5], [3, 1]]
+    assert len(table) == 20
 
 
 def test_results_between_tokens_are_compared_pair_by_pair():

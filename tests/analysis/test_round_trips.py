@@ -11,7 +11,7 @@ from cases import random_result
 
 from coupling_core import Request, Store, View, compare, measure
 from coupling_core.analysis import exports
-from coupling_core.analysis.compare import match_blocks
+from coupling_core.analysis.alignment import match_blocks
 from coupling_core.analysis.exports import arrays, attributes, axes, frame, to_netcdf
 from coupling_core.analysis.exports.compare import COMPARISON_AXES, comparison_arrays
 from coupling_core.base.kinds import kind_of

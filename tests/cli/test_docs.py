@@ -18,7 +18,6 @@ from training import SUITE
 
 from coupling_core import Course, PromptSource, Question, Request, Store, compare, find, measure
 from coupling_core.analysis.by_step import step_columns, step_figures
-from coupling_core.analysis.compare import DIFFERENCE_COLUMNS
 from coupling_core.analysis.exports import frame
 from coupling_core.analysis.graph import EDGE_COLUMNS
 from coupling_core.base.definitions import DEFINITIONS
@@ -195,7 +194,8 @@ def test_what_results_give_out_is_written_down_as_it_is():
 
 
 def test_columns_and_keys_of_what_several_results_give_are_told_and_no_other():
-    columns = {"graph": EDGE_COLUMNS, "compare": DIFFERENCE_COLUMNS}
+    pair = compare(random_result(), random_result(seed=2), k=3)
+    columns = {"graph": EDGE_COLUMNS, "compare": tuple(pair.columns())}
     columns["training"] = ("suite", "step", *step_columns())
     told = first_cells("tables.md")
     assert {name: sorted(told[name]) for name in told if name} == {

@@ -185,7 +185,7 @@ def test_two_trajectories_are_compared_by_the_numbers_of_their_paths(run, twins,
         page = (tmp_path / "paths.html").read_text()
         assert ("dashed are the paths of" in page) == is_paths
     assert ".npz" in refusal(run("compare", *keys, "--out", "paths.npz"))
-    assert "--k" in refusal(run("compare", *keys, "--k", 4))
+    assert "no K" in refusal(run("compare", *keys, "--k", 4))
 
 
 def test_two_results_between_tokens_are_compared_pair_by_pair(run, twins, tmp_path):
@@ -202,5 +202,5 @@ def test_two_results_between_tokens_are_compared_pair_by_pair(run, twins, tmp_pa
         assert (row["text"], row["other_text"]) == (a.tokens[at[0]], a.tokens[at[1]])
     assert run("compare", *keys, "--k", 5, "--out", "t.html")[0] == 0
     assert ".nc" in refusal(run("compare", *keys, "--out", "t.nc"))
-    assert "--blocks" in refusal(run("compare", *keys, "--blocks", "1-2"))
+    assert "blocks" in refusal(run("compare", *keys, "--blocks", "1-2"))
     assert "'self'" in refusal(run("compare", keys[0], twins("trajectory")[0]))

@@ -226,9 +226,11 @@ def test_models_and_blocks_of_tables_are_compared(table_of):
         for more in ((), ("--untrained", 0), ("--blocks", "3-4"), ("--blocks", "1-2"))
     )
     names = trained["model"][0], twin["model"][0]
-    assert compare_models(pd.concat([trained, twin]), *names).untrained == names[1:]
+    told = compare_models(pd.concat([trained, twin]), *names).verdict
+    assert f"{names[1]} are one random draw" in told
     halves = pd.concat([late, early])
-    assert compare_models(halves, "3-4", "1-2", column="blocks").last_block_of == "a"
+    told = compare_models(halves, "3-4", "1-2", column="blocks").verdict
+    assert "among blocks 3-4 alone" in told
     found = means_by(trained, "topic", measure="corrected")
     assert found["topic"].tolist() == ["t0", "t1", "t2"]
     assert found["mean"].tolist() == pytest.approx(trained["corrected"].tolist())

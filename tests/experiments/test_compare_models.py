@@ -160,14 +160,17 @@ def test_blocks_of_one_side_alone_are_noted():
         table = table.assign(model="m", blocks=np.where(table["model"] == "a", a, b))
         return compare_models(table, a, b, column="blocks")
 
-    for a, b, last in (("3-4", "1-2", "a"), ("1-2", "all", "b"), ("1-3", "1-2", "")):
-        assert of(a, b).last_block_of == last
-    assert of("3-4", "1-2", "exclude").last_block_of == ""
-    assert (of("1-3", "1-2").spans, of("1-3", "1-2").shared_blocks) == ((3, 2), 2)
-    assert of("1-2", "3-4").spans is None
+    for a, b, last in (("3-4", "1-2", "blocks 3-4"), ("1-2", "all", "all blocks")):
+        assert f"The last block is among {last} alone" in of(a, b).verdict
+    for found in (of("1-3", "1-2"), of("3-4", "1-2", "exclude")):
+        assert "last block" not in found.verdict
+    assert "go over 3 and 2 blocks" in of("1-3", "1-2").verdict
+    assert "2 blocks are in both" in of("1-3", "1-2").verdict
+    assert "go over" not in of("1-2", "3-4").verdict
     models = planted(6, layers=[4] * 6 + [3] * 6, blocks="2-3")
-    assert compare_models(models, "a", "b").last_block_of == "b"
-    assert compare_models(models.drop(columns="blocks"), "a", "b").spans == (4, 3)
+    assert "among the blocks of b alone" in compare_models(models, "a", "b").verdict
+    every = models.drop(columns="blocks")
+    assert "go over 4 and 3 blocks" in compare_models(every, "a", "b").verdict
 
 
 def test_the_error_of_sampled_floors_is_in_the_table(asked, own):

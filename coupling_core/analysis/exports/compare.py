@@ -4,32 +4,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from coupling_core.analysis.alignment import MapComparison
 from coupling_core.analysis.compare import Comparison
-from coupling_core.analysis.exports.forms import to_csv
 from coupling_core.analysis.path_comparison import PathComparison
-from coupling_core.analysis.token_comparison import TokenComparison
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
-
-
-def comparison_arrays(found: Comparison) -> dict[str, np.ndarray]:
-    """What a comparison holds, by name; the first axis of the scores and of `blocks` is A, B.
-
-    Returns:
-        `coupling`, `chance` and `corrected` (side block block), `difference` (block block; A - B
-        of the score compared), `blocks` (side block; the numbers that are matched), `sides` (side;
-        "A" and "B").
-    """
-    both = (found.a_scores, found.b_scores)
-    scores = {
-        name: np.stack([getattr(side, name) for side in both])
-        for name in ("coupling", "chance", "corrected")
-    }
-    blocks = np.stack([side.blocks for side in both])
-    sides = np.array(["A", "B"])
-    return scores | {"difference": found.difference, "blocks": blocks, "sides": sides}
-
 
 COMPARISON_AXES = {
     **dict.fromkeys(("coupling", "chance", "corrected"), ("side", "block", "basis")),
@@ -40,28 +20,35 @@ COMPARISON_AXES = {
 """Names of the axes of `comparison_arrays`; a comparison's first side is A."""
 
 
-def comparison_table(found: Comparison) -> bytes:
-    """`differences_table` as CSV, with columns that say what A and B are."""
-    return to_csv(signed_differences(differences_table(found), found))
+def comparison_arrays(found: Comparison) -> dict[str, np.ndarray]:
+    """What a comparison holds, by name: the scores and `blocks` of A and B, and their difference.
+
+    `difference` is A - B of the score compared; `blocks` has the numbers that are matched.
+    """
+    both = (found.a_scores, found.b_scores)
+    names = ("coupling", "chance", "corrected", "blocks")
+    named = {name: np.stack([getattr(side, name) for side in both]) for name in names}
+    return named | {"difference": found.difference, "sides": np.array(["A", "B"])}
 
 
-def signed_differences(
-    table: "DataFrame", found: Comparison | TokenComparison | PathComparison
-) -> "DataFrame":
+def signed_differences(table: "DataFrame", found: MapComparison | PathComparison) -> "DataFrame":
     """A table of a comparison with columns that say, after its own, whose numbers A and B are."""
-    told: dict[str, str | float] = {}
+    more: dict[str, str | float] = {}
     for side, result in (("A", found.a), ("B", found.b)):
-        told |= {f"{side} model": result.model_name, f"{side} prompt": result.prompt_text}
-        told |= {f"{side} measured": result.measured}
-        told |= {f"{side} final_norm": result.request.final_norm}
-        told |= {f"{side} precision": result.precision}
-    if not isinstance(found, PathComparison):
+        more |= {
+            f"{side} model": result.model_name,
+            f"{side} prompt": result.prompt_text,
+            f"{side} measured": result.measured,
+            f"{side} final_norm": result.request.final_norm,
+            f"{side} precision": result.precision,
+        }
+    if isinstance(found, MapComparison):
         view = found.view
-        told |= {"score": "corrected" if found.corrected else "coupling"}
-        told |= {"K": view.k, "definition": view.definition, "p": view.p, "role": view.role}
-    return table.assign(**told)
+        more |= {"score": found.score, "K": view.k}
+        more |= {"definition": view.definition, "p": view.p, "role": view.role}
+    return table.assign(**more)
 
 
 def differences_table(found: Comparison) -> "DataFrame":
-    """A row a pair l != l' that both have, with `DIFFERENCE_COLUMNS`; the biggest first."""
+    """Twin of the maps: a row a pair l != l' that both have, the biggest difference first."""
     return found.to_pandas()

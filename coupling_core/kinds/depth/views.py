@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from coupling_core.analysis.alignment import nearly_whole
 from coupling_core.analysis.by_step import Course, doubt, numbers, step_figures, steps_told
-from coupling_core.analysis.compare import Comparison, nearly_whole
+from coupling_core.analysis.compare import Comparison
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.drawing import Drawing, Maker, known_figure, options_of
 from coupling_core.base.errors import InputError

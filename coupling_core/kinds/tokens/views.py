@@ -3,7 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from coupling_core.analysis.token_comparison import TokenComparison
+from coupling_core.analysis.compare import TokenComparison
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.drawing import Drawing, Maker, options_of
 from coupling_core.base.errors import InputError
@@ -87,6 +87,6 @@ def verdict(result: Compared, view: View) -> str:
 
 def compared(found: TokenComparison) -> Drawing:
     """The map of the difference of two results."""
-    from coupling_core.figures.token_comparison import token_difference
+    from coupling_core.figures.compare import token_difference
 
     return drawing(partial(token_difference, found), result=found.a, view=found.view)

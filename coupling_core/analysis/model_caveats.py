@@ -1,0 +1,135 @@
+"""What is unlike of two models of a table, or of two ways to look at one, beside their numbers."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coupling_core.analysis.alignment import MOST_OF_WIDTH, sentences
+from coupling_core.analysis.model_comparison import ModelComparison
+from coupling_core.base.definitions import sampled_definitions
+from coupling_core.base.records import ALL_BLOCKS, OF_BLOCKS, parse_blocks
+from coupling_core.base.units import counted, percent, rounded, with_difference
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
+
+
+def caveats(found: ModelComparison, rows: "DataFrame") -> tuple[str, ...]:
+    """What bears on the difference of two, a sentence each.
+
+    Args:
+        found: the comparison.
+        rows: what the table says of both, of the prompts that both have, at the K compared.
+    """
+    from coupling_core.analysis.statistics.means import uncertified
+
+    of_models, names, values = found.column == "model", found.names, (found.a, found.b)
+    sides = [rows[rows["model"] == value] for value in values]
+    # NaN is what the table does not say, and compares as neither alike nor other.
+    width, layers, k = (
+        np.array([_first(side, name, np.nan) for side in sides], float)
+        for name in ("width", "layers", "k")
+    )
+    chance, errors = (
+        np.array([side[name].mean() if name in side else np.nan for side in sides])
+        for name in ("chance", "floor_error")
+    )
+    a_tokens, b_tokens = (
+        side.set_index("prompt").reindex(columns=["tokens"])["tokens"] for side in sides
+    )
+    blocks = [_blocks(found, *of) for of in zip(values, sides, layers, strict=True)]
+    extent = layers if of_models else layers * np.nan
+    if all(blocks):
+        extent = np.array([of[-1] - of[0] + 1 for of in blocks])
+    shared = len({*blocks[0]} & {*blocks[1]}) if found.column == OF_BLOCKS else 0
+    has_last = [n in of for n, of in zip(layers, blocks, strict=True)]
+    untrained = [
+        name if of_models else found.model
+        for name, side in zip(names, sides, strict=True)
+        if str(_first(side, "trained")) == "False"
+    ]
+    definitions = values if found.column == "definition" else (found.definition,) * 2
+    is_sampled = np.isin(definitions, sampled_definitions())
+    sampled = " and ".join(np.array(names)[is_sampled])
+    far = "an error that interval and p leave out"
+    if np.isfinite(errors).any():
+        known = " and ".join(rounded(of, 4) for of in errors if of == of)
+        is_within = abs(found.difference) < 2 * float(np.sqrt(np.nansum(errors**2)))
+        far = f"a standard error of {known}, which interval and p leave out" + (
+            " and from which the difference cannot be told" * is_within
+        )
+    share = [percent(of) for of in k / width]
+    floors = with_difference(chance[0], chance[1], chance[0] - chance[1])
+    failed = uncertified(rows)
+    return sentences(
+        (
+            all(blocks) and has_last[0] != has_last[1] and found.final_norm != "exclude",
+            f"The last block is among {'the blocks of ' * of_models}{names[has_last[1]]} alone, "
+            "with the final norm in it where the model has one: without it the difference may be "
+            "another.",
+        ),
+        (
+            abs(extent[0] - extent[1]) > 0,
+            f"The two go over {extent[0]:g} and {extent[1]:g} blocks, and a part of the difference "
+            "may be that alone.",
+        ),
+        (shared > 1, f"{shared} blocks are in both, so that the two are not independent."),
+        (
+            of_models and found.k >= 1 and abs(width[0] - width[1]) > 0,
+            f"K = {found.k:g} is {share[0]} of the width of {names[0]} ({width[0]:g}) and "
+            f"{share[1]} of that of {names[1]} ({width[1]:g}): a share of each, such as k=0.1, "
+            "treats both alike.",
+        ),
+        (
+            (k > MOST_OF_WIDTH * width).any(),
+            f"K is {share[0]} and {share[1]} of the widths: so many directions are nearly all that "
+            "there are, and tell little.",
+        ),
+        (
+            found.column == "definition",
+            "Two definitions are two quantities: the difference is one of scores, and not of "
+            "coupling.",
+        ),
+        (
+            (abs(a_tokens - b_tokens) > 0).any(),
+            f"The two read the prompts as other tokens, {a_tokens.mean():.3g} and "
+            f"{b_tokens.mean():.3g} on average, which is enough to move the scores, as by a token "
+            "put first.",
+        ),
+        (
+            untrained,
+            f"The weights of {' and '.join(dict.fromkeys(untrained))} are one random draw: no "
+            "interval covers others.",
+        ),
+        (
+            found.measure == "coupling" and np.isfinite(chance).all(),
+            f"Chance gives {floors[0]} and {floors[1]}, {floors[2]} apart; interval and p leave "
+            "that in, and those of the measure 'corrected' do not.",
+        ),
+        (
+            found.measure == "corrected" and sampled,
+            f"The chance floors of {sampled} are means over 8 random bases, the same for all "
+            f"prompts, with {far}.",
+        ),
+        (
+            failed,
+            f"Not certified: {counted(failed, 'result')} of {2 * found.n}, of which an SVD did not "
+            "pass its checks.",
+        ),
+    )
+
+
+def _first(side: "DataFrame", column: str, default: Any = None) -> Any:
+    """The first value of a column that is known."""
+    known = side[column].dropna().tolist() if column in side else []
+    return next(iter(known), default)
+
+
+def _blocks(
+    found: ModelComparison, value: str, side: "DataFrame", layers: float
+) -> tuple[int, ...]:
+    """Those that scores are of; none where the table does not say how many there are."""
+    if found.kind != "depth" or np.isnan(layers):
+        return ()
+    named = value if found.column == OF_BLOCKS else _first(side, OF_BLOCKS, ALL_BLOCKS)
+    return parse_blocks(named, int(layers))
