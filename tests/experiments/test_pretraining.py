@@ -5,7 +5,7 @@ import math
 import sys
 import zipfile
 import zlib
-from dataclasses import asdict, replace
+from dataclasses import replace
 from hashlib import sha256
 from itertools import product
 
@@ -204,7 +204,7 @@ def test_a_window_is_measured_as_the_prompt_of_its_tokens_is(text, tmp_path):
     asked = SUITE.request(Request(prompt, k=4), 20)
     course = Course(SUITE, asked, (20,), {20: measure(asked)}, {20: measure(path_request(asked))})
     (alone,) = numbers(course, View(k=4))
-    assert asdict(rows[3][1]) == pytest.approx(asdict(alone), rel=1e-6, nan_ok=True)
+    assert rows[3][1].to_dict() == pytest.approx(alone.to_dict(), rel=1e-6, nan_ok=True)
     windows.write(tmp_path / "windows.csv", rows)
     written = pd.read_csv(tmp_path / "windows.csv").iloc[3]
     assert (written.window, written.step, "loss" in written) == (2, 20, False)
