@@ -1,7 +1,7 @@
 """What a figure of curves says, apart from its numbers and from whatever draws it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 X_TITLES: Mapping[str, str] = {
     "block": "Block l",
@@ -22,8 +22,7 @@ class Curves:
     Titles and caption can be templates, in which `{k}` stands for what a figure fills in.
 
     Args:
-        numbers: names of the numbers that are drawn, a curve each, where they are records of a
-            kind.
+        numbers: what the legend calls each number of a kind that is drawn, by its name.
         x: what the curves run over, a key of `X_TITLES`, or the title of the axis.
         y: title of the axis, with its unit.
         caption: how the figure is read.
@@ -35,10 +34,9 @@ class Curves:
         unit: after the value.
         at: what the mouse calls a place, before its number; "" shows all curves at a place.
         height: in pixels.
-        untrained: whether the same curves of the untrained model may be drawn beside these.
     """
 
-    numbers: tuple[str, ...] = ()
+    numbers: Mapping[str, str] = field(default_factory=dict)
     x: str = "block"
     y: str = ""
     caption: str = ""
@@ -50,7 +48,6 @@ class Curves:
     unit: str = ""
     at: str = ""
     height: int = 400
-    untrained: bool = False
 
     @property
     def x_title(self) -> str:

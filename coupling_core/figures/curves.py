@@ -14,7 +14,10 @@ import plotly.colors as colors
 import plotly.graph_objects as go
 from jaxtyping import Float, Real
 
+from coupling_core.analysis.exports import arrays
 from coupling_core.base.curves import Curves
+from coupling_core.base.records import AnyView
+from coupling_core.base.results import Result
 from coupling_core.figures import style
 
 if TYPE_CHECKING:  # half a second to import
@@ -124,6 +127,20 @@ def curves(
         hovermode="closest" if spec.at else "x unified",
     )
     return figure.add_traces([trace for one in series for trace in _traces(one, spec)])
+
+
+def number_lines(
+    result: Result, view: AnyView, spec: Curves, twin: Result | None = None, width: float = 2
+) -> list[Series]:
+    """The curves over the blocks of the numbers that a record names, and those of a twin."""
+
+    def series(of: Result) -> list[Series]:
+        named = arrays(of, view)
+        chosen = {label: named[name] for name, label in spec.numbers.items()}
+        return lines(named["blocks"], chosen, width)
+
+    beside = [] if twin is None else [one.untrained for one in series(twin)]
+    return [*series(result), *beside]
 
 
 def lines(

@@ -36,7 +36,6 @@ READOUT_COUNTS = Curves(
     "99 of 100 random directions. The top tokens of the others mean nothing.",
     at="l = ",
     hover="g",
-    untrained=True,
 )
 TRACK = Curves(
     x="Block l (Jacobian)",

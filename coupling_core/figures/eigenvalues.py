@@ -3,28 +3,30 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from coupling_core.analysis.spectra import effective_rank, spectrum_numbers
+from coupling_core.analysis.spectra import effective_rank
 from coupling_core.base.curves import Curves
-from coupling_core.base.records import resolve_block
+from coupling_core.base.records import AnyView, resolve_block
 from coupling_core.base.results import SpectrumResult
 from coupling_core.base.units import counted, percent
 from coupling_core.figures import style
-from coupling_core.figures.curves import Series, curves, depth_colors, lines
+from coupling_core.figures.curves import Series, curves, depth_colors, number_lines
 from coupling_core.figures.words import subject
 
 _QUANTILE, _LEAST = 0.995, 1.2
 """Share of the values at each end up to which an axis reaches, and how far it reaches at least."""
 LINEAR_MAPS = Curves(
-    ("departure", "asymmetry", "u_dot_v"),
+    {"departure": "departure", "asymmetry": "asymmetry", "mean_u_dot_v": "u · v"},
     y="Departure, asymmetry, u · v<br>(no unit)",
     caption="Departure: Henrici's departure from normality (0 = normal, with orthogonal "
     "eigenvectors). Asymmetry: of J (0 = symmetric, 1 = a random matrix). u · v: the mean cosine "
     "between what leading directions write and what they read; below 0 a block removes what it "
     "acts on most.",
-    untrained=True,
 )
 PRODUCTS = Curves(
-    ("effective_rank", "participation"),
+    {
+        "product_effective_rank": "effective rank",
+        "product_participation": "participation ratio",
+    },
     y="Directions",
     caption="Of the {width} directions in which the first state can be moved, how many arrive "
     "behind block l with about the same strength. Crosses: the same blocks multiplied in random "
@@ -32,7 +34,6 @@ PRODUCTS = Curves(
     log=True,
     hover=".1f",
     height=420,
-    untrained=True,
 )
 
 
@@ -133,14 +134,8 @@ def linear_maps(result: SpectrumResult, *, twin: SpectrumResult | None = None) -
     Returns:
         a figure with the traces "departure", "asymmetry" and "u · v", and those of the twin.
     """
-
-    def series(of: SpectrumResult) -> list[Series]:
-        found = spectrum_numbers(of)
-        named = {"departure": found.departure, "asymmetry": found.asymmetry, "u · v": found.u_dot_v}
-        return lines(np.arange(1, of.n_blocks + 1), named)
-
-    beside = [] if twin is None else [one.untrained for one in series(twin)]
-    return curves([*series(result), *beside], LINEAR_MAPS, subject(result))
+    series = number_lines(result, AnyView(), LINEAR_MAPS, twin)
+    return curves(series, LINEAR_MAPS, subject(result))
 
 
 def products_over_depth(result: SpectrumResult, *, twin: SpectrumResult | None = None) -> go.Figure:
@@ -154,15 +149,8 @@ def products_over_depth(result: SpectrumResult, *, twin: SpectrumResult | None =
         a figure with the traces "effective rank", "participation ratio", those of the twin and, at
         the last block, "effective rank, blocks in random order".
     """
-
-    def series(of: SpectrumResult) -> list[Series]:
-        found = spectrum_numbers(of)
-        named = {"effective rank": found.effective_rank, "participation ratio": found.participation}
-        return lines(np.arange(1, of.n_blocks + 1), named, 2.5)
-
     shuffled = effective_rank(result.shuffled_values)
     last, name = np.full(len(shuffled), result.n_blocks), "effective rank, blocks in random order"
     crosses = Series(name, last, shuffled, width=0, marks=8, symbol="x")
-    beside = [] if twin is None else [one.untrained for one in series(twin)]
-    words = {"width": result.width}
-    return curves([*series(result), *beside, crosses], PRODUCTS, subject(result), words)
+    series = number_lines(result, AnyView(), PRODUCTS, twin, 2.5)
+    return curves([*series, crosses], PRODUCTS, subject(result), {"width": result.width})

@@ -27,7 +27,6 @@ BY_SIZE = Curves(
     at="size ",
     hover=".4g",
     height=420,
-    untrained=True,
 )
 BY_DEPTH = Curves(
     x="Behind block l",
@@ -39,7 +38,6 @@ BY_DEPTH = Curves(
     at="block ",
     hover=".4g",
     height=420,
-    untrained=True,
 )
 RADIUS = Curves(
     x="Behind block l",
@@ -51,7 +49,6 @@ RADIUS = Curves(
     at="block ",
     hover=".4g",
     height=380,
-    untrained=True,
 )
 
 
