@@ -340,8 +340,8 @@ class Store:
             found.setdefault(str(key), path)
         if len(found) != 1 and start not in found:
             raise InputError(
-                f"there is no stored result {start!r}, or {len(found)} begin so: `coupling runs "
-                "list` and Store().entries() list them"
+                f"there is no stored result {start!r}, and no single one that begins so: `coupling "
+                "runs list` and Store().entries() list them"
             )
         return found.get(start) or next(iter(found.values()))
 
