@@ -3,7 +3,7 @@
 import resource
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -37,12 +37,14 @@ def choose_device(name: str | None = None) -> torch.device:
     here = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
     if name is None:
         name = next((kind for kind, count in here.items() if count), "cpu")
-    try:
+    device = None
+    with suppress(RuntimeError):  # of a name that torch does not know
         device = torch.device(name)
-    except RuntimeError:
-        raise InputError(f"device {name!r} is unknown: expected cpu, cuda, cuda:0 or mps") from None
-    if device.type != "cpu" and (device.index or 0) >= here.get(device.type, 0):
-        raise InputError(f"device {name!r} is not on this machine: leave it out to take the best")
+    if not device or (device.type != "cpu" and (device.index or 0) >= here.get(device.type, 0)):
+        raise InputError(
+            f"device {name!r} is not on this machine: expected cpu, cuda, cuda:0 or mps, or leave "
+            "it out to take the best"
+        )
     if device.type == "cuda" and device.index is None:
         return torch.device("cuda", torch.cuda.current_device())
     return device

@@ -116,16 +116,17 @@ def passport_of(provenance: Mapping[str, Any]) -> Passport | None:
     found = provenance.get("passport")
     if found is None:
         return None
-    from pydantic import TypeAdapter, ValidationError  # takes a while, for a list of results
+    from pydantic import TypeAdapter  # takes a while, for a list of results
 
     try:
         passport = TypeAdapter(Passport).validate_python(found)
-    except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"]))
-        raise InputError(f"its passport is damaged: {where or 'it'} is not as expected") from error
-    for part in filter(None, (passport.states, passport.logits)):
-        if len(part.sums) != SUMS or not all(map(math.isfinite, (part.norm, *part.sums))):
-            raise InputError(f"its passport is damaged: expected {SUMS} finite sums and a norm")
+        for part in filter(None, (passport.states, passport.logits)):
+            if len(part.sums) != SUMS or not all(map(math.isfinite, (part.norm, *part.sums))):
+                raise ValueError
+    except ValueError as error:
+        raise InputError(
+            f"its passport is damaged: expected sketches of {SUMS} finite sums and a norm"
+        ) from error
     return passport
 
 

@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.analysis.scores import every_k_of
@@ -182,7 +181,7 @@ def measure_many(
                         failed[number] = error
                     if result is not None:
                         depths.add(result.n_blocks)
-                        _require_pairs(blocks, result, str(facts["model"]))
+                        _require_pairs(blocks, result)
                     advance(f"{facts['model']}: {prompt.about.words[:40]}")
             if has.has_k and {row["layers"] for of_one in found.values() for row in of_one} == {1}:
                 warn_caller(
@@ -213,15 +212,7 @@ def _chosen(blocks: Blocks, kind: Kind) -> Blocks:
         )
     if isinstance(blocks, Iterable) and not isinstance(blocks, str):
         blocks = list(blocks)
-    try:
-        blocks_of(blocks, MOST_BLOCKS)
-    except InputError as error:
-        if "twice" in str(error):
-            raise
-        raise InputError(
-            f"blocks {blocks!r} are none that a model can have: expected a text such as '9-16' or "
-            "'-4--1', a range, or a list of whole numbers from 1 on, or from -1 back"
-        ) from error
+    blocks_of(blocks, MOST_BLOCKS)  # refuses what no model can have
     return blocks
 
 
@@ -243,16 +234,9 @@ def _named(blocks: Blocks, depths: Collection[int]) -> Row:
     return {OF_BLOCKS: names.pop() if len(names) == 1 else told_blocks(blocks)}
 
 
-def _require_pairs(blocks: Blocks, result: Result, model: str) -> None:
-    """Refuse blocks that a model lacks, whatever the prompt, and one that has no other beside it.
-
-    Raises:
-        InputError: naming the model.
-    """
-    try:
-        chosen = blocks_of(blocks, result.n_blocks)
-    except InputError as error:
-        raise InputError(f"{model}: {error}") from error
+def _require_pairs(blocks: Blocks, result: Result) -> None:
+    """Refuse blocks that a model lacks, whatever the prompt, and one without another beside it."""
+    chosen = blocks_of(blocks, result.n_blocks)
     if chosen is not None and len(chosen) < 2:
         raise InputError(
             f"blocks={blocks!r} is one block, and scores are of pairs: name two at least"
@@ -275,17 +259,14 @@ def _every_k(k: Any) -> tuple[int | float, ...] | None:
 
 def _one_k(k: Any) -> int | float:
     """A K, or a share of the width."""
-    if isinstance(k, Real) and not isinstance(k, bool):
-        if isinstance(k, float) and k == 1:
-            raise InputError("K = 1.0 may be one direction or all of them: give 1, or the width")
-        if float(k) >= 1 and float(k).is_integer():  # a column of numbers has 10 as 10.0
-            return int(float(k))
-        if 0 < float(k) < 1:
-            return float(k)
-    raise InputError(
-        "K is a whole number from 1 on, below 1 a share of each model's width, or several in a "
-        f"list, and {k!r} came"
-    )
+    number, is_float = float(k), isinstance(k, float)
+    is_whole = number.is_integer() and number >= 1 + is_float  # 1.0 may be one direction or all
+    if not (is_whole or 0 < number < 1):
+        raise InputError(
+            "K is a whole number from 1 on (1, not 1.0), below 1 a share of each model's width, or "
+            f"several in a list, and {k!r} came"
+        )
+    return int(number) if is_whole else number  # a column of numbers has 10 as 10.0
 
 
 def _sized(model: Model, every_k: Sequence[int | float]) -> Model:

@@ -155,15 +155,10 @@ def _on_client(
     store: Store | None,
     device: str | None,
 ) -> Callable[[Model], Come]:
-    if any(model.module is not None for model in models):
+    if store is None or any(model.module is not None for model in models):
         raise InputError(
-            "a module of your own is measured in this process: leave out the client, or save the "
-            "model and give its folder"
-        )
-    if store is None:
-        raise InputError(
-            "results come from the client's workers by the store: give one, such as "
-            "store=Store(), or leave out the client"
+            "a client's workers measure models that have a name or a folder, into a store such as "
+            "store=Store(): give these, or leave out the client"
         )
     requests = [_request(model, prompt, said) for model in models for prompt in prompts]
     answer = on_client(client, requests, store, device)

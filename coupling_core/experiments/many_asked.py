@@ -4,7 +4,6 @@ import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.base.callers import warn_caller
@@ -14,7 +13,8 @@ from coupling_core.base.folders import expanded
 from coupling_core.base.records import DEFAULT_MODEL, OWN, Request
 from coupling_core.experiments.sweeps.plan import Weights, family_of, told_apart
 from coupling_core.measuring.asked import is_named, prompt_of
-from coupling_core.sources.prompts import TEXTS, Prompt, known_names, read_file
+from coupling_core.sources.prompts import Prompt, known_names, read_file
+from coupling_core.sources.refusals import about
 from coupling_core.sources.resolved import resolve
 from coupling_core.sources.suites import checkpoint_of
 
@@ -77,14 +77,10 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
     """
     if isinstance(prompts, str | os.PathLike):
         path = expanded(prompts)
-        is_file = isinstance(prompts, os.PathLike) or path.suffix.lower() in TEXTS
-        if not path.exists() and is_file:
-            raise InputError(f"the prompts' file {path} is not there")
         if not path.exists():
             raise InputError(
-                f"the prompts are the one text {str(prompts)!r}, which is no file's path: expected "
-                f"a list of texts, such as [{str(prompts)!r}], a frame with a column 'prompt', or "
-                "the path of a file or a folder of images"
+                f"there is no file or folder {str(prompts)!r} with prompts; one text is given as a "
+                f"list, [{str(prompts)!r}]"
             )
         yield from (Asked(prompt.text, prompt) for prompt in read_file(path))
         return
@@ -95,29 +91,14 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
     records = prompts.to_dict("records") if is_frame else prompts
     if isinstance(prompts, Mapping) and not is_frame:
         records = _records(prompts)
-    if not isinstance(records, Iterable):
-        raise InputError(
-            f"the prompts came as {type(prompts).__name__}: expected a list of texts, of token ids "
-            "or of mappings with a 'prompt', a frame with a column 'prompt', or a file's path"
-        )
     for number, record in enumerate(records, 1):
-        about = known_names(record) if isinstance(record, Mapping) else {"prompt": record}
-        about = {name: None if _is_missing(value) else value for name, value in about.items()}
-        if "prompt" not in about:
-            raise InputError(
-                f"prompt {number} of those that came has no 'prompt', but "
-                f"{', '.join(map(str, about))}: its text stands under that name"
-            )
-        there = _there(about["prompt"], number)
-        try:
+        fields = known_names(record) if isinstance(record, Mapping) else {"prompt": record}
+        fields = {name: None if _is_missing(value) else value for name, value in fields.items()}
+        there = _there(fields["prompt"], number)
+        with about(f"prompt {number}"):
             text = prompt_of(there)
-        except InputError as error:
-            raise InputError(f"prompt {number} of those that came: {error}") from error
-        words = text if isinstance(text, str) else Request(text).prompt_words
-        try:
-            found = Prompt.of(about | {"prompt": words}, "own", number)
-        except ValueError as error:
-            raise InputError(f"prompt {number}: {error}") from error
+            words = text if isinstance(text, str) else Request(text).prompt_words
+            found = Prompt.of(fields | {"prompt": words}, "own", number)
         yield Asked(text, found)
 
 
@@ -172,11 +153,6 @@ def models_of(models: Any) -> list[Model]:
         named = [(str(name), model) for name, model in models.items()]
     else:
         one = is_named(models) or isinstance(models, Mapping) or hasattr(models, "parameters")
-        if not one and not isinstance(models, Iterable):
-            raise InputError(
-                f"the models came as {type(models).__name__}: expected a name, a folder or a "
-                "module, a list of these, or a mapping from the names in the table to them"
-            )
         named = [("", model) for model in ([models] if one else models)]
     seen: Counter[str] = Counter()
     found = _once(_found(name, model, seen) for name, model in named)
@@ -214,11 +190,6 @@ def _found(name: str, model: Any, seen: Counter[str]) -> Model:
         if unknown := said.keys() - {*_OF_MODELS}:
             raise _none_of(unknown, _OF_MODELS, "of a name")
         said["model"] = os.fspath(said.get("model") or DEFAULT_MODEL)
-        if len(said["model"].split()) > 1 and not Path(said["model"]).exists():
-            raise InputError(
-                f"{said['model']!r} is a model's name to nobody, and may be a prompt: those come "
-                "first, measure_many(prompts, models)"
-            )
         request = Request("-", **said)
         found = resolve(request)
         is_twin = request.untrained is not None
@@ -235,8 +206,6 @@ def _module(name: str, module: Any, seen: Counter[str], said: Mapping[str, Any])
     if unknown := said.keys() - {*_OF_MODULES}:
         raise _none_of(unknown, _OF_MODULES, "that is a module of your own")
     variant, trained = str(said.get("variant", "")), said.get("trained", True)
-    if not isinstance(trained, bool):
-        raise InputError(f"trained is True or False of a module, and {trained!r} came")
     title = own_name(module, variant)
     seen[title] += 1
     title += f" {seen[title]}" * (seen[title] > 1)  # modules of one class are numbered

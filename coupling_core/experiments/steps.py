@@ -6,7 +6,6 @@ The command line and the pages say themselves what is missing; here it is a warn
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 from coupling_core.analysis.by_step import Course, doubt, steps_told
@@ -21,7 +20,7 @@ from coupling_core.measuring.borrowing import Borrower
 from coupling_core.measuring.filling import fill
 from coupling_core.measuring.front import UNSAID, Shelf, shelf
 from coupling_core.measuring.measure import measure
-from coupling_core.sources.suites import DEFAULT_SUITE, Suite, find_suite, require_steps, suites
+from coupling_core.sources.suites import DEFAULT_SUITE, Suite, find_suite, require_steps
 from coupling_core.store.disk import Store
 
 
@@ -128,10 +127,6 @@ def collect(
     Raises:
         InputError: where the suite or a step is unknown, or K exceeds the width of its models.
     """
-    if not isinstance(suite, str | Suite) or (isinstance(request, str) and request in suites()):
-        raise InputError(
-            "collect takes the training run first, and then the prompt: collect('mini-64', prompt)"
-        )
     run = find_suite(suite) if isinstance(suite, str) else suite
     chosen = None if steps is None else _listed(run, steps)
     asked = request if isinstance(request, Request) else Request(prompt_of(request))
@@ -151,16 +146,8 @@ def _seen(course: Course) -> Course:
 
 
 def _listed(run: Suite, steps: int | Iterable[int]) -> tuple[int, ...]:
-    """The steps that somebody names, rising.
-
-    Raises:
-        InputError: where none is named, one is no number, or the run does not have one.
-    """
-    listed = [steps] if isinstance(steps, int) else list(steps)
-    if not listed or not all(isinstance(step, Integral) for step in listed):
-        came = repr(steps if isinstance(steps, str) else listed)
-        raise InputError(f"steps are whole numbers, such as [0, 128], one at least: {came} came")
-    return require_steps(run, listed)
+    """The steps that somebody names, rising; raises as `require_steps`."""
+    return require_steps(run, [steps] if isinstance(steps, int) else steps)
 
 
 def _kept(store: Any) -> Store:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from coupling_core.base.errors import InputError, a_type
+from coupling_core.base.errors import InputError
 from coupling_core.base.folders import expanded
 from coupling_core.base.images import read_image
 from coupling_core.base.records import (
@@ -100,28 +100,4 @@ def prompt_of(prompt: Prompt) -> str | tuple[int, ...]:
         return prompt
     if isinstance(prompt, os.PathLike):
         return read_image(expanded(prompt))
-    if isinstance(prompt, Mapping) and "input_ids" in prompt:
-        raise InputError(
-            f"the prompt is {a_type(prompt)}, all that a tokenizer gives: expected its "
-            'token ids, prompt["input_ids"]'
-        )
-    dtype = str(getattr(prompt, "dtype", ""))
-    if "float" in dtype or "complex" in dtype:
-        raise InputError(
-            f"the prompt is {_shown(prompt)} in {dtype.removeprefix('torch.')}, and token ids are "
-            "whole numbers: if these are ids, pass them as integers; states and pictures are no "
-            "prompts, and an image is given by its Path"
-        )
-    try:
-        return token_ids(prompt)
-    except InputError as error:
-        raise InputError(
-            f"the prompt is {_shown(prompt)}: expected a text, one list or tensor of token ids, or "
-            "the path of an image as a Path; several are a list in measure_many"
-        ) from error
-
-
-def _shown(prompt: Any) -> str:
-    shape = getattr(prompt, "shape", None)
-    told = f" of shape {tuple(shape)}" if shape is not None else f" {prompt!r}"
-    return f"{a_type(prompt)}{told[:60]}"
+    return token_ids(prompt)

@@ -48,15 +48,14 @@ from coupling_core.analysis.scores import score
 from coupling_core.base.definitions import norm_by_k
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.folders import expanded
-from coupling_core.base.records import FinalNorm, Request
+from coupling_core.base.records import FinalNorm, KBeyondWidth, Request
 from coupling_core.base.results import DepthResult, Progress
 from coupling_core.base.writing import write_whole, writing
-from coupling_core.engine.hardware import choose_device
 from coupling_core.engine.jacobians.gradients import batched_gradients
 from coupling_core.engine.pairs.coupling import Pairs
 from coupling_core.engine.pairs.svd import top_svd
 from coupling_core.engine.plain_torch import plain_torch
-from coupling_core.measuring.measure import measure
+from coupling_core.measuring.measure import measure, require_device
 
 KS = (10, 30, 50)
 """The K of the released package."""
@@ -116,7 +115,8 @@ def run_coupling_hf(
             told by then.
         ComputeError: where the computing fails.
     """
-    _require_device(device, next(model.parameters()).device)
+    if device is not None:
+        require_device(next(model.parameters()).device, str(device))
     file = _output(out_path, model_name) if save else None
     # Fifty triplets are measured for any K up to 50, or as many as the model is wide.
     requests = {
@@ -175,12 +175,11 @@ def coupling_from_hooks(
         InputError: where the states are not joined by a graph, or an argument cannot be met.
         ComputeError: where a Jacobian is zero or not finite.
     """
-    if not hooks:
-        raise InputError("hooks is empty: expected {0: state before, 1: state after} of each block")
     if not p >= 1:
         raise InputError(f"the order p of a norm must be at least 1, and {p} came")
     first = next(iter(hooks.values()))[0]
-    _require_device(device, first.device)
+    if device is not None:
+        require_device(first.device, str(device))
     width = first.shape[-1]
     ks = _within(num_sing_vecs, width)
     pairs = Pairs(len(hooks), width, max(ks), 1, first.device)
@@ -262,15 +261,12 @@ def _require_states(
 ) -> None:
     """Refuse states that no Jacobian of this width can be taken from."""
     for state in (before, after):
-        if state.ndim != 3 or state.shape != before.shape or state.shape[-1] != width:
+        fits = state.ndim == 3 and state.shape == before.shape and state.shape[-1] == width
+        if not fits or state.dtype != torch.float32:
             raise InputError(
-                f"hooks[{name!r}] has a state of shape {tuple(state.shape)}: expected (batch, "
-                f"token, {width}) before and after, the same for every block"
-            )
-        if state.dtype != torch.float32:
-            raise InputError(
-                f"hooks[{name!r}] has a state in {str(state.dtype).removeprefix('torch.')} and "
-                "float32 is needed: load the model with dtype=float32"
+                f"hooks[{name!r}] has a state of shape {tuple(state.shape)} in {state.dtype}: "
+                f"expected (batch, token, {width}) in float32 before and after every block, as of "
+                "a model loaded with dtype=float32"
             )
         if not state.requires_grad:
             raise InputError(
@@ -284,24 +280,11 @@ def _require_states(
             raise InputError(f"token {index} is out of range: these hooks have tokens 0..{n - 1}")
 
 
-def _require_device(device: str | torch.device | None, found: torch.device) -> None:
-    """Refuse a device other than the one that the work is on anyway."""
-    if device is None:
-        return
-    wanted = choose_device(str(device))
-    if wanted.type != found.type or wanted.index not in (None, found.index):
-        raise InputError(
-            f"device is {wanted} and the model is on {found}: move it with `.to({str(wanted)!r})` "
-            "before it runs, or leave device out"
-        )
-
-
 def _within(ks: Sequence[int], width: int) -> list[int]:
     """The K that exist at this width."""
     kept = [k for k in ks if k <= width]
     if not kept or min(kept) < 1:
-        came = ", ".join(map(str, ks)) or "none"
-        raise InputError(f"K must lie in 1..{width} (the model's width), and {came} came")
+        raise KBeyondWidth(min(ks, default=0), width)
     return kept
 
 
@@ -310,11 +293,6 @@ def _numbered(prompts: Sequence[str], start: int | None, end: int | None) -> lis
     if isinstance(prompts, str):
         raise InputError("prompts is one text: expected a list of them; put it in brackets")
     begin, stop = start or 0, len(prompts) if end is None else end
-    if not 0 <= begin <= stop:
-        raise InputError(
-            f"the numbers of the prompts run from start = {begin} to before end = {stop}: "
-            "expected 0 <= start <= end"
-        )
     return list(itertools.islice(enumerate(prompts, begin), stop - begin))
 
 

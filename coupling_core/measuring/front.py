@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final, Literal, Unpack, overload
 
-from coupling_core.base.errors import InputError, a_type
+from coupling_core.base.errors import InputError
 from coupling_core.base.folders import expanded
 from coupling_core.base.records import FinalNorm, Kind, Quantisation, Request, Stack, TokenKind
 from coupling_core.base.results import (
@@ -229,11 +229,6 @@ def measure(
         "quantize": quantize,
         "stack": stack,
     }
-    if callable(getattr(prompt, "forward", None)):
-        raise InputError(
-            f"the prompt is {a_type(prompt)}: measure takes the prompt first, and the "
-            'module by its name, as in measure("The cat sat", model=module, tokenizer=tokenizer)'
-        )
     _require_folder(store)
     if isinstance(prompt, Request):
         require_unsaid(said, model)
@@ -260,15 +255,10 @@ def _require_folder(store: object) -> None:
     """Refuse a model in the place of the store: another model's numbers would be given for it.
 
     Raises:
-        InputError: on a text that is no folder and is not written as the path of one, or on
-            anything that is no store.
+        InputError: on a text that is no folder and is not written as the path of one.
     """
-    if store is None or isinstance(store, Store | os.PathLike | _Unsaid):
-        return
     if not isinstance(store, str):
-        raise InputError(
-            f"the store is {a_type(store)}: expected a Store or its folder; a model goes to model="
-        )
+        return
     if not (expanded(store).is_dir() or Path(store).is_absolute() or store.startswith((".", "~"))):
         raise InputError(
             f"the store is {store!r}, and there is no such folder: a model is given as "

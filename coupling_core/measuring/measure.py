@@ -244,7 +244,7 @@ def _ready(
 
         composition = kind_of(asked.request.kind).part("compose")
     if own and device is not None:
-        _require_device(own.device, device)
+        require_device(own.device, device)
     loaded = own or loading.load(asked, device, report)
     with alone(report):
         # Even a model that is named runs what somebody put into its classes, or hooked onto it.
@@ -315,7 +315,7 @@ def _not_stored(result: Result, why: str) -> Result:
     return replace(result, provenance=dict(result.provenance) | {"not_stored": why})
 
 
-def _require_device(at: Any, name: str) -> None:
+def require_device(at: Any, name: str) -> None:
     """Refuse another device than the one that a module of one's own is on: nothing moves it."""
     from coupling_core.engine import hardware
 

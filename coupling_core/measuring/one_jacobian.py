@@ -1,16 +1,14 @@
 """jacobian(...): one block's Jacobian itself, made and checked as in a measurement."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from coupling_core.base.errors import InputError, a_type
+from coupling_core.base.errors import InputError
 from coupling_core.base.jacobian import BlockJacobian
 from coupling_core.base.records import DEFAULT_K, FinalNorm, Quantisation, Stack
 from coupling_core.measuring.asked import Prompt, is_named, request_for
 from coupling_core.measuring.measure import asked_of, jacobian_of
 from coupling_core.measuring.watched import Watching, watched
-from coupling_core.sources.identity import names_a_model
 
 
 def jacobian(
@@ -69,7 +67,6 @@ def jacobian(
             "jacobian(...) is of one block: say which, such as block=1, or block=-1 for the last; "
             "measure(...) takes those of all blocks"
         )
-    _require_order(model, prompt)
     said = {
         "token": token,
         "k": k,
@@ -88,29 +85,3 @@ def jacobian(
     most = DEFAULT_K if k is None else k
     u, s, v = found.u[:, :most], found.s[:most], found.v[:, :most]
     return replace(found, u=u, s=s, v=v, rank=min(found.rank, most))
-
-
-def _require_order(model: object, prompt: object) -> None:
-    """Refuse a prompt in the model's place: `measure` has it first.
-
-    Raises:
-        InputError: says in which order the two come.
-    """
-    is_module = callable(getattr(prompt, "forward", None))
-    is_ids = isinstance(model, Sequence) and not isinstance(model, str)
-    texts = isinstance(model, str) and isinstance(prompt, str)
-    if (
-        is_module
-        or is_ids
-        or hasattr(model, "tolist")
-        or (texts and names_a_model(str(prompt)) and not names_a_model(str(model)))
-    ):
-        raise InputError(
-            f"the model and the prompt seem to be exchanged: {_told(model)} came as the model and "
-            f"{_told(prompt)} as the prompt. jacobian takes the model first, as in "
-            'jacobian("smollm2-135m", "The cat sat", block=12)'
-        )
-
-
-def _told(given: object) -> str:
-    return repr(given[:40]) if isinstance(given, str) else a_type(given)

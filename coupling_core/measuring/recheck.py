@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from coupling_core.base.errors import ComputeError, CouplingError, InputError
+from coupling_core.base.errors import ComputeError, CouplingError
 from coupling_core.base.folders import expanded
 from coupling_core.base.memory import is_out_of_memory
 from coupling_core.base.records import Request
@@ -90,15 +90,7 @@ def recheck(
 
     Returns:
         what was found. What cannot be compared raises nothing: the reason is told.
-
-    Raises:
-        InputError: where it is no result.
     """
-    if not isinstance(result, Result):
-        raise InputError(
-            f"{type(result).__name__} came: expected a result, as measure(...), Store().get(key) "
-            "or load(path) gives it"
-        )
     try:
         before = passport_of(result.provenance)
         if before is None:

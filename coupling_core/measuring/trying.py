@@ -76,10 +76,10 @@ def steer(
     """
     require_side(side)
     number = resolve_block(block, result.n_blocks)
-    names, found = _chosen(result, number, _several(components, "components"), side, direction)
-    where = [] if tokens is None else _several(tokens, "tokens")
+    names, found = _chosen(result, number, _several(components), side, direction)
+    where = [] if tokens is None else _several(tokens)
     at = tuple(resolve_token(t, len(result.tokens)) for t in where or (result.token,))
-    trial = Steer(number, side, at, found, tuple(_several(sizes, "sizes", float)))
+    trial = Steer(number, side, at, found, tuple(_several(sizes, float)))
     with _at_hand(result, model, tokenizer, device, progress) as (asked, loaded):
         return result.part("trials").steered(result, asked, loaded, trial, names)
 
@@ -118,11 +118,8 @@ def ablate(
     """
     chosen = blocks_of(blocks, result.n_blocks)
     numbers, leading = viewed(result, DirectionsView(chosen, k))
-    if frame is not None and not (len(frame) == result.width and np.isfinite(frame).all()):
-        raise InputError(
-            f"a frame has columns of {result.width} finite numbers (the width of this model), and "
-            f"an array of shape {np.shape(frame)} came"
-        )
+    if frame is not None:
+        frame = _units(frame, result.width)
     frames = {
         block: orthonormal(result.basis(block, "v")[:, :leading] if frame is None else frame)
         for block in numbers
@@ -160,15 +157,8 @@ def read_out(
     """
     if readout not in READOUTS:
         raise InputError(none_of("the readout", readout, READOUTS))
-    columns = np.asarray(directions, np.float64)
-    lengths = np.linalg.norm(columns, axis=0) if columns.ndim == 2 else np.zeros(1)
-    if columns.shape[0] != result.width or not (np.isfinite(lengths) & (lengths > 0)).all():
-        raise InputError(
-            f"directions are columns of {result.width} finite numbers (the width of this model), "
-            f"none of them all 0, and an array of shape {columns.shape} came"
-        )
+    units = _units(directions, result.width).T
     with _at_hand(result, model, tokenizer, device, progress) as (asked, loaded):
-        units = (columns / lengths).T
         return result.part("trials").readings(result, asked, loaded, units, readout)
 
 
@@ -226,15 +216,26 @@ def cross_scores(
     )
 
 
-def _several(given: Any, what: str, kind: type = int) -> list[Any]:
+def _several(given: Any, kind: type = int) -> list[Any]:
     """One number or several, from a list, an array or a tensor."""
-    try:
-        listed = list(given) if np.ndim(given) else [given]
-        return [operator.index(each) if kind is int else float(each) for each in listed]
-    except (TypeError, ValueError, OverflowError) as error:
+    listed = list(given) if np.ndim(given) else [given]
+    return [operator.index(each) if kind is int else float(each) for each in listed]
+
+
+def _units(directions: Any, width: int) -> Float[np.ndarray, "d m"]:
+    """Directions in columns, each of length 1.
+
+    Raises:
+        InputError: where they are of another width, not finite, or all 0.
+    """
+    columns = np.asarray(directions, np.float64)
+    lengths = np.linalg.norm(columns, axis=0) if columns.ndim == 2 else np.zeros(1)
+    if columns.shape[0] != width or not (np.isfinite(lengths) & (lengths > 0)).all():
         raise InputError(
-            f"{what}: expected one number or several (the type {kind.__name__}), and {given!r} came"
-        ) from error
+            f"directions are columns of {width} finite numbers (the width of this model), none of "
+            f"them all 0, and an array of shape {columns.shape} came"
+        )
+    return columns / lengths
 
 
 def _chosen(
@@ -246,14 +247,8 @@ def _chosen(
 ) -> tuple[tuple[str, ...], Float[np.ndarray, "m d"]]:
     """The directions and their names."""
     if direction is not None:
-        given = np.array(_several(direction, "a direction's numbers", float))
-        length = np.linalg.norm(given)
-        if given.shape != (result.width,) or not np.isfinite(length) or length == 0:
-            raise InputError(
-                f"a direction is {result.width} finite numbers (the width of this model), not all "
-                f"0, and an array of shape {given.shape} came"
-            )
-        return ("given",), (given / length)[None]
+        given = np.array(_several(direction, float))
+        return ("given",), _units(given[:, None], result.width).T
     rank = int(result.rank[block - 1])
     if not components or not all(1 <= k <= min(rank, result.count) for k in components):
         raise InputError(
@@ -301,16 +296,11 @@ def _model_of(result: DirectionsResult, model: Any, tokenizer: Any) -> tuple[Res
                 "measure them again"
             )
         return asked, own
-    if not is_own:
-        raise InputError(
-            f"the directions are of {result.model_name}, by its name: leave out model=, and it is "
-            "loaded; or measure the directions of your module, with model= there too"
-        )
     asked, own = asked_of(replace(result.request, model=Request.model), model, tokenizer)
     if not result.request.model.startswith(asked.request.model):
         raise InputError(
-            f"the directions are of a module of class {result.model_name}, and a "
-            f"{asked.request.model.removeprefix(OWN)} came as model=: pass the one that was "
-            "measured"
+            f"the directions are of {result.model_name}, and a "
+            f"{asked.request.model.removeprefix(OWN)} came as model=: pass the module that was "
+            "measured, or leave model= out of what was measured by its name"
         )
     return asked, own

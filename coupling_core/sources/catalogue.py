@@ -14,10 +14,10 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
-from coupling_core.base.errors import InputError
 from coupling_core.base.folders import SWEEPS, user_cache
 from coupling_core.base.textfiles import csv_rows
 from coupling_core.base.writing import write_whole, writing
+from coupling_core.sources.refusals import about
 
 FILE = "models.csv"
 
@@ -103,12 +103,10 @@ def parse_models(rows: Iterable[tuple[int, Mapping[str, str]]], where: str) -> l
     """
     found: dict[str, CatalogueModel] = {}
     for line, row in rows:
-        try:
+        with about(f"{where}, line {line}"):
             model = _model(row)
             if model.id in found:
                 raise ValueError(f"model {model.id} stands there twice")
-        except ValueError as error:
-            raise InputError(f"{where}, line {line}, {error}") from error
         found[model.id] = model
     return list(found.values())
 

@@ -8,8 +8,7 @@ reads and that change nothing.
 import hashlib
 import json
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from coupling_core.base.folders import user_cache
 from coupling_core.base.reading import opened
 from coupling_core.base.writing import write_quietly
 from coupling_core.sources import hub
+from coupling_core.sources.refusals import reading
 
 _SEAL = "converted.sha256"
 _FRESH = 2 * 10**9
@@ -47,14 +47,10 @@ def folder_digest(folder: Path) -> str:
     weights = sorted(folder.glob(_WEIGHTS))
     if not (folder / "config.json").is_file() or not weights:
         lacks = "no *.safetensors" if (folder / "config.json").is_file() else "no config.json"
-        if (folder / "adapter_config.json").is_file():
-            raise InputError(
-                f"folder {folder} has {lacks}, and an adapter in it: load it on its base model, as "
-                "peft.PeftModel.from_pretrained does, and pass that module"
-            )
         raise InputError(
-            f"folder {folder} has {lacks}: expected config.json and weights in safetensors, "
-            "as save_pretrained writes them (pickled .bin weights are never loaded)"
+            f"folder {folder} has {lacks}: expected config.json and weights in safetensors, as "
+            "save_pretrained writes them (pickled .bin weights are never loaded; an adapter is "
+            "loaded on its base model by peft, and that module measured)"
         )
     _require_inside(folder, weights)
     listing = [(file.name, file_digest(file)) for file in counted(folder)]
@@ -147,12 +143,3 @@ def _recall(memory: Path) -> dict[str, list[Any]]:
 
 def _sha256_of(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()
-
-
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Turn an unreadable file into plain words."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error

@@ -17,8 +17,9 @@ from coupling_core.base.folders import user_cache
 from coupling_core.base.reading import opened
 from coupling_core.base.records import OWN, Request
 from coupling_core.sources import hub
-from coupling_core.sources.file_hashes import file_digest, folder_digest, is_sealed, reading
+from coupling_core.sources.file_hashes import file_digest, folder_digest, is_sealed
 from coupling_core.sources.identity_form import FORM, is_corrected, lacked
+from coupling_core.sources.refusals import reading
 from coupling_core.sources.suites import suites
 
 _HUB_ID = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}")
@@ -184,11 +185,6 @@ def is_hub_id(model: str) -> bool:
     return bool(_HUB_ID.fullmatch(model)) and not (model.endswith(".gguf") or _on_disk(model))
 
 
-def names_a_model(text: str) -> bool:
-    """Whether a text is the form of a model's name: an alias, a hub id, a file or a folder."""
-    return text in ALIASES or is_hub_id(text) or _on_disk(text) is not None
-
-
 def _on_disk(model: str) -> Path | None:
     """The file or folder of this name; None where there is none."""
     try:
@@ -208,11 +204,9 @@ def _alias_path(alias: Alias) -> Path:
 def _gguf_digest(path: Path) -> str:
     with reading(path), opened(path) as file:
         magic = file.read(4)
-    if magic != b"GGUF" and b"GGUF".startswith(magic):
-        raise InputError(f"{path} was cut short: copy or download it anew")
     if magic != b"GGUF":
         raise InputError(
-            f"{path} is no GGUF file: it begins with {magic!r} instead of b'GGUF'; "
+            f"{path} is no GGUF file, or cut short: it begins with {magic!r} instead of b'GGUF'; "
             "give a .gguf file, or the folder that holds config.json and safetensors"
         )
     return file_digest(path)

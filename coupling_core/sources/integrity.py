@@ -28,8 +28,9 @@ from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.reading import opened
 from coupling_core.base.writing import write_whole
 from coupling_core.sources import hub
-from coupling_core.sources.file_hashes import break_seal, counted, file_digest, hash_of, reading
+from coupling_core.sources.file_hashes import break_seal, counted, file_digest, hash_of
 from coupling_core.sources.identity import Source
+from coupling_core.sources.refusals import reading
 
 RECORD = "files.json"
 """Of a suite: sha256 of what lies beside the weights of each of its checkpoints."""

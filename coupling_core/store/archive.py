@@ -9,7 +9,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -86,12 +87,8 @@ def load(path: Path) -> Result:
     Raises:
         InputError: where the file cannot be read, is damaged, or is of another schema.
     """
-    try:
+    with naming(path):
         return decode(read_bytes(path, MAX_RESULT))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-    except InputError as error:
-        raise InputError(f"{path} {error}") from error
 
 
 def read_header(path: Path) -> Header:
@@ -100,12 +97,19 @@ def read_header(path: Path) -> Header:
     Raises:
         InputError: as `load` does.
     """
-    try:
+    with naming(path):
         with opened(path) as file:
             size = os.fstat(file.fileno()).st_size
             first = file.read(_LENGTH)
             head = first + file.read(_header_end(first, size) - _LENGTH)
         return _parse_header(head, size)
+
+
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Begin what is wrong with a file with its name."""
+    try:
+        yield
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
     except InputError as error:
@@ -163,14 +167,10 @@ def seal(result: Result) -> str:
 
 def _header_end(first: bytes, size: int) -> int:
     end = _LENGTH + int.from_bytes(first, "little")
-    if len(first) < _LENGTH or end > size:
+    if len(first) < _LENGTH or end > min(size, _MAX_HEADER):
         raise InputError(
-            f"is no stored result, or damaged: its {size} bytes do not hold the header that a "
-            "safetensors file begins with"
-        )
-    if end > _MAX_HEADER:
-        raise InputError(
-            f"is no stored result: its header has {end} bytes, and at most {_MAX_HEADER} are read"
+            f"is no stored result, or damaged: its {size} bytes do not begin with a header of at "
+            f"most {_MAX_HEADER}, as a safetensors file does"
         )
     return end
 
@@ -190,10 +190,12 @@ def _parse_header(head: bytes, size: int) -> Header:
             f"was written in schema {str(schema)[:20]}, and this version reads schema {SCHEMA}: "
             "compute it anew, or open it with the version that wrote it"
         )
-    if _seal(head, _HEADER_SEAL) != _sha256(_with_seal(head, _HEADER_SEAL, _BLANK)):
-        raise InputError("is damaged: its header does not match the hash that it was sealed with")
-    if size != whole:
-        raise InputError(f"is damaged: it has {size} bytes instead of {whole}")
+    sealed = _seal(head, _HEADER_SEAL) == _sha256(_with_seal(head, _HEADER_SEAL, _BLANK))
+    if not sealed or size != whole:
+        raise InputError(
+            "is damaged: its header does not match its hash, or it has "
+            f"{size} bytes instead of {whole}"
+        )
     try:
         return _header(json.loads(text), arrays)
     except (*_UNREADABLE, CouplingError) as error:

@@ -115,12 +115,8 @@ def read_direction(path: Path) -> Direction:
         InputError: where the file cannot be read, or is none of these.
     """
     try:
-        data = read_bytes(path, _MOST)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-    try:
-        return _parsed(data)
-    except (LookupError, TypeError, ValueError, RecursionError, SafetensorError) as error:
+        return _parsed(read_bytes(path, _MOST))
+    except (OSError, LookupError, TypeError, ValueError, RecursionError, SafetensorError) as error:
         raise InputError(
             f"{path} holds no direction: expected a safetensors file as `coupling directions "
             f"--export` writes it ({reason(error)})"

@@ -207,10 +207,11 @@ class Store:
             InputError: where the result is not finished, or its key is not that of its request.
             ComputeError: where the disk is full, or the folder cannot be written.
         """
-        if not result.complete:
-            raise InputError("a result that is not measured to its end cannot be stored")
-        if not is_key_of(result.key, result.request, result.identity):
-            raise InputError(f"the key {result.key!r} is not that of the result's request")
+        if not (result.complete and is_key_of(result.key, result.request, result.identity)):
+            raise InputError(
+                f"only what is measured to its end, under the key of its request, is stored, and "
+                f"{result.key!r} came"
+            )
         path = self.root / f"{result.key}{SUFFIX}"
         try:
             self._write(path, data := encode(result))
@@ -337,13 +338,11 @@ class Store:
         found: dict[str, Path] = {}
         for key, path in self._files(start) if start else ():
             found.setdefault(str(key), path)
-        if not found:
+        if len(found) != 1 and start not in found:
             raise InputError(
-                f"there is no stored result {start!r}: `coupling runs list` and Store().entries() "
-                "list them"
+                f"there is no stored result {start!r}, and no single one that begins so: `coupling "
+                "runs list` and Store().entries() list them"
             )
-        if len(found) > 1 and start not in found:
-            raise InputError(f"{start!r} begins {len(found)} keys: give more letters")
         return found.get(start) or next(iter(found.values()))
 
     def _is_below(self, folder: Path) -> bool:
@@ -431,11 +430,5 @@ def _read(path: Path) -> Result:
 
 
 def as_store(store: Store | str | os.PathLike[str] | None) -> Store:
-    """A store, from its folder where that came; that of the command line where nothing did.
-
-    Raises:
-        InputError: where neither came.
-    """
-    if not isinstance(store, Store | str | os.PathLike | None):
-        raise InputError(f"a store is a Store or the path of its folder, and {store!r} came")
+    """A store, from its folder where that came; that of the command line where nothing did."""
     return store if isinstance(store, Store) else Store(store)

@@ -24,6 +24,7 @@ from coupling_core.base.reading import opened
 from coupling_core.base.records import SCHEMA
 from coupling_core.base.results import Result
 from coupling_core.base.writing import replacing, target
+from coupling_core.sources.refusals import reading
 from coupling_core.store.archive import MAX_RESULT, SUFFIX, decode, encode
 from coupling_core.store.disk import Store
 from coupling_core.store.request_key import parse_key
@@ -97,11 +98,8 @@ def pack(store: Store, keys: Iterable[str], path: Path) -> int:
 
 def unpack(path: Path, store: Store) -> Iterator[Packed]:
     """Put a file's results into a store; raises as `take_in` does, and where it cannot be read."""
-    try:
-        with opened(path) as file:
-            yield from take_in(file, str(path), store)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    with reading(path), opened(path) as file:
+        yield from take_in(file, str(path), store)
 
 
 def take_in(
@@ -182,16 +180,17 @@ class _Pack:
         content = BytesIO()
         try:
             member = self._members.getinfo(name)
-            if member.file_size > most:
-                raise InputError(f"{name} has more than the {most} bytes that are allowed")
+            if member.file_size > min(most, self._left):
+                raise InputError(
+                    f"{name} has more than the {most} bytes that are allowed, or shares its bytes "
+                    "with other members of the pack"
+                )
             if member.compress_type != zipfile.ZIP_STORED:
                 raise InputError(
                     f"{name} is compressed, which `coupling runs export` never does: use the pack "
                     "as it was written"
                 )
             self._left -= member.file_size
-            if self._left < 0:
-                raise InputError(f"{name} shares its bytes with other members of the pack")
             with self._members.open(member) as stored:
                 copyfileobj(stored, content, _PART)
         except _UNREADABLE as error:
@@ -256,11 +255,9 @@ def _put(file: _Pack, entry: Any, store: Store, seen: set[str]) -> Packed:
     seen.add(key)
     try:
         data = file.read(f"{key}{SUFFIX}", MAX_RESULT)
-        if hashlib.sha256(data).hexdigest() != entry.get("sha256"):
-            raise InputError("is damaged: it does not match the hash in the manifest")
         result = _sound(data)
-        if result.key != key:
-            raise InputError(f"holds the result {result.key}")
+        if hashlib.sha256(data).hexdigest() != entry.get("sha256") or result.key != key:
+            raise InputError("is damaged: it does not match the hash or the key in the manifest")
     except InputError as error:
         return Packed(key, "refused", str(error))
     return _keep(result, store)

@@ -7,7 +7,7 @@ what the page Runs downloads and opens.
 import os
 from pathlib import Path
 
-from coupling_core.base.errors import InputError, a_type
+from coupling_core.base.errors import InputError
 from coupling_core.base.folders import expanded
 from coupling_core.base.results import Result
 from coupling_core.store import archive
@@ -62,11 +62,7 @@ def load(path: str | os.PathLike[str]) -> Result:
     """
     from coupling_core.store.soundness import require_sound  # pydantic
 
-    if not isinstance(path, str | os.PathLike):
-        raise InputError(f"{a_type(path)} came where the path of a file is expected")
     result = archive.load(expanded(path))
-    try:
+    with archive.naming(path):
         require_sound(result)
-    except InputError as error:
-        raise InputError(f"{path} {error}") from error
     return result

@@ -23,40 +23,43 @@ def require_sound(result: Result) -> None:
     Raises:
         InputError: says what is wrong; the sentence goes on from the name of the file.
     """
+    try:
+        _check(result)
+    except ValueError as error:
+        raise InputError(f"is no sound result: {error}") from error
+
+
+def _check(result: Result) -> None:
+    """Raise a `ValueError` where it is none."""
     _require_types(result)
     for record in (result.request, *result.svds):
         _require_types(record)
     arrays: dict[Any, Any] = {
         item: getattr(result, item.name) for item in fields(result) if is_array(item)
     }
-    for item, value in arrays.items():
-        if not isinstance(value, np.ndarray):
-            raise InputError(f"is no sound result: its {item.name} is no array")
     with jaxtyped("context"):
         for name, size in _sizes(result).items():  # binds the axis of this name
             axis: Any = Bool[np.ndarray, name]
             isinstance(np.broadcast_to(np.False_, size), axis)  # which takes no memory
         for item, value in arrays.items():
             if not isinstance(value, item.type):
-                raise InputError(
-                    f"is no sound result: its {item.name} has the shape {np.shape(value)} and the "
-                    f"type {value.dtype}, where ({item.type.dim_str}) was expected"
+                raise ValueError(
+                    f"its {item.name} has the shape {np.shape(value)} and the "
+                    f"type {getattr(value, 'dtype', None)}, where ({item.type.dim_str}) was "
+                    "expected"
                 )
     for item, value in arrays.items():
         _require_finite(result, item, value)
     if problem := _contradiction(result):
-        raise InputError(f"is no sound result: {problem}")
+        raise ValueError(problem)
 
 
 def _require_types(record: Any) -> None:
     spoken = {
         item.name: getattr(record, item.name) for item in fields(record) if not is_array(item)
     }
-    try:
-        require_types(type(record), spoken, SOUND)
-        require_text(spoken)
-    except ValueError as error:
-        raise InputError(f"is no sound result: {error}") from error
+    require_types(type(record), spoken, SOUND)
+    require_text(spoken)
 
 
 def _sizes(result: Result) -> dict[str, int]:
@@ -79,7 +82,7 @@ def _require_finite(result: Any, item: Any, value: np.ndarray) -> None:
         here = value.compress(result.allowed, axis=axes.index("position"))
     infinite = np.isinf(value).any() and item.name not in result.infinite
     if infinite or (item.name in result.finite and not np.isfinite(here).all()):
-        raise InputError(f"is no sound result: its {item.name} has numbers that are not finite")
+        raise ValueError(f"its {item.name} has numbers that are not finite")
 
 
 def _contradiction(result: Result) -> str:

@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import streamlit as st
 
-from coupling_core.base.errors import InputError
 from coupling_core.base.images import is_image, to_pixels
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import DEFAULT_K, Request
+from coupling_core.base.records import DEFAULT_K, Request, resolve_token
 from coupling_core.base.results import Result
 from coupling_core.base.units import counted, duration
 from coupling_core.serving.jobs import JobStatus
@@ -115,9 +114,7 @@ def show_prompt(request: Request) -> int | None:
         )
         return None
     n = len(tokens.texts)
-    measured = request.token + n + 1 if request.token < 0 else request.token
-    if not 1 <= measured <= n:
-        raise InputError(f"token {request.token} does not exist: this prompt has tokens 1..{n}")
+    measured = resolve_token(request.token, n)
     if becomes := kind_of(request.kind).token:
         what = f"token {measured} is {becomes}"
     else:

@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
 from coupling_core.base.units import counted, duration
 from coupling_core.serving.jobs import JobStatus
 from coupling_core.serving.lists import Prompts
+from coupling_core.sources.refusals import about
 from coupling_core.sources.resolved import Resolved
 from explorer.asking import lean, preview
 from explorer.asking.queue import is_active, queue
@@ -135,10 +135,8 @@ def _require_each(rest: Sequence[Resolved], lacking: Sequence[int]) -> None:
         InputError: which, and why.
     """
     for number, one in zip(lacking, rest, strict=True):
-        try:
+        with about(f"prompt {number} of the list"):
             admission.require(one)
-        except InputError as error:
-            raise InputError(f"prompt {number} of the list: {error}") from error
 
 
 def _button(which: str, taken: int, lacking: int, beside: str) -> str:

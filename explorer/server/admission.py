@@ -10,7 +10,7 @@ from dataclasses import replace
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.images import is_image
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.records import DEFAULT_K, Request
+from coupling_core.base.records import DEFAULT_K, KBeyondWidth, Request
 from coupling_core.base.results import Result
 from coupling_core.base.settings import settings
 from coupling_core.base.units import counted, duration, size
@@ -164,7 +164,7 @@ def require_time(asked: Resolved, device: str | None, entries: Iterable[Entry]) 
     """
     width, k = needs.model_of(asked).width, asked.request.k
     if width and k and k > width and kind_of(asked.request.kind).has_k:
-        raise InputError(f"K must lie in 1..{width} (the model's width), and {k} was asked for")
+        raise KBeyondWidth(k, width)
     longest = settings().longest_seconds
     found = needs.seconds(asked, device, entries)
     if found is None or longest is None or found.seconds <= longest or not found.is_known:

@@ -118,9 +118,9 @@ def unpacked(text: str) -> Lesson:
         InputError: where it is none.
     """
     text = "".join(text.split())  # mail programs break long addresses
-    if len(text) > LONGEST:
-        raise InputError(f"a lesson of at most {LONGEST} characters is expected")
     try:
+        if len(text) > LONGEST:
+            raise ValueError("longer than any lesson")
         bare = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         stream = zlib.decompressobj()
         said = stream.decompress(bare, _LARGEST)
@@ -140,10 +140,8 @@ def from_file(content: bytes) -> Lesson:
     Raises:
         InputError: where it is none, and why.
     """
-    if len(content) > _LARGEST:
-        raise InputError(f"a lesson's file has at most {_LARGEST // 1000} kB")
-    if not content.strip():
-        raise InputError("the file is empty")
+    if not content.strip() or len(content) > _LARGEST:
+        raise InputError(f"a lesson's file is not empty, and has at most {_LARGEST // 1000} kB")
     try:
         found = tomllib.loads(content.decode("utf-8-sig"))
     except (UnicodeError, tomllib.TOMLDecodeError, RecursionError) as error:

@@ -56,12 +56,7 @@ def _legible(prompt: str) -> str:
 
 
 Prompt = Annotated[Text, AfterValidator(_legible)]
-
-
-def _known(definition: str) -> str:
-    if definition not in DEFINITIONS:
-        raise InputError(f"one of {', '.join(DEFINITIONS)} is expected")
-    return definition
+_known = expect(lambda x: x in DEFINITIONS, f"one of {', '.join(DEFINITIONS)}")
 
 
 @dataclass(frozen=True)
@@ -113,7 +108,7 @@ class State:
     stack: Stack | None = None
     final_norm: Annotated[FinalNorm, Parameter("norm")] = "include"
     k: Count = DEFAULT_K
-    definition: Annotated[str, AfterValidator(_known), Parameter("def")] = "paper"
+    definition: Annotated[str, _known, Parameter("def")] = "paper"
     p: _Order = 1.0
     role: Role = "A"
     blocks: Text = ""

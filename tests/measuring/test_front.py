@@ -95,13 +95,6 @@ def test_a_store_may_be_named_by_its_folder(tmp_path, llama, monkeypatch):
     assert hash(again) == hash(first)
 
 
-class Characters:
-    """A tokenizer of another sort."""
-
-    def encode(self, text):
-        return [ord(letter) % 60 for letter in text]
-
-
 def test_what_cannot_be_asked_is_refused(llama, tmp_path, snapshot, monkeypatch):
     monkeypatch.chdir(tmp_path)
     own, many = {"model": llama}, torch.ones(2, 3, dtype=torch.long)
@@ -120,11 +113,9 @@ def test_what_cannot_be_asked_is_refused(llama, tmp_path, snapshot, monkeypatch)
         "a kind misspelt": lambda: measure("The cat", kind="dept"),
         "K above the width": lambda: measure(IDS, k=33, **own),
         "K above the width, of tokens": lambda: measure(IDS, k=33, kind="self", block=1, **own),
-        "another sort of tokenizer": lambda: measure("a", tokenizer=Characters(), k=4, **own),
         "an alias as the store": lambda: measure("The cat sat", "minilm-l6"),
         "a hub id as the store": lambda: measure("The cat sat", "EleutherAI/pythia-160m"),
         "a model of transformers as the store": lambda: measure("The cat sat", "gpt2"),
-        "a module as the store": lambda: measure(IDS, llama),
         "a block that is not there": lambda: jacobian(llama, IDS, block=9),
         "block 0": lambda: jacobian(llama, IDS, block=0),
         "a token that is not there": lambda: jacobian(llama, IDS, block=1, token=6),

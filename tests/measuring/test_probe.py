@@ -67,7 +67,7 @@ def test_each_stack_is_probed_on_its_own(folder, stack, causal):
 
 @pytest.mark.parametrize(
     ("family", "reason"),
-    [("albert", "no transformer blocks that can be replayed"), ("swin", "makes 16 tokens of 64")],
+    [("albert", "no single list of transformer blocks"), ("swin", "and the same tokens")],
 )
 def test_what_cannot_be_measured_is_refused_in_the_words_of_measuring(folder, family, reason):
     found = found_of(resolve(request(folder(family))))

@@ -1,6 +1,5 @@
 """What files and folders of results are refused with."""
 
-import inspect
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +16,6 @@ import coupling_core as cc
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import Request
 from coupling_core.store.archive import encode, load, read_header, save
-from coupling_core.store.disk import as_store
 from coupling_core.store.packs import unpack
 
 RESULT, OTHER = random_result(), random_result(seed=1)
@@ -74,7 +72,6 @@ def calls(root: Path) -> dict[str, Callable[[], Any]]:
         "removed from the gallery": lambda: store.remove(OTHER.key),
         "put, and not measured to its end": lambda: store.put(partial),
         "put, under another's key": lambda: store.put(replace(RESULT, key=OTHER.key)),
-        "a number for a store": lambda: inspect.unwrap(as_store)(3),
         "put into a file": lambda: cc.Store(root / "file").put(RESULT),
         "a request that is not JSON": lambda: store.find(Request("x"), {"digest": {1, 2}}),
         "saved, and not measured to its end": lambda: partial.save(root / "new.safetensors"),

@@ -19,11 +19,6 @@ def edit(model, edits):
         pass
 
 
-def nameless(text):
-    """A tokenizer that does not say what its tokens are called."""
-    return {"input_ids": list(IDS)}
-
-
 def between_k(k):
     """A depth-wise result of width 48 that holds fewer triplets than it could."""
     return random_result(width=48, k_max=k)
@@ -54,8 +49,6 @@ def calls():
         "read_out": lambda: cc.read_out(depth, found.u[0], model=m),
         "shared_of side": lambda: cc.shared_of(found, cc.DirectionsView(), "w"),
         "numbers": lambda: cc.numbers(noise, view),
-        "prune texts": lambda: cc.prune("toy", ["one text", [1, 2, 3]]),
-        "recheck": lambda: cc.recheck("a key"),
         "compare_models": lambda: cc.compare_models(table, "a", "a"),
         "compare_models name": lambda: cc.compare_models(table, "LlamaForCausalLN", "b"),
         "Edit spelled": lambda: cc.Edit("skip(3)"),
@@ -64,7 +57,6 @@ def calls():
         "edited name": lambda: edit(m, "name"),
         "edited meant": lambda: edit(m, "skp(3)"),
         "edited twice": lambda: edit(m, ["interchange(1,2)", "skip(2)"]),
-        "no names of tokens": lambda: cc.measure("a b", model=m, tokenizer=nameless),
         "Request word": lambda: cc.Request("a", modle="b"),
         "View word": lambda: cc.View(definitoin="page"),
         "PathView word": lambda: cc.PathView(fitt="all"),
@@ -73,15 +65,10 @@ def calls():
         "compare k": lambda: cc.compare(between_k(8), between_k(16), k=5000),
         "scores k absurd": lambda: between_k(8).scores(k=5000),
         "jacobian texts": lambda: cc.jacobian("The cat sat", "smollm2-135m", block=1),
-        "jacobian module": lambda: cc.jacobian("The cat sat", m, block=1),
-        "jacobian ids": lambda: cc.jacobian(IDS, "smollm2-135m", block=1),
         "jacobian unknown": lambda: cc.jacobian("smollm3", "The cat sat", block=1),
         "question against": lambda: cc.Question(k=8, against="los"),
         "question method": lambda: cc.Question(k=8, method="kendall"),
-        "penalty of a name": lambda: cc.coupling_penalty("smollm2-135m"),
         "wrap by names": lambda: cc.wrap(m, blocks="model.layers"),
-        "prune order": lambda: cc.prune(["a text"], m),
-        "prune remove": lambda: cc.prune(m, remove="1-2"),
         "compare directions": lambda: cc.compare(found, found),
         "token 0": lambda: cc.measure((3, 1, 4), token=0),
     }

@@ -269,14 +269,9 @@ def _in_range(
     reader: Reader, blocks: Iterable[int], tokens: Iterable[int]
 ) -> tuple[tuple[int, ...], list[int]]:
     chosen, wanted = tuple(blocks), sorted(set(tokens))
-    for number in chosen:
-        if not 1 <= number <= reader.n_blocks:
-            raise InputError(
-                f"block {number} is out of range: this model has blocks 1..{reader.n_blocks}"
-            )
-    for token in wanted:
-        if not 1 <= token <= reader.n_tokens:
-            raise InputError(
-                f"token {token} is out of range: this prompt has tokens 1..{reader.n_tokens}"
-            )
+    of = ("block", chosen, reader.n_blocks), ("token", wanted, reader.n_tokens)
+    for what, numbers, count in of:
+        for number in numbers:
+            if not 1 <= number <= count:
+                raise InputError(f"{what} {number} is out of range: expected 1..{count}")
     return chosen, wanted

@@ -18,7 +18,6 @@ from coupling_core.base.token_ids import TokenIds, token_ids
 from coupling_core.engine.jacobians.captured_calls import Call, capturing, frozen
 from coupling_core.engine.loading import (
     READS,
-    Wrapped,
     class_name,
     find_blocks,
     measurable,
@@ -184,22 +183,19 @@ def runner_of(
     blocks, stack = find_blocks(model, stack), measured_stack(model, stack)
     name, kind = getattr(model, "main_input_name", "input_ids"), class_name(model)
     if isinstance(reads, Tensor) and reads.is_floating_point():
-        if reads.ndim != 4 or len(reads) != 1:
+        if stack or name != READS or reads.ndim != 4 or len(reads) != 1:
             raise InputError(
                 f"a tensor of {_precision(reads)} and shape {tuple(reads.shape)} came: expected "
-                "token ids, which are whole numbers, or an image (1, channel, height, width)"
+                "token ids, which are whole numbers, or an image (1, channel, height, width) where "
+                f"a model reads images; {kind} reads {name}"
             )
-        if stack or name != READS:
-            raise InputError(f"{kind} reads text, and the prompt is an image: give a text")
         is_double = next(model.parameters()).dtype == torch.float64
         image = reads.to(place, torch.float64 if is_double else torch.float32)
         return Runner(model, blocks, READS, {}), image
     ids = torch.tensor([token_ids(reads)], dtype=torch.long, device=place)
     if stack is None:
-        if name == READS:
-            raise InputError(f"{kind} reads images, and the prompt is a text: give an image")
         if name != "input_ids":
-            raise InputError(f"{kind} reads {name}: expected a model that reads tokens or images")
+            raise InputError(f"{kind} reads {name}, and the prompt is a text")
         return Runner(model, blocks, "input_ids", {}), ids
     encoder: Any = model.get_encoder()
     if stack == "encoder":
@@ -223,26 +219,14 @@ def check_run(model: nn.Module, blocks: nn.ModuleList, calls: list[Call]) -> Non
     """
     kind = class_name(model)
     if not calls:
-        inside = set((model.module if isinstance(model, Wrapped) else model).modules())
-        if inside.isdisjoint(blocks):
-            raise InputError(
-                f"{kind} runs none of its {len(blocks)} blocks, and none of them is a part of it: "
-                "if they were taken from another model, give wrap the blocks of this one"
-            )
         raise InputError(
-            f"{kind} runs none of its {len(blocks)} blocks as a module: where its code calls their "
-            "`forward` itself, no call can be captured, and none be replayed"
+            f"{kind} runs none of its {len(blocks)} blocks as a module: they are of another model, "
+            "or its code calls their `forward` itself, so that no call can be captured"
         )
     if (ran := [call.module for call in calls]) != list(blocks):
         raise InputError(_order(kind, [list(blocks).index(block) + 1 for block in ran], blocks))
     for number, call in enumerate(calls, 1):
         _require_states(kind, number, call)
-        before, after = call.hidden.shape[1], call.output.shape[1]
-        if before != after:
-            raise InputError(
-                f"block {number} of {kind} makes {after} tokens of {before}: coupling needs blocks "
-                "that keep the tokens, as those of ViT, DeiT, BEiT and DINOv2 do"
-            )
         if not torch.isfinite(call.output).all():
             raise ComputeError(
                 f"the state after block {number} is not finite: the weights are damaged, "
@@ -272,13 +256,13 @@ def _order(kind: str, ran: list[int], blocks: nn.ModuleList) -> str:
 
 
 def _require_states(kind: str, number: int, call: Call) -> None:
-    """Refuse states that are not one vector for each token of one sequence."""
-    for said, state in (("takes", call.hidden), ("gives", call.output)):
-        if state.ndim != 3 or state.shape[0] != 1:
-            raise InputError(
-                f"block {number} of {kind} {said} states of shape {tuple(state.shape)}: expected "
-                "(1, token, width), one vector for each token of one sequence"
-            )
+    """Refuse states that are not one vector for each token of one sequence, kept by the block."""
+    takes, gives = tuple(call.hidden.shape), tuple(call.output.shape)
+    if not len(takes) == len(gives) == 3 or takes[:2] != gives[:2] or takes[0] != 1:
+        raise InputError(
+            f"block {number} of {kind} makes states of shape {gives} of {takes}: expected (1, "
+            "token, width), one vector for each token of one sequence, and the same tokens"
+        )
 
 
 def _require_rows(model: nn.Module, calls: list[Call], ids: Int[Tensor, "1 token"]) -> None:

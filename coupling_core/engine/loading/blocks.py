@@ -26,21 +26,16 @@ def find_blocks(model: nn.Module, stack: Stack | None = None) -> nn.ModuleList:
     """
     stacks = find_stacks(model)
     kind = class_name(model)
-    if not stacks:
+    first = next(iter(stacks.values()), None)
+    if first is None or (len(stacks) == 1 and isinstance(first[0], nn.ModuleList)):
         raise InputError(
-            f"{kind} has no transformer blocks that can be replayed: expected a list of layers "
-            "as the decoder and encoder families of transformers have"
+            f"{kind} has no single list of transformer blocks that all keep the tokens and their "
+            "width, as the decoder and encoder families of transformers have"
         )
     if len(stacks) == 1:
         if stack is not None:
             raise InputError(f"{kind} has one stack of blocks only: leave out the stack {stack!r}")
-        (blocks,) = stacks.values()
-        if isinstance(blocks[0], nn.ModuleList):
-            raise InputError(
-                f"{kind} has its blocks in {len(blocks)} lists, one for each stage: expected a "
-                "single list of blocks that all keep the tokens and their width"
-            )
-        return blocks
+        return first
     named = {part: blocks for path, blocks in stacks.items() for part in _parts(path)}
     if len(stacks) > 2 or len(named) != 2:
         raise InputError(

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from coupling_core.base.errors import InputError, PromptError, a_type
+from coupling_core.base.errors import InputError, PromptError
 from coupling_core.base.images import is_image
 from coupling_core.engine.loading.pictures import class_names, reads_images, to_tensor
 from coupling_core.engine.loading.pictures import token_names as image_token_names
@@ -87,15 +87,16 @@ class LoadedModel:
         if reads_images(self.model) != is_image(prompt):
             asked, came = ("an image", "text") if reads_images(self.model) else ("text", "an image")
             raise InputError(f"{class_name(self.model)} reads {asked}, and the prompt is {came}")
+        if isinstance(prompt, str) and self.tokenizer is None:
+            raise InputError(
+                "the prompt is a text or an image, and there is no tokenizer or image processor: "
+                "pass the one of the model as tokenizer=, or token ids as the prompt"
+            )
         if is_image(prompt):
             return to_tensor(str(prompt), self.tokenizer, self.model.config)
         if isinstance(prompt, str):
-            if self.tokenizer is None:
-                raise InputError(
-                    "the prompt is a text and there is no tokenizer: pass the one of the model as "
-                    "tokenizer=, or the token ids as the prompt"
-                )
-            ids = self.reading(prompt) if self.reading else _ids_of(self.tokenizer, prompt)
+            read = self.reading
+            ids = read(prompt) if read else list(self.tokenizer(prompt)["input_ids"])
         else:
             ids = list(prompt)
         if not ids and isinstance(prompt, str) and prompt.strip():
@@ -135,18 +136,9 @@ class LoadedModel:
 
         Its number, such as "#7", where there is no tokenizer, or the id is one of those with which
         a vocabulary is padded to a round number.
-
-        Raises:
-            InputError: where the tokenizer does not say what its tokens are called.
         """
         if self.tokenizer is None:
             return tuple(f"#{i}" for i in ids)
-        if not hasattr(self.tokenizer, "convert_ids_to_tokens"):
-            raise InputError(
-                f"the tokenizer, {a_type(self.tokenizer)}, does not say what a token is "
-                "called: expected convert_ids_to_tokens(ids), as those of transformers have it, "
-                "with a text for each id. Give it one, or pass token ids and no tokenizer"
-            )
         pieces = self.tokenizer.convert_ids_to_tokens(ids)
         known = iter(readable([p for p in pieces if p is not None], self._spelling))
         return tuple(
@@ -251,15 +243,3 @@ def _copied(model: nn.Module) -> set[int]:
     parts = (dict(module.named_children()) for module in bridged)
     cut = (of["qkv"] for of in parts if of.keys() >= {"qkv", "q", "k", "v"})
     return {id(parameter) for whole in cut for parameter in whole.parameters()}
-
-
-def _ids_of(tokenizer: Any, text: str) -> list[int]:
-    """The ids of a text, by a tokenizer that may be anybody's own."""
-    try:
-        return list(tokenizer(text)["input_ids"])
-    except (TypeError, KeyError, IndexError, AttributeError) as error:
-        raise InputError(
-            f"the tokenizer, {a_type(tokenizer)}, cannot be called as those of "
-            f"transformers: expected tokenizer(text)['input_ids'], and it raised "
-            f"{type(error).__name__} ({error}). Pass one that can, or token ids instead of the text"
-        ) from error

@@ -54,8 +54,6 @@ def to_tensor(prompt: str, processor: Any, config: Any) -> Float[Tensor, "1 chan
     Raises:
         InputError: where the prompt holds no image, or there is no processor.
     """
-    if processor is None:
-        raise InputError("the prompt is an image and there is no image processor: pass one")
     pixels = to_pixels(prompt)
     if getattr(_of_vision(config), "num_channels", 3) == 1:
         pixels = pixels if pixels.shape[2] == 1 else pixels.mean(2, keepdims=True).astype("uint8")

@@ -61,20 +61,12 @@ def require_shortenable(model: nn.Module) -> str:
         InputError: why not.
     """
     kind, stacks = class_name(model), find_stacks(model)
-    if isinstance(model, Wrapped):
+    config: Any = getattr(model, "config", None)
+    is_causal = not isinstance(model, Wrapped) and type(model) in _causal_classes(config)
+    if not is_causal or len(stacks) != 1 or config.is_encoder_decoder:
         raise InputError(
-            f"{kind} is no model of transformers, which could be saved with a smaller config"
-        )
-    config: Any = model.config
-    if len(stacks) != 1 or config.is_encoder_decoder:
-        raise InputError(
-            f"{kind} has an encoder and a decoder, or several stacks of blocks: expected a causal "
-            "language model with one"
-        )
-    if type(model) not in _causal_classes(config):
-        raise InputError(
-            f"{kind} is no causal language model of transformers: blocks are judged by the loss of "
-            "the next token, which it does not tell"
+            f"{kind} is no causal language model of transformers with one stack of blocks: blocks "
+            "are judged by the loss of the next token, and saved with a smaller config"
         )
     if any(map(is_quantised, model.modules())):
         raise InputError(f"the weights of {kind} are quantised: prune the model that they came of")

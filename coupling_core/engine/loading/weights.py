@@ -98,15 +98,12 @@ class _Lender:
     def require_weights(self, model: nn.Module) -> None:
         """Refuse weights that are nowhere, or mean nothing by themselves."""
         for name, tensor in model.named_parameters():
-            if not self._bring.has(tensor):
+            is_scaled = tensor.is_floating_point() and tensor.itemsize == 1
+            if is_scaled or not self._bring.has(tensor):
                 raise InputError(
-                    f"the weight {name} is not in memory: load the model with its weights (in "
-                    "nnsight, with dispatch=True), or name its folder to have it streamed"
-                )
-            if tensor.is_floating_point() and tensor.itemsize == 1:
-                raise InputError(
-                    f"the weight {name} is {tensor.dtype}, which means nothing without its scales: "
-                    "load the model dequantised, or quantised by bitsandbytes"
+                    f"the weight {name} is not in memory, or in {tensor.dtype} without its scales: "
+                    "load the model with its weights (in nnsight, with dispatch=True), dequantised "
+                    "or quantised by bitsandbytes, or name its folder to have it streamed"
                 )
 
     def lend(self, caller: nn.Module, modules: list[nn.Module]) -> None:

@@ -136,36 +136,10 @@ def wrap(
             else where the module has no head.
 
     Raises:
-        InputError: where a part is no module, there is no block, or one is named twice.
+        InputError: where the blocks are no modules, or one is named twice.
     """
     module, final_norm = unwrapped(module), unwrapped(final_norm)
-    if not isinstance(module, nn.Module):
-        raise InputError(f"wrap takes a torch.nn.Module first, and {_kind(module)} came")
-    if final_norm is not None and not isinstance(final_norm, nn.Module):
-        raise InputError(
-            f"final_norm is {_kind(final_norm)}: expected the module that norms the last "
-            "block's output, or nothing, and it is found out"
-        )
-    if forward is not None and not _takes_two(forward):
-        told = "one that takes other things" if callable(forward) else _kind(forward)
-        raise InputError(
-            f"forward is {told}: expected a function of the module and its token ids, "
-            "such as forward=lambda g, ids: g(ids)"
-        )
     return Wrapped(module, _listed(blocks), final_norm, forward or _call)
-
-
-def _takes_two(forward: Any) -> bool:
-    """Whether it can be called with a module and its token ids, as far as it says what it takes."""
-    if not callable(forward):
-        return False
-    try:
-        inspect.signature(forward).bind(None, None)
-    except TypeError:
-        return False
-    except ValueError:  # it does not say
-        return True
-    return True
 
 
 def measurable(model: Any) -> Any:
@@ -233,37 +207,19 @@ def _call(module: Any, ids: Int[Tensor, "1 token"]) -> Any:
 
 def _listed(blocks: Any) -> nn.ModuleList:
     blocks = unwrapped(blocks)
-    if isinstance(blocks, str):
-        raise InputError(
-            f"blocks is the text {blocks!r}: expected the modules themselves, as in "
-            "wrap(model, blocks=model.layers)"
-        )
     if isinstance(blocks, Mapping | nn.ModuleDict):
         blocks = blocks.values()
-    elif isinstance(blocks, nn.Module) and not isinstance(blocks, nn.ModuleList | nn.Sequential):
+    found = [unwrapped(block) for block in blocks]
+    are_blocks = all(
+        isinstance(block, nn.Module) and not isinstance(block, nn.ModuleList | nn.ModuleDict)
+        for block in found
+    )
+    if not are_blocks or not 0 < len({*map(id, found)}) == len(found):
         raise InputError(
-            f"blocks is {_kind(blocks)}: expected an nn.ModuleList, nn.Sequential or "
-            "nn.ModuleDict of blocks, or a list of them"
+            "blocks are the modules of the residual stream themselves, each once, in one list and "
+            "in order, as in wrap(model, blocks=model.layers); blocks that share their weights "
+            "cannot be told apart"
         )
-    try:
-        found = [unwrapped(block) for block in blocks]
-    except TypeError as error:
-        raise InputError(f"blocks is {_kind(blocks)}: expected a list of modules") from error
-    if not found:
-        raise InputError("blocks is empty: expected the blocks of the residual stream, in order")
-    for number, block in enumerate(found, 1):
-        if not isinstance(block, nn.Module):
-            raise InputError(f"block {number} is {_kind(block)}: expected an nn.Module")
-        if isinstance(block, nn.ModuleList | nn.ModuleDict):
-            raise InputError(
-                f"block {number} is {_kind(block)}, which cannot be called: expected the blocks "
-                "themselves, in one list"
-            )
-        if any(block is other for other in found[: number - 1]):
-            raise InputError(
-                f"block {number} is one of those before it: blocks that share their weights cannot "
-                "be told apart, and are not measured"
-            )
     return nn.ModuleList(found)
 
 

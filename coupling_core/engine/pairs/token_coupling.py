@@ -16,9 +16,8 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from coupling_core.base.choosing import none_of
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import TOKEN_K_VIEW, TOKEN_KINDS, resolve_token
+from coupling_core.base.records import TOKEN_K_VIEW, TOKEN_KINDS, KBeyondWidth, resolve_token
 from coupling_core.base.results import PositionCoupling
 from coupling_core.engine.jacobians.between_tokens import (
     input_jacobians,
@@ -61,14 +60,14 @@ def couple_positions(
     Raises:
         InputError: where the kind, a block, K or the token is out of range.
     """
-    if kind not in TOKEN_KINDS:
-        raise InputError(none_of("the kind", kind, TOKEN_KINDS))
-    if (token is None) != (kind == "self"):
-        told = "needs the token to fix" if token is None else "fixes no token, and one was given"
-        raise InputError(f"kind {kind!r} {told}")
+    if kind not in TOKEN_KINDS or (token is None) != (kind == "self"):
+        raise InputError(
+            f"kind {kind!r} with token {token}: expected one of {', '.join(TOKEN_KINDS)}, and the "
+            "token to fix with each but 'self'"
+        )
     fixed = None if token is None else resolve_token(token, reader.n_tokens)
     if not 1 <= k <= reader.width:
-        raise InputError(f"K must lie in 1..{reader.width} (the model's width), and {k} came")
+        raise KBeyondWidth(k, reader.width)
     found = Positions(reader, kind, fixed, k, TOKEN_K_VIEW)
     for position, pair in pairs(reader, kind, (block, other_block), fixed, final_norm):
         found.add(position - 1, *pair)

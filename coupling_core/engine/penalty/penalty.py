@@ -11,7 +11,6 @@ what blocks have by chance.
     hold    mean of (alignment - value)^2
 """
 
-import os
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -217,17 +216,12 @@ def coupling_penalty(
     Raises:
         InputError: where the model has no blocks that are known, or a number makes no sense.
     """
-    if isinstance(model, str | os.PathLike):
+    is_goal = goal in ("raise", "lower") or (isinstance(goal, int | float) and -1 <= goal <= 1)
+    if not is_goal or min(pairs, k, sequences, refresh) < 1:
         raise InputError(
-            f"the model is the name {os.fspath(model)!r}: expected the module that you train, such "
-            "as load_model() gives"
+            "expected 'raise', 'lower' or a value from -1 to 1 as goal, and 1 or more as pairs, k, "
+            f"sequences and refresh; {goal!r}, {pairs}, {k}, {sequences} and {refresh} came"
         )
-    if not (goal in ("raise", "lower") or (isinstance(goal, int | float) and -1 <= goal <= 1)):
-        raise InputError(f"goal must be 'raise', 'lower' or a value from -1 to 1, not {goal!r}")
-    counts = {"pairs": pairs, "k": k, "sequences": sequences, "refresh": refresh}
-    for name, number in counts.items():
-        if number < 1:
-            raise InputError(f"{name} must be 1 or more, not {number}")
     found = model.blocks if isinstance(model, Wrapped) else find_blocks(measurable(model), stack)
     chosen = resolve_blocks(blocks_of(blocks or None, len(found)), len(found))
     if len(chosen) < 2:

@@ -2,14 +2,14 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
 from coupling_core.analysis.pruning.prices import Cut
 from coupling_core.analysis.pruning.rankings import RANKINGS, Ranking, split
-from coupling_core.base.errors import InputError, a_type
+from coupling_core.base.errors import InputError
 from coupling_core.base.folders import SWEEPS, expanded
 from coupling_core.base.installed import NAME, this
 from coupling_core.base.records import DEFAULT_MODEL, Dtype, Request
@@ -251,12 +251,6 @@ def _rankings(by: Ranking | Sequence[Ranking]) -> tuple[Ranking, ...]:
 
 
 def _removed(remove: int | Sequence[int]) -> tuple[int, ...]:
-    listed = (remove,) if isinstance(remove, int) else remove
-    if isinstance(remove, str) or not all(isinstance(each, int) for each in listed):
-        raise InputError(
-            f"remove is how many blocks go, a number or a list of numbers such as [1, 2], and "
-            f"{remove!r} came"
-        )
     numbers = (remove,) if isinstance(remove, int) else tuple(sorted(set(remove)))
     if not numbers or numbers[0] < 1:
         raise InputError(f"the number of blocks to remove is 1 or more, and {remove!r} came")
@@ -271,20 +265,11 @@ def _texts(texts: Sequence[str] | os.PathLike[str] | None) -> tuple[list[str], s
         source = f"the {len(texts)} texts that come with the program"
     if isinstance(texts, os.PathLike):
         texts = [prompt.text for prompt in read_file(expanded(texts))]
-    if not isinstance(texts, Iterable):
-        exchanged = ": the model comes first, prune(model, texts)" * callable(texts)
-        raise InputError(f"texts are a list of texts, and {type(texts).__name__} came{exchanged}")
-    if isinstance(texts, str):
-        raise InputError(f"texts are a list of texts, and the one text {texts[:40]!r} came")
-    texts = list(texts)
-    for number, text in enumerate(texts, 1):
-        if not isinstance(text, str):
-            raise InputError(f"texts are a list of texts, and number {number} is {a_type(text)}")
-    found = list(dict.fromkeys(texts))
+    found = [texts] if isinstance(texts, str) else list(dict.fromkeys(texts))
     if len(found) < FEWEST:
         raise InputError(
-            f"{len(found)} different texts came, and at least {FEWEST} are needed: a third of them "
-            "ranks the blocks, and the others judge"
+            f"{len(found)} different texts came, and a list of at least {FEWEST} is needed: a "
+            "third of them ranks the blocks, and the others judge"
         )
     return found, source
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.errors import InputError
 from coupling_core.base.removal import Removal
 from coupling_core.base.results.base import named
 from coupling_core.engine import hardware, loading, matrix_products
 from coupling_core.engine.edits.shorter import Text
 from coupling_core.measuring.alone import alone
 from coupling_core.measuring.composing import begin
+from coupling_core.sources.refusals import about
 from coupling_core.sources.resolved import Resolved
 
 SHARE = 0.25
@@ -59,11 +59,9 @@ class Subject:
             InputError: where the model tells no next token, or the text has none.
         """
         asked = replace(self.asked, request=replace(self.asked.request, prompt=text))
-        try:
+        with about(f"the text {text[:40]!r}"):
             reader, _ = begin(asked, self.loaded)
             return Text(reader)
-        except InputError as error:
-            raise InputError(f"the text {text[:40]!r}: {error}") from error
 
 
 class Readings:

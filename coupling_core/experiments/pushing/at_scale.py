@@ -158,12 +158,7 @@ def train(pushed: Pushed, arguments: TrainingArguments) -> PushingTrainer:
 
 
 def _ids(path: str) -> Integer[np.ndarray, " token"]:
-    try:
-        found: Any = np.load(Path(path), mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{path} holds no token ids: expected a file of NumPy ({error})"
-        ) from error
+    found: Any = np.load(Path(path), mmap_mode="r", allow_pickle=False)
     if found.ndim != 1 or found.dtype.kind not in "iu":
         raise InputError(
             f"{path} has an array of shape {found.shape} and type {found.dtype}: expected one row "

@@ -289,19 +289,12 @@ def read(what: str | os.PathLike[str] | Mapping[str, Any]) -> Sweep:
     """
     if isinstance(what, Mapping):
         return parse(_as_toml(what), Path(str(what.get("name") or "without a name")))
-    if not isinstance(what, str | os.PathLike):
-        raise InputError(
-            f"{a_type(what)} came as a sweep: expected the path of its TOML file, or a "
-            "dict of what such a file says"
-        )
     path = expanded(what)
     try:
         found = tomllib.loads(decoded(read_bytes(path, LARGEST), f"the sweep {path}"))
-    except OSError as error:
-        why = error.strerror or error
-        raise InputError(f"the sweep {path} cannot be read: {why}") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"the sweep {path} is no TOML: {reason(error)}") from error
+    except (OSError, tomllib.TOMLDecodeError, RecursionError) as error:
+        why = getattr(error, "strerror", None) or reason(error)
+        raise InputError(f"the sweep {path} cannot be read as TOML: {why}") from error
     return parse(found, path)
 
 
@@ -313,11 +306,6 @@ def parse(found: dict[str, Any], path: Path) -> Sweep:
     """
     tables = found.get("prompts")
     if isinstance(tables, list):
-        if not all(isinstance(table, dict) for table in tables):
-            raise InputError(
-                f"the sweep {path}: prompts: expected tables [[prompts]], or dicts such as "
-                '{"text": "The cat sat"}'
-            )
         sources = [_source(table, path, number) for number, table in enumerate(tables, 1)]
         found = found | {"prompts": tuple(sources)}
     models = found.get("models")
@@ -331,11 +319,14 @@ def parse(found: dict[str, Any], path: Path) -> Sweep:
     return sweep
 
 
-def _source(table: dict[str, Any], path: Path, number: int) -> PromptSource:
+def _source(table: Any, path: Path, number: int) -> PromptSource:
     try:
+        if not isinstance(table, dict):
+            raise ValueError('expected a table [[prompts]], or a dict as {"text": "The cat sat"}')
         return PromptSource.parse(table, path.parent)
-    except InputError as error:
-        told = str(error).removeprefix("prompts: ") + _above(table)
+    except (InputError, ValueError) as error:
+        above = _above(table) if isinstance(table, dict) else ""
+        told = str(error).removeprefix("prompts: ") + above
         raise InputError(f"the sweep {path}: prompts {number}: {told}") from error
 
 

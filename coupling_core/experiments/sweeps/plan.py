@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
-from coupling_core.base.errors import ComputeError, InputError, a_type
+from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.images import is_image, shown
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, Request, usual_token
@@ -235,19 +235,6 @@ class Plan:
             return ""
         found = store.find(replace(item.request, final_norm="include"), weights.identity)
         return found.key if found and not found.provenance.get("final_norm", True) else ""
-
-
-def require_plan(plan: object) -> None:
-    """Refuse what is no plan, and say how one is made.
-
-    Raises:
-        InputError: says what came.
-    """
-    if not isinstance(plan, Plan):
-        raise InputError(
-            f"{a_type(plan)} came where a plan is needed: sweeps.make(sweep) makes it of "
-            "a sweep's file, a dict or what read(...) gives"
-        )
 
 
 def published(models: Iterable[str]) -> dict[str, CatalogueModel]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from coupling_core.base.notebook import Tabular
 from coupling_core.base.units import counted, duration
 from coupling_core.experiments.sweeps.journal import Failure, Journal, State, by_reason
-from coupling_core.experiments.sweeps.plan import Plan, require_plan
+from coupling_core.experiments.sweeps.plan import Plan
 from coupling_core.store.disk import Store, as_store
 
 if TYPE_CHECKING:  # half a second to import
@@ -123,11 +123,7 @@ def status(plan: Plan, store: Store | str | os.PathLike[str] | None = None) -> S
     Args:
         plan: the sweep.
         store: where results are, a `Store` or its folder; None is that of the command line.
-
-    Raises:
-        InputError: where no plan came.
     """
-    require_plan(plan)
     store = as_store(store)
     found = Counter(
         item.weights for item, key in zip(plan.items(), plan.stored(store), strict=True) if key

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import expanded
 from coupling_core.base.writing import write_whole, writing
-from coupling_core.experiments.sweeps.plan import Plan, require_plan
+from coupling_core.experiments.sweeps.plan import Plan
 
 if TYPE_CHECKING:  # half a second to import
     import pandas as pd
@@ -34,12 +34,11 @@ def write_report(
         the path that was written.
 
     Raises:
-        InputError: on another ending, where no plan or no table came, where the table has no
+        InputError: on another ending, where the table has no
             depth-wise row, or where nothing can be written.
         ComputeError: where the disk is full.
     """
     path = expanded(path)
-    require_plan(plan)
     if path.suffix != ".html":
         raise InputError(f"a report is written as .html, and {path.name!r} came")
     from coupling_core.analysis.findings import first_question

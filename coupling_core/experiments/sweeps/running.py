@@ -19,7 +19,7 @@ from coupling_core.experiments.sweeps.journal import (
     by_reason,
     told_failure,
 )
-from coupling_core.experiments.sweeps.plan import Item, Plan, require_plan
+from coupling_core.experiments.sweeps.plan import Item, Plan
 from coupling_core.experiments.sweeps.turns import Turns
 from coupling_core.experiments.sweeps.worker import Outcome, work
 from coupling_core.store.disk import Store, as_store
@@ -88,7 +88,6 @@ def run(
         ComputeError: where the store cannot be written, or the cluster is lost; what was measured
             until then is stored.
     """
-    require_plan(plan)
     if plan.gone:
         raise InputError(plan.gone)
     _require_workers(workers)
@@ -129,9 +128,7 @@ def _bar(plan: Plan, *, shown: bool) -> Iterator[Report]:
         yield report
 
 
-def _require_workers(workers: object) -> None:
-    if workers is not None and (not isinstance(workers, int) or isinstance(workers, bool)):
-        raise InputError(f"workers is how many are started, a whole number, and {workers!r} came")
+def _require_workers(workers: int | None) -> None:
     if workers is not None and workers < 1:
         raise InputError(f"at least one worker measures a sweep, and workers={workers} came")
 

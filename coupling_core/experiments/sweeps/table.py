@@ -29,7 +29,7 @@ from coupling_core.base.records import HOW, OF_BLOCKS, OF_SHARES, PERFORMANCES, 
 from coupling_core.base.results import Result
 from coupling_core.base.units import EXACT
 from coupling_core.base.writing import write_whole, writing
-from coupling_core.experiments.sweeps.plan import Plan, Weights, published, require_plan
+from coupling_core.experiments.sweeps.plan import Plan, Weights, published
 from coupling_core.sources.catalogue import CatalogueModel
 from coupling_core.sources.file_hashes import hash_of
 from coupling_core.sources.prompts import Prompt, own_cells, own_columns, read_back, set_own
@@ -81,11 +81,7 @@ def make_table(
     Returns:
         the table, whose last columns are the prompts' own, and why a stored result has no row, by
         its key.
-
-    Raises:
-        InputError: where no plan came.
     """
-    require_plan(plan)
     store = as_store(store)
     rows: list[Row] = []
     left_out: dict[str, str] = {}
@@ -131,26 +127,12 @@ def write_table(path: str | os.PathLike[str], table: pd.DataFrame) -> None:
         InputError: where it cannot be written, no table came, or its name ends otherwise.
         ComputeError: where the disk is full.
     """
-    path = _path(path)
+    path = expanded(path)
     if path.suffix not in TABLES:
         raise InputError(f"a table is written as {' or '.join(TABLES)}, and {path.name!r} came")
     content = to_parquet(table) if path.suffix == ".parquet" else table_csv(table)
     with writing(path):
         write_whole(path, content)
-
-
-def _path(path: object) -> Path:
-    """The path of a table.
-
-    Raises:
-        InputError: where something else came.
-    """
-    if isinstance(path, str | os.PathLike):
-        return expanded(path)
-    raise InputError(
-        f"{type(path).__name__} came where the path of a table is needed: write_table(path, "
-        "table) and read_table(path) have it first"
-    )
 
 
 def table_csv(table: pd.DataFrame) -> bytes:
@@ -199,15 +181,13 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
         InputError: where there is none, it is not as it was written, lacks a column, or a number is
             none that can be.
     """
-    path = _path(path)
+    path = expanded(path)
     try:
         _require_sealed(path)
         with opened(path) as file:
             table = _from_parquet(file) if path.suffix == ".parquet" else _from_csv(file)
-    except FileNotFoundError as error:
-        raise InputError(f"the table {path} is not there") from error
-    except pd.errors.EmptyDataError as error:
-        raise InputError(f"the table {path} is empty: expected a line of columns") from error
+        numeric = [name for name in _NUMERIC if name in table]
+        table[numeric] = table[numeric].replace("", np.nan).astype(float)
     except (OSError, ValueError) as error:
         raise InputError(f"the table {path} cannot be read: {error}") from error
     may_lack = {*OF_ONE_KIND, *PERFORMANCES, *HOW, OF_SHARES, FLOOR_ERROR}
@@ -218,19 +198,16 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
         )
     for name in {*HOW} & {*_TEXTS} & {*table}:
         table[name] = table[name].replace("", np.nan)
-    numeric = [name for name in _NUMERIC if name in table]
-    try:
-        table[numeric] = table[numeric].replace("", np.nan).astype(float)
-    except ValueError as error:
-        raise InputError(f"the table {path} has a text where a number belongs: {error}") from error
     table[numeric] = table[numeric].replace([np.inf, -np.inf], np.nan)
     without_k = [name for name, kind in kinds().items() if not kind.has_k]
     scored, counted = ~table["kind"].isin(without_k), table[["k", "width"]]
-    if not ((counted >= 1) & (counted % 1 == 0))[scored].all(axis=None):
-        raise InputError(f"the table {path} has a K or a width that is no whole number from 1")
     flags = table["trained"].astype(str)
-    if not flags.isin(("True", "False")).all():
-        raise InputError(f"the table {path}: in the column trained True or False is expected")
+    are_counts = ((counted >= 1) & (counted % 1 == 0))[scored].all(axis=None)
+    if not (are_counts and flags.isin(("True", "False")).all()):
+        raise InputError(
+            f"the table {path}: expected whole numbers from 1 as k and width, and True or False as "
+            "trained"
+        )
     certified = table["certified"].map(str).map({"True": True, "False": False})
     return _counted_whole(table.assign(trained=flags == "True", certified=certified))
 

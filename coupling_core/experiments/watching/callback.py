@@ -92,12 +92,11 @@ class CouplingCallback(TrainerCallback):
         if isinstance(prompts, str):
             prompts = [prompts]
         self._probes = Probes(tuple(prompts), View(k))
-        if not self._probes.prompts:
-            raise InputError("there is nothing to measure: expected at least one prompt")
-        if every < 1:
-            raise InputError(f"every must be 1 or more, not {every}")
-        if not 0 < share <= 1:
-            raise InputError(f"share must be above 0 and at most 1, not {share}")
+        if not self._probes.prompts or every < 1 or not 0 < share <= 1:
+            raise InputError(
+                "expected at least one prompt, every from 1 on, and share above 0 and at most 1: "
+                f"{len(self._probes.prompts)} prompts, {every} and {share} came"
+            )
         self.looks: list[Look] = []
         self.left_out: list[int] = []
         self._every, self._share, self._tokenizer = every, share, tokenizer

@@ -16,6 +16,7 @@ from coupling_core.base.extras import needed
 from coupling_core.base.reading import opened
 from coupling_core.base.units import size
 from coupling_core.sources.prompts.source import PromptSource
+from coupling_core.sources.refusals import reading
 
 if TYPE_CHECKING:  # slow to import
     from datasets import Dataset
@@ -150,14 +151,12 @@ def find_files(source: PromptSource, config: str, split: str) -> list[Path]:
     places = [root / config]
     if len(source.benchmark.forms) == 1:
         places += [root / "data", root]
-    try:
+    with reading(root):
         for place in places:
             found = _files_of(place, split)
             for suffix in _READERS:
                 if files := sorted(path for path in found if path.suffix == suffix):
                     return files
-    except OSError as error:
-        raise InputError(f"prompts: folder {root} cannot be read: {error}") from error
     raise InputError(
         f"prompts: folder {root} has no rows of the split {split!r} of {source.dataset} "
         f"({config}): expected files as on the hub, such as "
@@ -183,12 +182,9 @@ def fingerprint(files: list[Path]) -> str:
     """
     found = hashlib.sha256()
     for path in files:
-        try:
-            with opened(path) as file:
-                while part := file.read(_PART):
-                    found.update(part)
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path} cannot be read: {error}") from error
+        with reading(path), opened(path) as file:
+            while part := file.read(_PART):
+                found.update(part)
     return found.hexdigest()
 
 

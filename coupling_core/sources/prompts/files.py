@@ -13,6 +13,7 @@ from coupling_core.base.reading import is_hidden
 from coupling_core.base.textfiles import csv_rows_of, read_stdin, read_text
 from coupling_core.sources.prompts.columns import LONGEST, typed
 from coupling_core.sources.prompts.prompt import OWN, Prompt, known_names
+from coupling_core.sources.refusals import about
 
 IMAGES = (".png", ".jpg", ".jpeg", ".webp")
 """What the images of a folder end in."""
@@ -113,10 +114,9 @@ def _image(file: Path) -> str:
 
 def _from_json(path: Path, text: str) -> Iterator[Prompt]:
     for number, line in _numbered(path, text):
-        try:
-            yield Prompt.of(_object(line), path.name, number)
-        except ValueError as error:
-            raise InputError(f"{path}, line {number}: {_EXPECTED}; {error}") from error
+        with about(f"{path}, line {number}: {_EXPECTED}"):
+            prompt = Prompt.of(_object(line), path.name, number)
+        yield prompt
 
 
 def _numbered(path: Path, text: str) -> Iterator[tuple[int, str]]:
@@ -161,7 +161,6 @@ def _from_csv(path: Path, text: str) -> Iterator[Prompt]:
     }
     for place, (number, cells) in enumerate(rows):
         own = {name: values[place] for name, values in columns.items()}
-        try:
-            yield Prompt.of(cells | own, path.name, number)
-        except ValueError as error:
-            raise InputError(f"{path}, line {number}: {error}") from error
+        with about(f"{path}, line {number}"):
+            prompt = Prompt.of(cells | own, path.name, number)
+        yield prompt

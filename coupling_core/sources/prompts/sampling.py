@@ -13,6 +13,7 @@ from coupling_core.sources.prompts.drawing import draw
 from coupling_core.sources.prompts.files import files_of, read_file
 from coupling_core.sources.prompts.prompt import Prompt
 from coupling_core.sources.prompts.source import PromptSource
+from coupling_core.sources.refusals import about
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,6 @@ def _prompts(rows: fetching.Rows, name: str, config: str, benchmark: Benchmark) 
         if difficulty != difficulty:  # NaN: a table's way to say that there is none
             difficulty = None
         fields = {"prompt": text, "category": str(category or ""), "difficulty": difficulty}
-        try:
+        with about(f"prompts: {name} ({config}), row {index}"):
             found[text] = Prompt.of(fields, name, index)
-        except ValueError as error:
-            raise InputError(f"prompts: {name} ({config}), row {index}: {error}") from error
     return list(found.values())

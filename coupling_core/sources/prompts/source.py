@@ -49,31 +49,35 @@ class PromptSource:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        given = [name for name in _KINDS if getattr(self, name) is not None]
-        if len(given) != 1:
-            came = " and ".join(given) or "none"
-            raise InputError(f"prompts: give one of {', '.join(_KINDS)}, and {came} came")
-        if self.dataset is not None:
-            self._check_dataset(self.dataset)
-        elif wrong := [name for name in _OF_A_DATASET if getattr(self, name) is not None]:
-            raise InputError(f"prompts: {wrong[0]} goes with a dataset, and {given[0]} came")
-        if self.text is not None and not self.text.strip():
-            raise InputError("prompts: text is empty")
-        if self.sample is not None and self.sample < 1:
-            raise InputError(f"prompts: sample is a number from 1, and {self.sample} came")
+        if problem := self._problem():
+            raise InputError(f"prompts: {problem}")
 
-    def _check_dataset(self, name: str) -> None:
+    def _problem(self) -> str:
+        """What is wrong with it; "" for nothing."""
+        said = [name for name in (*_KINDS, *_OF_A_DATASET) if getattr(self, name) is not None]
+        given = [name for name in said if name in _KINDS]
+        if len(given) != 1 or (self.dataset is None and said != given):
+            return (
+                f"give one of {', '.join(_KINDS)}, and beside a dataset alone "
+                f"{', '.join(_OF_A_DATASET)}; {' and '.join(said) or 'none'} came"
+            )
+        if self.text is not None and not self.text.strip():
+            return "text is empty"
+        if self.sample is not None and self.sample < 1:
+            return f"sample is a number from 1, and {self.sample} came"
+        return self._problem_of_dataset(self.dataset) if self.dataset is not None else ""
+
+    def _problem_of_dataset(self, name: str) -> str:
         if name not in BENCHMARKS:
-            raise InputError(f"prompts: {none_of('dataset', name, BENCHMARKS)}")
+            return none_of("dataset", name, BENCHMARKS)
         forms = self.benchmark.forms
         if self.config is not None and self.config not in forms:
-            raise InputError(f"prompts: {none_of(f'config of {name}', self.config, forms)}")
+            return none_of(f"config of {name}", self.config, forms)
         if self.split is not None and not _SPLIT.fullmatch(self.split):
-            raise InputError(
-                f"prompts: split is a name such as 'test' or 'validation', and {self.split!r} came"
-            )
+            return f"split is a name such as 'test' or 'validation', and {self.split!r} came"
         if self.revision is not None and self.folder is not None:
-            raise InputError("prompts: revision is of the hub, and a folder came: give one of both")
+            return "revision is of the hub, and a folder came: give one of both"
+        return ""
 
     @property
     def benchmark(self) -> Benchmark:

@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
-from coupling_core.base.errors import InputError
 from coupling_core.base.records import Goal
 from coupling_core.experiments.own.plans import BLOCKS, DROPPED, RATES, WIDTHS, OwnPlan
 from coupling_core.experiments.watching.run import require_name
@@ -23,12 +22,7 @@ def _named(text: str) -> str:
     return text
 
 
-def _few(text: str) -> str:
-    if len(text.split(",")) > MOST_SHOWN:
-        raise InputError(f"at most {MOST_SHOWN} names are expected")
-    return text
-
-
+_few = expect(lambda x: len(x.split(",")) <= MOST_SHOWN, f"a list of at most {MOST_SHOWN} names")
 _Rate = Annotated[float, expect(lambda x: RATES[0] <= x <= RATES[1], "a learning rate")]
 _Part = Annotated[float, expect(lambda x: 0 <= x <= DROPPED, f"a number from 0 to {DROPPED}")]
 
@@ -55,7 +49,7 @@ class TrainOneState(State):
     own_drop: _Part = OwnPlan.drop_path
     own_push: Literal["none", "raise", "lower"] = "none"
     own_seed: Annotated[int, expect(lambda n: 0 <= n <= 1000, "0 to 1000")] = OwnPlan.seed
-    own_shown: Annotated[str, AfterValidator(_few), AfterValidator(_named)] = ""
+    own_shown: Annotated[str, _few, AfterValidator(_named)] = ""
 
     def plan(self, free: str) -> OwnPlan:
         """The run that is asked for.

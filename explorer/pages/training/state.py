@@ -11,7 +11,7 @@ from coupling_core.base.records import DEFAULT_K, Request, View
 from coupling_core.sources.suites import DEFAULT_K as SUITE_K
 from coupling_core.sources.suites import DEFAULT_SUITE, Suite, find_suite
 from explorer.server.admission import offered
-from explorer.session.link import Count, Natural, Parameter
+from explorer.session.link import Count, Natural, Parameter, expect
 from explorer.session.state import Prompt, State
 
 FIRST_STEP = 0
@@ -26,11 +26,12 @@ def _found(text: str) -> tuple[Suite, ...]:
     return tuple(map(find_suite, dict.fromkeys(text.split(","))))
 
 
-def _few(text: str) -> str:
-    if len(text.split(",")) > MOST_SUITES:
-        raise InputError(f"at most {MOST_SUITES} names are expected")
+def _all(text: str) -> str:
     _found(text)
     return text
+
+
+_few = expect(lambda x: len(x.split(",")) <= MOST_SUITES, f"a list of at most {MOST_SUITES} names")
 
 
 def _offered(text: str) -> bool:
@@ -58,7 +59,7 @@ class TrainingState(State):
         over_prompt: a prompt with which the first run's numbers are drawn over them; empty is none.
     """
 
-    suites: Annotated[str, AfterValidator(_few), Parameter(offered=_offered)] = DEFAULT_SUITE
+    suites: Annotated[str, _few, AfterValidator(_all), Parameter(offered=_offered)] = DEFAULT_SUITE
     step: Natural = FIRST_STEP
     suite_k: Annotated[Count, Parameter("sk")] = SUITE_K
     by_step: Annotated[ByStep, Parameter("by")] = "coupling"
