@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from handling import labels, press
-from screen import charts, words
+from screen import charts, unpacked, words
 from streamlit.testing.v1 import AppTest
 from waiting import until
 
@@ -41,10 +41,10 @@ def ended(app: AppTest, name: str) -> AppTest:
     return app
 
 
-def line(app: AppTest, figure: str) -> list[float]:
+def line(app: AppTest, figure: str) -> np.ndarray:
     """The numbers of the first model, by step."""
     (trace,) = [one for one in charts(app)[figure]["data"] if one.get("customdata")]
-    return trace["y"]
+    return unpacked(trace["y"])
 
 
 def test_a_model_is_trained_stays_and_goes_on_to_the_other_pages(open_page) -> None:

@@ -16,7 +16,7 @@ from coupling_core.base.errors import ComputeError
 from coupling_core.engine import ways_taken
 from coupling_core.engine.loading import as_loaded, find_blocks
 from coupling_core.engine.side_by_side import SideBySide, go_side_by_side
-from coupling_core.kinds.depth import compose
+from coupling_core.kinds import one_token
 from coupling_core.measuring import memory
 from coupling_core.measuring.forecast import Probe
 
@@ -139,7 +139,7 @@ def test_what_is_noted_is_the_same_and_comes_once(beside):
 def test_a_result_is_the_same_to_the_bit_with_any_number_of_workers(monkeypatch):
     model, results = tiny.model("gpt2"), []
     for workers in (1, 3):
-        monkeypatch.setattr(compose, "side_by_side", lambda *_, n=workers: SideBySide(n))
+        monkeypatch.setattr(one_token, "side_by_side", lambda *_, n=workers: SideBySide(n))
         results.append(measure(ASKED, model=model, device="cpu"))
     one, three = results
     for field in fields(one):
@@ -169,7 +169,7 @@ def test_blocks_that_share_nothing_go_side_by_side():
 
 def test_blocks_of_a_model_in_which_somebodys_own_code_runs_do_not(monkeypatch):
     model, asked = tiny.model("llama"), []
-    monkeypatch.setattr(compose, "side_by_side", lambda *of: asked.append(of) or SideBySide())
+    monkeypatch.setattr(one_token, "side_by_side", lambda *of: asked.append(of) or SideBySide())
     measure(ASKED, model=model, device="cpu")
     model.model.layers[0].mlp.register_forward_hook(lambda *_: None)
     measure(ASKED, model=model, device="cpu")

@@ -150,7 +150,7 @@ def test_presets_make_grids_and_their_changes_other_repositories(tmp_path):
 @pytest.mark.full
 def test_the_command_trains_on_a_folder_and_stops_in_order(run, tmp_path, monkeypatch):
     folder_of(tmp_path / "pets")
-    options = "--preset cifar10 --data pets --rate 0 --epochs 1 --blocks 2 --threads 1".split()
+    options = "--preset cifar10 --data pets --rate 0 --epochs 1 --depth 2 --threads 1".split()
     status, out, error = run("vision", "train", *options)
     assert status == 0, error
     repo = "coupling-explorer/vit-cifar10-pets-epochs1-blocks2-rate0-seed0"

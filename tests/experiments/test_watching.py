@@ -186,7 +186,7 @@ def test_looks_are_a_table_and_a_figure():
     found = [measure(p, model=fresh(), store=None).scores(k=4).mean() for p in [(1, 2, 3), (4, 5)]]
     assert table.coupling[0] == pytest.approx(np.mean([one.coupling for one in found]), abs=1e-5)
     for figure in ("corrected", "locality"):
-        (line,) = [one for one in watch.plot(figure).figure.data if len(one.customdata or ())]
+        (line,) = [one for one in watch.plot(figure).figure.data if one.customdata is not None]
         np.testing.assert_allclose(line.y, table[figure])
 
 

@@ -148,7 +148,7 @@ def test_every_step_of_a_shipped_run_is_stored_for_its_prompts(name):
         assert course.missing == ()
         assert {result.k_max for result in course.depth.values()} == {50}
         assert all(result.certified for result in course.depth.values())
-        found = [vars(n) for n in numbers(course, View(k=8))]
+        found = [n.to_dict() for n in numbers(course, View(k=8))]
         lacking = {field for one in found for field, value in one.items() if np.isnan(value)}
         assert lacking == (set() if with_spectra else {"departure", "u_dot_v", "effective_rank"})
 

@@ -129,7 +129,7 @@ class CouplingCallback(TrainerCallback):
         from pandas import DataFrame
 
         columns = ["step", "loss", "coupling", "chance", "corrected", "alignment", "locality"]
-        table = DataFrame(list(map(vars, self._by_step)), columns=columns)
+        table = DataFrame([one.to_dict() for one in self._by_step], columns=columns)
         table = table.assign(seconds=[at.seconds for at in self.looks])
         table.attrs |= {"model": self._title, "prompts": len(self._probes.prompts)}
         table.attrs |= {"K": self._probes.view.k, "every": self._every}
