@@ -10,5 +10,6 @@ catalogue       the models of the papers' Table 1, and a user's own
 suites          training runs whose every step can be measured
 prompts         texts and data sets, and samples of them
 tokens          a prompt's tokens as texts that people can read
+refusals        what is wrong with an input, and with which
 resolved        a request with the model that it names, found once
 """

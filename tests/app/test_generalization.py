@@ -141,7 +141,7 @@ def test_of_two_tables_of_one_sweep_the_later_counts(monkeypatch, tmp_path) -> N
 def test_a_damaged_table_is_told_and_read_anew_once_it_is_whole(open_page, planted) -> None:
     app, whole = open_page("Generalization"), planted.table.read_bytes()
     for damaged, told in (
-        (b"", "is empty"),
+        (b"", "No columns to parse"),
         (b"model,k\nx,4\n", "'id'"),
         (whole.replace(b",depth,4,", b",depth,x,"), "a text where a number belongs"),
     ):
@@ -231,7 +231,7 @@ def test_what_is_edited_is_kept_in_the_users_own_file_if_it_can_be(open_page, mo
         assert not app.exception
 
     keep(edited_rows={"1": {"score": "a lot"}})
-    assert "line 2, column score" in app.error[0].value
+    assert "line 2: column score" in app.error[0].value
     assert not own_file.exists()
     added = {"model": "me/mine", "parameters": "7", "layers": "2", "width": "8"}
     keep(edited_rows={"0": {"score": "12.5"}}, added_rows=[added])

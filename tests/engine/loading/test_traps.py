@@ -98,7 +98,7 @@ def test_a_gguf_file_that_was_cut_anywhere_is_damaged_and_long_lists_are_passed_
     assert (head.tokens, head.numbers) == (300, tiny.model("llama").num_parameters())
     for end in (0, 3, 4, 20, 60, 2000, 9000, len(whole) // 2, len(whole) - 40):
         file.write_bytes(whole[:end])
-        with pytest.raises((InputError, ComputeError), match="cut short: copy or download it anew"):
+        with pytest.raises((InputError, ComputeError), match="cut short"):
             prepare(str(file))
     name = b"blk.1.attn_q.weight"
     at = whole.find(name) + len(name)  # then how many sides, two sides, the type, the offset
