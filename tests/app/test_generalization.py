@@ -143,7 +143,7 @@ def test_a_damaged_table_is_told_and_read_anew_once_it_is_whole(open_page, plant
     for damaged, told in (
         (b"", "No columns to parse"),
         (b"model,k\nx,4\n", "'id'"),
-        (whole.replace(b",depth,4,", b",depth,x,"), "a text where a number belongs"),
+        (whole.replace(b",depth,4,", b",depth,x,"), "could not convert"),
     ):
         planted.table.write_bytes(damaged)
         app.run()
