@@ -130,8 +130,3 @@ Maker = Callable[..., "go.Figure"]
 def options_of(make: Maker) -> Mapping[str, Parameter]:
     """The options that a figure has, by name."""
     return signature(make).parameters
-
-
-def drawn_with(make: Maker, figure: str, options: Mapping[str, Any]) -> "go.Figure":
-    """The figure with some options."""
-    return make(**options)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, get_args
 
-from coupling_core.base.drawing import Drawing, Maker, drawn_with, known_figure
+from coupling_core.base.drawing import Drawing, Maker, known_figure
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
 
@@ -28,15 +28,14 @@ def plotted(
         options: of the figure, by name.
 
     Raises:
-        InputError: where there is no such figure, or it has no such option.
+        InputError: where there is no such figure.
     """
     make = maker(result, view, known_figure(figure, get_args(names)))
-    return drawing(make, figure, options, result, view)
+    return drawing(make, options, result, view)
 
 
 def drawing(
     make: Maker,
-    figure: str = "",
     options: Mapping[str, Any] | None = None,
     result: Result | None = None,
     view: AnyView | None = None,
@@ -44,5 +43,5 @@ def drawing(
     """What a maker draws, as something that shows and saves itself."""
     from coupling_core.figures import render
 
-    drawn = drawn_with(make, figure, options or {})
+    drawn = make(**(options or {}))
     return Drawing(drawn, partial(render, drawn, result=result, view=view))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from coupling_core.base.numbers import Column, Number, Seen
+from coupling_core.base.records import ROLES, Role
 
 
 def of_scores(dims: tuple[str, ...], pairs: str) -> Iterable[Number]:
@@ -60,6 +61,36 @@ def of_scores(dims: tuple[str, ...], pairs: str) -> Iterable[Number]:
             form="z.4f",
             column=columns[name],
         )
+
+
+def corners(
+    dims: tuple[str, ...],
+    of: Callable[[Seen, np.ndarray], np.ndarray],
+    where: Callable[[Seen], bool] = lambda _: True,
+) -> Iterable[Number]:
+    """The corners of the matrices A and B, of which a view has one.
+
+    Args:
+        dims: the Jacobian's and the basis'.
+        of: the viewed ones in units of the Jacobian, from all that are kept.
+        where: in which results they are.
+    """
+
+    def corner(role: Role) -> Number:
+        def cut(seen: Seen) -> np.ndarray:
+            kept = seen.result.matrices[ROLES.index(role)]
+            side = min(seen.view.k, seen.result.k_view, seen.k_view or seen.result.k_view)
+            return of(seen, kept[..., :side, :side].astype(np.float32))
+
+        return Number(
+            role,
+            f"corner of the matrices {role}, in units of the Jacobian",
+            (*dims, "u", "v"),
+            cut,
+            where=lambda seen: seen.view.role == role and where(seen),
+        )
+
+    return map(corner, ROLES)
 
 
 OF_VIEW = {

@@ -91,16 +91,23 @@ def arrays(result: Result, view: AnyView, k_view: int | None = None) -> dict[str
     Raises:
         InputError: where K or a block is not in the result.
     """
-    seen = _seen(result, view, k_view)
+    return _arrays(_seen(result, view, k_view))
+
+
+def _arrays(seen: Seen) -> dict[str, np.ndarray]:
     return {number.name: number.values(seen) for number in _filed(seen)}
 
 
 def axes(result: Result, view: AnyView) -> dict[str, tuple[str, ...]]:
     """Names of the axes of each array of a result in one view."""
-    stored = result.dims
+    return _axes(_seen(result, view))
+
+
+def _axes(seen: Seen) -> dict[str, tuple[str, ...]]:
+    stored = seen.result.dims
     return {
         number.name: stored[number.name] if number.dims is None else number.dims
-        for number in _filed(_seen(result, view))
+        for number in _filed(seen)
     }
 
 
@@ -111,7 +118,7 @@ def dataset(result: Result, view: AnyView) -> "Dataset":
         scored: Dataset = seen.derived.to_xarray()
         return scored
     told = getattr(seen.derived, "attributes", result.attributes)()
-    found = labelled(arrays(result, view), axes(result, view), told)
+    found = labelled(_arrays(seen), _axes(seen), told)
     for number in numbers_of(result.request.kind):
         if number.in_files and number.name in found:
             found[number.name].attrs["long_name"] = number.what

@@ -1,6 +1,5 @@
 """A depth-wise result's numbers: a row is the Jacobian's block, a column the basis."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,9 +8,9 @@ import numpy as np
 from coupling_core.analysis.locality import near_less_far
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.numbers import Column, Number, Seen, tokens
-from coupling_core.base.records import ROLES, View
+from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Scores
-from coupling_core.kinds.scores import OF_VIEW, of_scores
+from coupling_core.kinds.scores import OF_VIEW, corners, of_scores
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -29,24 +28,9 @@ def _at(seen: Seen) -> np.ndarray:
     return np.array(seen.derived.blocks) - 1
 
 
-def _corners(role: int) -> Callable[[Seen], np.ndarray]:
-    def corners(seen: Seen) -> np.ndarray:
-        result, at = seen.result, _at(seen)
-        side = min(seen.view.k, result.k_view, seen.k_view or result.k_view)
-        kept = result.matrices[role][np.ix_(at, at)][..., :side, :side].astype(np.float32)
-        return kept * result.singular_values[at, 0, None, None, None]
-
-    return corners
-
-
-def _corner(at: int, role: str) -> Number:
-    return Number(
-        role,
-        f"corner of the matrices {role}, in units of the Jacobian",
-        (*PAIR, "u", "v"),
-        _corners(at),
-        where=lambda seen: seen.view.role == role,
-    )
+def _corners(seen: Seen, kept: np.ndarray) -> np.ndarray:
+    at = _at(seen)
+    return kept[np.ix_(at, at)] * seen.result.singular_values[at, 0, None, None, None]
 
 
 def _alignment(seen: Seen) -> float:
@@ -61,7 +45,7 @@ NUMBERS = (
         ("block", "k"),
         lambda seen: seen.result.singular_values[_at(seen), : seen.view.k],
     ),
-    *(_corner(at, role) for at, role in enumerate(ROLES)),
+    *corners(PAIR, _corners),
     *of_scores(PAIR, "all pairs of different blocks"),
     Number(
         "alignment",

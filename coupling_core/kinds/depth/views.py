@@ -73,10 +73,10 @@ def plot(result: DepthResult, view: View, figure: str = "scores", **options: Any
     """The figure of that name; the map of scores of the page Depth where none is named.
 
     Raises:
-        InputError: where there is no such figure, or it has no such option.
+        InputError: where there is no such figure.
     """
     make = maker(result, view, known_figure(figure, FIGURES))
-    return drawing(make, figure, options, result, view)
+    return drawing(make, options, result, view)
 
 
 def compared(found: Comparison, figure: str = "comparison") -> Drawing:

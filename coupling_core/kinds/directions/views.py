@@ -26,7 +26,7 @@ def plot(
     from coupling_core import figures
 
     known_figure(figure, ("readouts",))
-    return drawing(partial(figures.readouts, result, view), figure, options, result, view)
+    return drawing(partial(figures.readouts, result, view), options, result, view)
 
 
 def shared(found: Shared, figure: str) -> Drawing:
@@ -78,7 +78,7 @@ def crossed_scores(found: CrossScores, figure: str, **options: Any) -> Drawing:
 
     known_figure(figure, ("crossed",))
     view = DirectionsView(None, None if found.view is None else found.view.k)
-    return drawing(partial(figures.crossed_scores, found), figure, options, found.b, view)
+    return drawing(partial(figures.crossed_scores, found), options, found.b, view)
 
 
 def verdict(result: DirectionsResult, view: DirectionsView) -> str:

@@ -38,10 +38,9 @@ def _at_a_tenth(name: str) -> Callable[[Seen], float]:
     return at_a_tenth
 
 
-def _whole(name: str, title: str, of: Callable[[Seen], float], **ideal: float | str) -> Number:
+def _whole(name: str, of: Callable[[Seen], float], column: Column) -> Number:
     """A number of isotropic noise behind the last block."""
-    column = Column(title, **ideal)  # type: ignore[arg-type]
-    return Number(name, title, (), of, in_files=False, form=".4g", column=column)
+    return Number(name, column.title, (), of, in_files=False, form=".4g", column=column)
 
 
 NUMBERS = (
@@ -60,26 +59,28 @@ NUMBERS = (
     ),
     _whole(
         "radius",
-        "Radius of isotropic noise at the last block (of the embedding)",
         lambda seen: float(perturbation_radius(seen.result)[0, -1]),
+        Column("Radius of isotropic noise at the last block (of the embedding)"),
     ),
     _whole(
         "distance",
-        "Distance behind the last block, noise of a tenth of the embedding",
         _at_a_tenth("distance"),
+        Column("Distance behind the last block, noise of a tenth of the embedding"),
     ),
     _whole(
         "cosine",
-        "Cosine behind the last block, noise of a tenth of the embedding",
         _at_a_tenth("cosine"),
-        ideal=1.0,
-        ideal_name="no change",
-        most=1.0,
+        Column(
+            "Cosine behind the last block, noise of a tenth of the embedding",
+            ideal=1.0,
+            ideal_name="no change",
+            most=1.0,
+        ),
     ),
     _whole(
         "error",
-        "What the linear maps are off by there, noise of a tenth of the embedding",
         _at_a_tenth("error"),
+        Column("What the linear maps are off by there, noise of a tenth of the embedding"),
     ),
     Number("rounding", "what rounding makes of the undisturbed state"),
     Number("noise_sizes", "sizes of the noise, in units of the embedding"),

@@ -7,9 +7,9 @@ import numpy as np
 
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.numbers import Number, Seen, tokens
-from coupling_core.base.records import ROLES, View
+from coupling_core.base.records import View
 from coupling_core.base.results import PositionScores, TokenMeansResult, TokensResult
-from coupling_core.kinds.scores import OF_VIEW, of_scores
+from coupling_core.kinds.scores import OF_VIEW, corners, of_scores
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -35,24 +35,8 @@ def _of_rows(name: str, what: str, dims: tuple[str, ...], of: Of) -> Iterable[Nu
     yield Number(name, what, ("block", *dims), of, where=_is_mean)
 
 
-def _corners(role: int) -> Of:
-    def corners(seen: Seen) -> np.ndarray:
-        result = seen.result
-        side = min(seen.view.k, result.k_view, seen.k_view or result.k_view)
-        kept = result.matrices[role][..., :side, :side].astype(np.float32)
-        return kept * result.singular_values[0, :, 0, None, None, None]
-
-    return corners
-
-
-def _corner(at: int, role: str) -> Number:
-    return Number(
-        role,
-        f"corner of the matrices {role}, in units of the Jacobian",
-        (*PAIR, "u", "v"),
-        _corners(at),
-        where=lambda seen: seen.view.role == role and not _is_mean(seen),
-    )
+def _corners(seen: Seen, kept: np.ndarray) -> np.ndarray:
+    return kept * seen.result.singular_values[0, :, 0, None, None, None]
 
 
 def _certified(seen: Seen) -> np.ndarray:
@@ -90,7 +74,7 @@ NUMBERS = (
         lambda seen: seen.result.blocks,
         where=lambda seen: not _is_mean(seen),
     ),
-    *(_corner(at, role) for at, role in enumerate(ROLES)),
+    *corners(PAIR, _corners, where=lambda seen: not _is_mean(seen)),
 )
 
 ABOUT = OF_VIEW | {

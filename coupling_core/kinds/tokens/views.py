@@ -73,7 +73,7 @@ def plot(result: Compared, view: View, figure: str = "grid", **options: Any) -> 
     """The figure of that name; the map of scores of the page Tokens where none is named.
 
     Raises:
-        InputError: where there is no such figure, or it has no such option.
+        InputError: where there is no such figure.
     """
     return plotted(result, view, maker, FigureName, figure, options)
 

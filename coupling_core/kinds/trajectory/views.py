@@ -77,8 +77,7 @@ def plot(
     The last token is drawn on top where no other is named.
 
     Raises:
-        InputError: where there is no such figure, it has no such option, or the model is too
-            shallow for it.
+        InputError: where there is no such figure, or the model is too shallow for it.
     """
     if figure == "paths-apart":
         raise InputError(
@@ -88,7 +87,7 @@ def plot(
     name: FigureName = known_figure(figure, get_args(FigureName))
     require_depth(result, name)
     token = resolve_token(options.pop("token", -1), len(result.tokens))
-    return drawing(maker(result, view, name, token), figure, options, result, view)
+    return drawing(maker(result, view, name, token), options, result, view)
 
 
 def apart(a: TrajectoryResult, b: TrajectoryResult, view: PathView, **options: Any) -> Drawing:
@@ -106,7 +105,7 @@ def apart(a: TrajectoryResult, b: TrajectoryResult, view: PathView, **options: A
     nearest = min(token, n) if asked > 0 else max(asked, -n)
     other = resolve_token(options.pop("other_token", nearest), n)
     make = partial(paths_apart, a, b, view, token=token, other_token=other)
-    return drawing(make, "paths-apart", options, a, view)
+    return drawing(make, options, a, view)
 
 
 def projected(found: ProjectedPaths, figure: str, token: int = -1) -> Drawing:

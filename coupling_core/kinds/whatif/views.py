@@ -39,7 +39,7 @@ def plot(
     """The figure of that name; the map of interchanges where none is named.
 
     Raises:
-        InputError: where there is no such figure, or it has no such option.
+        InputError: where there is no such figure.
     """
     return plotted(result, view, maker, FigureName, figure, options)
 
