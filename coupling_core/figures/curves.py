@@ -168,12 +168,10 @@ def chance(
     return Series(name, x, level, width=width, dash=dash, column="chance")
 
 
-def one_deviation(
-    mean: Series, low: Real[np.ndarray, " point"], high: Real[np.ndarray, " point"]
-) -> Series:
+def one_deviation(mean: Series, spread: Float[np.ndarray, " point"]) -> Series:
     """A mean with the band of one standard deviation."""
-    name = "one standard deviation"
-    return replace(mean, band=(low, high), band_name=name, tint=style.ACCENTED_BAND)
+    y, name = np.asarray(mean.y), "one standard deviation"
+    return replace(mean, band=(y - spread, y + spread), band_name=name, tint=style.ACCENTED_BAND)
 
 
 def table(series: Iterable[Series], x: str) -> "DataFrame":

@@ -16,7 +16,7 @@ from coupling_core.base.results import DepthResult, Means
 from coupling_core.base.units import counted, percent, rounded, with_minus
 from coupling_core.figures import style
 from coupling_core.figures.generalization import SIZE, bars, frame
-from coupling_core.figures.score_squares import ScoreSquare
+from coupling_core.figures.score_squares import ScoreSquare, score_look
 from coupling_core.figures.squares import Square, panels, rectangle
 from coupling_core.figures.training import SYMBOLS
 
@@ -144,7 +144,7 @@ def rate_maps(
     ]
     titles = [f"Rate {rate:g}<br>{mean}" for rate, mean in means.items()]
     figure = panels(drawn, titles, spacing=0.02, most=4)
-    look = style.new_figure(
+    empty = style.new_figure(
         f"Score maps over all pairs of blocks at {listed}. "
         + ". ".join(f"Mean at rate {r:g}: {m.replace('<br>', ', ')}" for r, m in means.items()),
         "The same image, token and range for each rate, with the mean of each map. Row l is "
@@ -155,7 +155,7 @@ def rate_maps(
         margin={"l": 56, "r": 16, "t": 140 + more, "b": 80, "autoexpand": False},
         legend=style.BELOW,
     )
-    figure.update_layout(look.layout)
+    figure.update_layout(empty.layout)
     for column, shown in enumerate(maps.values(), 1):
         for shape in shown.outlines(selected):
             figure.add_shape(**shape, row=1, col=column)
@@ -180,12 +180,11 @@ def rate_maps(
     figure.update_xaxes(title=None, automargin=False, constraintoward="center")
     figure.update_yaxes(title=None, automargin=False)
     figure.update_yaxes(title={"text": Square.titles[0]}, col=1)
-    low, high = style.score_range(np.zeros(0), corrected, False)
+    look = score_look(np.zeros(0), view, corrected=corrected)
+    colors = {"cmin": look["zmin"], "cmax": look["zmax"], "colorscale": look["colorscale"]}
     # In pixels, so that it keeps clear of the titles of the maps however low these are.
-    bar = style.score_bar(view, corrected, False, y=1, ypad=TITLES + more, len=250)
-    return figure.update_layout(
-        coloraxis={"cmin": low, "cmax": high, "colorscale": style.SEQUENTIAL, "colorbar": bar}
-    )
+    place = {"y": 1, "ypad": TITLES + more, "len": 250}
+    return figure.update_layout(coloraxis=colors | {"colorbar": look["colorbar"] | place})
 
 
 def rate_maps_table(results: Mapping[float, DepthResult], view: View) -> "DataFrame":
