@@ -17,12 +17,7 @@ _LENGTHS = {
 
 
 def enlarged(figure: go.Figure, times: float) -> go.Figure:
-    """A copy that is drawn so many times as large; its width is that of the page.
-
-    Args:
-        figure: stays as it is.
-        times: of all letters and lengths; letters have `LEAST` pixels at least.
-    """
+    """A copy whose letters and lengths are so many times as large; its width is the page's."""
     larger = _scaled(figure.to_plotly_json(), times)
     layout = larger["layout"]
     if "height" in layout:

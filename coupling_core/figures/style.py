@@ -252,12 +252,10 @@ def color_bar(name: str, terms: str, **more: object) -> dict[str, object]:
     }
 
 
-def place_bar(
-    last: int, name: str, terms: str, trace: type[go.Scatter | go.Scatter3d] = go.Scatter
-) -> go.Scatter | go.Scatter3d:
+def place_bar(last: int, name: str, terms: str, dimensions: int = 2) -> go.Scatter | go.Scatter3d:
     """No point, only the colour bar that says which colour of `DEPTH` is which of 1..last."""
-    return trace(
-        **{axis: [None] for axis in ("xyz" if trace is go.Scatter3d else "xy")},
+    return (go.Scatter if dimensions == 2 else go.Scatter3d)(
+        **{axis: [None] for axis in "xyz"[:dimensions]},
         mode="markers",
         marker={
             "color": [1],

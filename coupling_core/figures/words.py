@@ -48,12 +48,7 @@ def _put_first(result: Result) -> str:
 
 
 def zero_words(is_corrected: bool, floor: float) -> str:
-    """What an unrelated basis scores.
-
-    Args:
-        is_corrected: whether the score is chance-corrected.
-        floor: mean chance floor of the pairs that are drawn; NaN where none is measured yet.
-    """
+    """What an unrelated basis scores; the mean floor is NaN where none is measured yet."""
     if is_corrected:
         return "0 is what an unrelated basis gives"
     value = "" if np.isnan(floor) else f", {rounded(floor)} in the mean"
