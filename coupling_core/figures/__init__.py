@@ -17,7 +17,6 @@ from coupling_core.figures.depth_curves import (
     angles,
     angles_table,
     locality,
-    locality_table,
     scaling,
     scaling_table,
 )
@@ -69,7 +68,7 @@ from coupling_core.figures.pair import (
     score_by_k,
     score_by_k_table,
 )
-from coupling_core.figures.paths import paths, paths_at, paths_table
+from coupling_core.figures.paths import paths, paths_at
 from coupling_core.figures.per_token import per_token, per_token_table
 from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, noise_radius
 from coupling_core.figures.pruning import pruning
@@ -78,7 +77,6 @@ from coupling_core.figures.spectrum import spectrum
 from coupling_core.figures.tables import pair_spectra_table, spectrum_table
 from coupling_core.figures.token_curves import (
     distance,
-    distance_table,
     token_spectrum,
     token_spectrum_table,
 )
@@ -97,14 +95,14 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     # of pairs of blocks, or of tokens
     "scores", "scores_table", "mosaic", "matrix", "matrix_table", "score_by_k", "score_by_k_table",
     "mean_by_k", "angles", "angles_table", "spectrum", "spectrum_table", "scaling",
-    "scaling_table", "locality", "locality_table", "graph", "edges_table",
-    "distance", "distance_table", "token_spectrum", "token_spectrum_table", "cell_words",
+    "scaling_table", "locality", "graph", "edges_table",
+    "distance", "token_spectrum", "token_spectrum_table", "cell_words",
     "MOST_SHOWN",
     # of two results
     "compared_map", "difference", "differences_table", "comparison", "spectra",
     "pair_spectra_table", "crossing_angles", "crossed_scores",
     # of trajectories
-    "paths", "paths_table", "by_depth", "by_depth_table", "per_token", "per_token_table",
+    "paths", "by_depth", "by_depth_table", "per_token", "per_token_table",
     "linearised", "linearised_table",
     # of many prompts
     "mean_map", "mean_graph", "prompt_differences", "prompt_strip", "by_depth_over_prompts",

@@ -112,7 +112,6 @@ def angles(result: DepthResult, block: int, basis: int, view: View) -> go.Figure
 
 def angles_table(result: DepthResult, block: int, basis: int, view: View) -> "DataFrame":
     """Twin of the principal angles, in degrees: columns angle, left, right, chance."""
-    block, basis = (resolve_block(each, result.n_blocks) for each in (block, basis))
     level, *sides = _angles(result, block, basis, view)
     return table([*sides, level], "angle")
 
@@ -143,6 +142,7 @@ def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.F
         InputError: where K or a block is not in the result.
     """
     found = measure_locality(result, view, corrected=corrected)
+    low, high = found.mean - found.spread, found.mean + found.spread
     name = f"mean ({definition_name(view)}; K = {view.k})"
     more = {
         "customdata": np.stack([found.spread, found.pairs], 1),
@@ -159,17 +159,8 @@ def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.F
             "level": "0" if corrected else "the chance line",
         },
         xaxis={"range": [0, max(found.distance, default=1) + 1]},
-        yaxis={
-            "range": style.score_range(
-                corrected, found.mean + found.spread, found.mean - found.spread
-            )
-        },
+        yaxis={"range": style.score_range(corrected, low, high)},
     )
-
-
-def locality_table(result: DepthResult, view: View, *, corrected: bool = True) -> "DataFrame":
-    """Twin of the locality curve: columns distance, mean, spread, chance, pairs."""
-    return measure_locality(result, view, corrected=corrected).to_pandas()
 
 
 def scaling(result: DepthResult, *, inverse: bool = False) -> go.Figure:

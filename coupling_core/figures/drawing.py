@@ -4,7 +4,6 @@ Data, ranges, scales and colours are the plotly figure's; ticks, fonts and margi
 What else a figure may have is refused: three dimensions, pictures, graphs, arrows.
 """
 
-import base64
 import html
 import io
 import re
@@ -261,16 +260,12 @@ def _stroke(line: Any, opacity: float = 1.0) -> dict[str, Any]:
 
 
 def _array(values: Any) -> np.ndarray:
-    """Numbers, None as NaN, also from plotly's packed form."""
-    if isinstance(values, Mapping):
-        flat = np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
-        return flat.reshape([int(n) for n in str(values.get("shape", len(flat))).split(",")])
+    """Numbers, None as NaN."""
     return np.asarray(values, float)
 
 
 def _each(given: Any, default: Any, n: int) -> np.ndarray:
     """An attribute that all points share, or one of each."""
-    given = _array(given) if isinstance(given, Mapping) else given
     return np.broadcast_to(np.asarray(default if given is None else given), n)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,9 +14,6 @@ from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
 from coupling_core.figures.curves import depth_colors
 from coupling_core.figures.token_labels import label
-
-if TYPE_CHECKING:  # half a second to import
-    from pandas import DataFrame
 
 Dimensions = Literal[2, 3]
 MOST = 64
@@ -127,11 +124,6 @@ def draw(
             text=text, x=0.5, y=0.6, xref="paper", yref="paper", showarrow=False, font_size=14
         )
     return figure
-
-
-def paths_table(result: TrajectoryResult, view: PathView) -> "DataFrame":
-    """Twin of the paths: a row a state of a token, columns token, text, state, pc_1, ..."""
-    return project_paths(result, view).to_pandas()
 
 
 def paths_at(

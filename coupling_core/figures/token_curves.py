@@ -84,13 +84,6 @@ def distance(
     )
 
 
-def distance_table(
-    result: TokensResult | TokenMeansResult, view: View, *, corrected: bool = True
-) -> "DataFrame":
-    """Twin of the curve: columns distance, mean, spread, low, high, pairs."""
-    return by_distance(score_positions(result, view), above_chance=corrected).to_pandas()
-
-
 def token_spectrum(
     result: TokensResult, view: View, *, selected: tuple[int, int] | None = None
 ) -> go.Figure:

@@ -6,6 +6,7 @@ import tiny
 from masked import masked
 
 from coupling_core import InputError, Request, View, figures, measure, score_positions
+from coupling_core.analysis.token_scores import by_distance
 from coupling_core.figures import export, render, style
 from coupling_core.figures.score_squares import window
 
@@ -110,7 +111,7 @@ def test_every_figure_has_its_words_and_a_table(itself, into, means, snapshot):
     assert len(grid) == n * n
     assert grid["corrected"].isna().sum() == n * n - 36
     assert list(grid.iloc[n + 2][["token", "other_token"]]) == [2, 3]
-    distance = figures.distance_table(means, VIEW)
+    distance = by_distance(score_positions(means, VIEW)).to_pandas()
     assert list(distance["distance"]) == list(range(n - 3))
     mean = trace(figures.distance(means, VIEW), "mean").y
     np.testing.assert_allclose(mean, distance["mean"])

@@ -5,6 +5,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from coupling_core import figures
+from coupling_core.analysis.token_scores import by_distance, score_positions
 from coupling_core.base.errors import CouplingError
 from coupling_core.base.records import TOKEN_KINDS, Request
 from coupling_core.base.results import Result, TokenMeansResult, TokenResult, TokensResult
@@ -313,7 +314,7 @@ def _distance(shown: Shown, state: TokensState) -> None:
         made(figures.distance, result, view, corrected=not state.raw),
         "distance",
         shown,
-        lambda: figures.distance_table(result, view, corrected=not state.raw),
+        lambda: by_distance(score_positions(result, view), above_chance=not state.raw).to_pandas(),
     )
 
 
