@@ -36,14 +36,12 @@ if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
 CORRECTED_STEPS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 """Lower ends of the steps of the scale: few pairs of a trained model pass the last."""
 RAW_STEPS = (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9)
-WIDTHS = (0.6, 6.0)
-"""Pixels of the faintest and of the strongest step."""
+WIDTHS = (0.6, 6.0)  # pixels of the faintest and of the strongest step
 OPACITIES = (0.52, 0.95)
 """Of the same, in ink on paper and in white on a dark page: three times as light or as dark as that
 is the least that people see well."""
 NODE_PIXELS = 13
-MOST_LABELS = 40
-"""Numbers round a circle: with more of them they would collide."""
+MOST_LABELS = 40  # numbers round a circle: with more of them they would collide
 PLACES = {
     ("line", True): "Blocks lie in order, and an arc is as high as its blocks are apart.",
     ("line", False): "Blocks lie in order.",

@@ -18,8 +18,7 @@ from coupling_core.figures import style, words
 from coupling_core.figures.score_squares import ITSELF, ScoreSquare, score_look, scores_of
 from coupling_core.figures.squares import BEYOND, matrix_look
 
-MOST_PIXELS = 600
-"""Side of a whole mosaic: one array cell then has at least a pixel on the screen."""
+MOST_PIXELS = 600  # side of a whole mosaic: one array cell then has at least a pixel on the screen
 GAP = 2
 COMPARED = {
     "self": "Token t's Jacobian is from its state to the same token.",

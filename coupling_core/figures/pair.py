@@ -109,7 +109,6 @@ def matrix(
     view: View,
     *,
     magnitude: bool = True,
-    limit: float = style.MATRIX_LIMIT,
 ) -> go.Figure:
     """Leading corner of A (or B) of one pair, in units of s_1 of its Jacobian.
 
@@ -119,7 +118,6 @@ def matrix(
         column: l' (or t'), whose singular vectors are the basis.
         view: K and role; the definition enters the caption.
         magnitude: draw abs(A), else A with its signs.
-        limit: end of the colour range, in units of s_1.
 
     Returns:
         a figure whose first trace is the matrix.
@@ -156,7 +154,7 @@ def matrix(
         x=triplets,
         y=triplets,
         z=z,
-        **matrix_look(z, view, terms, magnitude=magnitude, limit=limit),
+        **matrix_look(z, view, terms, magnitude=magnitude),
         hovertemplate="row %{y}, column %{x}: %{z:.4f} s₁<extra></extra>",
         name="matrix",
     )

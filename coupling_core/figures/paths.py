@@ -18,15 +18,12 @@ from coupling_core.figures.token_labels import label
 Dimensions = Literal[2, 3]
 MOST = 64
 """Paths drawn; of a longer prompt they are taken evenly, the selected token always among them."""
-LABELLED = 16
-"""Up to so many paths carry their token's text."""
-PICKS = 600
-"""Points, over all paths, on which a click selects a token."""
+LABELLED = 16  # up to so many paths carry their token's text
+PICKS = 600  # points, over all paths, on which a click selects a token
 HEIGHT = 560
 CAMERA = {"x": 1.6, "y": 1.6, "z": 0.9}
 """Where the reader stands in three dimensions: far enough for the axes' titles."""
-ROOM = 0.08
-"""Of the range over all training steps at each end, for the texts of the tokens."""
+ROOM = 0.08  # of the range over all training steps at each end, for the texts of the tokens
 _AT_A_STEP = (
     " Each step has components of its own; their signs are chosen so that the paths lie as at the "
     "step before, and the axes span all steps that are measured."

@@ -21,18 +21,14 @@ WIDTH, HEIGHT = 1280, 720
 """Of a slide, in pixels."""
 _EDGE, _TOP = 60, 96
 _TITLE_SIZE, _SIZE = 38, 28
-_LETTERS = 88
-"""That fit into a line of words."""
-_TIMES = 1.4
-"""How much larger than on the screen figures are drawn."""
+_LETTERS = 88  # that fit into a line of words
+_TIMES = 1.4  # how much larger than on the screen figures are drawn
 _NOTE_SIZE, _LINE = 18, 24
 _NOTES = 560
 """Width of the notes beside a map, and with the two below the letters in a line of notes."""
 _BESIDE, _BELOW = 58, 130
-_LEGEND = 40
-"""Pixels of a legend above a figure."""
-LEAST = 20
-"""Pixels of the smallest letters."""
+_LEGEND = 40  # pixels of a legend above a figure
+LEAST = 20  # pixels of the smallest letters
 _FRAMES = ("margin", "colorbar", "title", "xaxis", "yaxis")
 _LENGTHS = {
     **dict.fromkeys(("l", "r", "t", "b", "pad", "thickness", "standoff", "ticklen"), _FRAMES),

@@ -21,8 +21,7 @@ if TYPE_CHECKING:  # half a second to import
 STEP_0 = 0.4
 """Where step 0 stands on the log axis, left of step 1."""
 HEIGHT = 380
-ROOM = 0.08
-"""Of the range at each of its ends, for the marks of the points."""
+ROOM = 0.08  # of the range at each of its ends, for the marks of the points
 COLORS = (style.ACCENT, *style.CATEGORIES)
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "pentagon")
 """So that runs are told apart without their colours too."""

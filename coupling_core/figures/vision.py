@@ -24,16 +24,11 @@ if TYPE_CHECKING:  # pandas is slow to import, and pages do without until they n
     from pandas import DataFrame
 
 PATCH = "patch "
-SIDE = 250
-"""Of a picture, in pixels."""
-MAP = 260
-"""Of each map where there is room: pages let it be lower in a narrow column."""
-TITLES = 44
-"""Pixels above the maps for their titles."""
-FLOOR = 18
-"""Pixels more, for the chance floor of raw scores."""
-COLUMN_TITLE = "Basis l'"
-"""Short, for on a small screen the maps are narrow."""
+SIDE = 250  # of a picture, in pixels
+MAP = 260  # of each map where there is room: pages let it be lower in a narrow column
+TITLES = 44  # pixels above the maps for their titles
+FLOOR = 18  # pixels more, for the chance floor of raw scores
+COLUMN_TITLE = "Basis l'"  # short, for on a small screen the maps are narrow
 
 
 def patch_grid(tokens: tuple[str, ...]) -> tuple[int, int, int]:
