@@ -17,8 +17,10 @@ from coupling_core.figures.depth_curves import (
     angles,
     angles_table,
     locality,
+    pair_spectra_table,
     scaling,
     scaling_table,
+    spectrum_table,
 )
 from coupling_core.figures.directions import (
     direction_elsewhere,
@@ -74,7 +76,6 @@ from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, no
 from coupling_core.figures.pruning import pruning
 from coupling_core.figures.score_squares import MOST_SHOWN
 from coupling_core.figures.spectrum import spectrum
-from coupling_core.figures.tables import pair_spectra_table, spectrum_table
 from coupling_core.figures.token_curves import (
     distance,
     token_spectrum,

@@ -10,13 +10,14 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from coupling_core.analysis.compare import Comparison
 from coupling_core.analysis.locality import locality as measure_locality
 from coupling_core.analysis.random_bases import random_scores
 from coupling_core.analysis.scaling import TOP, inverse_fits
 from coupling_core.analysis.scores import definition_name, score_pairs
-from coupling_core.analysis.subspaces import chance_angles, stored_angles
+from coupling_core.analysis.subspaces import chance_angles, gaps, stored_angles
 from coupling_core.base.curves import Curves
-from coupling_core.base.records import View, resolve_block
+from coupling_core.base.records import View, resolve_block, resolve_blocks
 from coupling_core.base.results import DepthResult
 from coupling_core.base.units import counted, percent
 from coupling_core.figures import style
@@ -207,6 +208,33 @@ def scaling_table(result: DepthResult) -> "DataFrame":
     k = RangeIndex(1, s.shape[1] + 1, name="k")
     values = DataFrame(s.T, k, columns=[f"block {i + 1}" for i in range(len(s))])
     return DataFrame(lines, k).join(values)
+
+
+def spectrum_table(result: DepthResult, view: View) -> "DataFrame":
+    """Twin of the singular values: a row a block, with the gap s_K / s_{K+1} at the viewed K."""
+    from pandas import DataFrame
+
+    blocks = resolve_blocks(view.blocks, result.n_blocks)
+    at = np.array(blocks) - 1
+    named = {f"s_{k}": values for k, values in enumerate(result.singular_values[at].T, 1)}
+    return DataFrame({"block": blocks, "gap": gaps(result, view.k)[at], **named})
+
+
+def pair_spectra_table(found: Comparison, block: int, basis: int) -> "DataFrame":
+    """Twin of the spectra of one pair of a comparison: a row an index k, a column a line."""
+    from pandas import DataFrame
+
+    block, basis = (resolve_block(each, found.a.n_blocks) for each in (block, basis))
+    k = min(found.a.k_max, found.b.k_max)
+    named = {
+        f"{side}, block {number}": result.singular_values[number - 1][:k]
+        for side, result, numbers in (
+            ("A", found.a, (block, basis)),
+            ("B", found.b, (found.partner(block), found.partner(basis))),
+        )
+        for number in numbers
+    }
+    return DataFrame({"k": range(1, k + 1), **named})
 
 
 def reactions(result: DepthResult, block: int) -> Float[np.ndarray, " k"]:

@@ -104,7 +104,7 @@ def _fill(picture: Figure, page: go.Figure) -> None:
             xytext=((note.xshift or 0) * PIXEL, (note.yshift or 0) * PIXEL),
             textcoords="offset points",
             ha=note.xanchor or "center",
-            va={"middle": "center"}.get(note.yanchor, note.yanchor or "center"),
+            va=note.yanchor or "center",
             fontsize=LETTER * note.font.size if note.font.size else None,
         )
 

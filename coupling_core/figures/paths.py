@@ -147,9 +147,7 @@ def paths_at(
     figure.update_layout(meta=meta | {"caption": meta["caption"] + _AT_A_STEP})
     every = [paths.coordinates.reshape(-1, COMPONENTS) for paths in projected.values()]
     points = np.nan_to_num(np.concatenate(every))
-    low, high = points.min(0), points.max(0)
-    room = ROOM * np.where(high > low, high - low, 1)
-    ranges = [{"range": ends} for ends in np.stack([low - room, high + room], 1).tolist()]
+    ranges = [{"range": style.with_room(values, ROOM)} for values in points.T]
     if dimensions == 3:
         axes = {f"{name}axis": ends for name, ends in zip("xyz", ranges, strict=True)}
         return figure.update_layout(scene=axes | {"aspectmode": "cube"})

@@ -157,6 +157,13 @@ def span(values: Float[np.ndarray, "*any"]) -> tuple[float, float]:
     return (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
 
 
+def with_room(values: Float[np.ndarray, "*any"], room: float) -> list[float]:
+    """Ends of an axis of these numbers, with room, a part of their range, at both."""
+    low, high = span(values)
+    more = room * ((high - low) or 1)
+    return [low - more, high + more]
+
+
 def axis(title: str, **more: object) -> dict[str, object]:
     """An axis with its title, and faint lines for reading a curve's values."""
     return {"title": {"text": title}, **GRID, **more}

@@ -129,12 +129,9 @@ def token_spectrum_table(result: TokensResult) -> "DataFrame":
     """Twin of the singular values: a row a block and token, with its rank."""
     from pandas import DataFrame, concat
 
-    names = [f"s_{k + 1}" for k in range(result.k_max)]
-    sides = []
+    tokens, sides = [numbered(i, text) for i, text in enumerate(result.tokens, 1)], []
     for side, block in enumerate(dict.fromkeys(result.blocks)):
-        found = DataFrame(result.singular_values[side], columns=names)
-        found.insert(0, "block", block)
-        found.insert(1, "token", [numbered(i, text) for i, text in enumerate(result.tokens, 1)])
-        found.insert(2, "rank", result.rank[side])
-        sides.append(found)
+        named = {f"s_{k}": values for k, values in enumerate(result.singular_values[side].T, 1)}
+        own = {"block": block, "token": tokens, "rank": result.rank[side]}
+        sides.append(DataFrame(own | named))
     return concat(sides, ignore_index=True)

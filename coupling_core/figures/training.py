@@ -123,11 +123,7 @@ def _span(series: Sequence[Series], *, is_log: bool) -> dict[str, object]:
     """Range of what is drawn, in the units of the axis: fixed, so that a mark moves nothing."""
     values = np.concatenate([one.y for one in series if one.y is not None])
     values = np.log10(values[values > 0]) if is_log else values[np.isfinite(values)]
-    if not values.size:
-        return {}
-    low, high = values.min(), values.max()
-    room = ROOM * ((high - low) or 1)
-    return {"range": [float(low - room), float(high + room)]}
+    return {"range": style.with_room(values, ROOM)} if values.size else {}
 
 
 def _steps(run: Sequence[StepNumbers]) -> Int[np.ndarray, " step"]:
