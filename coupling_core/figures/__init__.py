@@ -4,7 +4,8 @@ A module has the figures of one subject. What all share is in `style` (colours, 
 `curves` (plot, alternative text and table of any curves), `squares` and `score_squares` (maps) and
 `words`; `export`, `document` and `slides` make files of figures.
 
-`figure.layout.meta` holds the alternative text ("alt") and the caption ("caption").
+`figure.layout.meta` holds the alternative text ("alt") and the caption ("caption"). Where K, a
+block or a token is not in the result, all of them raise `InputError`.
 """
 
 from coupling_core.analysis.exports import frame as scores_table

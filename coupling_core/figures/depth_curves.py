@@ -94,9 +94,6 @@ def angles(result: DepthResult, block: int, basis: int, view: View) -> go.Figure
 
     Returns:
         a figure with the traces "chance", "left (U)" and "right (V)".
-
-    Raises:
-        InputError: where K or a block is not in the result.
     """
     block, basis = (resolve_block(each, result.n_blocks) for each in (block, basis))
     series = _angles(result, block, basis, view)
@@ -138,9 +135,6 @@ def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.F
     Returns:
         a figure with the traces "chance", "one standard deviation" and the mean, whose customdata
         is the spread and the number of pairs.
-
-    Raises:
-        InputError: where K or a block is not in the result.
     """
     found = measure_locality(result, view, corrected=corrected)
     low, high = found.mean - found.spread, found.mean + found.spread

@@ -47,9 +47,6 @@ def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
     Returns:
         a figure with the traces "unit circle", "certain" and "uncertain"; customdata of the points
         is [block, modulus, how far it may be off].
-
-    Raises:
-        InputError: where there is no such block.
     """
     L = result.n_blocks
     blocks = range(1, L + 1) if block is None else (resolve_block(block, L),)

@@ -80,9 +80,6 @@ def graph(
         a figure whose traces "edges" and "blocks" take clicks, with customdata [l, l']; of a node,
         l' is its strongest partner. `layout.meta` also has the "summary": how many edges there
         are, and the communities.
-
-    Raises:
-        InputError: where K or a block is not in the result, or the threshold is out of range.
     """
     return graph_of(
         layer_graph(result, view, corrected=corrected, threshold=threshold),

@@ -58,9 +58,6 @@ def scores(
     Returns:
         a figure whose first trace is the map and whose trace "pairs" takes clicks, with
         customdata [l, l'] or [t, t'].
-
-    Raises:
-        InputError: where K, a block or a token is not in the result.
     """
     shown = ScoreSquare.of(scores_of(result, view), rows, columns)
     itself = (ITSELF[shown.noun] in shown.why, ITSELF_READ)
@@ -143,9 +140,6 @@ def mosaic(
     Returns:
         a figure whose first trace is the picture and whose trace "pairs" takes clicks, with
         customdata [l, l'] or [t, t'].
-
-    Raises:
-        InputError: where K, a block or a token is not in the result.
     """
     shown = ScoreSquare.of(scores_of(result, view), rows, columns)
     fits = (MOST_PIXELS + GAP) // max(shown.why.shape) - GAP

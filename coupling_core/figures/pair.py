@@ -121,9 +121,6 @@ def matrix(
 
     Returns:
         a figure whose first trace is the matrix.
-
-    Raises:
-        InputError: where K, a block or a token is not in the result.
     """
     pair = _Pair.of(result, row, column, view)
     z = np.abs(pair.corner) if magnitude else pair.corner
@@ -193,9 +190,6 @@ def score_by_k(
 
     Returns:
         a figure with the traces "chance", "score" and "K = ...".
-
-    Raises:
-        InputError: where K, a block or a token is not in the result.
     """
     pair = _Pair.of(result, row, column, view)
     words = {
@@ -227,9 +221,6 @@ def mean_by_k(result: DepthResult, view: View, *, corrected: bool = False) -> go
 
     Returns:
         a figure with the traces "chance", "score" and "K = ...".
-
-    Raises:
-        InputError: where K or a block is not in the result.
     """
     require_k(result, view.k)
     words = {

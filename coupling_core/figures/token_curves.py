@@ -52,9 +52,6 @@ def distance(
 
     Returns:
         a figure with the traces "one standard deviation", "lowest and highest" and "mean".
-
-    Raises:
-        InputError: where K is not in the result.
     """
     found = by_distance(score_positions(result, view), above_chance=corrected)
     x = found.distance
@@ -96,9 +93,6 @@ def token_spectrum(
 
     Returns:
         a figure whose first traces are the lines, in the order of the positions.
-
-    Raises:
-        InputError: where K or a token is not in the result.
     """
     require_k(result, view.k)
     n, (block, other), s = len(result.tokens), result.blocks, result.singular_values
