@@ -21,14 +21,7 @@ from coupling_core.base.records import View, resolve_block, resolve_blocks
 from coupling_core.base.results import DepthResult
 from coupling_core.base.units import counted, percent
 from coupling_core.figures import style
-from coupling_core.figures.curves import (
-    Series,
-    chance,
-    curves,
-    depth_colors,
-    one_deviation,
-    table,
-)
+from coupling_core.figures.curves import Series, chance, curves, depth_colors, one_deviation, table
 from coupling_core.figures.words import subject
 
 if TYPE_CHECKING:  # half a second to import
@@ -277,9 +270,9 @@ def random_bases(
         xaxis=style.axis(axis, range=[-0.02, 1.02], dtick=0.2),
         yaxis={"visible": False, "range": [-1, 1.6]},
     )
-    look = {"mode": "markers", "showlegend": True, "hovertemplate": "%{x:.3f}<extra></extra>"}
     grey = {"color": style.INK, "size": 9}
     red = {"color": style.ACCENT, "size": 16, "symbol": "diamond"}
-    figure.add_scatter(x=drawn, y=spread, name="random bases", marker=grey, **look)
-    figure.add_scatter(x=[own], y=[0], name=f"basis of block {pair[1]}", marker=red, **look)
+    figure.add_trace(style.dots(drawn, spread, "random bases", grey))
+    figure.add_trace(style.dots([own], [0], f"basis of block {pair[1]}", red))
+    figure.update_traces(showlegend=True, hovertemplate="%{x:.3f}<extra></extra>")
     return figure.add_vline(level, line=style.DOTTED, name="floor")

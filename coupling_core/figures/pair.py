@@ -103,12 +103,7 @@ class _Pair:
 
 
 def matrix(
-    result: DepthResult | TokensResult,
-    row: int,
-    column: int,
-    view: View,
-    *,
-    magnitude: bool = True,
+    result: DepthResult | TokensResult, row: int, column: int, view: View, *, magnitude: bool = True
 ) -> go.Figure:
     """Leading corner of A (or B) of one pair, in units of s_1 of its Jacobian.
 

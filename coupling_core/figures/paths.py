@@ -228,7 +228,7 @@ def _picks(found: ProjectedPaths, chosen: Int[np.ndarray, " chosen"]) -> go.Scat
         points.reshape(-1, points.shape[-1]),
         2,
         mode="markers",
-        marker={"size": style.PICKED_PIXELS, "opacity": 0},
+        marker=style.PICKED,
         customdata=np.tile(found.tokens[chosen], len(states)),
         hovertext=[f"“{text}”<br>state x<sup>{state}</sup>" for state in states for text in texts],
         hovertemplate="token %{customdata}, %{hovertext}<extra></extra>",

@@ -24,10 +24,7 @@ from coupling_core.base.wording import paragraph
 from coupling_core.figures import style
 from coupling_core.figures.squares import FORBIDDEN, Reasons, Square
 
-ITSELF = {
-    "block": "a block with itself: always 1",
-    "token": "a Jacobian with itself: always 1",
-}
+ITSELF = {"block": "a block with itself: always 1", "token": "a Jacobian with itself: always 1"}
 """Why a map of scores does not colour its diagonal: trained or not, it would outshine all else."""
 MOST_SHOWN = 32  # tokens a side of one map; a longer prompt is looked at in windows of so many
 

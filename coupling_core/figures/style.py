@@ -4,7 +4,8 @@ Grounds are transparent and every colour reads on white as well as on near-black
 serves a light page, a dark page and print.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import plotly.colors as colors
@@ -89,8 +90,8 @@ _MAP_AXIS, _MAP_LEGEND = 60, 28
 
 DOTTED = {"color": INK, "width": 2, "dash": "dot"}  # a line that marks a place
 
-PICKED_PIXELS = 6
-"""Size of invisible points that take clicks: of those no larger plotly takes the nearest."""
+PICKED = {"size": 6, "opacity": 0}
+"""Invisible points that take clicks: of those no larger plotly takes the nearest."""
 
 SVG_POINTS = 40 * 40  # more points than this are drawn by WebGL, so that a page stays light
 
@@ -175,6 +176,21 @@ def line(
     """A curve; `line_dash` and whatever else plotly knows may follow."""
     look = {"color": color, "width": width}
     return go.Scatter(x=x, y=y, mode="lines", line=look, name=name, **more)
+
+
+def dots(
+    x: Any,
+    y: Any,
+    name: str,
+    marker: Mapping[str, object],
+    texts: Sequence[str] | None = None,
+    **more: object,
+) -> go.Scatter | go.Scattergl:
+    """Points, of which the mouse shows the texts."""
+    if texts is not None:
+        more |= {"text": texts, "hovertemplate": "%{text}<extra></extra>"}
+    trace = go.Scatter if len(x) <= SVG_POINTS else go.Scattergl
+    return trace(x=x, y=y, mode="markers", name=name, marker=marker, **more)
 
 
 def band(

@@ -139,14 +139,7 @@ def _mark(figure: go.Figure, step: int, runs: Runs, field: str) -> go.Figure:
     """Mark a step by a line, and by a ring on every run that has a number there."""
     (x,) = place([step])
     every = [numbers for run in runs.values() for numbers in run if numbers.step == step]
+    look = {"color": style.BLACK, "size": 14, "symbol": "circle-open", "line": {"width": 2}}
+    rings = style.dots([x] * len(every), _values(every, field), "current", look, hoverinfo="skip")
     figure.add_vline(x=x, line=style.DOTTED)
-    return figure.add_scatter(
-        x=[x] * len(every),
-        y=_values(every, field),
-        mode="markers",
-        marker={"color": style.BLACK, "size": 14, "symbol": "circle-open", "line": {"width": 2}},
-        meta=style.INKED,
-        name="current",
-        showlegend=False,
-        hoverinfo="skip",
-    )
+    return figure.add_trace(rings.update(meta=style.INKED, showlegend=False))
