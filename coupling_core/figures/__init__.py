@@ -63,19 +63,11 @@ from coupling_core.figures.over_prompts import (
     mean_map,
     prompt_strip,
 )
-from coupling_core.figures.pair import (
-    cell_words,
-    matrix,
-    matrix_table,
-    mean_by_k,
-    score_by_k,
-    score_by_k_table,
-)
+from coupling_core.figures.pair import matrix, matrix_table, mean_by_k, score_by_k, score_by_k_table
 from coupling_core.figures.paths import paths, paths_at
 from coupling_core.figures.per_token import per_token, per_token_table
 from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, noise_radius
 from coupling_core.figures.pruning import pruning
-from coupling_core.figures.score_squares import MOST_SHOWN
 from coupling_core.figures.spectrum import spectrum
 from coupling_core.figures.token_curves import distance, token_spectrum, token_spectrum_table
 from coupling_core.figures.training import by_step, map_limit, steps_table
@@ -88,8 +80,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "scores", "scores_table", "mosaic", "matrix", "matrix_table", "score_by_k", "score_by_k_table",
     "mean_by_k", "angles", "angles_table", "spectrum", "spectrum_table", "scaling",
     "scaling_table", "locality", "graph", "edges_table",
-    "distance", "token_spectrum", "token_spectrum_table", "cell_words",
-    "MOST_SHOWN",
+    "distance", "token_spectrum", "token_spectrum_table",
     # of two results
     "compared_map", "difference", "differences_table", "comparison", "spectra",
     "pair_spectra_table", "crossing_angles", "crossed_scores",
