@@ -30,25 +30,9 @@ COLORS = (style.ACCENT, style.SECOND, style.INK, *style.CATEGORIES)
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One curve, and the band round it.
+    """One curve, and the band between two more; without `y` the band alone.
 
-    Args:
-        name: in the legend.
-        x: its places.
-        y: its values; NaN is a gap. None where there is a band alone.
-        color: of line and marks.
-        width: of the line in pixels; 0 draws none.
-        dash: of the line.
-        marks: size of the marks in pixels; 0 draws none.
-        symbol: of the marks.
-        band: the lower and the upper edge of the band.
-        band_name: its name; the legend lists it where it has one.
-        tint: its colour.
-        at: what `x` stands for where it is a place on the axis only, such as a training step.
-        hover: whether the mouse shows its values.
-        column: in the table; "" leaves it out.
-        uid: what tells it from others of that name.
-        more: of the trace, as plotly names it.
+    Line and marks have sizes in pixels, 0 draws none. The legend lists a band that has a name.
     """
 
     name: str
@@ -63,8 +47,10 @@ class Series:
     band_name: str = ""
     tint: str = style.BAND
     at: Real[np.ndarray, " point"] | None = None
+    """What `x` stands for where it is a place on the axis only, such as a training step."""
     hover: bool = True
     column: str = ""
+    """In the table; "" leaves it out."""
     uid: str = ""
     more: Mapping[str, object] = field(default_factory=dict)
 
@@ -85,20 +71,10 @@ def curves(
     yaxis: Mapping[str, object] | None = None,
     told: Mapping[str, object] | None = None,
 ) -> go.Figure:
-    """Draw curves.
+    """Draw curves, the lowest first: a trace each, named as it is, after that of its band.
 
-    Args:
-        series: the curves, the lowest first.
-        spec: axes and caption.
-        of: what they are of: model and prompt.
-        words: what titles and caption are filled with where they are templates.
-        also: after the alternative text.
-        xaxis: further layout of the axis.
-        yaxis: the same.
-        told: further `meta`, as of `style.new_figure`.
-
-    Returns:
-        a figure with a trace for each curve, named as it is, after that of its band.
+    `of` is the model and prompt, `words` fill templates in titles and caption, `also` stands after
+    the alternative text, and `told` is for `style.new_figure`.
     """
     x_title, y_title, caption = (
         text.format(**words) if words else text for text in (spec.x_title, spec.y, spec.caption)
@@ -168,21 +144,14 @@ def chance(
     return Series(name, x, level, width=width, dash=dash, column="chance")
 
 
-def one_deviation(
-    mean: Series, low: Real[np.ndarray, " point"], high: Real[np.ndarray, " point"]
-) -> Series:
+def one_deviation(mean: Series, spread: Float[np.ndarray, " point"]) -> Series:
     """A mean with the band of one standard deviation."""
-    name = "one standard deviation"
-    return replace(mean, band=(low, high), band_name=name, tint=style.ACCENTED_BAND)
+    y, name = np.asarray(mean.y), "one standard deviation"
+    return replace(mean, band=(y - spread, y + spread), band_name=name, tint=style.ACCENTED_BAND)
 
 
 def table(series: Iterable[Series], x: str) -> "DataFrame":
-    """The curves that have a column, a row a place.
-
-    Args:
-        series: all over the same places.
-        x: name of the first column.
-    """
+    """The curves that have a column, all over the same places: a row a place."""
     from pandas import DataFrame
 
     named = [one for one in series if one.column]
@@ -197,12 +166,7 @@ def depth_colors(shares: Iterable[float]) -> list[str]:
 
 
 def described(series: Iterable[Series], place: str = "") -> str:
-    """Where curves begin, end and turn.
-
-    Args:
-        series: the curves; those that the mouse does not show are left out.
-        place: what goes before the number of a place, such as "block ".
-    """
+    """Where the curves that the mouse shows begin, end and turn."""
     named = [one for one in series if one.y is not None and np.size(one.y) > 1 and one.hover]
     if len(named) <= MOST_DESCRIBED:
         return " ".join(f"{plain(one.name)}: {_course(one, place)}." for one in named)
@@ -235,9 +199,9 @@ def _traces(one: Series, spec: Curves) -> list[go.Scatter]:
         drawn.append(style.band(x, low[known], high[known], name, color=one.tint, listed=listed))
     if one.y is None:
         return drawn
-    modes = ["lines"] * bool(one.width) + ["markers"] * bool(one.marks)
-    look: dict[str, object] = {"mode": "+".join(modes)}
+    look: dict[str, object] = {"mode": "markers"}
     if one.width:
+        look["mode"] = "lines+markers" if one.marks else "lines"
         look["line"] = {"color": one.color, "width": one.width, "dash": one.dash}
     if one.marks:
         look["marker"] = {"color": one.color, "size": one.marks, "symbol": one.symbol}

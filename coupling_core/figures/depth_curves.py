@@ -97,8 +97,8 @@ def angles(result: DepthResult, block: int, basis: int, view: View) -> go.Figure
     Raises:
         InputError: where K or a block is not in the result.
     """
-    series = _angles(result, block, basis, view)
     block, basis = (resolve_block(each, result.n_blocks) for each in (block, basis))
+    series = _angles(result, block, basis, view)
     k = len(series[0].x)
     return curves(
         series,
@@ -117,7 +117,6 @@ def angles_table(result: DepthResult, block: int, basis: int, view: View) -> "Da
 
 
 def _angles(result: DepthResult, block: int, basis: int, view: View) -> list[Series]:
-    block, basis = (resolve_block(each, result.n_blocks) for each in (block, basis))
     k, (left, right) = stored_angles(result, block, basis, view)
     index = np.arange(1, k + 1)
     return [
@@ -143,7 +142,6 @@ def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.F
         InputError: where K or a block is not in the result.
     """
     found = measure_locality(result, view, corrected=corrected)
-    fixed = style.CORRECTED_RANGE if corrected else style.RAW_RANGE
     low, high = found.mean - found.spread, found.mean + found.spread
     name = f"mean ({definition_name(view)}; K = {view.k})"
     more = {
@@ -153,7 +151,7 @@ def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.F
     }
     mean = Series(name, found.distance, found.mean, style.ACCENT, 2.5, marks=5, more=more)
     return curves(
-        [chance(found.distance, found.chance), one_deviation(mean, low, high)],
+        [chance(found.distance, found.chance), one_deviation(mean, found.spread)],
         LOCALITY,
         subject(result),
         {
@@ -161,13 +159,8 @@ def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.F
             "level": "0" if corrected else "the chance line",
         },
         xaxis={"range": [0, max(found.distance, default=1) + 1]},
-        yaxis={"range": style.covering(fixed, low, high)},
+        yaxis={"range": style.score_range(corrected, low, high)},
     )
-
-
-def locality_table(result: DepthResult, view: View, *, corrected: bool = True) -> "DataFrame":
-    """Twin of the locality curve: columns distance, mean, spread, chance, pairs."""
-    return measure_locality(result, view, corrected=corrected).to_pandas()
 
 
 def scaling(result: DepthResult, *, inverse: bool = False) -> go.Figure:
@@ -211,40 +204,22 @@ def scaling_table(result: DepthResult) -> "DataFrame":
 
     s = result.singular_values[:, :TOP]
     _, lines = inverse_fits(s)
-    found = DataFrame(s.T, columns=[f"block {i + 1}" for i in range(len(s))])
-    found.index = RangeIndex(1, s.shape[1] + 1, name="k")
-    for place, name in enumerate(("slope", "intercept", "r_squared")):
-        found.insert(place, name, [getattr(line, name) for line in lines])
-    return found
+    k = RangeIndex(1, s.shape[1] + 1, name="k")
+    values = DataFrame(s.T, k, columns=[f"block {i + 1}" for i in range(len(s))])
+    return DataFrame(lines, k).join(values)
 
 
 def reactions(result: DepthResult, block: int) -> Float[np.ndarray, " k"]:
-    """Singular values of a block's Jacobian, in units of its reaction to a random direction.
+    """Singular values of a block's Jacobian in units of its reaction to a random direction.
 
-    Args:
-        result: with the Jacobian.
-        block: l, 1..L.
-
-    Returns:
-        s_k / (norm_F(J) / sqrt d), the largest first; without a unit.
+    These are s_k / (norm_F(J) / sqrt d), the largest first; without a unit.
     """
     usual = result.jacobian_norm[block - 1] / np.sqrt(result.width)
     return result.singular_values[block - 1].astype(np.float64) / usual
 
 
 def reaction(result: DepthResult, block: int) -> go.Figure:
-    """How strongly a block reacts to small moves of its input, direction by direction.
-
-    Args:
-        result: with the Jacobian.
-        block: l, 1..L.
-
-    Returns:
-        a figure with the trace "block ..." and a line at the reaction to a random direction.
-
-    Raises:
-        InputError: where the model has no such block.
-    """
+    """How strongly a block reacts to small moves of its input, direction by direction."""
     block = resolve_block(block, result.n_blocks)
     found = reactions(result, block)
     k = np.arange(1, len(found) + 1)
@@ -262,22 +237,7 @@ def reaction(result: DepthResult, block: int) -> go.Figure:
 def random_bases(
     result: DepthResult, pair: tuple[int, int], view: View, count: int, seed: int = 0
 ) -> go.Figure:
-    """A pair's raw score and those of random bases with the same Jacobian, on a line from 0 to 1.
-
-    Args:
-        result: with the Jacobian of the pair's first block.
-        pair: block of the Jacobian and block of the basis.
-        view: K and definition.
-        count: how many random bases.
-        seed: of the draws.
-
-    Returns:
-        a figure with the traces "random bases" and "basis of block ...", and a line at the chance
-        level.
-
-    Raises:
-        InputError: where K or a block is not in the result.
-    """
+    """A pair's raw score and those of random bases with the same Jacobian, from 0 to 1."""
     found = score_pairs(result, view)
     at = tuple(block - 1 for block in pair)
     own, level = float(found.coupling[at]), float(found.chance[at])
@@ -295,13 +255,9 @@ def random_bases(
         xaxis=style.axis(axis, range=[-0.02, 1.02], dtick=0.2),
         yaxis={"visible": False, "range": [-1, 1.6]},
     )
+    look = {"mode": "markers", "showlegend": True, "hovertemplate": "%{x:.3f}<extra></extra>"}
     grey = {"color": style.INK, "size": 9}
     red = {"color": style.ACCENT, "size": 16, "symbol": "diamond"}
-    basis = f"basis of block {pair[1]}"
-    for name, x, y, mark in (("random bases", drawn, spread, grey), (basis, [own], [0], red)):
-        figure.add_scatter(
-            x=x, y=y, mode="markers", name=name, marker=mark, showlegend=True,
-            hovertemplate="%{x:.3f}<extra></extra>",
-        )  # fmt: skip
-    figure.add_vline(level, line=style.DOTTED, name="floor")
-    return figure
+    figure.add_scatter(x=drawn, y=spread, name="random bases", marker=grey, **look)
+    figure.add_scatter(x=[own], y=[0], name=f"basis of block {pair[1]}", marker=red, **look)
+    return figure.add_vline(level, line=style.DOTTED, name="floor")

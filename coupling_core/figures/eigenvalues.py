@@ -57,23 +57,28 @@ def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
     values, which = result.values[at].ravel(), np.repeat(np.array(blocks), result.width)
     off, sure = result.uncertainty[at].ravel(), result.certain[at].ravel()
     known = np.isfinite(values)
-    across, up = _ends(values[known])
-    outside = (values[known].real < across[0]) | (values[known].real > across[1])
-    outside |= np.abs(values[known].imag) > up[1]
-    real = {"title": {"text": "Real part"}, "range": across, "constrain": "domain", **style.GRID}
+    drawn, across, up = values[known], [-_LEAST, _LEAST], [-_LEAST, _LEAST]
+    if drawn.size:  # past the circle, and past all but a few
+        left, right = 1.05 * np.quantile(drawn.real, [1 - _QUANTILE, _QUANTILE])
+        top = max(_LEAST, 1.05 * float(np.quantile(np.abs(drawn.imag), _QUANTILE)))
+        across, up = [min(-_LEAST, float(left)), max(_LEAST, float(right))], [-top, top]
+    outside = (drawn.real < across[0]) | (drawn.real > across[1]) | (np.abs(drawn.imag) > up[1])
+    shown = f"{len(blocks)} blocks" if len(blocks) > 1 else f"block {blocks[0]}"
     figure = style.new_figure(
-        _alt(result, blocks, values[known], sure[known]),
+        _alt(f"{shown} of {subject(result)}", drawn, sure[known]),
         "Eigenvalues of M = I + J: outside the circle what a block lets grow, inside what it lets "
         "shrink, far from the real axis what it turns. What lies at 1 passes as it is. "
         f"Outside of what is drawn: {counted(int(outside.sum()), 'eigenvalue')}.",
         height=600,
         legend=style.BELOW,
-        xaxis=real | {"constraintoward": "left"},  # beside its colour bar
+        xaxis=style.axis(  # beside its colour bar
+            "Real part", range=across, constrain="domain", constraintoward="left"
+        ),
         yaxis=style.axis("Imaginary part", range=up, scaleanchor="x"),
     )
-    turn, look = np.linspace(0, 2 * np.pi, 181), {"line": style.DOTTED, "hoverinfo": "skip"}
-    circle = {"x": np.cos(turn), "y": np.sin(turn), "name": "unit circle", "mode": "lines"}
-    figure.add_scatter(**circle, **look)
+    turn = np.linspace(0, 2 * np.pi, 181)
+    circle = style.line(np.cos(turn), np.sin(turn), "unit circle", hoverinfo="skip")
+    figure.add_trace(circle.update(line=style.DOTTED))
     shade = (which - 1) / max(1, L - 1)
     for name, these in (("certain", known & sure), ("uncertain", known & ~sure)):
         figure.add_trace(_points(name, values[these], which[these], off[these], shade[these]))
@@ -82,13 +87,15 @@ def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
     return style.fix_margins(figure)
 
 
-def _ends(values: np.ndarray) -> tuple[list[float], list[float]]:
-    """Where the axes end, real and imaginary: past the circle, and past all but a few."""
+def _alt(of: str, values: np.ndarray, sure: np.ndarray) -> str:
+    opening = f"Eigenvalues of the linear maps I + J of {of} in the plane:"
     if not values.size:
-        return [-_LEAST, _LEAST], [-_LEAST, _LEAST]
-    left, right = np.quantile(values.real, [1 - _QUANTILE, _QUANTILE])
-    up = max(_LEAST, 1.05 * float(np.quantile(np.abs(values.imag), _QUANTILE)))
-    return [min(-_LEAST, 1.05 * float(left)), max(_LEAST, 1.05 * float(right))], [-up, up]
+        return f"{opening} none yet."
+    return (
+        f"{opening} {len(values)} of them, {percent(np.mean(np.abs(values) > 1))} outside the unit "
+        f"circle, the largest of modulus {np.abs(values).max():.3g}; {percent(np.mean(sure), 1)} "
+        "are certain to 1\u00a0%."
+    )
 
 
 def _points(
@@ -107,20 +114,6 @@ def _points(
         marker=marker | {"symbol": "circle" if is_sure else "circle-open"},
         hovertemplate="block %{customdata[0]}<br>%{x:.4f} %{y:+.4f} i<br>modulus "
         "%{customdata[1]:.4f}, off by %{customdata[2]:.1g} at most<extra></extra>",
-    )
-
-
-def _alt(
-    result: SpectrumResult, blocks: "range | tuple[int, ...]", values: np.ndarray, sure: np.ndarray
-) -> str:
-    shown = f"{len(blocks)} blocks" if len(blocks) > 1 else f"block {blocks[0]}"
-    if not values.size:
-        return f"Eigenvalues of the linear maps of {shown} of {subject(result)}: none yet."
-    return (
-        f"Eigenvalues of the linear maps I + J of {shown} of {subject(result)} in the plane: "
-        f"{len(values)} of them, {percent(np.mean(np.abs(values) > 1))} outside the unit circle, "
-        f"the largest of modulus {np.abs(values).max():.3g}; {percent(np.mean(sure), 1)} are "
-        "certain to 1\u00a0%."
     )
 
 

@@ -15,7 +15,6 @@ from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
 from coupling_core.base.units import with_minus
 from coupling_core.figures import style, words
-from coupling_core.figures.typeset import in_html
 
 FORMATS = (".html", ".pdf", ".svg", ".png")
 WIDTH = 760
@@ -105,7 +104,7 @@ def source(figure: go.Figure, result: Result | None, view: AnyView | None) -> st
 def notes(caption: str, origin: str, letters: int) -> list[str]:
     """Lines below a figure: its caption, and in grey its source."""
     return [
-        f"<span style='color: {ink}'>{in_html(html.escape(line))}</span>"
+        f"<span style='color: {ink}'>{words.in_html(html.escape(line))}</span>"
         for text, ink in ((with_minus(caption), INK), (origin, style.INK))
         for line in textwrap.wrap(text, letters)
     ]

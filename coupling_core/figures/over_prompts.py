@@ -19,8 +19,7 @@ from coupling_core.base.results import Scores
 from coupling_core.base.units import counted, decimals, rounded, with_minus
 from coupling_core.base.wording import paragraph
 from coupling_core.figures import style, words
-from coupling_core.figures.graph import graph_of
-from coupling_core.figures.graph_words import graph_summary
+from coupling_core.figures.graph import graph_of, graph_summary
 from coupling_core.figures.maps import score_map
 from coupling_core.figures.score_squares import ScoreSquare
 

@@ -1,4 +1,4 @@
-"""Slides as one PDF: a title, and words or one figure a page."""
+"""Slides as one PDF, a title and words or one figure a page, and figures as large as these need."""
 
 import html
 import io
@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -13,9 +14,8 @@ from coupling_core.base.extras import needed
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
 from coupling_core.figures import style
-from coupling_core.figures.enlarged import enlarged
 from coupling_core.figures.export import AT_THE_LEFT, AXIS, INK, by_chromium, notes, source
-from coupling_core.figures.typeset import in_html
+from coupling_core.figures.words import in_html
 
 WIDTH, HEIGHT = 1280, 720
 """Of a slide, in pixels."""
@@ -31,24 +31,26 @@ _NOTES = 560
 _BESIDE, _BELOW = 58, 130
 _LEGEND = 40
 """Pixels of a legend above a figure."""
+LEAST = 20
+"""Pixels of the smallest letters."""
+_FRAMES = ("margin", "colorbar", "title", "xaxis", "yaxis")
+_LENGTHS = {
+    **dict.fromkeys(("l", "r", "t", "b", "pad", "thickness", "standoff", "ticklen"), _FRAMES),
+    "size": ("marker",),
+    "width": ("line",),
+}
+"""Lengths in pixels by plotly's names, and the parts that have them."""
 
 
 @dataclass(frozen=True)
 class Slide:
-    """One page.
-
-    Args:
-        title: at its top.
-        text: below it, as Markdown of bold words and lists alone; empty where there is a figure.
-        figure: with its caption in `layout.meta`.
-        of: the result that the figure is of, and how that is looked at; nothing where the figure
-            names its source itself.
-    """
+    """One page: a title with words, in Markdown of bold words and lists alone, or with a figure."""
 
     title: str
     text: str = ""
     figure: go.Figure | None = None
     of: tuple[Result, AnyView] | tuple[()] = ()
+    """The result that it is of, and the view; nothing where the figure names its source itself."""
 
 
 def slides(pages: Sequence[Slide]) -> bytes:
@@ -126,3 +128,33 @@ def _lines(text: str) -> str:
     # Bold words may go over the end of a line.
     bold = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", whole, flags=re.DOTALL)
     return bold.replace("\n", "<br>")
+
+
+def enlarged(figure: go.Figure, times: float) -> go.Figure:
+    """A copy whose letters and lengths are so many times as large; its width is the page's."""
+    larger = _scaled(figure.to_plotly_json(), times)
+    layout = larger["layout"]
+    if "height" in layout:
+        layout["height"] = round(times * layout["height"])
+    return go.Figure(larger)
+
+
+def _scaled(part: Any, times: float, name: str = "", within: str = "") -> Any:
+    """A part of a figure's JSON, by its name and that of the part that has it."""
+    match part:
+        case dict():
+            return {key: _scaled(one, times, key, name) for key, one in part.items()}
+        case list() | tuple():
+            return [_scaled(one, times, name) for one in part]
+        case str():
+            return re.sub(
+                r"font-size: ?([\d.]+)px",
+                lambda size: f"font-size:{max(LEAST, times * float(size[1])):g}px",
+                part,
+            )
+        case int() | float() if not isinstance(part, bool):
+            if name == "size" and within.endswith("font"):
+                return max(LEAST, times * part)
+            is_bar = name == "len" and part > 1  # of a colour bar, in pixels
+            return times * part if is_bar or within in _LENGTHS.get(name, ()) else part
+    return part

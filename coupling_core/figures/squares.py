@@ -29,6 +29,7 @@ DIFFERENCES_READ = (
     "Differences beyond the colour bar are drawn in the colours at its ends."
 )
 """How a map of differences is read."""
+BEYOND = "Entries beyond the colour bar are drawn in the colour at its end."
 
 Reasons = Shaped[np.ndarray, "row column"]
 """Why a cell has no colour; "" where it has one."""
@@ -36,23 +37,17 @@ Reasons = Shaped[np.ndarray, "row column"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Square:
-    """Where the cells lie, and what their axes say.
-
-    Args:
-        rows: numbers of the blocks or tokens of the Jacobians.
-        columns: numbers of those of the bases.
-        titles: of the two axes.
-        texts: of the prompt's tokens; none of blocks.
-        side: units of the axes that a cell takes: 1, or the entries of its matrix.
-        gap: units between two cells.
-    """
+    """Where the cells lie, by the numbers of their blocks or tokens, and what their axes say."""
 
     rows: tuple[int, ...]
     columns: tuple[int, ...]
     titles: tuple[str, str] = ("Jacobian of block l", "Basis of block l'")
     texts: tuple[str, ...] = ()
+    """Of the prompt's tokens; none of blocks."""
     side: int = 1
+    """Units of the axes that a cell takes: 1, or the entries of its matrix."""
     gap: int = 0
+    """Units between two cells."""
 
     @property
     def noun(self) -> str:
@@ -90,24 +85,20 @@ class Square:
             x_title = f"<br>{x_title}"  # plotly sets it between two numbers where it has the room
 
         def axis(title: str, numbers: Sequence[int]) -> dict[str, Any]:
-            at = self._centres(numbers)
-            labels = (
-                [numbered(number, self.texts[number - 1]) for number in numbers]
-                if self.texts
-                else list(map(str, numbers))
-            )
+            at, labels, look = self._centres(numbers), [str(number) for number in numbers], {}
+            if self.texts:
+                labels = [numbered(number, self.texts[number - 1]) for number in numbers]
+                look = {"tickfont": {"size": 11}, "ticklen": 2}
             return {
                 "title": {"text": title},
                 "tickvals": at[::step],
                 "ticktext": labels[::step],
                 "range": [at[0] - self.pitch / 2, at[-1] + self.pitch / 2],
-                **({"tickfont": {"size": 11}, "ticklen": 2} if self.texts else {}),
+                **look,
             }
 
-        return square_axes(
-            axis(x_title, self.columns) | {"tickangle": -90 if self.texts else 0},
-            axis(y_title, self.rows),
-        )
+        x_axis = axis(x_title, self.columns) | {"tickangle": -90 if self.texts else 0}
+        return square_axes(x_axis, axis(y_title, self.rows))
 
     def heatmap(self, z: Real[np.ndarray, "row column"], **look: object) -> go.Heatmap:
         """A heatmap with a number a cell."""
@@ -118,13 +109,8 @@ class Square:
     ) -> list[go.Heatmap | go.Scatter]:
         """The colours, what covers the cells without one, and what answers the mouse.
 
-        Args:
-            colors: a number a cell, or all matrices stitched together.
-            why: a cell has no colour: forbidden ones are hatched, others grey.
-            texts: what hovering shows, row by row.
-
-        Returns:
-            traces of which the last, "pairs", has the customdata [row's number, column's number].
+        The last of them, "pairs", shows the texts, row by row; its customdata has the numbers of
+        row and column.
         """
         forbidden = why == FORBIDDEN
         empty = (why != "") & ~forbidden
@@ -142,23 +128,18 @@ class Square:
         y: list[float | None] = []
         half = self.pitch / 2
         for middle, row in zip(self.y, which, strict=True):
-            edges = np.flatnonzero(np.diff(np.concatenate([[False], row, [False]]).astype(int)))
+            edges = np.flatnonzero(np.diff(row, prepend=False, append=False))
             for start, stop in edges.reshape(-1, 2):
                 left, right = self.x[start] - half, self.x[stop - 1] + half
                 x += [left, right, right, left, None]
                 y += [middle - half, middle - half, middle + half, middle + half, None]
+        pattern = {"shape": "/", "size": 7, "solidity": 0.12}
         return go.Scatter(
             x=x,
             y=y,
             fill="toself",
             mode="none",
-            fillpattern={
-                "shape": "/",
-                "fgcolor": style.INK,
-                "bgcolor": "rgba(0, 0, 0, 0)",
-                "size": 7,
-                "solidity": 0.12,
-            },
+            fillpattern=pattern | {"fgcolor": style.INK, "bgcolor": style.NOTHING},
             hoverinfo="skip",
             name=FORBIDDEN,
             showlegend=True,
@@ -238,20 +219,12 @@ def panels(
 
 
 def square_axes(x: dict[str, Any], y: dict[str, Any]) -> dict[str, object]:
-    """Axes of square cells, rows downwards, in the upper left of the room there is.
-
-    Args:
-        x: of the columns, with its range.
-        y: of the rows, whose range rises.
-    """
-    whole = {"constrain": "domain"}
+    """Axes of square cells, rows downwards, in the upper left of the room there is."""
+    whole, down = {"constrain": "domain"}, {"range": y["range"][::-1]}
     return {
         "legend": style.BELOW,
         "xaxis": whole | {"constraintoward": "left"} | x,
-        "yaxis": whole
-        | {"constraintoward": "top", "scaleanchor": "x"}
-        | y
-        | {"range": y["range"][::-1]},
+        "yaxis": whole | {"constraintoward": "top", "scaleanchor": "x"} | y | down,
     }
 
 
@@ -264,9 +237,14 @@ def matrix_look(
     limit: float = style.MATRIX_LIMIT,
     auto_range: bool = False,
 ) -> dict[str, object]:
-    """Colours of the entries of matrices; `terms` names which triplets, and the unit."""
-    colors = style.matrix_colors(values, magnitude, limit=limit, auto_range=auto_range)
-    return colors | {"colorbar": style.color_bar(style.matrix_name(view, magnitude), terms)}
+    """Colours of the entries of matrices: magnitudes from 0, else diverging round 0."""
+    limit = max(map(abs, style.span(values))) if auto_range else limit
+    return {
+        "zmin": 0.0 if magnitude else -limit,
+        "zmax": limit,
+        "colorscale": style.SEQUENTIAL if magnitude else style.DIVERGING,
+        "colorbar": style.color_bar(style.matrix_name(view, magnitude), terms),
+    }
 
 
 def difference_look(view: View, *, corrected: bool) -> dict[str, object]:
@@ -302,10 +280,5 @@ def grey(
 
 def rectangle(x: float, y: float, width: float, height: float) -> dict[str, object]:
     """A rectangle by its centre, as a plotly shape."""
-    return {
-        "type": "rect",
-        "x0": x - width / 2,
-        "x1": x + width / 2,
-        "y0": y - height / 2,
-        "y1": y + height / 2,
-    }
+    (x0, x1), (y0, y1) = (x - width / 2, x + width / 2), (y - height / 2, y + height / 2)
+    return {"type": "rect", "x0": x0, "x1": x1, "y0": y0, "y1": y1}

@@ -23,6 +23,7 @@ BLACK = "#24292f"
 INKED = "inked"
 """The `meta` of traces in that ink, and the `legendgroup` of shapes, which have no `meta`: a dark
 page draws them in white (see `reink`)."""
+NOTHING = "rgba(0, 0, 0, 0)"
 FAINT = "rgba(125, 131, 140, 0.28)"
 BAND = "rgba(125, 131, 140, 0.16)"
 """Between two curves; the other, behind a curve in the accent colour."""
@@ -111,8 +112,8 @@ GRID = {"showgrid": True, "gridcolor": FAINT, "gridwidth": 1}
 TEMPLATE = go.layout.Template(
     layout={
         "font": {"family": FONT, "size": 13, "color": INK},
-        "paper_bgcolor": "rgba(0, 0, 0, 0)",
-        "plot_bgcolor": "rgba(0, 0, 0, 0)",
+        "paper_bgcolor": NOTHING,
+        "plot_bgcolor": NOTHING,
         "colorway": [ACCENT, SECOND, INK],
         "margin": {"l": 60, "r": 16, "t": 16, "b": 52},
         "xaxis": _AXIS,
@@ -146,52 +147,10 @@ def score_terms(view: View) -> str:
     return f"{definition_name(view)}; K = {view.k}; no unit"
 
 
-def score_range(
-    values: Float[np.ndarray, "*any"],
-    corrected: bool,
-    auto_range: bool,
-    limit: float = CORRECTED_RANGE[1],
-) -> tuple[float, float]:
-    """Colour range of a score: fixed, so that two figures compare, unless told otherwise."""
-    if not auto_range:
-        return (CORRECTED_RANGE[0], limit) if corrected else RAW_RANGE
-    return span(values)
-
-
-def score_bar(
-    view: View, corrected: bool, auto_range: bool, limit: float = CORRECTED_RANGE[1], **more: object
-) -> dict[str, object]:
-    """Colour bar of a map of scores; the ends of a fixed range are marked as open."""
-    terms = score_terms(view) + AUTO * auto_range
-    if corrected and not auto_range:
-        low, high = CORRECTED_RANGE[0], limit
-        at = np.linspace(low, high, 6)
-        inner = [f"{value:g}" for value in at[1:-1].round(6)]
-        more |= {"tickvals": at, "ticktext": [f"≤ {low:g}", *inner, f"≥ {high:g}"]}
-    return color_bar(score_name(corrected), terms, **more)
-
-
 def matrix_name(view: View, magnitude: bool) -> str:
     """The matrix drawn, with its definition."""
     name = "A = UᵀJV" if view.role == "A" else "B = VᵀJU"
     return f"|{name[0]}|, {name}" if magnitude else name
-
-
-def matrix_colors(
-    values: Float[np.ndarray, "*any"],
-    magnitude: bool,
-    *,
-    limit: float = MATRIX_LIMIT,
-    auto_range: bool = False,
-) -> dict[str, object]:
-    """Colours of matrix entries in units of s_1: magnitudes from 0, else diverging round 0."""
-    if auto_range:
-        limit = max(map(abs, span(values)))
-    return {
-        "zmin": 0.0 if magnitude else -limit,
-        "zmax": limit,
-        "colorscale": SEQUENTIAL if magnitude else DIVERGING,
-    }
 
 
 def reink(figure: go.Figure, color: str) -> go.Figure:
@@ -259,10 +218,10 @@ def log_axis(values: Float[np.ndarray, "*any"]) -> dict[str, object]:
     return {"type": "log", "tickvals": at, "ticktext": [f"{value:g}" for value in at]}
 
 
-def covering(fixed: tuple[float, float], *curves: Float[np.ndarray, " k"]) -> list[float]:
-    """The fixed range of an axis, widened where a curve would leave it."""
-    lows, highs = zip(fixed, *(span(c) for c in curves if np.isfinite(c).any()), strict=True)
-    low, high = min(lows), max(highs)
+def score_range(corrected: bool, *curves: Float[np.ndarray, " k"]) -> list[float]:
+    """The fixed range of an axis of scores, widened where a curve would leave it."""
+    fixed = CORRECTED_RANGE if corrected else RAW_RANGE
+    low, high = span(np.concatenate([fixed, *curves]))
     return [low, high + 0.03 * (high - low)]
 
 
@@ -293,12 +252,10 @@ def color_bar(name: str, terms: str, **more: object) -> dict[str, object]:
     }
 
 
-def place_bar(
-    last: int, name: str, terms: str, trace: type[go.Scatter | go.Scatter3d] = go.Scatter
-) -> go.Scatter | go.Scatter3d:
+def place_bar(last: int, name: str, terms: str, dimensions: int = 2) -> go.Scatter | go.Scatter3d:
     """No point, only the colour bar that says which colour of `DEPTH` is which of 1..last."""
-    return trace(
-        **{axis: [None] for axis in ("xyz" if trace is go.Scatter3d else "xy")},
+    return (go.Scatter if dimensions == 2 else go.Scatter3d)(
+        **{axis: [None] for axis in "xyz"[:dimensions]},
         mode="markers",
         marker={
             "color": [1],

@@ -1,10 +1,9 @@
-"""The same numbers as the figures, as tables."""
+"""The singular values of results as tables."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.analysis.by_step import Runs
 from coupling_core.analysis.compare import Comparison
 from coupling_core.analysis.subspaces import gaps
 from coupling_core.base.records import View, resolve_block, resolve_blocks
@@ -45,11 +44,3 @@ def pair_spectra_table(found: Comparison, block: int, basis: int) -> "DataFrame"
     table = DataFrame({name: values[:k] for name, values in columns.items()})
     table.insert(0, "k", range(1, k + 1))
     return table
-
-
-def steps_table(runs: Runs) -> "DataFrame":
-    """Twin of the numbers by step: a row a step of a run, columns run and those of StepNumbers."""
-    from pandas import DataFrame
-
-    rows = [{"run": title} | numbers.to_dict() for title, run in runs.items() for numbers in run]
-    return DataFrame(rows)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import cycle
+from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,6 +14,9 @@ from coupling_core.base.curves import Curves
 from coupling_core.base.records import View
 from coupling_core.figures import style
 from coupling_core.figures.curves import Series, chance, curves
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
 
 STEP_0 = 0.4
 """Where step 0 stands on the log axis, left of step 1."""
@@ -89,6 +93,14 @@ def by_step(
         told={"title": ", ".join(runs), "source": source},
     )
     return figure if step is None else _mark(figure, step, runs, field)
+
+
+def steps_table(runs: Runs) -> "DataFrame":
+    """Twin of the numbers by step: a row a step of a run, columns run and those of StepNumbers."""
+    from pandas import DataFrame
+
+    rows = [{"run": title} | numbers.to_dict() for title, run in runs.items() for numbers in run]
+    return DataFrame(rows)
 
 
 def step_axis(steps: Sequence[int]) -> dict[str, object]:

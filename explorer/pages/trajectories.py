@@ -12,6 +12,7 @@ import streamlit as st
 from coupling_core import figures
 from coupling_core.analysis.by_step import path_request
 from coupling_core.analysis.path_curves import CURVES, CurveName
+from coupling_core.analysis.projection import project_paths
 from coupling_core.base.records import PathView, Request, resolve_token
 from coupling_core.base.results import DepthResult, TrajectoryResult
 from coupling_core.figures.by_depth import by_depth_caption
@@ -169,7 +170,7 @@ def _paths(drawn: Drawn, dimensions: int) -> None:
                 figure,
                 f"paths{place}",
                 Shown(result, drawn.view),
-                partial(figures.paths_table, result, drawn.view),
+                project_paths(result, drawn.view).to_pandas,
                 picks=("token",) if dimensions == 2 else (),
             )
     if drawn.twin is None:

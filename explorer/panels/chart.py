@@ -11,9 +11,9 @@ import streamlit as st
 from coupling_core.analysis.exports import to_csv
 from coupling_core.base.units import with_minus
 from coupling_core.figures import render
-from coupling_core.figures.enlarged import enlarged
+from coupling_core.figures.slides import enlarged
 from coupling_core.figures.style import BAR_ROOM, reink
-from coupling_core.figures.typeset import in_tex
+from coupling_core.figures.words import in_tex
 from explorer.panels import origin
 from explorer.panels.hand import hand
 from explorer.panels.kept import kept

@@ -35,16 +35,16 @@ def maker(result: Compared, view: View, figure: FigureName) -> Maker:
     Raises:
         InputError: where it is of a pair of blocks, and the result of all pairs.
     """
-    from coupling_core.figures import tokens
+    from coupling_core import figures
 
     match figure:
         case "grid":
-            return partial(tokens.grid, result, view)
+            return partial(figures.scores, result, view)
         case "distance":
-            return partial(tokens.distance, result, view)
+            return partial(figures.distance, result, view)
         case "mosaic" | "spectrum":
             if isinstance(result, TokensResult):
-                draw_pair = tokens.mosaic if figure == "mosaic" else tokens.spectrum
+                draw_pair = figures.mosaic if figure == "mosaic" else figures.token_spectrum
                 return partial(draw_pair, result, view)
             raise of_a_pair(figure)
 
