@@ -51,7 +51,6 @@
 """
 
 from coupling_core.analysis.exports import frame as scores_table
-from coupling_core.analysis.exports.compare import differences_table
 from coupling_core.analysis.exports.graph import edges_table
 from coupling_core.figures.by_depth import (
     by_depth,
@@ -218,7 +217,6 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "effect_by_step_table",
     "edges_table",
     "locality_table",
-    "differences_table",
     "pair_spectra_table",
     "steps_table",
     "over_models_table",
