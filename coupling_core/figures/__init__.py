@@ -79,10 +79,8 @@ from coupling_core.figures.directions import (
 )
 from coupling_core.figures.effect_scatter import (
     coupling_against_effect,
-    coupling_against_effect_table,
     effect_by_step,
     effect_by_step_table,
-    pairs_against_effect,
 )
 from coupling_core.figures.effects import effects, effects_by_block, exchange, exchange_table
 from coupling_core.figures.eigenvalues import eigenvalues, linear_maps, products_over_depth
@@ -163,7 +161,6 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "effects_by_block",
     "exchange",
     "coupling_against_effect",
-    "pairs_against_effect",
     "effect_by_step",
     # of linear maps
     "eigenvalues",
@@ -213,7 +210,6 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "linearised_table",
     "scaling_table",
     "exchange_table",
-    "coupling_against_effect_table",
     "effect_by_step_table",
     "edges_table",
     "locality_table",
