@@ -111,7 +111,7 @@ class ScoreMap(Plottable):
 
     @property
     @abstractmethod
-    def _numbers(self) -> tuple[int, ...]:
+    def numbers(self) -> tuple[int, ...]:
         """Of the blocks or tokens along both dimensions, from 1."""
 
     @abstractmethod
@@ -131,7 +131,7 @@ class ScoreMap(Plottable):
             return 0.0
         if self.view is None or getattr(of, "chance_error", None) is None:
             return float("nan")
-        rows = np.array(self._numbers) - 1
+        rows = np.array(self.numbers) - 1
         errors = of.chance_error[of.sampled.index(self.view.definition), rows]
         return float(errors[:, self.view.k - 1].mean())
 
@@ -159,7 +159,7 @@ class ScoreMap(Plottable):
 
     def along(self) -> Along:
         """What names rows and columns."""
-        return {dim: (dim, np.array(self._numbers)) for dim in self.dims}
+        return {dim: (dim, np.array(self.numbers)) for dim in self.dims}
 
     def to_pandas(self) -> "DataFrame":
         """The scores as a table.
@@ -231,7 +231,7 @@ class ScoreMap(Plottable):
             self,
             self.whose,
             self.result.measured if self.result else "",
-            f"{counted(len(self._numbers), of)}: {ranges(self._numbers)}",
+            f"{counted(len(self.numbers), of)}: {ranges(self.numbers)}",
             self.view.k_told if self.view else "",
             f"mean corrected {rounded(mean.corrected)}, coupling {rounded(mean.coupling)}",
         )
@@ -337,7 +337,8 @@ class Scores(ScoreMap):
         return self.blocks.index(block)
 
     @property
-    def _numbers(self) -> tuple[int, ...]:
+    def numbers(self) -> tuple[int, ...]:
+        """As `blocks`."""
         return self.blocks
 
     def against_itself(self) -> Bool[np.ndarray, "block block"]:
@@ -437,7 +438,8 @@ class PositionScores(ScoreMap):
         return self._pair(row, column)
 
     @property
-    def _numbers(self) -> tuple[int, ...]:
+    def numbers(self) -> tuple[int, ...]:
+        """Of all tokens."""
         return tuple(range(1, len(self.coupling) + 1))
 
     def against_itself(self) -> Bool[np.ndarray, "position position"]:
