@@ -11,6 +11,7 @@ from coupling_core.base.records import Part, PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.results.base import short_prompt
 from coupling_core.base.units import counted, percent
+from coupling_core.base.wording import paragraph
 from coupling_core.figures.words import subject
 
 FAR_LESS = 0.05
@@ -30,12 +31,7 @@ def which(
     """What tells a result from the one beside it, in a legend.
 
     Trained or untrained; of other models their names; of one model its prompts, or its final norm
-    where the prompt is one too; A and B where these are alike.
-
-    Args:
-        result: whose word is wanted.
-        beside: the other one.
-        second: whether this is the one that is drawn beside, B.
+    where the prompt is one too; A and B where these are alike, of which the `second` is B.
     """
     own = "trained" if result.request.untrained is None else "untrained twin"
     if beside is None:
@@ -66,10 +62,7 @@ def both_in_words(a: TrajectoryResult, b: TrajectoryResult) -> tuple[str, str]:
 def of_both(result: TrajectoryResult, beside: TrajectoryResult | None, mark: str) -> str:
     """Whose the other numbers are, where a second result is drawn; else nothing.
 
-    Args:
-        result: the first.
-        beside: the second.
-        mark: what is the second's in the figure, such as "The dashed line is of".
+    `mark` is what is the second's in the figure, such as "The dashed line is of".
     """
     if beside is None:
         return ""
@@ -127,55 +120,42 @@ def paths_caption(
     n_drawn: int,
     beside: ProjectedPaths | None = None,
 ) -> str:
-    """How the paths are read.
-
-    Args:
-        result: of which they are.
-        view: states and tokens, and what the components are fitted on.
-        found: the paths.
-        n_drawn: how many of them are drawn.
-        beside: those that are drawn dashed.
-    """
+    """How the paths are read, of which some are drawn, and of another result dashed ones."""
     first, last = found.states[[0, -1]]
     end, skipped = walked(result, found).states[-1], view.leaves_out_first(len(result.tokens))
     to, known = found.fitted_to, found.drawn[np.isfinite(found.drawn)]
     fitted = "" if to is None else f" to {both_in_words(to, result)[0]}"
     fitted += f" on state x^{last}" if view.fit == "last" else " on all of these states"
     of_all = f" ({_shares(known)} of all that is drawn)" * (view.fit == "last" and known.size > 0)
-    rows = (
-        (True, f"Each line is a token's path from x^{first} to x^{end} (dot)."),
-        (True, f"The components are fitted{fitted} and explain {_shares(found.explained)} of its "
-               f"variance here{of_all}."),
+    return paragraph(
+        f"Each line is a token's path from x^{first} to x^{end} (dot).",
+        f"The components are fitted{fitted} and explain {_shares(found.explained)} of its variance "
+        f"here{of_all}.",
         (end < last, f"Rings are x^{last}, after the last block and the final norm."),
         (len(found.tokens) < len(result.tokens) - skipped,
          f"States of {len(result.kept)} tokens of this long prompt are stored."),
         (n_drawn < len(found.tokens), f"{n_drawn} of them are drawn."),
         (skipped, "The first token is left out."),
+        found.why_none,
+        "" if beside is None or found.why_none else _beside(result, found, beside),
     )  # fmt: skip
-    sentences = [sentence for holds, sentence in rows if holds]
-    if found.why_none:
-        sentences.append(found.why_none)
-    elif beside is not None:
-        sentences += _beside(result, found, beside)
-    return " ".join(sentences)
 
 
 def _shares(shares: Float[np.ndarray, " c"]) -> str:
     return ", ".join(percent(share, 1) for share in shares if share > 0) or "nothing"
 
 
-def _beside(result: TrajectoryResult, found: ProjectedPaths, beside: ProjectedPaths) -> list[str]:
+def _beside(result: TrajectoryResult, found: ProjectedPaths, beside: ProjectedPaths) -> str:
     own, other = both_in_words(result, beside.result)
     ours, theirs = (
         float(np.nanmax(np.ptp(paths.coordinates[..., :2], axis=(0, 1))))
         for paths in (found, beside)
     )
     share = percent(np.nansum(beside.explained[:2]), 1)
-    rows = (
-        (True, f"Lines: {own}; dashed, in the same components: {other}."),
+    return paragraph(
+        f"Lines: {own}; dashed, in the same components: {other}.",
         (np.isfinite(beside.explained).any(), f"Two of these explain {share} of its variance."),
         (theirs < FAR_LESS * ours, f"Its paths reach {percent(theirs / (ours or 1), 1)} as far."),
         (result.model_name != beside.result.model_name,
          "The directions of models that were trained apart do not correspond."),
     )  # fmt: skip
-    return [sentence for holds, sentence in rows if holds]
