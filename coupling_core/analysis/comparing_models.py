@@ -8,7 +8,7 @@ import numpy as np
 
 from coupling_core.analysis.alignment import refuse
 from coupling_core.analysis.model_caveats import caveats
-from coupling_core.analysis.model_comparison import ModelComparison, differences, paired_interval
+from coupling_core.analysis.model_comparison import ModelComparison, paired
 from coupling_core.base.blocks import Blocks, told
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.choosing import nearest
@@ -97,8 +97,6 @@ def compare_models(
         _require_one_model(of, str(name))
     wide = _aligned(rows, a, b, measure)
     of_a, of_b = (wide[name].to_numpy(np.float64) for name in (a, b))
-    apart = differences(of_a, of_b)
-    low, high, p, reason = paired_interval(apart)
     both = wide.index.tolist()
     ks = rows.groupby("model")["k"].first()
     found = ModelComparison(
@@ -107,15 +105,8 @@ def compare_models(
         measure=measure,
         kind=kind,
         k=float("nan") if k is None else float(k),
-        a_mean=float(of_a.mean()),
-        b_mean=float(of_b.mean()),
-        difference=float(apart.mean()),
-        low=low,
-        high=high,
-        p=p,
-        n=len(both),
+        **paired(of_a, of_b),
         without=rows["prompt"].nunique() - len(both),
-        reason=reason,
         k_of_each=(int(ks[a]), int(ks[b])) if k is not None and k < 1 else None,
         column=column,
         model="" if column == "model" else models[0],

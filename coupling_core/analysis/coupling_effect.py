@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from coupling_core.analysis.effects import effect_maps
 from coupling_core.analysis.scores import score_pairs
@@ -66,7 +66,7 @@ class Estimate:
         return self.with_p("")
 
     def with_p(self, p: str) -> str:
-        """In words, with a p beside the interval."""
+        """The same with a p beside the interval."""
         ends = f"95\u00a0%: {rounded(self.low, 2)} to {rounded(self.high, 2)}"
         sure = "; ".join(filter(None, (ends * (not np.isnan(self.low)), p)))
         return rounded(self.rho, 2) + f" ({sure})" * bool(sure)
@@ -108,9 +108,9 @@ class CouplingEffect(Plottable):
     partial_mantel_p: float
     no_interval: str
     edit: PairEdit
-    whose: str
-    k: int | None
-    coupled: str
+    whose: str = ""
+    k: int | None = None
+    coupled: str = ""
     block: Int[np.ndarray, " pair"]
     other: Int[np.ndarray, " pair"]
     coupling: Float[np.ndarray, " pair"]
@@ -121,16 +121,6 @@ class CouplingEffect(Plottable):
     def claims(self) -> bool:
         """Whether coupling says more of the effect than distance does."""
         return not self.partial.holds_zero and self.partial_mantel_p < _resampling().LEVEL
-
-    @property
-    def _torn(self) -> str:
-        """What is said where the interval and p seem to contradict each other."""
-        if self.partial.holds_zero or self.partial_mantel_p < _resampling().LEVEL:
-            return ""
-        return (
-            "By the interval, other prompts would give much the same; but by p, blocks in a random "
-            "order often give as much. "
-        )
 
     @property
     def p_told(self) -> tuple[str, str]:
@@ -156,14 +146,19 @@ class CouplingEffect(Plottable):
         )
         if self.no_interval:
             return lead + f"Nothing is claimed: {self.no_interval}."
-        if not self.claims:
-            shown = "That does not show that coupling says more than distance does."
-            return lead + self._torn + shown
-        less = "larger" if self.partial.rho < 0 else "smaller"
-        return lead + (
-            f"Of pairs that are equally far apart, the effect is {less} for the more coupled ones. "
-            "That is a correlation within one model, and no proof that coupling is the cause."
-        )
+        if self.claims:
+            less = "larger" if self.partial.rho < 0 else "smaller"
+            return lead + (
+                f"Of pairs that are equally far apart, the effect is {less} for the more coupled "
+                "ones. That is a correlation within one model, and no proof that coupling is the "
+                "cause."
+            )
+        if not self.partial.holds_zero:  # though p is not below the level
+            lead += (
+                "By the interval, other prompts would give much the same; but by p, blocks in a "
+                "random order often give as much. "
+            )
+        return f"{lead}That does not show that coupling says more than distance does."
 
     def to_pandas(self) -> "DataFrame":
         """A row a pair of blocks.
@@ -184,8 +179,7 @@ class CouplingEffect(Plottable):
             }
         )
         table.attrs |= {"of": self.whose, "prompts": self.prompts, "edit": self.edit}
-        table.attrs |= {} if self.k is None else {"K": self.k}
-        table.attrs.update(self.of)
+        table.attrs |= ({} if self.k is None else {"K": self.k}) | dict(self.of)
         return table
 
     def plot(self, figure: str = "pairs") -> Drawing:
@@ -233,7 +227,7 @@ def coupling_effect(
     """
     if not (isinstance(coupling, DepthResult) and isinstance(effect, WhatIfResult)):
         numbers, effects = np.asarray(coupling), np.asarray(effect)
-        return correlated(numbers, effects, edit, "", k, inner=inner, seed=seed)
+        return correlated(numbers, effects, edit, k=k, inner=inner, seed=seed)
     require_same_prompt(coupling, effect)
     k = coupling.default_k if k is None else k
     said = coupling.attributes()
@@ -242,10 +236,10 @@ def coupling_effect(
         score_pairs(coupling, View(k)).corrected[None],
         effect_maps(effect).arrays[edit][None],
         edit,
-        f"{effect.model_name} over {effect.prompt_text!r}",
-        k,
         inner=inner,
         seed=seed,
+        k=k,
+        whose=f"{effect.model_name} over {effect.prompt_text!r}",
         coupled=", ".join((*coupling.unlike_usual, coupling.measured)),
         of={name: said[name] for name in kept} | {"effect_key": effect.key},
     )
@@ -265,40 +259,36 @@ def correlated(
     coupling: Float[np.ndarray, "prompt block block"],
     effect: Float[np.ndarray, "prompt_of_effect l m"],
     edit: PairEdit,
-    whose: str,
-    k: int | None,
     *,
     inner: bool,
     seed: int = 0,
-    coupled: str = "",
-    of: Mapping[str, str | float] | None = None,
+    **told: Any,
 ) -> CouplingEffect:
-    """`coupling_effect` of numbers, with the name of the model that they are of, and their K."""
+    """`coupling_effect` of numbers; what else is told of them are fields of what comes."""
     if coupling.shape != effect.shape or coupling.ndim != 3:
         raise InputError(
             f"coupling and effect are of shapes {coupling.shape} and {effect.shape}: expected "
             "those of the same prompts and blocks, (prompt, block, block)"
         )
-    left_out = INNER if inner else 0
     n_prompts, L = len(coupling), coupling.shape[1]
-    kept = slice(left_out, L - left_out)
-    if L - 2 * left_out < LEAST_BLOCKS:
+    first, last = (1 + INNER, L - INNER) if inner else (1, L)
+    if (n_blocks := max(0, last - first + 1)) < LEAST_BLOCKS:
         raise InputError(
-            f"pairs of {counted(max(0, L - 2 * left_out), 'block')} are too few to be "
-            f"correlated: at least {LEAST_BLOCKS} are expected"
+            f"pairs of {counted(n_blocks, 'block')} are too few to be correlated: at least "
+            f"{LEAST_BLOCKS} are expected"
         )
+    kept = slice(first - 1, last)
     c = _both_directions(coupling[:, kept, kept])
     e = _both_directions(-np.log(np.maximum(effect[:, kept, kept], LEAST_EFFECT)))
-    known = np.isfinite(c).all(0) & np.isfinite(e).all(0)
-    pairs = _Pairs.of(known)
-    x, y = c[:, pairs.row, pairs.column], e[:, pairs.row, pairs.column]
+    row, column = np.nonzero(np.triu(np.isfinite(c).all(0) & np.isfinite(e).all(0), 1))
+    pairs, x, y = _Pairs(row, column), c[:, row, column], e[:, row, column]
     generator = np.random.default_rng(seed)
     reason = _resampling().too_few(n_prompts, "prompts", "an interval over prompts needs")
     raw, distance, partial = _estimates(x, y, pairs, generator, with_intervals=not reason)
     return CouplingEffect(
-        pairs=len(pairs.row),
+        pairs=len(row),
         prompts=n_prompts,
-        blocks=(1 + left_out, L - left_out),
+        blocks=(first, last),
         raw=raw,
         distance=distance,
         partial=partial,
@@ -306,36 +296,26 @@ def correlated(
         partial_mantel_p=_mantel(x, y, pairs, generator, partial=True),
         no_interval=reason,
         edit=edit,
-        whose=whose,
-        k=k,
-        coupled=coupled,
-        of=of or {},
-        block=pairs.row + 1 + left_out,
-        other=pairs.column + 1 + left_out,
+        block=row + first,
+        other=column + first,
         coupling=x.mean(0),
         smallness=y.mean(0),
+        **told,
     )
 
 
-@dataclass(frozen=True)
 class _Pairs:
-    """The pairs l < l' that have numbers, and an orthonormal basis of 1, |l - l'|, |l - l'|^2."""
+    """Pairs l < l', and an orthonormal basis of 1, |l - l'|, |l - l'|^2 over them."""
 
-    row: np.ndarray
-    column: np.ndarray
-    near: np.ndarray
-    basis: np.ndarray
-
-    @classmethod
-    def of(cls, known: Bool[np.ndarray, "block block"]) -> "_Pairs":
-        row, column = np.nonzero(np.triu(known, 1))
-        apart = (column - row).astype(np.float64)
-        basis, _ = np.linalg.qr(np.stack([np.ones_like(apart), apart, apart**2], 1))
-        return cls(row, column, -apart, basis)
+    def __init__(self, row: Int[np.ndarray, " pair"], column: Int[np.ndarray, " pair"]) -> None:
+        self.row, self.column = row, column
+        self.apart = (column - row).astype(np.float64)
+        powers = np.stack([np.ones_like(self.apart), self.apart, self.apart**2], 1)
+        self._basis = np.linalg.qr(powers)[0]
 
     def residual(self, ranks: Float[np.ndarray, "*sample pair"]) -> np.ndarray:
         """What distance leaves of ranks."""
-        return ranks - (ranks @ self.basis) @ self.basis.T
+        return ranks - (ranks @ self._basis) @ self._basis.T
 
 
 def _both_directions(values: Float[np.ndarray, "prompt block block"]) -> np.ndarray:
@@ -354,26 +334,25 @@ def _estimates(
     from scipy.stats import rankdata
 
     n = len(x)
-    whole = np.full((1, n), 1 / n)
-    samples = generator.multinomial(n, whole[0], RESAMPLED) / n if with_intervals else whole[:0]
-    weights = np.concatenate([whole, samples])
+    weights = np.full((1, n), 1 / n)
+    if with_intervals:
+        drawn = generator.multinomial(n, weights[0], RESAMPLED) / n
+        weights = np.concatenate([weights, drawn])
     a, b = (rankdata(weights @ values, axis=1) for values in (x, y))
-    near = np.broadcast_to(rankdata(pairs.near), a.shape)
-    of_each = (
-        _correlations(a, b),
-        _correlations(near, b),
-        _correlations(pairs.residual(a), pairs.residual(b)),
-    )
-    return [_estimate(values) for values in of_each]
+    near = np.broadcast_to(rankdata(-pairs.apart), a.shape)
+    return [
+        _estimate(_correlations(a, b)),
+        _estimate(_correlations(near, b)),
+        _estimate(_correlations(pairs.residual(a), pairs.residual(b))),
+    ]
 
 
 def _estimate(values: Float[np.ndarray, " sample"]) -> Estimate:
-    first, samples = values[0], values[1:]
-    if not len(samples):
-        return Estimate(float(first), np.nan, np.nan)
-    level = _resampling().LEVEL
-    low, high = np.quantile(samples, [level / 2, 1 - level / 2])
-    return Estimate(float(first), float(low), float(high))
+    """Of the correlation of all prompts, and those of samples of them, if there are any."""
+    level, ends = _resampling().LEVEL, (np.nan, np.nan)
+    if len(values) > 1:
+        ends = np.quantile(values[1:], [level / 2, 1 - level / 2])
+    return Estimate(*map(float, (values[0], *ends)))
 
 
 def _correlations(

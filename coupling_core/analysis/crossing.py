@@ -208,7 +208,8 @@ class CrossScores(Scores):
     def _shown(self) -> Drawing:
         return self.plot()
 
-    def _against_itself(self) -> Bool[np.ndarray, "block block"]:
+    def against_itself(self) -> Bool[np.ndarray, "block block"]:
+        """Nowhere: the bases are another model's."""
         return np.zeros(self.corrected.shape, bool)
 
 

@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coupling_core.analysis.alignment import MOST_OF_WIDTH, sentences
+from coupling_core.analysis.alignment import MOST_OF_WIDTH
 from coupling_core.analysis.model_comparison import ModelComparison
 from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.records import ALL_BLOCKS, OF_BLOCKS, parse_blocks
 from coupling_core.base.units import counted, percent, rounded, with_difference
+from coupling_core.base.wording import sentences
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.analysis.scores import MIN_PROMPTS, mean_interval
+from coupling_core.analysis.scores import MIN_PROMPTS
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.notebook import Plottable
 from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, Measure
 from coupling_core.base.units import counted, interval_told, with_difference
+from coupling_core.base.wording import paragraph
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -123,12 +124,8 @@ class ModelComparison(Plottable):
         return self.measure.replace("_", " ") + " score" * (self.measure in get_args(Measure))
 
     @property
-    def _rounded(self) -> tuple[str, str, str]:
-        return with_difference(self.a_mean, self.b_mean, self.difference)
-
-    @property
     def _means(self) -> str:
-        a, b, _ = self._rounded
+        a, b, _ = with_difference(self.a_mean, self.b_mean, self.difference)
         return f"{self.names[0]} {a}, {self.names[1]} {b}"
 
     @property
@@ -136,7 +133,7 @@ class ModelComparison(Plottable):
         """The difference and how sure it is."""
         from coupling_core.analysis.statistics.resampling import p_words
 
-        apart = self._rounded[2]
+        apart = with_difference(self.a_mean, self.b_mean, self.difference)[2]
         low, high = interval_told(self.low, self.high, digits=len(apart.partition(".")[2]))
         interval = f"95\u00a0%: {low} to {high}" * bool(np.isfinite(self.low))
         p = p_words(self.p) if self.enough else ""  # a p would be a claim
@@ -147,11 +144,11 @@ class ModelComparison(Plottable):
         """The means of both, their difference, how sure it is, and what else bears on it."""
         lack = f" ({self.without} that one of the two lacks, or without a number, left out)"
         few = f"; fewer than {MIN_PROMPTS} prompts bear no claim" * (not self.enough)
-        found = (
+        return paragraph(
             f"{self._means}: {self.difference_words} in the mean {self.number}{self._how()}, over "
-            f"n = {counted(self.n, 'prompt')} that both have{lack * bool(self.without)}{few}."
+            f"n = {counted(self.n, 'prompt')} that both have{lack * bool(self.without)}{few}.",
+            *self.caveats,
         )
-        return " ".join([found, *self.caveats])
 
     def _how(self) -> str:
         """At which K, of which model, and what is not as usual of the score."""
@@ -160,11 +157,10 @@ class ModelComparison(Plottable):
             first, second = self.k_of_each
             both = f", {first} of {self.a} and {second} of {self.b}"
             at += f" of the width{f' ({first})' if first == second else both}"
-        said = {name: getattr(self, name) for name in HOW}
         other = ", ".join(
-            f"{name.replace('_', ' ')} {value!r}"
-            for name, value in said.items()
-            if value not in (_USUAL[name], None, "")
+            f"{name.replace('_', ' ')} {getattr(self, name)!r}"
+            for name, usual in _USUAL.items()
+            if getattr(self, name) not in (usual, None, "")
         )
         return at + f" ({other})" * bool(other) + f" of {self.model}" * bool(self.model)
 
@@ -182,9 +178,7 @@ class ModelComparison(Plottable):
         values["caveats"] = " ".join(self.caveats)
         if self.k_of_each:
             values["k_of_each"] = ", ".join(map(str, self.k_of_each))
-        table = DataFrame([values])
-        table.attrs |= self._attributes()
-        return table
+        return self._signed(DataFrame([values]))
 
     def by_prompt(self) -> "DataFrame":
         """A row a prompt that both have.
@@ -198,14 +192,14 @@ class ModelComparison(Plottable):
         table = DataFrame({"prompt": self.prompts, **self.own})
         table = table.assign(a=self.of_a, b=self.of_b)
         table["difference"] = differences(np.array(self.of_a), np.array(self.of_b))
-        table.attrs |= self._attributes()
-        return table
+        return self._signed(table)
 
-    def _attributes(self) -> dict[str, Any]:
+    def _signed(self, table: "DataFrame") -> "DataFrame":
         names = ("a", "b", "measure", "kind", "k", *HOW, "column", "model")
         said = {name: getattr(self, name) for name in names}
         said["k"] = int(self.k) if self.k >= 1 else self.k
-        return {name: it for name, it in said.items() if it == it and it not in ("", None)}
+        table.attrs |= {name: it for name, it in said.items() if it == it and it not in ("", None)}
+        return table
 
     def means_by(self, by: str | Sequence[str]) -> "DataFrame":
         """The difference in each group of the prompts, such as each category.
@@ -225,19 +219,13 @@ class ModelComparison(Plottable):
         from pandas import DataFrame
 
         columns = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
-        table = self.by_prompt()
-        rows = []
-        for values, of in table.groupby(columns, sort=False, dropna=False):
-            interval = paired_interval(of["difference"].to_numpy(np.float64))
-            rows.append(
-                dict(zip(columns, values, strict=True))
-                | {"n": len(of)}
-                | {name: float(of[name].mean()) for name in ("a", "b", "difference")}
-                | dict(zip(("low", "high", "p", "reason"), interval, strict=True))
-            )
-        groups = DataFrame(rows)
-        groups.attrs |= table.attrs
-        return groups
+        groups = self.by_prompt().groupby(columns, sort=False, dropna=False)
+        rows = [
+            dict(zip(columns, values, strict=True))
+            | paired(*(of[name].to_numpy(np.float64) for name in "ab"))
+            for values, of in groups
+        ]
+        return self._signed(DataFrame(rows).rename(columns={"a_mean": "a", "b_mean": "b"}))
 
     def plot(
         self, figure: Literal["differences"] = "differences", *, by: str = "category"
@@ -260,13 +248,11 @@ def differences(
     a: Float[np.ndarray, " prompt"], b: Float[np.ndarray, " prompt"]
 ) -> Float[np.ndarray, " prompt"]:
     """`a` - `b`; 0 where they are equal but for the rounding of their last digits."""
-    apart = a - b
-    rounding = ROUNDING * np.maximum(abs(a), abs(b))
-    return np.where(abs(apart) <= rounding, 0.0, apart)
+    return np.where(np.isclose(a, b, rtol=ROUNDING, atol=0), 0.0, a - b)
 
 
-def paired_interval(differences: Float[np.ndarray, " prompt"]) -> tuple[float, float, float, str]:
-    """Ends of the 95 % interval, and p, of a mean of paired differences, and what they lack.
+def paired(a: Float[np.ndarray, " prompt"], b: Float[np.ndarray, " prompt"]) -> dict[str, Any]:
+    """The means of two, their difference, its 95 % interval and p, and what these lack.
 
     Two to four prompts have an interval, as everywhere, and no p.
     """
@@ -274,12 +260,17 @@ def paired_interval(differences: Float[np.ndarray, " prompt"]) -> tuple[float, f
 
     from coupling_core.analysis.statistics.resampling import too_few
 
-    n, nan = len(differences), float("nan")
-    if n < 2:
-        return nan, nan, nan, too_few(n, "prompts")
-    if np.ptp(differences) <= ROUNDING * abs(differences).max():
-        return nan, nan, nan, "the difference is the same for every prompt"
-    found = mean_interval(differences)
-    if too_few(n, "prompts"):
-        return found.low, found.high, nan, f"no p, and wide: of {n} prompts"
-    return found.low, found.high, float(stats.ttest_1samp(differences, 0).pvalue), ""
+    apart, n = differences(a, b), len(a)
+    low = high = p = float("nan")
+    reason = too_few(n, "prompts")
+    if n > 1 and np.ptp(apart) <= ROUNDING * abs(apart).max():
+        reason = "the difference is the same for every prompt"
+    elif n > 1:
+        found = stats.ttest_1samp(apart, 0)
+        low, high = map(float, found.confidence_interval())
+        p, reason = float(found.pvalue), ""
+        if too_few(n, "prompts"):
+            p, reason = float("nan"), f"no p, and wide: of {n} prompts"
+    means = {"a_mean": a.mean(), "b_mean": b.mean(), "difference": apart.mean()}
+    numbers = {name: float(mean) for name, mean in means.items()}
+    return {"n": n, **numbers, "low": low, "high": high, "p": p, "reason": reason}

@@ -8,12 +8,13 @@ import numpy as np
 from jaxtyping import Float
 
 from coupling_core.analysis import trajectory
-from coupling_core.analysis.alignment import attributes_of_both, refuse, sentences, side_names
+from coupling_core.analysis.alignment import attributes_of_both, refuse, side_names
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.notebook import Plottable
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted, rounded
+from coupling_core.base.wording import paragraph
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
@@ -24,9 +25,7 @@ OfDepth = Literal["line-shape-by-depth", "norms", "growth", "steps", "entropy"]
 InSpace = Literal["paths", "paths-3d", "paths-apart"]
 BothFigure = Literal[""] | OfTokens | OfDepth | InSpace
 """Figures that two results have together; "" is the first that they can have."""
-BY_TOKEN: tuple[str, ...] = get_args(OfTokens)
-BY_DEPTH: tuple[str, ...] = get_args(OfDepth)
-IN_SPACE: tuple[str, ...] = get_args(InSpace)
+BY_TOKEN, BY_DEPTH, IN_SPACE = map(get_args, (OfTokens, OfDepth, InSpace))
 
 _NUMBERS: Mapping[str, tuple[str, Callable[[TrajectoryResult], Float[np.ndarray, " token"]]]] = {
     "line_shape": ("line-shape score (1 of a straight path)", lambda of: of.line_shape),
@@ -55,7 +54,7 @@ class PathComparison(Plottable):
         return self.a.tokens == self.b.tokens
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """The columns of `to_pandas`."""
+        """The columns of `to_pandas`, without pandas, which is slow to import."""
         rows = [self._row(name) for name in _NUMBERS]
         return {name: [row[name] for row in rows] for name in rows[0]}
 
@@ -81,7 +80,7 @@ class PathComparison(Plottable):
             has more. Where the two have other tokens, `a` and `b` are each over those of its own
             that have one, and the counts are NaN.
         """
-        return self._table(self.columns())
+        return self._signed(self.columns())
 
     def by_token(self) -> "DataFrame":
         """The same numbers of each place in the prompts that both have, whatever stands there.
@@ -99,7 +98,7 @@ class PathComparison(Plottable):
             np.concatenate([number(of)[:n] for _, number in _NUMBERS.values()])
             for of in (self.a, self.b)
         )
-        return self._table(
+        return self._signed(
             {
                 "number": np.repeat(list(_NUMBERS), n),
                 "token": np.tile(np.arange(1, n + 1), times),
@@ -109,8 +108,7 @@ class PathComparison(Plottable):
             }
         )
 
-    def _table(self, columns: Mapping[str, Any]) -> "DataFrame":
-        """A table that says whose A and B are."""
+    def _signed(self, columns: Mapping[str, Any]) -> "DataFrame":
         from pandas import DataFrame
 
         table = DataFrame(columns)
@@ -142,14 +140,14 @@ class PathComparison(Plottable):
             )
         )
         known_figure(name, BY_TOKEN + BY_DEPTH + IN_SPACE)
-        of_paths = [one.name for one in fields(PathView)] if name in IN_SPACE else []
-        seen = {one: options.pop(one) for one in of_paths if one in options}
-        view = replace(self.a.default_view(), **seen)
-        views = self.a.part("views")
-        if name == "paths-apart":
-            apart: Drawing = views.apart(self.a, self.b, view, **options)
-            return apart
-        drawn: Drawing = views.plot(self.a, view, name, twin=self.b, **options)
+        of_paths = {one.name for one in fields(PathView) if name in IN_SPACE} & options.keys()
+        view = replace(self.a.default_view(), **{one: options.pop(one) for one in of_paths})
+        views: Any = self.a.part("views")
+        drawn: Drawing = (
+            views.apart(self.a, self.b, view, **options)
+            if name == "paths-apart"
+            else views.plot(self.a, view, name, twin=self.b, **options)
+        )
         return drawn
 
     @property
@@ -162,11 +160,11 @@ class PathComparison(Plottable):
             f"the {words} is {_in_words(self._row(name), every)}"
             for name, (words, _) in _NUMBERS.items()
         )
-        more = sentences(
+        return paragraph(
+            f"A is {a}; B is {b}. On average over {tokens}, {means}.",
             (not self.same_tokens, "The tokens are others, and not compared one by one."),
-            (self._normed(), self._normed()),
+            self._normed(),
         )
-        return " ".join([f"A is {a}; B is {b}. On average over {tokens}, {means}.", *more])
 
     def _normed(self) -> str:
         """That the last step is of the final norm too, which rescales every state."""

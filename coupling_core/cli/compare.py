@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,14 +9,9 @@ import numpy as np
 import typer
 
 from coupling_core.analysis.alignment import differences
-from coupling_core.analysis.compare import Comparison, TokenComparison
+from coupling_core.analysis.compare import AXES, Comparison, TokenComparison
 from coupling_core.analysis.compare import compare as compare_results
-from coupling_core.analysis.exports import written
-from coupling_core.analysis.exports.compare import (
-    COMPARISON_AXES,
-    comparison_arrays,
-    signed_differences,
-)
+from coupling_core.analysis.exports import signed_differences, written
 from coupling_core.analysis.path_comparison import InSpace, OfDepth, OfTokens, PathComparison
 from coupling_core.base.errors import InputError
 from coupling_core.cli import completing, files, options
@@ -90,8 +84,7 @@ def _write(out: Path, found: AnyComparison, figure: str | None) -> None:
         return signed_differences(found.to_pandas(), found)
 
     if isinstance(found, Comparison):
-        arrays = partial(comparison_arrays, found)
-        content = written(ending, table, arrays, COMPARISON_AXES, found.attributes())
+        content = written(ending, table, found.arrays, AXES, found.attributes())
     elif ending in (".npz", ".nc"):
         raise InputError(f"of these two there is a table or a figure, and no {ending} file")
     else:
@@ -111,7 +104,7 @@ def _records(found: AnyComparison) -> list[dict[str, Any]]:
 
 
 def _summary(found: Comparison) -> dict[str, Any]:
-    view, arrays = found.view, comparison_arrays(found)
+    view, arrays = found.view, found.arrays()
     sides = {"a": (found.a, found.a_scores), "b": (found.b, found.b_scores)}
     return {
         **{

@@ -8,7 +8,6 @@ A module has the figures of one subject. What all share is in `style` (colours, 
 """
 
 from coupling_core.analysis.exports import frame as scores_table
-from coupling_core.analysis.exports.compare import differences_table
 from coupling_core.analysis.exports.graph import edges_table
 from coupling_core.figures.by_depth import by_depth, by_depth_table, linearised, linearised_table
 from coupling_core.figures.compare import compared_map, comparison, difference, spectra
@@ -30,10 +29,8 @@ from coupling_core.figures.directions import (
 )
 from coupling_core.figures.effect_scatter import (
     coupling_against_effect,
-    coupling_against_effect_table,
     effect_by_step,
     effect_by_step_table,
-    pairs_against_effect,
 )
 from coupling_core.figures.effects import effects, effects_by_block, exchange, exchange_table
 from coupling_core.figures.eigenvalues import eigenvalues, linear_maps, products_over_depth

@@ -17,12 +17,8 @@ from coupling_core.figures.over_prompts import prompt_strip
 def prompt_differences(found: ModelComparison, by: str = "category") -> go.Figure:
     """The difference of two models at each prompt: a dot a prompt, from the lowest up.
 
-    Args:
-        found: the comparison.
-        by: the column of the prompts whose values have colours of their own, where it is there.
-
-    Returns:
-        a figure as `prompt_strip` gives it, with the shape "chance" where there is no difference.
+    The values of the column `by` have colours of their own, where the prompts have it. It is a
+    figure of `prompt_strip`, with the shape "chance" where there is no difference.
     """
     table = found.by_prompt()
     first, second = found.names

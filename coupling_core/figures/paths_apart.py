@@ -15,7 +15,6 @@ PAPER_WIDTH = 1140
 """Of both in a file, in pixels."""
 ABOVE = 1.09
 """Where the bar stands, in heights of the plot: over the titles of the two."""
-_OF_CLICKS = "picks"
 _BAR = "places"
 
 
@@ -27,12 +26,7 @@ def paths_apart(
     Components of two models that were trained apart do not correspond, and where the states of one
     are far smaller nothing is seen of them in shared ones.
 
-    Args:
-        a: may be partial.
-        b: the same.
-        view: which states and tokens of both, and what the components of each are fitted on.
-        token: the selected one of A, 1..n, drawn in ink.
-        other_token: the same of B.
+    In ink are `token` of A and `other_token` of B, 1..n; both results may be partial.
 
     Returns:
         a figure with the traces of `paths` twice, without those for clicks.
@@ -46,7 +40,7 @@ def paths_apart(
     # Where B has more tokens, the bar that says which colour is which is its own.
     with_bar = 2 if len(b.tokens) > len(a.tokens) else 1
     for column, panel in enumerate(panels, 1):
-        hidden = {_OF_CLICKS} if column == with_bar else {_OF_CLICKS, _BAR}
+        hidden = {"picks"} if column == with_bar else {"picks", _BAR}
         kept = [trace for trace in panel.data if trace.name not in hidden]
         whole.add_traces(kept, rows=1, cols=column)
         for axes, own in ((whole.update_xaxes, "xaxis"), (whole.update_yaxes, "yaxis")):
@@ -55,13 +49,10 @@ def paths_apart(
             axis = "" if column == 1 else str(column)
             place = {"xref": f"x{axis} domain", "yref": f"y{axis} domain"}
             whole.add_annotation(note).layout.annotations[-1].update(place)
-    told = path_words.both_in_words(a, b)
-    sides = [f"Left, {told[0]}", f"Right, {told[1]}"]
+    sides = zip(("Left, ", "Right, "), path_words.both_in_words(a, b), panels, strict=True)
+    said = [(side + told, panel.layout.meta) for side, told, panel in sides]
     alt, caption = (
-        " ".join(
-            f"{side}: {panel.layout.meta[name]}" for side, panel in zip(sides, panels, strict=True)
-        )
-        for name in ("alt", "caption")
+        " ".join(f"{side}: {meta[name]}" for side, meta in said) for name in ("alt", "caption")
     )
     whole.update_traces(marker_colorbar_y=ABOVE, selector={"name": _BAR})
     return whole.update_layout(

@@ -45,9 +45,6 @@ PRUNING = Curves(
 def pruning(study: Study) -> go.Figure:
     """Loss of the texts that judge, in nats a token, against the number of blocks removed.
 
-    Args:
-        study: what was measured.
-
     Returns:
         a figure with a trace for each ranking, with 95 % intervals over texts, and for `random`
         its median over a band between the 5 % and 95 % quantiles of the draws.
@@ -67,10 +64,8 @@ def pruning(study: Study) -> go.Figure:
 
 def _series(study: Study, by: Ranking) -> Series:
     points = [point for point in study.curve if point.by == by]
-    loss, low, high = (
-        np.array([getattr(point.left_out, end) for point in points])
-        for end in ("loss", "low", "high")
-    )
+    prices = [(point.left_out.loss, point.left_out.low, point.left_out.high) for point in points]
+    loss, low, high = np.array(prices).T
     x, texts = np.array([point.removed for point in points]), [_text(study, p) for p in points]
     more: dict[str, object] = {"text": texts, "hovertemplate": "%{text}<extra></extra>"}
     width = 3 if by == "coupling" else 1.8

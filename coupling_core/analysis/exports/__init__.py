@@ -2,7 +2,7 @@
 
     forms                       arrays as NPZ and NetCDF, tables as CSV and Parquet
     naming                      whose numbers a file has: its name, and columns
-    compare, graph              of what is no one result
+    graph                       of what is no one result
 
 Those of a result are in the folder of its kind.
 """
@@ -22,7 +22,7 @@ from coupling_core.analysis.exports.forms import (
     to_parquet,
     written,
 )
-from coupling_core.analysis.exports.naming import file_name, signed
+from coupling_core.analysis.exports.naming import file_name, signed, signed_differences
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.numbers import Column, Number, Seen
 from coupling_core.base.records import AnyView, View
@@ -44,6 +44,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "table",
     "file_name",
     "signed",
+    "signed_differences",
     "ENDINGS",
     "to_csv",
     "to_netcdf",

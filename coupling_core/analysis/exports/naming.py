@@ -1,8 +1,10 @@
 """Whose numbers a file has: a name that people can read, and columns that say it."""
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from coupling_core.analysis.compare import MapComparison
+from coupling_core.analysis.path_comparison import PathComparison
 from coupling_core.base.records import OVER_TOKENS, AnyView, EffectView, View, resolve_token
 from coupling_core.base.results import Result, WhatIfResult
 
@@ -44,6 +46,23 @@ def signed(table: "DataFrame", result: Result, view: AnyView) -> "DataFrame":
     """A table with columns that say whose it is, after its own: model, prompt, measured, K."""
     told = facts(result, view)
     return table.assign(**{name: value for name, value in told.items() if name not in table})
+
+
+def signed_differences(
+    table: "DataFrame", found: MapComparison[Any, Any] | PathComparison
+) -> "DataFrame":
+    """The same of a comparison, whose numbers are of A and of B."""
+    sides = {"A": found.a, "B": found.b}
+    more: dict[str, str | float] = {
+        f"{side} {name}": told
+        for side, result in sides.items()
+        for name, told in facts(result, None).items()
+    }
+    if isinstance(found, MapComparison):
+        view = found.view
+        more |= {"score": found.score, "K": view.k}
+        more |= {"definition": view.definition, "p": view.p, "role": view.role}
+    return table.assign(**more)
 
 
 def facts(result: Result, view: AnyView | None) -> dict[str, str | float]:

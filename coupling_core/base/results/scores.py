@@ -30,6 +30,24 @@ _LONG_NAMES = {
     "corrected": "chance-corrected score",
 }
 MEASURES = tuple(_LONG_NAMES)
+Along = dict[str, tuple[str, np.ndarray]]
+"""What stands along dimensions, by name: the dimension, and its numbers or texts."""
+
+
+def over_pairs(along: Along, dims: tuple[str, str], n: int) -> dict[str, np.ndarray]:
+    """What names n by n pairs, row by row, from what names the rows and the columns."""
+    return {
+        name: np.repeat(values, n) if dim == dims[0] else np.tile(values, n)
+        for name, (dim, values) in along.items()
+    }
+
+
+def coordinates(along: Along) -> Along:
+    """The same with texts of fixed width, which NetCDF and Zarr take."""
+    return {
+        name: (dim, values.astype(str) if values.dtype == object else values)
+        for name, (dim, values) in along.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -93,11 +111,11 @@ class ScoreMap(Plottable):
 
     @property
     @abstractmethod
-    def _numbers(self) -> tuple[int, ...]:
+    def numbers(self) -> tuple[int, ...]:
         """Of the blocks or tokens along both dimensions, from 1."""
 
     @abstractmethod
-    def _against_itself(self) -> Bool[np.ndarray, "row column"]:
+    def against_itself(self) -> Bool[np.ndarray, "row column"]:
         """Where a Jacobian meets itself, which is 1 by construction."""
 
     @property
@@ -113,7 +131,7 @@ class ScoreMap(Plottable):
             return 0.0
         if self.view is None or getattr(of, "chance_error", None) is None:
             return float("nan")
-        rows = np.array(self._numbers) - 1
+        rows = np.array(self.numbers) - 1
         errors = of.chance_error[of.sampled.index(self.view.definition), rows]
         return float(errors[:, self.view.k - 1].mean())
 
@@ -135,13 +153,13 @@ class ScoreMap(Plottable):
             rows of `to_pandas`, the highest `corrected` first, without any Jacobian against itself
             and without pairs that have no score.
         """
-        table = self.to_pandas()[~self._against_itself().ravel()].dropna(subset=["corrected"])
+        table = self.to_pandas()[~self.against_itself().ravel()].dropna(subset=["corrected"])
         table = table.sort_values("corrected", ascending=False, kind="stable", ignore_index=True)
         return table.head(n)
 
-    def _coordinates(self) -> dict[str, tuple[str, np.ndarray]]:
-        """By name: the dimension, and what stands along it."""
-        return {dim: (dim, np.array(self._numbers)) for dim in self.dims}
+    def along(self) -> Along:
+        """What names rows and columns."""
+        return {dim: (dim, np.array(self.numbers)) for dim in self.dims}
 
     def to_pandas(self) -> "DataFrame":
         """The scores as a table.
@@ -154,11 +172,7 @@ class ScoreMap(Plottable):
         """
         from pandas import DataFrame
 
-        n, (row, _) = len(self.coupling), self.dims
-        pairs = {
-            name: np.repeat(values, n) if dim == row else np.tile(values, n)
-            for name, (dim, values) in self._coordinates().items()
-        }
+        pairs = over_pairs(self.along(), self.dims, len(self.coupling))
         frame = DataFrame(pairs | {name: getattr(self, name).ravel() for name in MEASURES})
         frame.attrs.update(self.attributes())
         return frame
@@ -178,11 +192,8 @@ class ScoreMap(Plottable):
             name: (self.dims, np.array(getattr(self, name)), {"long_name": long_name})
             for name, long_name in _LONG_NAMES.items()
         }
-        coordinates = {  # texts of fixed width, which NetCDF and Zarr take
-            name: (dim, values.astype(str) if values.dtype == object else values)
-            for name, (dim, values) in self._coordinates().items()
-        }
-        return xarray.Dataset(arrays, coords=coordinates, attrs=self.attributes())
+        along = coordinates(self.along())
+        return xarray.Dataset(arrays, coords=along, attrs=self.attributes())
 
     def plot(self, figure: FigureName = "", **options: Any) -> Drawing:
         """The map of the scores, as the app's page draws it, or another figure of the same view.
@@ -220,7 +231,7 @@ class ScoreMap(Plottable):
             self,
             self.whose,
             self.result.measured if self.result else "",
-            f"{counted(len(self._numbers), of)}: {ranges(self._numbers)}",
+            f"{counted(len(self.numbers), of)}: {ranges(self.numbers)}",
             self.view.k_told if self.view else "",
             f"mean corrected {rounded(mean.corrected)}, coupling {rounded(mean.coupling)}",
         )
@@ -326,10 +337,12 @@ class Scores(ScoreMap):
         return self.blocks.index(block)
 
     @property
-    def _numbers(self) -> tuple[int, ...]:
+    def numbers(self) -> tuple[int, ...]:
+        """As `blocks`."""
         return self.blocks
 
-    def _against_itself(self) -> Bool[np.ndarray, "block block"]:
+    def against_itself(self) -> Bool[np.ndarray, "block block"]:
+        """Where a block meets itself."""
         return np.eye(len(self.blocks), dtype=bool)
 
 
@@ -425,17 +438,20 @@ class PositionScores(ScoreMap):
         return self._pair(row, column)
 
     @property
-    def _numbers(self) -> tuple[int, ...]:
+    def numbers(self) -> tuple[int, ...]:
+        """Of all tokens."""
         return tuple(range(1, len(self.coupling) + 1))
 
-    def _against_itself(self) -> Bool[np.ndarray, "position position"]:
+    def against_itself(self) -> Bool[np.ndarray, "position position"]:
+        """As `itself`."""
         return self.itself
 
-    def _coordinates(self) -> dict[str, tuple[str, np.ndarray]]:
+    def along(self) -> Along:
+        """What names rows and columns: numbers of the tokens, and their texts."""
         if self.result is None:
-            return super()._coordinates()
+            return super().along()
         texts, (row, column) = np.array(self.result.tokens, object), self.dims
-        return super()._coordinates() | {"text": (row, texts), "other_text": (column, texts)}
+        return super().along() | {"text": (row, texts), "other_text": (column, texts)}
 
 
 def mean_off_diagonal(values: Float[np.ndarray, "block block"]) -> float:

@@ -87,6 +87,6 @@ def verdict(result: Compared, view: View) -> str:
 
 def compared(found: TokenComparison) -> Drawing:
     """The map of the difference of two results."""
-    from coupling_core.figures.compare import token_difference
+    from coupling_core import figures
 
-    return drawing(partial(token_difference, found), result=found.a, view=found.view)
+    return drawing(partial(figures.difference, found), result=found.a, view=found.view)

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any, cast, get_args
 
 from coupling_core.analysis.coupling_effect import (
-    INNER,
     LEAST_BLOCKS,
     CouplingEffect,
     Estimate,
@@ -97,10 +96,9 @@ def _correlations(study: EffectStudy) -> dict[str, CouplingEffect]:
         )
     edits: tuple[PairEdit, ...] = get_args(PairEdit)
     return {
-        f"{edit}, inner blocks" if inner else edit: study.correlated(edit, inner=inner)
+        edit + over: one
         for edit in edits
-        for inner in (False, True)
-        if study.n_blocks - 2 * INNER * inner >= LEAST_BLOCKS
+        for over, one in zip(("", ", inner blocks"), study.correlations(edit), strict=False)
     }
 
 

@@ -53,7 +53,7 @@ def against(found: CouplingEffect, figure: str) -> Drawing:
     from coupling_core import figures
 
     known_figure(figure, ("pairs",))
-    return drawing(partial(figures.pairs_against_effect, found))
+    return drawing(partial(figures.coupling_against_effect, found))
 
 
 def verdict(result: WhatIfResult, view: EffectView, number: Number = "divergence") -> str:
