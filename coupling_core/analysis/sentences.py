@@ -30,7 +30,7 @@ def correlate(found: Correlation, measure: str, against: Performance) -> str:
     name = "r" if found.method == "pearson" else "rho"
     return (
         f"Over n = {found.n} models, {measure} and {PERFORMANCES[against]} correlate with "
-        f"{name} = {found.estimate:.2f} ({found.over_clusters.told})."
+        f"{name} = {found.estimate:.2f} ({found.over.told})."
     )
 
 
@@ -47,7 +47,7 @@ def agreement(lines: Correlation, ranks: Correlation, against: Performance) -> s
     """
     expected, sign = _EXPECTED[against]
     claim = f"the claim that better models are more coupled, which predicts a {sign} correlation"
-    over = lines.over_clusters, ranks.over_clusters
+    over = lines.over, ranks.over
     signs = {np.sign(lines.estimate), np.sign(ranks.estimate)}
     is_sure = len(signs) == 1 and all(one.p < LEVEL for one in over)
     return sentences(
@@ -107,7 +107,7 @@ def given_sizes(found: PartialCorrelation) -> str:
         (not given, "No size of these models is known and varies: none is accounted for."),
         (found.partial.reason, f"Given {given}: {found.partial.reason}."),
         f"Given {given}, the correlation (Pearson's) is {found.partial.estimate:.2f} "
-        f"({found.over_clusters.told}).{rest}",
+        f"({found.partial.over.told}).{rest}",
     )[0]
 
 

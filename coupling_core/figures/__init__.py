@@ -33,11 +33,8 @@
     training               numbers of training runs by step
     training_words         sentences for these
 
-    generalization                   two numbers of each of many models
-    generalization_by_k              coupling and its correlations against K
-    generalization_prompts           coupling against length and difficulty of prompts
-    generalization_forest            estimates without each family, and within each model
-    generalization_words, _tables    sentences and tables for these
+    generalization         numbers of each of many models, and coupling against K and prompts
+    generalization_forest  correlations without each family, within each model, and against K
 
     vision                 a picture's patches, maps by rate, numbers of runs
 
@@ -88,18 +85,20 @@ from coupling_core.figures.effect_scatter import (
 from coupling_core.figures.effects import effects, effects_by_block, exchange, exchange_table
 from coupling_core.figures.eigenvalues import eigenvalues, linear_maps, products_over_depth
 from coupling_core.figures.export import FORMATS, on_paper, render
-from coupling_core.figures.generalization import over_models
-from coupling_core.figures.generalization_by_k import correlation_by_k, coupling_by_k
-from coupling_core.figures.generalization_forest import prompt_correlations, without_families
-from coupling_core.figures.generalization_prompts import coupling_by_prompt
-from coupling_core.figures.generalization_tables import (
+from coupling_core.figures.generalization import (
     by_prompt_table,
-    correlation_by_k_table,
+    coupling_by_k,
     coupling_by_k_table,
+    coupling_by_prompt,
     fits_table,
+    over_models,
     over_models_table,
-    trends_table,
-    without_families_table,
+)
+from coupling_core.figures.generalization_forest import (
+    correlation_by_k,
+    correlations_table,
+    prompt_correlations,
+    without_families,
 )
 from coupling_core.figures.graph import graph
 from coupling_core.figures.maps import mosaic, scores
@@ -224,10 +223,8 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "over_models_table",
     "fits_table",
     "coupling_by_k_table",
-    "correlation_by_k_table",
+    "correlations_table",
     "by_prompt_table",
-    "trends_table",
-    "without_families_table",
     # files
     "FORMATS",
     "on_paper",

@@ -250,10 +250,8 @@ def vision_runs(
         else "Bars are 95\u00a0% intervals over images."
     )
     figure = frame(
-        (
-            f"{title} of {counted(len(rows), 'run')}.{means}",
-            f"Each point is a run, each symbol a {parts}. {read}",
-        ),
+        f"{title} of {counted(len(rows), 'run')}.{means}",
+        f"Each point is a run, each symbol a {parts}. {read}",
         title,
         source,
         {"title": {"text": style.two_lines(*names[x].split(", ", 1))}},
