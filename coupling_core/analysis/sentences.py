@@ -39,11 +39,6 @@ def agreement(lines: Correlation, ranks: Correlation, against: Performance) -> s
 
     It is if Pearson's and Spearman's correlation both are beyond chance: one alone is too often
     where a curve or single families make it.
-
-    Args:
-        lines: Pearson's.
-        ranks: Spearman's.
-        against: which performance.
     """
     expected, sign = _EXPECTED[against]
     claim = f"the claim that better models are more coupled, which predicts a {sign} correlation"
@@ -59,13 +54,7 @@ def agreement(lines: Correlation, ranks: Correlation, against: Performance) -> s
 
 
 def course(falls: Mapping[str, Fall], bends: Mapping[str, float], against: Performance) -> str:
-    """What coupling does within training runs.
-
-    Args:
-        falls: by run.
-        bends: the p of a straight line against performance, by run.
-        against: which performance.
-    """
+    """What coupling does within training runs, of its fall and of the p of a straight line."""
     falling = [one for one in falls.values() if one.p * len(falls) < LEVEL]
     bent = sum(p * len(bends) < LEVEL for p in bends.values())
     text = []

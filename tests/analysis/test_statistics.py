@@ -340,7 +340,7 @@ def confounded(through, seed=0, n=60):
 
 def test_a_planted_confounder_leaves_no_partial_correlation():
     found = st.partial_correlation(confounded(0), "loss")
-    assert st.correlate(found.points).estimate < -0.7
+    assert st.correlate(st.pair(confounded(0), "coupling", "loss")).estimate < -0.7
     assert abs(found.partial.estimate) < 0.25
     assert found.partial.over_models.low < 0 < found.partial.over_models.high
     assert found.partial.p > 0.05
@@ -365,7 +365,9 @@ def test_what_the_confounder_does_not_account_for_is_left():
         return np.arctanh(stats.pearsonr(u, v).statistic)
 
     over = found.partial.over
-    assert interval(over) == pytest.approx(left_out(found.points, partial, np.tanh))
+    assert interval(over) == pytest.approx(
+        left_out(st.pair(means, "coupling", "loss"), partial, np.tanh)
+    )
     assert over.units == 6
     assert over.p < 0.01
 
@@ -380,7 +382,7 @@ def test_sizes_that_say_nothing_are_left_out_and_named():
     assert set(found.left_out) == {"layers", "width", "training_tokens"}
     assert "3 of the 60 models" in found.left_out["training_tokens"]
     assert found.partial == st.partial_correlation(means, "loss", given=["parameters"]).partial
-    assert found.points.without == ()
+    assert found.partial.n == 60
 
 
 def test_what_sizes_leave_nothing_of_has_a_reason():

@@ -18,7 +18,6 @@ from coupling_core.analysis.statistics.correlations import (
     PartialCorrelation,
     correlate,
     correlation_of,
-    correlations_by_k,
     partial_correlation,
 )
 from coupling_core.analysis.statistics.courses import Fall, above_p, bend_p, fall
@@ -31,6 +30,7 @@ from coupling_core.analysis.statistics.means import (
     means_by_k,
     model_means,
     subset,
+    uncertified,
 )
 from coupling_core.analysis.statistics.points import SIZES, ClusterBy, Points, pair
 from coupling_core.analysis.statistics.prompts import PromptTrend, PromptTrends, prompt_trends
@@ -57,7 +57,6 @@ __all__ = [
     "bend_p",
     "correlate",
     "correlation_of",
-    "correlations_by_k",
     "fall",
     "fit",
     "leave_one_family_out",
@@ -68,4 +67,5 @@ __all__ = [
     "partial_correlation",
     "prompt_trends",
     "subset",
+    "uncertified",
 ]

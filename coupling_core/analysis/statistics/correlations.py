@@ -67,13 +67,11 @@ class PartialCorrelation:
     """Correlation of coupling and performance given the models' sizes.
 
     Args:
-        points: what it is over.
         partial: the correlation of what the sizes leave of both.
         given: the sizes accounted for, with their transform, such as "log10 parameters".
         left_out: sizes not accounted for, and why.
     """
 
-    points: Points
     partial: Correlation
     given: tuple[str, ...]
     left_out: Mapping[str, str]
@@ -85,13 +83,6 @@ def correlate(
     """Correlation of x and y over models (Figure 1a); of log10 x where `points.log_x`."""
     reason, unit = no_relation(points), points.clusters(by)
     return correlation_of(points.regressor, points.y, unit, PLURAL[by], method, reason=reason)
-
-
-def correlations_by_k(
-    means: Mapping[int, ModelMeans], y: str, method: Method = "pearson", *, by: ClusterBy = "family"
-) -> dict[int, Correlation]:
-    """Correlation of coupling and y ("loss" or "score") at every K (preprint, section 5.4)."""
-    return {k: correlate(pair(found, "coupling", y), method, by=by) for k, found in means.items()}
 
 
 def partial_correlation(
@@ -124,7 +115,7 @@ def partial_correlation(
         given=np.column_stack([*used.values()]),
         reason=no_relation(points),
     )
-    return PartialCorrelation(points, found, tuple(used)[1:], left_out)
+    return PartialCorrelation(found, tuple(used)[1:], left_out)
 
 
 def _useless(

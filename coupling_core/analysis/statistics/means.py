@@ -61,7 +61,7 @@ class ModelMeans:
     @property
     def k_name(self) -> str:
         """The K in words."""
-        return f"K = {self.k}" if isinstance(self.k, int) else f"K = {self.k:g} of the width"
+        return f"K = {self.k:g}" + " of the width" * (self.k < 1)
 
 
 def model_means(table: pd.DataFrame, k: int | float, measure: Measure = "corrected") -> ModelMeans:
@@ -118,15 +118,15 @@ def at_k(table: pd.DataFrame, k: int | float) -> pd.DataFrame:
     A K that was asked for in several ways, as itself and as a share, has a row for each; one of
     them is taken.
     """
-    if isinstance(k, float):
+    if k < 1:
         wanted = table["width"].map(lambda width: k_of(k, width), na_action="ignore")
     else:
-        wanted = pd.Series(k_of(k, 0), table.index)
+        wanted = pd.Series(k, table.index)
     found = table[table["k"] == wanted]
     if found.empty:
         raise InputError(
-            f"no model of the table was measured at K = {k}: it holds {held_ks(table)}; choose one "
-            "of these, or measure again with that K"
+            f"no model of the table was measured at K = {k:g}: it holds {held_ks(table)}; choose "
+            "one of these, or measure again with that K"
         )
     if OF_SHARES not in found:
         return found
