@@ -77,14 +77,14 @@ class Together:
         column = columns_of(str(rows[0].whose["kind"]))[name]
         over = over_prompts(rows)
         mean, ideal = over[name], column.ideal
+        at = over[ideal].mean if isinstance(ideal, str) else ideal
         figure = figures.prompt_strip(
             {row.prompt.row: row.mean[name] for row in rows},
             {row.prompt.row: row.prompt.words for row in rows},
             mean,
             column.title,
             origin=origin(rows, self.file),
-            chance=over[ideal].mean if isinstance(ideal, str) else ideal,
-            zero=column.ideal_name,
+            levels={column.ideal_name: at} if at is not None else {},
             one="line",
             groups={row.prompt.row: row.prompt.category or NO_CATEGORY for row in rows},
         )

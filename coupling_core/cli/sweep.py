@@ -264,10 +264,8 @@ def _answer(found: "Findings", missing: int) -> dict[str, Any]:
         "correlations": {name: asdict(one) for name, one in found.correlations.items()},
         "fits": [asdict(one) for one in found.fits],
         "without": {name: asdict(one) for name, one in found.families.without.items()},
-        "within": asdict(found.families.within)
-        | {"over_clusters": asdict(found.families.within_families)},
-        "partial": asdict(found.partial.partial)
-        | {"given": found.partial.given, "over_clusters": asdict(found.partial.over_clusters)},
+        "within": asdict(found.families.within),
+        "partial": asdict(found.partial.partial) | {"given": found.partial.given},
         "shows": found.shows,
         "does_not_show": found.does_not_show,
         "models": found.means.rows.to_dict("records"),

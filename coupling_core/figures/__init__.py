@@ -35,18 +35,20 @@ from coupling_core.figures.effect_scatter import (
 from coupling_core.figures.effects import effects, effects_by_block, exchange, exchange_table
 from coupling_core.figures.eigenvalues import eigenvalues, linear_maps, products_over_depth
 from coupling_core.figures.export import FORMATS, on_paper, render
-from coupling_core.figures.generalization import over_models
-from coupling_core.figures.generalization_by_k import correlation_by_k, coupling_by_k
-from coupling_core.figures.generalization_forest import prompt_correlations, without_families
-from coupling_core.figures.generalization_prompts import coupling_by_prompt
-from coupling_core.figures.generalization_tables import (
+from coupling_core.figures.generalization import (
     by_prompt_table,
-    correlation_by_k_table,
+    coupling_by_k,
     coupling_by_k_table,
+    coupling_by_prompt,
     fits_table,
+    over_models,
     over_models_table,
-    trends_table,
-    without_families_table,
+)
+from coupling_core.figures.generalization_forest import (
+    correlation_by_k,
+    correlations_table,
+    prompt_correlations,
+    without_families,
 )
 from coupling_core.figures.graph import graph
 from coupling_core.figures.maps import mosaic, scores
@@ -118,8 +120,8 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "picture", "patch_grid", "rate_maps", "rate_maps_table", "vision_runs",
     # of many models
     "over_models", "over_models_table", "fits_table", "coupling_by_k", "coupling_by_k_table",
-    "correlation_by_k", "correlation_by_k_table", "coupling_by_prompt", "by_prompt_table",
-    "trends_table", "prompt_correlations", "without_families", "without_families_table",
+    "correlation_by_k", "correlations_table", "coupling_by_prompt", "by_prompt_table",
+    "prompt_correlations", "without_families",
     # files
     "FORMATS", "on_paper", "render", "provenance",
 ]  # fmt: skip

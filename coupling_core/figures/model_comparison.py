@@ -33,8 +33,7 @@ def prompt_differences(found: ModelComparison, by: str = "category") -> go.Figur
             "title": f"{first} and {second}" + f" of {found.model}" * bool(found.model),
             "source": found.verdict,
         },
-        chance=0,
-        zero="no difference",
+        levels={"no difference": 0},
         name="prompts of both",
         mean="mean difference",
         groups={

@@ -146,11 +146,8 @@ def _by_depth(
     curves = np.stack([one.curve for one in found.values()])
     figure = figures.by_depth_over_prompts(
         curves,
-        curve.first,
-        curve.title,
-        curve.depth,
+        curve,
         origin=numbers.origin,
-        log=curve.log,
         normed=curve.rescaled and next(iter(found.values())).final_norm == "final norm included",
         selected=(nth, found[nth].curve) if nth in found else None,
     )

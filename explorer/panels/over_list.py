@@ -277,6 +277,10 @@ def strip_of(numbers: Numbers, nth: int) -> None:
         nth: the chosen one, from 1; 0 is none.
     """
     texts = {number: numbers.listed.prompts[number - 1].words for number in numbers.values}
+    levels = {
+        numbers.zero: numbers.chance,
+        f"chance of the {numbers.other} model": numbers.other_chance,
+    }
     figure = made(
         figures.prompt_strip,
         dict(numbers.values),
@@ -285,12 +289,10 @@ def strip_of(numbers: Numbers, nth: int) -> None:
         numbers.title,
         origin=numbers.origin,
         terms=numbers.terms,
-        chance=numbers.chance,
+        levels={name: at for name, at in levels.items() if at is not None},
         selected=nth,
         beside=dict(numbers.beside),
         other=numbers.other,
-        other_chance=numbers.other_chance,
-        zero=numbers.zero,
         name="prompts, untrained" if numbers.is_twin else "prompts",
     )
     draw(figure, "prompts", None, lambda: numbers.table().set_index("number"), picks=("nth",))

@@ -9,8 +9,10 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from coupling_core.analysis.statistics.means import ModelMeans
+from coupling_core.analysis.statistics.resampling import unrelated
 from coupling_core.base.records import MODEL_SIZES
 from coupling_core.base.units import counted
+from coupling_core.base.wording import paragraph
 
 ClusterBy = Literal["family", "run"]
 PLURAL: dict[ClusterBy, str] = {"family": "families", "run": "training runs"}
@@ -83,18 +85,18 @@ class Points:
         several = sizes[sizes > 1]
         checkpoints, families = int(several.sum()), len(set(self.family))
         alone = len(self) - checkpoints
-        of_runs = f"{counted(checkpoints, 'checkpoint')} of {counted(len(several), 'training run')}"
-        if not checkpoints:
-            of_runs = "each with weights of its own"
-        elif alone:
-            stand = "stands" if alone == 1 else "stand"
-            of_runs += f" and {counted(alone, 'model')} that {stand} alone"
-        text = f"n = {len(self)} counts models: {of_runs}, of {counted(families, 'family')}."
-        if families == len(self):
-            return text
-        return text + (
-            " Checkpoints of one run are alike, and so are models of one family: there is less "
-            "evidence here than the number of models suggests."
+        of_runs = "each with weights of its own"
+        if checkpoints:
+            runs = counted(len(several), "training run")
+            of_runs = f"{counted(checkpoints, 'checkpoint')} of {runs}"
+            of_runs += f" and {counted(alone, 'model')} of no run" * bool(alone)
+        return paragraph(
+            f"n = {len(self)} counts models: {of_runs}, of {counted(families, 'family')}.",
+            (
+                families < len(self),
+                "Checkpoints of one run are alike, and so are models of one family: there is less "
+                "evidence here than the number of models suggests.",
+            ),
         )
 
 
@@ -122,20 +124,6 @@ def spans_decades(values: Float[np.ndarray, " point"]) -> bool:
     return bool(values.size and values.min() > 0 and values.max() >= 10 * values.min())
 
 
-def is_constant(values: Float[np.ndarray, " point"]) -> bool:
-    """Whether numbers differ by rounding at most."""
-    return bool(np.ptp(values) <= 1e-12 * np.abs(values).max())
-
-
 def no_relation(points: Points) -> str:
     """Why two numbers have neither fit nor correlation; "" where they have."""
-    n = len(points)
-    if n < 3:
-        known = (
-            "no model has" if not n else f"only {counted(n, 'model')} {'has' if n == 1 else 'have'}"
-        )
-        return f"{known} both {NAMES[points.x_name]} and {NAMES[points.y_name]}, and 3 are needed"
-    for name, values in ((points.x_name, points.x), (points.y_name, points.y)):
-        if is_constant(values):
-            return f"all {n} models have the same {NAMES[name]}, so nothing can go with it"
-    return ""
+    return unrelated({NAMES[points.x_name]: points.x, NAMES[points.y_name]: points.y}, "model")

@@ -79,11 +79,8 @@ class PathsTogether(Together):
             curve = CURVES[self.figure]
             return figures.by_depth_over_prompts(
                 self._of(rows, self.figure),
-                curve.first,
-                curve.title,
-                curve.depth,
+                curve,
                 origin=origin(rows, self.file),
-                log=curve.log,
                 normed=curve.rescaled and rows[0].final_norm == NORM_INCLUDED,
                 groups={
                     category: self._of(of, self.figure)
