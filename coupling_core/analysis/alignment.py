@@ -25,6 +25,7 @@ from coupling_core.base.notebook import Plottable, in_short
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Result, TokenMeansResult, TokensResult
 from coupling_core.base.results.base import short_prompt
+from coupling_core.base.results.scores import weighted_mean
 from coupling_core.base.units import counted, percent, rounded, with_difference
 
 if TYPE_CHECKING:  # half a second each to import
@@ -120,9 +121,10 @@ class MapComparison(Plottable):
         return self.a_values - self.b_values
 
     @property
-    @abstractmethod
     def counted(self) -> Bool[np.ndarray, "row column"]:
         """Pairs that have a score in both, without any Jacobian against itself."""
+        weighed = (self.a_scores.weights > 0) & (self.b_scores.weights > 0)
+        return ~np.isnan(self.difference) & weighed
 
     @abstractmethod
     def _labels(self, rows: np.ndarray, columns: np.ndarray) -> dict[str, np.ndarray]:
@@ -142,13 +144,17 @@ class MapComparison(Plottable):
         Between tokens in a mean over all pairs of blocks, where a token with itself is another
         thing than two tokens, the correlation is over different tokens.
         """
-        a, b = self._mean(self.a_values, self.a), self._mean(self.b_values, self.b)
+        a, b = self._means(self.score)
         alike = correlation(*(of[self._correlated] for of in (self.a_values, self.b_values)))
         return Summary(a, b, a - b, alike, int(self.counted.sum()))
 
-    def _mean(self, values: Float[np.ndarray, "row column"], of: Any) -> float:
-        """Mean of one side's numbers over the pairs counted."""
-        return float(values[self.counted].mean())
+    def _means(self, score: str) -> tuple[float, float]:
+        """Means of both sides' scores of this name over the pairs counted."""
+        a, b = (
+            weighted_mean(np.where(self.counted, getattr(of, score), np.nan), of.weights)
+            for of in (self.a_scores, self.b_scores)
+        )
+        return a, b
 
     @property
     def _correlated(self) -> Bool[np.ndarray, "row column"]:
@@ -226,8 +232,7 @@ class MapComparison(Plottable):
     def _chance(self) -> str:
         """What chance gives of raw scores, or how sure its level is where that is sampled."""
         if not self.corrected:
-            sides = ((self.a_scores, self.a), (self.b_scores, self.b))
-            a, b = (rounded(self._mean(scores.chance, of)) for scores, of in sides)
+            a, b = map(rounded, self._means("chance"))
             return f"Chance gives {a} in A and {b} in B."
         if self.view.definition not in sampled_definitions():
             return ""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, TypedDict, TypeVar, Unpack, overload
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool
 
 from coupling_core.analysis.alignment import (
     MapComparison,
@@ -19,7 +19,7 @@ from coupling_core.analysis.alignment import (
 )
 from coupling_core.analysis.path_comparison import PathComparison
 from coupling_core.analysis.scores import Scores, definition_name, score_pairs
-from coupling_core.analysis.token_scores import score_positions, weighted_mean, weights
+from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.drawing import Drawing, known_figure
@@ -60,11 +60,6 @@ class Comparison(MapComparison):
     corrected: bool
     a_scores: Scores
     b_scores: Scores
-
-    @property
-    def counted(self) -> Bool[np.ndarray, "block block"]:
-        """Pairs l != l' that have a score in both."""
-        return ~np.isnan(self.difference) & ~np.eye(len(self.difference), dtype=bool)
 
     @property
     def same_depth(self) -> bool:
@@ -149,12 +144,6 @@ class TokenComparison(MapComparison):
     a_scores: PositionScores
     b_scores: PositionScores
 
-    @property
-    def counted(self) -> Bool[np.ndarray, "position position"]:
-        """Pairs that have a score in both, without any Jacobian against itself."""
-        itself = self.a_scores.itself | self.b_scores.itself
-        return ~(np.isnan(self.difference) | itself)
-
     def plot(self, figure: Literal["difference"] = "difference") -> Drawing:
         """The map of A - B, with the tokens' texts on its axes.
 
@@ -171,11 +160,6 @@ class TokenComparison(MapComparison):
     @property
     def _of_all_blocks(self) -> bool:
         return isinstance(self.a, TokenMeansResult) or isinstance(self.b, TokenMeansResult)
-
-    def _mean(self, values: Float[np.ndarray, "row column"], of: BetweenTokens) -> float:
-        if not self._of_all_blocks:
-            return super()._mean(values, of)
-        return weighted_mean(np.where(self.counted, values, np.nan), weights(of, self.view))
 
     @property
     def _correlated(self) -> Bool[np.ndarray, "position position"]:
