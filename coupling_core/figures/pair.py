@@ -11,7 +11,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Float32
 
 from coupling_core.analysis.scores import corrected as above_chance
-from coupling_core.analysis.scores import require_k, score_cell, score_pairs
+from coupling_core.analysis.scores import require_k, score_pairs
+from coupling_core.analysis.scores import score_by_k as score_curve
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.records import ROLES, View, resolve_block, resolve_token
 from coupling_core.base.results import DepthResult, TokensResult
@@ -66,7 +67,7 @@ class _Pair:
     @property
     def curves(self) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
         """Score and chance floor for K = 1..Kmax."""
-        return score_cell(self.result, self.row - 1, self.column - 1, self.view)
+        return score_curve(self.result, self.row, self.column, self.view)
 
     @property
     def why(self) -> str:
