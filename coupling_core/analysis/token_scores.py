@@ -13,7 +13,7 @@ from coupling_core.base.arrays import arrays_of
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, in_a_line
+from coupling_core.base.notebook import Plottable, in_a_line, table_of
 from coupling_core.base.records import ROLES, View
 from coupling_core.base.results import (
     PositionCoupling,
@@ -74,11 +74,7 @@ class ByDistance(Plottable):
             and high (the largest) of the scores at that distance, all without a unit, and pairs
             (how many there are). Its `attrs` say of what.
         """
-        from pandas import DataFrame
-
-        table = DataFrame(arrays_of(self))
-        table.attrs.update(self.scores.attributes())
-        return table
+        return table_of(arrays_of(self), self.scores.attributes())
 
     def plot(self, figure: Literal["distance"] = "distance") -> Drawing:
         """The mean, its spread and range by distance; "distance" is the only figure."""

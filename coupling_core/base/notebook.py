@@ -2,6 +2,7 @@
 
 import html
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,15 @@ class Plottable(Tabular):
 
     def _shown(self) -> Any:
         return self.plot()
+
+
+def table_of(columns: Any, about: Mapping[str, object]) -> "DataFrame":
+    """A table, whose `attrs` say what it is of."""
+    from pandas import DataFrame
+
+    table = DataFrame(columns)
+    table.attrs.update(about)
+    return table
 
 
 def in_a_page(record: Any, shown: Any) -> str:

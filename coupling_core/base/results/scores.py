@@ -12,7 +12,7 @@ from coupling_core.base.blocks import blocks_of
 from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.drawing import DepthFigure, Drawing, TokensFigure
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, in_a_line
+from coupling_core.base.notebook import Plottable, in_a_line, table_of
 from coupling_core.base.records import View, resolve_block, resolve_token
 from coupling_core.base.results.base import FigureOf, Result
 from coupling_core.base.units import counted, ranges, rounded
@@ -145,16 +145,13 @@ class ScoreMap(Plottable, Generic[FigureOf]):
             basis, which scores 1 by construction, has a row too: `mean()` leaves these out, and so
             does `table.query("block != basis")`. Without its result there are no texts.
         """
-        from pandas import DataFrame
-
         n, (row, _) = len(self.coupling), self.dims
         pairs = {
             name: np.repeat(values, n) if dim == row else np.tile(values, n)
             for name, (dim, values) in self._coordinates().items()
         }
-        frame = DataFrame(pairs | {name: getattr(self, name).ravel() for name in MEASURES})
-        frame.attrs.update(self.attributes())
-        return frame
+        three = {name: getattr(self, name).ravel() for name in MEASURES}
+        return table_of(pairs | three, self.attributes())
 
     def to_xarray(self) -> "xarray.Dataset":
         """The scores with the names of their dimensions.
