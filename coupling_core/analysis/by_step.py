@@ -14,7 +14,7 @@ import numpy as np
 from coupling_core.analysis.exports import numbers_of, row
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.notebook import Plottable
+from coupling_core.base.notebook import Plottable, table_of
 from coupling_core.base.numbers import Column
 from coupling_core.base.records import AnyView, PathView, Request, View, viewed
 from coupling_core.base.results import DepthResult, SpectrumResult, TrajectoryResult
@@ -105,19 +105,15 @@ class Course(Plottable):
         Raises:
             InputError: where K or a block is not in the results.
         """
-        from pandas import DataFrame
-
         seen = viewed(view, self.default_k, k=k)
-        columns = ["step", *self.columns]
-        table = DataFrame([one.to_dict() for one in numbers(self, seen)], columns=columns)
         told = next((one.attributes() for one in self.depth.values()), {})
-        table.attrs |= seen.attributes() | {
-            name: told[name] for name in ("measured", "final_norm", "precision") if told
-        }
-        table.attrs |= {"suite": self.suite.name, "prompt": self.request.prompt_words}
+        about: dict[str, object] = {"suite": self.suite.name, "prompt": self.request.prompt_words}
+        about |= seen.attributes()
+        about |= {name: told[name] for name in ("measured", "final_norm", "precision") if told}
         if svds := [svd for result in self.depth.values() for svd in result.svds]:
-            table.attrs["certificate"] = certified_words(svds)
-        return table
+            about["certificate"] = certified_words(svds)
+        rows = [one.to_dict() for one in numbers(self, seen)]
+        return table_of(rows, about, ("step", *self.columns))
 
     def plot(
         self, figure: StepCurve = "corrected", view: View | None = None, *, k: int | None = None

@@ -119,12 +119,10 @@ class ProjectedPaths(Plottable):
             for of, shares in reversed(of_states.items())
             if np.isfinite(shares).any()
         ]
-        explain = (
-            "One component explains" if len(self.components) == 1 else "Two components explain"
-        )
+        components = "one component" if len(self.components) == 1 else "two components"
         return (
-            f"{explain}, fitted on {self._fitted}{theirs}, of the variance of "
-            f"{counted(len(self.tokens), 'token')}{ours} "
+            f"Of the variance of {counted(len(self.tokens), 'token')}{ours}, {components} fitted "
+            f"on {self._fitted}{theirs} explain{'s' * (len(self.components) == 1)} "
             f"{' and '.join(known) or 'nothing, since there is none'}."
         )
 

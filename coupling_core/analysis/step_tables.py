@@ -7,6 +7,7 @@ import numpy as np
 
 from coupling_core.analysis.by_step import Course, numbers, step_columns
 from coupling_core.analysis.scores import score_pairs
+from coupling_core.base.notebook import table_of
 from coupling_core.base.records import View
 from coupling_core.base.results.scores import MEASURES
 
@@ -16,14 +17,12 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
 
 def steps_frame(courses: Sequence[Course], view: View) -> "DataFrame":
     """A row a step of a suite: its name, and the columns of `StepNumbers`."""
-    from pandas import DataFrame
-
     rows = [
         {"suite": course.suite.name} | found.to_dict()
         for course in courses
         for found in numbers(course, view)
     ]
-    return DataFrame(rows, columns=["suite", "step", *step_columns()])
+    return table_of(rows, {}, ("suite", "step", *step_columns()))
 
 
 def steps_arrays(courses: Sequence[Course], view: View) -> dict[str, np.ndarray]:

@@ -2,7 +2,7 @@
 
 import html
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -43,11 +43,13 @@ class Plottable(Tabular):
         return self.plot()
 
 
-def table_of(columns: Any, about: Mapping[str, object]) -> "DataFrame":
-    """A table, whose `attrs` say what it is of."""
+def table_of(
+    values: Any, about: Mapping[str, object], columns: Collection[str] | None = None
+) -> "DataFrame":
+    """A table, whose `attrs` say what it is of; `columns` are those that even an empty one has."""
     from pandas import DataFrame
 
-    table = DataFrame(columns)
+    table = DataFrame(values, columns=None if columns is None else list(columns))
     table.attrs.update(about)
     return table
 
