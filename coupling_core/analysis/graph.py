@@ -156,7 +156,7 @@ def weights(found: Scores, *, corrected: bool = True) -> Float[np.ndarray, "bloc
 
 
 def strongest_partners(found: Scores, *, corrected: bool = True) -> dict[int, int]:
-    """The block that each is coupled with most; its neighbour, or itself, where no pair has a score."""
+    """The block that each is coupled with most; where it has no score its neighbour, or itself."""
     blocks, last = found.blocks, len(found.blocks) - 1
     partners = {}
     for i, weight in enumerate(weights(found, corrected=corrected)):
