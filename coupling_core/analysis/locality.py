@@ -15,7 +15,7 @@ from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, in_a_line
+from coupling_core.base.notebook import Plottable, in_a_line, table_of
 from coupling_core.base.records import Role, View, resolve_blocks, viewed
 from coupling_core.base.results import DepthResult
 from coupling_core.base.units import ranges
@@ -68,11 +68,7 @@ class Locality(Plottable):
             standard deviation), chance (mean of their chance levels), all without a unit, and pairs
             (how many have a weight). Its `attrs` name the result and the view.
         """
-        from pandas import DataFrame
-
-        table = DataFrame(arrays_of(self))
-        table.attrs.update(score_pairs(self.result, self.view).attributes())
-        return table
+        return table_of(arrays_of(self), score_pairs(self.result, self.view).attributes())
 
     def plot(self, figure: Literal["locality"] = "locality") -> Drawing:
         """The curve of the page Layer graph.

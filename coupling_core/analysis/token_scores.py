@@ -13,15 +13,13 @@ from coupling_core.base.arrays import arrays_of
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, in_a_line
+from coupling_core.base.notebook import Plottable, in_a_line, table_of
 from coupling_core.base.records import ROLES, View
 from coupling_core.base.results import (
-    Means,
     PositionCoupling,
     PositionScores,
     Result,
     TokenMeansResult,
-    TokensResult,
 )
 
 if TYPE_CHECKING:  # half a second to import
@@ -76,11 +74,7 @@ class ByDistance(Plottable):
             and high (the largest) of the scores at that distance, all without a unit, and pairs
             (how many there are). Its `attrs` say of what.
         """
-        from pandas import DataFrame
-
-        table = DataFrame(arrays_of(self))
-        table.attrs.update(self.scores.attributes())
-        return table
+        return table_of(arrays_of(self), self.scores.attributes())
 
     def plot(self, figure: Literal["distance"] = "distance") -> Drawing:
         """The mean, its spread and range by distance; "distance" is the only figure."""
@@ -115,9 +109,8 @@ def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> 
     coupling, floor = score_square(result, view)
     above = corrected(coupling, floor)
     itself = np.eye(len(above), dtype=bool) & (result.blocks[0] == result.blocks[1])
-    means = _means(coupling, floor, above, (~itself).astype(np.float64))
     of = result if isinstance(result, Result) else None
-    return PositionScores(coupling, floor, above, itself, means, result=of, view=view)
+    return PositionScores(coupling, floor, above, itself, 1.0 - itself, result=of, view=view)
 
 
 def _mean_scores(result: TokenMeansResult, view: View) -> PositionScores:
@@ -134,44 +127,8 @@ def _mean_scores(result: TokenMeansResult, view: View) -> PositionScores:
         getattr(result, name)[at].astype(np.float64) for name in ("coupling", "chance", "corrected")
     )
     itself = np.zeros(raw.shape, bool)
-    means = _means(raw, floor, above, weights(result, view))
-    return PositionScores(raw, floor, above, itself, means, result=result, view=view)
-
-
-def weights(
-    result: TokensResult | TokenMeansResult, view: View
-) -> Float[np.ndarray, "position position"]:
-    """What each pair of tokens weighs in a mean over pairs of tokens.
-
-    Every pair of Jacobians weighs the same, so that a pair of tokens weighs as many of them as its
-    score is the mean of: 1 where two blocks are compared.
-    """
-    if isinstance(result, TokenMeansResult):
-        return result.pairs[..., list(result.k_grid).index(view.k)].astype(np.float64)
-    n = len(result.tokens)
-    return np.ones((n, n))
-
-
-def weighted_mean(values: Float[np.ndarray, "*pair"], weight: Float[np.ndarray, "*pair"]) -> float:
-    """The mean of the values that exist; NaN where none does."""
-    counts = ~np.isnan(values) & (weight > 0)
-    known, weighs = values[counts], weight[counts]
-    if not known.size:
-        return float("nan")
-    if (weighs == weighs[0]).all():
-        return float(known.mean())
-    return float((known * weighs).sum() / weighs.sum())
-
-
-def _means(
-    coupling: Float[np.ndarray, "position position"],
-    chance: Float[np.ndarray, "position position"],
-    above: Float[np.ndarray, "position position"],
-    weight: Float[np.ndarray, "position position"],
-) -> Means:
-    """The means of a view: of raw scores, floors and corrected scores over the same pairs."""
-    weight = np.where(np.isnan(coupling), 0, weight)
-    return Means(*(weighted_mean(values, weight) for values in (above, coupling, chance)))
+    weight = result.pairs[..., kept.index(view.k)].astype(np.float64)
+    return PositionScores(raw, floor, above, itself, weight, result=result, view=view)
 
 
 def require_kept(view: View, definitions: Collection[str] = DEFINITIONS) -> None:

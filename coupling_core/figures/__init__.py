@@ -107,7 +107,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "mean_map", "mean_graph", "prompt_differences", "prompt_strip", "by_depth_over_prompts",
     # of edits
     "effects", "effects_by_block", "exchange", "exchange_table", "coupling_against_effect",
-    "coupling_against_effect_table", "pairs_against_effect", "effect_by_step",
+    "coupling_against_effect_table", "effect_by_step",
     "effect_by_step_table", "pruning",
     # of linear maps and directions
     "eigenvalues", "linear_maps", "products_over_depth", "readouts", "direction_track",

@@ -9,13 +9,14 @@ from functools import cache
 from importlib import import_module
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, get_args, get_origin
 from weakref import ref
 
 import numpy as np
 from jaxtyping import AbstractArray, Int
+from typing_extensions import TypeVar
 
-from coupling_core.base.drawing import Drawing, FigureName
+from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.notebook import Plottable, in_a_line
@@ -26,7 +27,8 @@ if TYPE_CHECKING:  # half a second each to import, and only tables need them
     import xarray
     from pandas import DataFrame
 
-
+FigureOf = TypeVar("FigureOf", bound=str, default=Any)
+"""The names of a kind's figures."""
 PROMPT_SHOWN = 40
 """Letters of a prompt in a line."""
 NORM_INCLUDED = "final norm included"
@@ -50,7 +52,7 @@ class Sizes:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Result(Plottable):
+class Result(Plottable, Generic[FigureOf]):
     """A measurement of one prompt.
 
     NumPy arrays are stored as tensors, and every other field in the JSON header. Two results are
@@ -71,6 +73,10 @@ class Result(Plottable):
     """Arrays whose every number is finite."""
     infinite: ClassVar[tuple[str, ...]] = ()
     """Arrays that may hold infinity; of all others, a number is at worst NaN."""
+    axis_names: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
+    """The names along an axis, or the field that has them."""
+    certified_along: ClassVar[tuple[str, ...]] = ()
+    """The axes along which there is a certificate each."""
     _asked_k: ClassVar[int | None] = None
     _origin: ClassVar["Origin | None"] = None
 
@@ -140,7 +146,8 @@ class Result(Plottable):
     @property
     def named_axes(self) -> Mapping[str, tuple[str, ...]]:
         """The names along those axes of its arrays that have some."""
-        return {}
+        along = self.axis_names.items()
+        return {axis: getattr(self, of) if isinstance(of, str) else of for axis, of in along}
 
     @property
     def is_doubtful(self) -> bool:
@@ -278,7 +285,7 @@ class Result(Plottable):
         """A room above this one, and so imported only now, as the parts of a kind are."""
         return import_module("coupling_core.analysis.exports")
 
-    def plot(self, figure: FigureName = "", **options: Any) -> Drawing:
+    def plot(self, figure: FigureOf | Literal[""] = "", **options: Any) -> Drawing:
         """A figure of its default view.
 
         Args:

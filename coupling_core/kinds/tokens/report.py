@@ -6,16 +6,11 @@ from typing import Any
 import numpy as np
 
 from coupling_core.analysis.scores import definition_name
-from coupling_core.analysis.token_scores import (
-    PositionScores,
-    by_distance,
-    score_positions,
-    weighted_mean,
-    weights,
-)
+from coupling_core.analysis.token_scores import by_distance, score_positions
 from coupling_core.base.arrays import arrays_of
 from coupling_core.base.records import View
-from coupling_core.base.results import TokenMeansResult, TokensResult
+from coupling_core.base.results import PositionScores, TokenMeansResult, TokensResult
+from coupling_core.base.results.scores import weighted_mean
 from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.sources.tokens import visible
@@ -56,8 +51,6 @@ def show(result: Compared, view: View, *, stored: bool, out: Path | None = None)
         InputError: where K is not in the result.
     """
     found = score_positions(result, view)
-    floor = np.where(np.isnan(found.coupling) | found.itself, np.nan, found.chance)
-    raw = np.where(found.itself, np.nan, found.coupling)
     mean = found.mean()
     without = ", without any Jacobian against itself" if found.itself.any() else ""
     print_lines(
@@ -69,7 +62,7 @@ def show(result: Compared, view: View, *, stored: bool, out: Path | None = None)
         *_reasons(result, view),
         "",
     )
-    _show_tokens(result, found, raw, floor, weights(result, view))
+    _show_tokens(result, found)
     print_lines("", "By distance of the two tokens, chance-corrected:")
     _show_distances(found)
     print_lines("", *reports.foot(result, _failed(result), stored=stored, out=out))
@@ -93,19 +86,13 @@ def _reasons(result: Compared, view: View) -> list[str]:
     return lines
 
 
-def _show_tokens(
-    result: Compared,
-    found: PositionScores,
-    raw: np.ndarray,
-    floor: np.ndarray,
-    weight: np.ndarray,
-) -> None:
-    above = np.where(found.itself, np.nan, found.corrected)
+def _show_tokens(result: Compared, found: PositionScores) -> None:
+    above, weight = found.corrected, np.where(np.isnan(found.coupling), 0, found.weights)
     columns = [
-        list(map(weighted_mean, values, weighs))
-        for values, weighs in (
-            (raw, weight),
-            (floor, weight),
+        list(map(weighted_mean, values, weights))
+        for values, weights in (
+            (found.coupling, weight),
+            (found.chance, weight),
             (above, weight),
             (above.T, weight.T),
         )
