@@ -69,9 +69,7 @@ def _show(listed: Sequence[Listed], *, as_json: bool) -> None:
         ("model", "name", "size", "state", "revisions"),
         [
             (
-                m.model,
-                m.name,
-                in_words(m.size) if m.size else "",
+                *(m.model, m.name, in_words(m.size) if m.size else ""),
                 ", ".join(filter(None, (m.state, m.remedy))),
                 told(m.revisions),
             )
@@ -156,14 +154,8 @@ def _hub_cache() -> list[Listed]:
         repositories = scan_cache_dir(hub.cache.root()).repos
     except (CacheNotFound, PermissionError):
         return []
+    models = {one.repo_id: one.size_on_disk for one in repositories if one.repo_type == "model"}
     return [
-        Listed(
-            repo.repo_id,
-            repo.repo_id.rpartition("/")[2],
-            "in the hub cache",
-            repo.size_on_disk,
-            revisions=tuple(hub.cached(repo.repo_id)),
-        )
-        for repo in sorted(repositories, key=lambda repo: repo.repo_id)
-        if repo.repo_type == "model"
+        Listed(id, id.rpartition("/")[2], "in the hub cache", size, "", tuple(hub.cached(id)))
+        for id, size in sorted(models.items())
     ]

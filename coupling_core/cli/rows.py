@@ -184,16 +184,17 @@ def _cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
-def arrays(rows: Sequence[Row], further: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Which prompts they are and their numbers, by name, and further arrays of theirs."""
-    categories = [row.prompt.category for row in rows]
-    return {
-        "line": np.array([row.prompt.row for row in rows]),
-        "prompt": np.array([row.prompt.words for row in rows]),
-        **({"category": np.array(categories)} if any(categories) else {}),
-        **{name: np.array([row.mean[name] for row in rows]) for name in rows[0].mean},
-        **further,
+def arrays(rows: Sequence[Row]) -> dict[str, tuple[Axes, np.ndarray]]:
+    """Which prompts they are and their numbers, by name, with the names of their axes."""
+    listed: dict[str, list[Any]] = {
+        "line": [row.prompt.row for row in rows],
+        "prompt": [row.prompt.words for row in rows],
+        "category": [row.prompt.category for row in rows],
+        **{name: [row.mean[name] for row in rows] for name in rows[0].mean},
     }
+    if not any(listed["category"]):
+        del listed["category"]
+    return {name: (("prompt",), np.array(values)) for name, values in listed.items()}
 
 
 def summary(rows: Sequence[Row], failed: Failed) -> dict[str, Any]:

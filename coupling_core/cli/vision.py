@@ -8,7 +8,7 @@ import typer
 
 from coupling_core.cli import options
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table, say
+from coupling_core.cli.terminal import print_json, print_lines, print_table, progress_bar, say
 from coupling_core.experiments.vision.plans import DATA, DEFAULT_PRESET, PRESETS, plan_runs
 from coupling_core.experiments.vision.suite import SUITE, VisionRun
 
@@ -54,10 +54,10 @@ def train(
 
     stopped = "stopped; the same command goes on from the last whole epochs"
     total = sum(plan.epochs for plan in plans)
-    with stopping(stopped), ProgressBar(stays=True) as bar:
+    with stopping(stopped), progress_bar(stays=True) as bar:
 
         def show(done: int, what: str) -> None:
-            bar.show(done, total, what, f"{done} of {total} {what}")
+            bar.show(done, total, what)
 
         train_all(plans, show, say, device, threads, workers)
     _show([VisionRun(plan.repo, plan.drop_path, plan.seed) for plan in plans])
