@@ -19,13 +19,11 @@ from coupling_core.cli.compare import compare
 from coupling_core.cli.cross import cross
 from coupling_core.cli.doctor import doctor
 from coupling_core.cli.graph import graph
-from coupling_core.cli.health import health
-from coupling_core.cli.jobs import jobs
 from coupling_core.cli.many_drawn import OF_MANY
 from coupling_core.cli.models import models
 from coupling_core.cli.prune import prune
 from coupling_core.cli.runs import app as runs
-from coupling_core.cli.serve import serve
+from coupling_core.cli.serve import health, jobs, serve
 from coupling_core.cli.sources import show_prompts
 from coupling_core.cli.suite import app as suite
 from coupling_core.cli.sweep import app as sweep

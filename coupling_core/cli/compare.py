@@ -1,7 +1,6 @@
 """`coupling compare`: two stored results side by side."""
 
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -44,7 +43,7 @@ def compare(
     b: B,
     *,
     blocks: options.Blocks = None,
-    scores: options.StoredScores,
+    scores: options.Scores,
     figure: Annotated[
         FigureName | None,
         typer.Option(help="Which figure --out draws.", show_default="the first"),
@@ -112,7 +111,7 @@ def _summary(found: AnyComparison) -> dict[str, Any]:
         "score": found.score,
         "matched_by": "number" if found.same_depth else "relative depth",
         "differ_in": differences(found.a, found.b),
-        "summary": asdict(found.mean()),
+        "summary": found.mean(),
         **{name: of for name, of in arrays.items() if name not in ("blocks", "sides")},
         "differences": _records(found),
     }

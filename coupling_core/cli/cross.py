@@ -78,7 +78,7 @@ def _summary(found: Crossing, maps: dict[str, CrossScores]) -> dict[str, Any]:
         "chance": found.chance,
         "blocks": found.to_pandas().to_dict("records"),
         "new": found.new_directions().to_dict("records"),
-        **{name: vars(scores.mean()) for name, scores in maps.items()},
+        **{name: scores.mean() for name, scores in maps.items()},
     }
 
 

@@ -206,25 +206,17 @@ def _report(done: Sequence[Row], failed: Failed, together: Told, output: Output)
         of=" · ".join(looked_at(done)),
         written=output.out,
     )
-    digits = {name: decimals((row.mean[name] for row in done), DIGITS) for name in over}
     print_lines("")
+    named = ("category",) if categories else ()
+    digits = {name: decimals((row.mean[name] for row in done), DIGITS) for name in over}
     print_table(
-        ("", "mean", "median", "95 % interval"),
+        (*named, "", "prompts", "mean", "median", "95 % interval"),
         [
-            (name + f" (of {one.n})" * (one.n < len(done)), *_cells(one, digits[name]))
-            for name, one in over.items()
+            (*[category for _ in named], name, one.n, *_cells(one, digits[name]))
+            for category, of in ({"all": over} | categories).items()
+            for name, one in of.items()
         ],
     )
-    if categories:
-        print_lines("")
-        print_table(
-            ("category", "", "prompts", "mean", "median", "95 % interval"),
-            [
-                (category, name, one.n, *_cells(one, digits[name]))
-                for category, of in categories.items()
-                for name, one in of.items()
-            ],
-        )
     show()
 
 

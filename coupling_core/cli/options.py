@@ -58,7 +58,7 @@ def written_as(formats: tuple[str, ...]) -> Any:
     return typer.Option("--out", help=f"{words}; or -, standard output, as CSV.")
 
 
-StoredK = Annotated[int | None, k_option(f"{DEFAULT_K}, or all that are stored")]
+K = Annotated[int | None, k_option(f"{DEFAULT_K}, or as many as there are")]
 Definition = Annotated[_Definition, typer.Option("--definition", help="Which score.")]
 Norm = Annotated[
     FinalNorm,
@@ -124,10 +124,8 @@ class Prompts:
             return read_image(self.image)
         text = str(self.prompt)
         if text.lower().endswith(TEXTS) and Path(text).is_file():
-            warn(
-                f"{text} is a file here, and its name is measured: --prompts {text} reads its "
-                "prompts"
-            )
+            reads = f"--prompts {text} reads its prompts"
+            warn(f"{text} is a file here, and its name is measured: {reads}")
         return text
 
     def listed(self) -> list[Prompt]:
@@ -215,7 +213,7 @@ class Differentiating(Normed):
 class Scoring:
     """How scores are looked at."""
 
-    k: Annotated[int | None, k_option(f"{DEFAULT_K}, or the width where that is less")] = None
+    k: K = None
     definition: Definition = "paper"
     p: Annotated[float, typer.Option(help="Order of the norm in the paper's score.")] = View.p
     role: Annotated[Role, typer.Option(help="A is U'JV, B is V'JU.")] = "A"
@@ -239,13 +237,6 @@ class Scores(Scoring):
         bool,
         typer.Option("--corrected/--raw", help="The chance-corrected score, or the raw score c."),
     ] = True
-
-
-@dataclass(frozen=True)
-class StoredScores(Scores):
-    """The same of results that are stored."""
-
-    k: StoredK = None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """What is said of one result: a table for people, a summary for machines."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +51,12 @@ def about(result: Result, *, stored: bool) -> dict[str, Any]:
         "seconds": made.get("seconds"),
         "load_seconds": made.get("load_seconds"),
         "model": result.identity.get("name"),
-        "request": asdict(result.request),
-        "identity": dict(result.identity),
+        "request": result.request,
+        "identity": result.identity,
         "tokens": result.tokens,
         "n_blocks": result.n_blocks,
         "width": result.width,
-        "provenance": dict(made),
+        "provenance": made,
     }
 
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -72,7 +71,7 @@ def list_(
 def show(
     *,
     key: Key,
-    k: options.StoredK = None,
+    k: options.K = None,
     definition: options.Definition = "paper",
     output: options.Output,
 ) -> None:
@@ -131,7 +130,7 @@ def recheck(
             found.append(one)
             if not report.as_json:
                 print_lines(f"{key}  {one.words}")
-    report.tell(lambda: [asdict(one) | {"words": one.words} for one in found], lambda: None)
+    report.tell(lambda: [vars(one) | {"words": one.words} for one in found], lambda: None)
     counts = Counter(one.verdict for one in found)
     if counts["changed"] or counts["unknown"]:
         raise ComputeError(
@@ -211,4 +210,4 @@ def _row(entry: Entry) -> tuple[str, ...]:
 
 
 def _plain(entry: Entry) -> dict[str, Any]:
-    return asdict(entry) | {"path": str(entry.path), "outdated": entry.outdated}
+    return vars(entry) | {"path": str(entry.path), "outdated": entry.outdated}

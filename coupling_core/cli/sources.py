@@ -1,7 +1,6 @@
 """`coupling prompts`: what a file or a data set gives, before anything is measured."""
 
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 from typing import Annotated
@@ -47,7 +46,7 @@ def show_prompts(
         )
     )
     if as_json:
-        print_json({"origin": asdict(found.origin), "prompts": [asdict(p) for p in found.prompts]})
+        print_json({"origin": found.origin, "prompts": found.prompts})
     else:
         _show(found)
 

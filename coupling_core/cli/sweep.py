@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -14,7 +14,14 @@ from coupling_core.base.records import Measure, Method, ModelSubset, Performance
 from coupling_core.base.units import counted
 from coupling_core.cli import files, options
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import print_facts, print_lines, print_table, progress_bar, warn
+from coupling_core.cli.terminal import (
+    fact_lines,
+    print_facts,
+    print_lines,
+    print_table,
+    progress_bar,
+    warn,
+)
 from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:
@@ -114,7 +121,6 @@ def run(
     from coupling_core.experiments import sweeps
 
     plan, shelf = sweeps.make(sweeps.read(file), noted=False), Store(output.store)
-    of, of_results = (counted(len(plan), noun) for noun in ("measurement", "result"))
     if dry_run:
         found = sweeps.status(plan, shelf)
         numbers = plan.described | _numbers(found, "id", "stored", "missing")
@@ -129,39 +135,33 @@ def run(
     sweeps.write_sealed(journal.table, table)
     if output.out is not None:
         _write_table(output.out, table)
-    failures = journal.failures()
     output.tell(
-        lambda: _ended(plan, state, len(table), failures),
-        lambda: _show_ended(plan, state, len(table), failures, journal.table),
+        lambda: _ended(plan, state, len(table), journal),
+        lambda: _show_ended(plan, state, len(table), journal),
     )
-    for key, why in left_out.items():
+    if left_out:
+        keys, why = " ".join(left_out), next(iter(left_out.values()))
         warn(
-            f"the result {key} cannot be used ({why}): run `coupling runs rm {key}`, and then the "
-            "sweep again"
+            f"{counted(len(left_out), 'result')} cannot be used ({why}): run `coupling runs rm "
+            f"{keys}`, and then the sweep again"
         )
     # The journal has the reasons of the first thousand; the state counts them all.
-    evicted = max(0, len(plan.missing(shelf)) - state.failed)
-    if evicted:
+    if evicted := max(0, len(plan.missing(shelf)) - state.failed):
         warn(
             f"{counted(evicted, 'result')} went again, since the store may be no larger: raise "
             "COUPLING_STORE_BYTES, and run the sweep again"
         )
-    if lacking := state.failed + evicted:
+    if lacking := state.failed + evicted + len(left_out):
+        of = counted(len(plan), "measurement")
         raise ComputeError(
             f"{lacking} of {of} missing: `coupling sweep status {file}` has the reasons, and "
             "running it again tries them again"
-        )
-    if left_out:
-        raise ComputeError(
-            f"{len(left_out)} of {of_results} cannot be used: remove them as told above, and run "
-            "the sweep again"
         )
 
 
 def _numbers(found: "Status", *names: str) -> dict[str, Any]:
     """How far a sweep is, ready for JSON."""
-    models = [asdict(model) for model in found.models]
-    return {name: getattr(found, name) for name in names} | {"models": models}
+    return {name: getattr(found, name) for name in (*names, "models")}
 
 
 def _measured(plan: "Plan", shelf: Store, place: Place, journal: "Journal") -> "State":
@@ -197,10 +197,8 @@ def status(file: File, report: options.Report) -> None:
 
     plan = sweeps.make(sweeps.read(file), told=False, noted=report.store)
     found = sweeps.status(plan, Store(report.store))
-    numbers = _numbers(found, "id", "total", "stored", "runs") | {
-        "state": found.state and asdict(found.state),
-        "failed": [asdict(failure) for failure in found.failures],
-    }
+    numbers = _numbers(found, "id", "total", "stored", "runs", "state")
+    numbers |= {"failed": found.failures}
     report.tell(lambda: numbers, lambda: _show_status(plan, found))
     if found.missing:
         raise ComputeError(_missing(found.missing, found.total, file))
@@ -272,17 +270,17 @@ def _write_table(out: Path, table: "DataFrame") -> None:
 
 def _answer(found: "Found", missing: int) -> dict[str, Any]:
     """Every number of a report, ready for JSON."""
+    families, partial = found.families, found.partial
     return {
-        "question": asdict(found.question),
+        "question": found.question,
         "missing": missing,
         "n": len(found.points),
-        "correlations": {name: asdict(one) for name, one in found.correlations.items()},
-        "fits": [asdict(one) for one in found.fits],
-        "without": {name: asdict(one) for name, one in found.families.without.items()},
-        "within": asdict(found.families.within)
-        | {"over_clusters": asdict(found.families.within_families)},
-        "partial": asdict(found.partial.partial)
-        | {"given": found.partial.given, "over_clusters": asdict(found.partial.over_clusters)},
+        "correlations": found.correlations,
+        "fits": found.fits,
+        "without": families.without,
+        "within": vars(families.within) | {"over_clusters": families.within_families},
+        "partial": vars(partial.partial)
+        | {"given": partial.given, "over_clusters": partial.over_clusters},
         "shows": found.shows,
         "does_not_show": found.does_not_show,
         "models": found.means.rows.to_dict("records"),
@@ -300,18 +298,10 @@ def _show_findings(plan: "Plan", found: "Found") -> None:
     )
     print_lines("")
     rows = found.means.rows.sort_values("coupling", ascending=False)
+    numbers = dict.fromkeys((found.measure, "95 % from", "to"), "z.4f")
     each = rows[["model", "coupling", "low", "high", "prompts"]].itertuples(index=False)
-    titles = {"model": "", found.measure: "z.4f", "95 % interval": "", "prompts": ""}
-    between = "{:z.4f} to {:z.4f}"
-    print_table(
-        titles,
-        [
-            (name, mean, between.format(low, high) if low == low else "", n)
-            for name, mean, low, high, n in each
-        ],
-    )
-    for doubt in found.doubts({}):  # what is missing is told above
-        print_lines("", f"note        {doubt}")
+    print_table({"model": "", **numbers, "prompts": ""}, each)
+    print_lines("", *fact_lines(note=found.doubts({})))  # what is missing is told above
 
 
 def _title(plan: "Plan") -> str:
@@ -332,15 +322,13 @@ def _show_counted(plan: "Plan", found: "Status") -> None:
     )
 
 
-def _ended(
-    plan: "Plan", state: "State", rows: int, failures: Sequence["Failure"]
-) -> dict[str, Any]:
+def _ended(plan: "Plan", state: "State", rows: int, journal: "Journal") -> dict[str, Any]:
     return {
         "id": plan.id,
         "total": len(plan),
         "stored": state.stored,
         "done": state.done,
-        "failed": [asdict(failure) for failure in failures],
+        "failed": journal.failures(),
         "seconds": state.seconds,
         "busy_seconds": state.busy,
         "wall_seconds": state.updated - state.started,
@@ -348,16 +336,14 @@ def _ended(
     }
 
 
-def _show_ended(
-    plan: "Plan", state: "State", rows: int, failures: Sequence["Failure"], written: Path
-) -> None:
+def _show_ended(plan: "Plan", state: "State", rows: int, journal: "Journal") -> None:
     whole = state.total == state.stored
     print_facts(
         sweep=_title(plan),
         measured=f"all {len(plan)} were stored" if whole else state.told,
-        table=f"{counted(rows, 'row')} in {written}",
+        table=f"{counted(rows, 'row')} in {journal.table}",
     )
-    _show_failures(failures)
+    _show_failures(journal.failures())
 
 
 def _show_status(plan: "Plan", found: "Status") -> None:

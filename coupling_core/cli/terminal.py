@@ -4,6 +4,7 @@ import logging
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -56,18 +57,21 @@ def print_lines(*lines: str) -> None:
 
 
 def print_facts(**facts: object) -> None:
-    """Print a line for each fact with its name before it, but for those that are None or ""."""
+    """Print a line for each fact, as `fact_lines` has them."""
     print_lines(*fact_lines(**facts))
 
 
 def fact_lines(**facts: object) -> list[str]:
-    """The same lines, to be printed with others; of a list of facts, a line each."""
-    lines = []
-    for name, fact in facts.items():
-        for one in fact if isinstance(fact, list | tuple) else [fact]:
-            if one not in (None, ""):
-                lines.append(f"{name.replace('_', ' '):11} {one}")
-    return lines
+    """A line for each fact with its name before it; none of one that is None or ""."""
+    listed = {
+        name: fact if isinstance(fact, list | tuple) else [fact] for name, fact in facts.items()
+    }
+    return [
+        f"{name.replace('_', ' '):11} {one}"
+        for name, every in listed.items()
+        for one in every
+        if one is not None and one != ""
+    ]
 
 
 def print_table(
@@ -94,6 +98,20 @@ def print_table(
     console.print(table)
 
 
+def print_records(
+    records: Sequence[Any],
+    titles: Sequence[str] | Mapping[str, str],
+    row: Callable[[Any], Sequence[Any]],
+    *,
+    as_json: bool,
+) -> None:
+    """Print records as JSON, or as a table with a line each."""
+    if as_json:
+        print_json(records)
+    else:
+        print_table(titles, map(row, records))
+
+
 def _cell(value: Any, form: str) -> str:
     if isinstance(value, str):
         return value
@@ -118,8 +136,11 @@ def warn(message: str) -> None:
 
 
 def _plain(value: Any) -> Any:
+    """What JSON has for records, arrays, and numbers that do not exist."""
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
+    if is_dataclass(value):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):

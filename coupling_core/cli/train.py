@@ -43,11 +43,8 @@ def train(
     with stopping(stopped), progress_bar(stays=True) as bar:
 
         def show(at: "Trained") -> None:
-            words = (
-                f"loss {at.loss:.3f}, held out {at.held_out:.3f}, {at.tokens_per_second:,.0f} "
-                "tokens/s"
-            )
-            bar.show(at.step, at.steps, words)
+            pace = f"{at.tokens_per_second:,.0f} tokens/s"
+            bar.show(at.step, at.steps, f"loss {at.loss:.3f}, held out {at.held_out:.3f}, {pace}")
 
         training.train(plan, text, folder, show, device)
     print_lines(f"{name} is ready in {folder}")

@@ -1,7 +1,6 @@
 """`coupling training`: one prompt over the checkpoints of training runs."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -174,7 +173,7 @@ def _results(courses: Sequence[Course]) -> list[Result]:
 
 def _summary(courses: Sequence[Course], view: View, computed: Sequence[Result]) -> dict[str, Any]:
     """Every number, ready for JSON."""
-    request = asdict(courses[0].request)
+    request = vars(courses[0].request)
     return {
         "stored": not computed,
         **_cost(computed),

@@ -1,7 +1,6 @@
 """`coupling vision`: vision transformers by their rate of stochastic depth."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -67,7 +66,7 @@ def train(
 def list_(as_json: options.Json = False) -> None:
     """List the runs that come with the program, with their accuracies."""
     if as_json:
-        print_json([asdict(run) | _noted(run) for run in SUITE.runs])
+        print_json([vars(run) | _noted(run) for run in SUITE.runs])
     else:
         print_lines(f"{SUITE.name}: {SUITE.title}")
         _show(SUITE.runs)
@@ -81,13 +80,9 @@ def _noted(run: VisionRun) -> dict[str, float | None]:
 
 def _show(runs: Sequence[VisionRun]) -> None:
     titles = {"model": "", "rate": "g", "seed": "", "accuracy": ".2%", "on what was learned": ".2%"}
-    print_table(
-        titles | {"weights": ""},
-        [
-            (
-                *(run.repo, run.rate, run.seed, run.accuracy(), run.learned_accuracy()),
-                "here" if run.here() else "not here",
-            )
-            for run in runs
-        ],
-    )
+    rows = []
+    for run in runs:
+        accuracy, learned, is_here = _noted(run).values()
+        weights = "here" if is_here else "not here"
+        rows.append((run.repo, run.rate, run.seed, accuracy, learned, weights))
+    print_table(titles | {"weights": ""}, rows)
