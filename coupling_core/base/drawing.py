@@ -68,7 +68,7 @@ class Drawing:
 
     def __init__(self, figure: "go.Figure", render: Callable[[str], bytes]) -> None:
         self.figure = figure
-        self._render = render
+        self.render = render
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the figure as its ending says: .html stands alone and can be moved with the mouse.
@@ -86,7 +86,7 @@ class Drawing:
             ComputeError: where nothing is there that draws such a file, or the disk is full.
         """
         path = expanded(path)
-        content = self._render(path.suffix)
+        content = self.render(path.suffix)
         with writing(path):
             write_whole(path, content)
         return path

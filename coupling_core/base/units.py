@@ -102,6 +102,11 @@ def counted(n: int, noun: str) -> str:
     return f"{n} {noun if n == 1 else plural}"
 
 
+def cut(text: str, longest: int) -> str:
+    """A text that is longer than so many characters without its end."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
 NO_CATEGORY = "no category"
 """What prompts are called together of which their file names no category."""
 

@@ -1,6 +1,6 @@
 """All commands together: those of the kinds of results, and those that are of no one kind."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from importlib import import_module
@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from coupling_core.base.errors import InputError
 from coupling_core.base.folders import expanded
 from coupling_core.base.kinds import FOLDERS
 from coupling_core.cli import terminal
@@ -18,14 +19,12 @@ from coupling_core.cli.compare import compare
 from coupling_core.cli.cross import cross
 from coupling_core.cli.doctor import doctor
 from coupling_core.cli.graph import graph
-from coupling_core.cli.health import health
-from coupling_core.cli.jobs import jobs
+from coupling_core.cli.many_drawn import OF_MANY
 from coupling_core.cli.models import models
 from coupling_core.cli.prune import prune
 from coupling_core.cli.runs import app as runs
-from coupling_core.cli.serve import serve
+from coupling_core.cli.serve import health, jobs, serve
 from coupling_core.cli.sources import show_prompts
-from coupling_core.cli.strict import Strict
 from coupling_core.cli.suite import app as suite
 from coupling_core.cli.sweep import app as sweep
 from coupling_core.cli.training import training
@@ -51,28 +50,39 @@ def _spread(one: Parameter) -> list[Parameter]:
     ]
 
 
-def of_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def of_options(command: Callable[..., Any], name: str) -> Callable[..., Any]:
     """A command as typer reads it: with the fields of its records of options, and --quiet."""
     own = signature(command).parameters
     records: dict[str, Any] = {
-        name: one.annotation for name, one in own.items() if is_dataclass(one.annotation)
+        whole: one.annotation for whole, one in own.items() if is_dataclass(one.annotation)
     }
+
+    parameters = [part for one in own.values() for part in _spread(one)]
+    usual = {one.name: one.default for one in parameters}
 
     @wraps(command)
     def called(*, quiet: bool = False, **given: Any) -> Any:
         if quiet:
             terminal.hush()
+        if given.get("many") is not None and "figure" in given:
+            _require_of_many(given["figure"], OF_MANY.get(name, ()), usual["figure"])
         # A shell leaves the ~ of --out=~/x.csv, and of what stands in quotes.
-        given = {name: _at_home(value) for name, value in given.items()}
-        for name, record in records.items():
-            given[name] = record(**{each.name: given.pop(each.name) for each in fields(record)})
+        given = {option: _at_home(value) for option, value in given.items()}
+        for whole, record in records.items():
+            given[whole] = record(**{each.name: given.pop(each.name) for each in fields(record)})
         return command(**given)
 
-    parameters = [part for one in own.values() for part in _spread(one)]
     parameters.append(Parameter("quiet", Parameter.KEYWORD_ONLY, default=False, annotation=Quiet))
     called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {one.name: one.annotation for one in parameters}
     return called
+
+
+def _require_of_many(figure: str, of_many: Sequence[str], usual: str) -> None:
+    """Refuse the figure of one prompt; the usual one has another in its place."""
+    if figure not in (usual, *of_many):
+        instead = f"choose {', '.join(of_many)}" if of_many else "leave it out"
+        raise InputError(f"{figure} is a figure of one prompt; with --prompts, {instead}")
 
 
 def _version(value: bool) -> bool:
@@ -105,7 +115,7 @@ def top(
 for folder in FOLDERS:
     app.command(folder.rpartition(".")[2])(import_module(f"{folder}.command").command)
 for alone in (graph, compare, cross, prune, training, models, doctor, health, jobs, bench):
-    app.command()(alone)
+    app.command(alone.__name__)(alone)
 app.command("prompts")(show_prompts)
 app.command("app")(serve)
 groups = {"runs": runs, "suite": suite, "sweep": sweep, "vision": vision}
@@ -114,4 +124,4 @@ for name, group in groups.items():
 for group in (app, *groups.values()):
     for command in group.registered_commands:
         if command.callback is not None:
-            command.callback, command.cls = of_options(command.callback), Strict
+            command.callback = of_options(command.callback, command.name or "")

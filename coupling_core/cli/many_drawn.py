@@ -32,12 +32,6 @@ OF_MANY = {
 }
 """Figures of many prompts that --figure may name, by command; others draw where each stands."""
 
-OF_ONE = {
-    "trajectory": ("token", "fit", "part", "first"),
-    "perturbation": ("size",),
-}
-"""Options by command that say how the figure of one prompt is drawn, and nothing of many."""
-
 
 def figure_of(command: str) -> Any:
     """The option --figure of a command, which says what of it there is of many prompts."""

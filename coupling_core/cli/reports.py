@@ -1,7 +1,6 @@
 """What is said of one result: a table for people, a summary for machines."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from coupling_core.base.kinds import kind_of
 from coupling_core.base.numbers import Number
 from coupling_core.base.records import AnyView, Certificate, View
 from coupling_core.base.results import Result
-from coupling_core.cli.terminal import NOTHING, Told, print_json, print_table
+from coupling_core.cli.terminal import NOTHING, Told, fact_lines, print_json, print_table
 
 
 def together(parts: Mapping[str, Told]) -> Told:
@@ -52,41 +51,32 @@ def about(result: Result, *, stored: bool) -> dict[str, Any]:
         "seconds": made.get("seconds"),
         "load_seconds": made.get("load_seconds"),
         "model": result.identity.get("name"),
-        "request": asdict(result.request),
-        "identity": dict(result.identity),
+        "request": result.request,
+        "identity": result.identity,
         "tokens": result.tokens,
         "n_blocks": result.n_blocks,
         "width": result.width,
-        "provenance": dict(made),
+        "provenance": made,
     }
 
 
 def of_view(result: Result, view: View) -> dict[str, Any]:
     """What of it is stored, and what is looked at."""
-    return {
-        "k_max": result.k_max,
-        "k_view": result.k_view,
-        "k": view.k,
-        "definition": view.definition,
-        "p": view.p,
-        "role": view.role,
-    }
+    return {"k_max": result.k_max, "k_view": result.k_view, **how_scored(view)}
+
+
+def how_scored(view: View) -> dict[str, Any]:
+    """How scores are looked at."""
+    return {"k": view.k, "definition": view.definition, "p": view.p, "role": view.role}
 
 
 def head(result: Result) -> list[str]:
     """The lines that a report begins with."""
-    return [f"model       {result.model_name}", f"prompt      {result.prompt_text!r}"]
+    return fact_lines(model=result.model_name, prompt=repr(result.prompt_text))
 
 
 def show_rows(dim: str, n: int, named: Mapping[str, np.ndarray], numbers: Iterable[Number]) -> None:
-    """Print a line for each block, or token, with the numbers that have a heading.
-
-    Args:
-        dim: what a line is of.
-        n: how many lines.
-        named: the arrays by name.
-        numbers: their records.
-    """
+    """Print a line for each of `n` blocks or tokens, with the numbers that have a heading."""
     shown = [number for number in numbers if number.heading]
     titles = {dim: "d"} | {number.heading: number.form for number in shown}
     rows = [[at + 1, *(named[number.name][at] for number in shown)] for at in range(n)]
@@ -99,12 +89,11 @@ def foot(
     """The lines that it ends with; `failed` are the SVDs that are not certified, and why."""
     n = len(result.svds)
     certified = f"{n - len(failed)} of {n} certified" + "".join(f"; {line}" for line in failed)
+    made = ways(result)
     return [
-        *([f"SVDs        {certified}"] if n else []),
-        *(f"{'Jacobians' if not i else '':11} {line}" for i, line in enumerate(ways(result))),
-        f"key         {result.key}",
-        f"origin      {_origin(result, stored)}",
-        *([f"written     {out}"] if out else []),
+        *fact_lines(SVDs=certified if n else None, Jacobians=made[0] if made else None),
+        *(f"{'':11} {line}" for line in made[1:]),
+        *fact_lines(key=result.key, origin=_origin(result, stored), written=out),
     ]
 
 

@@ -50,11 +50,9 @@ def list_(
 def _listed(suite: Suite, results: Counts) -> dict[str, Any]:
     """A suite, and what there is of it: steps with weights here, steps with results, bytes."""
     commits = hub.cache.refs(suite.repo)
+    names = ("name", "repo", "title", "steps")
     return {
-        "name": suite.name,
-        "repo": suite.repo,
-        "title": suite.title,
-        "steps": suite.steps,
+        **{name: getattr(suite, name) for name in names},
         "here": suite.here(),
         "stored": [s for s in suite.known() if results[suite.repo, commits[revision(s)]]],
         "size": hub.cache.size(suite.repo),
@@ -99,19 +97,17 @@ def _checkpoints(suite: Suite, results: Counts) -> list[dict[str, Any]]:
 
 def _show_all(every: Sequence[dict[str, Any]]) -> None:
     first = ("suite", "what it is", "steps", "weights here")
-    print_table(
-        (*first, "results stored", "on this disk", "to fetch a step"),
-        [
-            (
-                one["name"],
-                one["title"] + " (*)" * bool(one["caution"]),
-                f"{len(steps := one['steps'])}, {steps[0]} to {steps[-1]}",
-                *(_of(one[some], steps) for some in ("here", "stored")),
-                *(in_words(one[of]) if one[of] else "" for of in ("size", "checkpoint_bytes")),
-            )
-            for one in every
-        ],
-    )
+    rows = [
+        (
+            one["name"],
+            one["title"] + " (*)" * bool(one["caution"]),
+            f"{len(steps := one['steps'])}, {steps[0]} to {steps[-1]}",
+            *(_of(one[some], steps) for some in ("here", "stored")),
+            *(in_words(one[of]) if one[of] else "" for of in ("size", "checkpoint_bytes")),
+        )
+        for one in every
+    ]
+    print_table((*first, "results stored", "on this disk", "to fetch a step"), rows)
     print_lines("(*) Read `coupling suite list SUITE` before it is fetched or trusted.")
 
 
@@ -127,15 +123,8 @@ def _show_one(one: dict[str, Any]) -> None:
     if one["caution"]:
         warn(one["caution"])
     titles = dict.fromkeys(("step", "revision", "commit", "weights", "results stored"), "")
-    print_table(
-        titles | {"held-out loss": ".3f"},
-        [
-            (
-                *(of["step"], of["revision"], of["commit"][:12], of["weights"]),
-                *(of["results"] or "", of["held_out"]),
-            )
-            for of in checkpoints
-        ],
-    )
+    shorter = ({"commit": of["commit"][:12], "results": of["results"] or ""} for of in checkpoints)
+    rows = [[*(of | short).values()] for of, short in zip(checkpoints, shorter, strict=True)]
+    print_table(titles | {"held-out loss": ".3f"}, rows)
     if any(of["weights"] == "not made" for of in checkpoints):
         print_lines(f"Not on this disk: {hub.cache.whence(repo)}.")

@@ -6,7 +6,7 @@ import typer
 
 from coupling_core.cli import options
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import ProgressBar, print_lines, say
+from coupling_core.cli.terminal import print_lines, progress_bar, say
 from coupling_core.experiments.own.plans import (
     BLOCKS,
     DROPPED,
@@ -40,14 +40,11 @@ def train(
         torch.set_num_threads(threads)
     text = corpus.corpus(say)
     stopped = "stopped; the same command goes on from where it was saved"
-    with stopping(stopped), ProgressBar(stays=True) as bar:
+    with stopping(stopped), progress_bar(stays=True) as bar:
 
         def show(at: "Trained") -> None:
-            words = (
-                f"loss {at.loss:.3f}, held out {at.held_out:.3f}, {at.tokens_per_second:,.0f} "
-                "tokens/s"
-            )
-            bar.show(at.step, at.steps, words, f"step {at.step} of {at.steps}: {words}")
+            pace = f"{at.tokens_per_second:,.0f} tokens/s"
+            bar.show(at.step, at.steps, f"loss {at.loss:.3f}, held out {at.held_out:.3f}, {pace}")
 
         training.train(plan, text, folder, show, device)
     print_lines(f"{name} is ready in {folder}")
@@ -105,7 +102,7 @@ def new(
 
     if threads is not None:
         torch.set_num_threads(threads)
-    with stopping("stopped; nothing is kept of it"), ProgressBar(stays=True) as bar:
+    with stopping("stopped; nothing is kept of it"), progress_bar(stays=True) as bar:
 
         def show(at: "Standing") -> None:
             done, corrected = at.trained, at.look.numbers["corrected"]
@@ -113,7 +110,7 @@ def new(
                 f"loss {done.loss:.3f}, held out {done.held_out:.3f}, coupling {corrected:.3f} "
                 f"at step {at.look.step}"
             )
-            bar.show(done.step, done.steps, words, f"step {done.step} of {done.steps}: {words}")
+            bar.show(done.step, done.steps, words)
 
         folder = training.train(plan, show, device)
     print_lines(

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter
+
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
@@ -205,7 +207,8 @@ def _module(name: str, module: Any, seen: Counter[str], said: Mapping[str, Any])
 
     if unknown := said.keys() - {*_OF_MODULES}:
         raise _none_of(unknown, _OF_MODULES, "that is a module of your own")
-    variant, trained = str(said.get("variant", "")), said.get("trained", True)
+    variant = str(said.get("variant", ""))
+    trained = TypeAdapter(bool).validate_python(said.get("trained", True))  # a table has "False"
     title = own_name(module, variant)
     seen[title] += 1
     title += f" {seen[title]}" * (seen[title] > 1)  # modules of one class are numbered

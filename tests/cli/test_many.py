@@ -16,9 +16,9 @@ from command_line import printed
 
 from coupling_core import Request, Store, compare_models, figures, mean_interval, means_by, measure
 from coupling_core.analysis.path_curves import CURVES
-from coupling_core.base import pace
+from coupling_core.base import bars
 from coupling_core.base.records import AnyView
-from coupling_core.cli import forewarning
+from coupling_core.cli import one_or_many
 from coupling_core.cli.many_drawn import Together
 from coupling_core.cli.rows import Row, mean_of_each
 from coupling_core.kinds.trajectory.prompts import PathsTogether
@@ -319,10 +319,10 @@ def test_ctrl_c_while_a_result_is_looked_at_is_told_alike(ask, monkeypatch):
 def test_progress_is_plain_lines_where_no_terminal_is_and_quiet_has_none(
     run, folder, listed, monkeypatch
 ):
-    monkeypatch.setattr(pace, "APART", 0.0)
+    monkeypatch.setattr(bars, "APART", 0.0)
     asked = ("depth", "--model", folder, "--prompts", listed, "--k", 4)
     told = [line for line in run(*asked)[2].splitlines() if line.startswith("prompt ")]
-    assert [line.split(",")[0] for line in told] == ["prompt 2 of 3", "prompt 3 of 3"]
+    assert {line.split(",")[0] for line in told} == {f"prompt {n} of 3" for n in (1, 2, 3)}
     status, out, err = run(*asked, "--token", 2, "-q")
     assert (status, err) == (0, "")
     assert "3 measured, 0 of them from the store" in out
@@ -333,6 +333,6 @@ def test_what_grows_with_the_square_is_estimated_before(run, folder, monkeypatch
         return "square" in run("tokens", "--model", folder, "--prompt", prompt, "--k", 4)[2]
 
     assert not told("The cat")  # too short to say
-    monkeypatch.setattr(forewarning, "SHORT", 0.0)
+    monkeypatch.setattr(one_or_many, "SHORT", 0.0)
     assert not told("The cat")  # stored by now
     assert told("A dog")

@@ -11,6 +11,7 @@ from coupling_core.base.arrays import arrays_of
 from coupling_core.base.records import View
 from coupling_core.base.results import PositionScores, TokenMeansResult, TokensResult
 from coupling_core.base.results.scores import weighted_mean
+from coupling_core.base.units import cut
 from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.sources.tokens import visible
@@ -117,7 +118,7 @@ def _show_distances(found: PositionScores) -> None:
 
 def _short(text: str) -> str:
     shown = visible(text)
-    return shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
+    return cut(shown, SHOWN)
 
 
 def _number(value: float) -> str:
