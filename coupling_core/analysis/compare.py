@@ -13,7 +13,7 @@ from typing import (
 )
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 
 from coupling_core.analysis.alignment import (
     attributes_of_both,

@@ -71,16 +71,16 @@ def compare(
 
 def _write(out: Path, found: AnyComparison, figure: str | None) -> None:
     """Write the file that --out names."""
-    is_of_maps = isinstance(found, Comparison)
-    if not is_of_maps and files.ending(out) in (".npz", ".nc"):
+    maps = found if isinstance(found, Comparison) else None
+    if not maps and files.ending(out) in (".npz", ".nc"):
         raise InputError(f"of these two there is a table or a figure, and no {out.suffix} file")
     named: tuple[Any, ...] = (figure,) if figure else ()
     files.write_numbers(
         out,
         lambda: signed_differences(found.to_pandas(), found),
-        lambda: found.arrays() if isinstance(found, Comparison) else {},
+        lambda: maps.arrays() if maps else {},
         AXES,
-        found.attributes() if is_of_maps else None,
+        maps.attributes() if maps else None,
         lambda ending: found.plot(*named).render(ending),
     )
 
