@@ -22,7 +22,7 @@ from coupling_core.analysis.scores import Scores, definition_name, score_pairs
 from coupling_core.analysis.token_scores import score_positions, weighted_mean, weights
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
-from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Role, View, resolve_block, resolve_blocks, viewed
 from coupling_core.base.results import (
@@ -86,8 +86,8 @@ class Comparison(MapComparison):
         Raises:
             InputError: on another name.
         """
-        drawn: Drawing = self.a.part("views").compared(self, figure)
-        return drawn
+        known_figure(figure, ("comparison", "difference"))
+        return drawing(f"compare.{figure}", self, result=self.a, view=self.view)
 
     def _labels(self, rows: np.ndarray, columns: np.ndarray) -> dict[str, np.ndarray]:
         ours, theirs = (np.array(of.blocks) for of in (self.a_scores, self.b_scores))
@@ -165,8 +165,7 @@ class TokenComparison(MapComparison):
             InputError: on another name.
         """
         known_figure(figure, ("difference",))
-        drawn: Drawing = self.a.part("views").compared(self)
-        return drawn
+        return drawing("compare.token_difference", self, result=self.a, view=self.view)
 
     @property
     def _of_all_blocks(self) -> bool:

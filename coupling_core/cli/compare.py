@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -18,7 +18,7 @@ from coupling_core.analysis.exports.compare import (
     comparison_arrays,
     signed_differences,
 )
-from coupling_core.analysis.path_comparison import InSpace, OfDepth, OfTokens, PathComparison
+from coupling_core.analysis.path_comparison import APART, PathComparison, figures_of_both
 from coupling_core.base.errors import InputError
 from coupling_core.cli import completing, files, options
 from coupling_core.cli.stored import open_result
@@ -28,7 +28,6 @@ from coupling_core.store.disk import Store
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
-FigureName = Literal["comparison", "difference", OfTokens, OfDepth, InSpace]
 AnyComparison = Comparison | TokenComparison | PathComparison
 SHOWN = 10
 """Rows of the printed table."""
@@ -51,8 +50,12 @@ def compare(
     blocks: options.Blocks = None,
     scores: options.StoredScores,
     figure: Annotated[
-        FigureName | None,
-        typer.Option(help="Which figure --out draws.", show_default="the first"),
+        str | None,
+        options.figure_option(
+            ("comparison", "difference", *figures_of_both(), APART),
+            help="Which figure --out draws.",
+            show_default="the first",
+        ),
     ] = None,
     output: options.Numbers,
 ) -> None:

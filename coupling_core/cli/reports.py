@@ -1,15 +1,14 @@
 """What is said of one result: a table for people, a summary for machines."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from coupling_core.analysis.exports.forms import FIRST
 from coupling_core.analysis.ways import ways
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.numbers import Number
+from coupling_core.base.numbers import columns, in_rows
 from coupling_core.base.records import AnyView, Certificate, View
 from coupling_core.base.results import Result
 from coupling_core.cli.terminal import NOTHING, Told, print_json, print_table
@@ -78,18 +77,16 @@ def head(result: Result) -> list[str]:
     return [f"model       {result.model_name}", f"prompt      {result.prompt_text!r}"]
 
 
-def show_rows(dim: str, n: int, named: Mapping[str, np.ndarray], numbers: Iterable[Number]) -> None:
-    """Print a line for each block, or token, with the numbers that have a heading.
-
-    Args:
-        dim: what a line is of.
-        n: how many lines.
-        named: the arrays by name.
-        numbers: their records.
-    """
-    shown = [number for number in numbers if number.heading]
-    titles = {dim: "d"} | {number.heading: number.form for number in shown}
-    rows = [[at + 1, *(named[number.name][at] for number in shown)] for at in range(n)]
+def show_rows(result: Result, view: AnyView) -> None:
+    """Print the rows of a kind's table, with the numbers that have a heading."""
+    dim = kind_of(result.request.kind).part("numbers").ROWS
+    shown = [number for number in in_rows(result, dim) if number.heading]
+    texts = list(map(repr, result.tokens)) if dim == "token" else None
+    titles = {dim: "d"} | ({"text": ""} if texts else {})
+    titles |= {number.heading: number.form for number in shown}
+    named = columns(result, view, dim)
+    lines = [texts] * bool(texts) + [named[number.name] for number in shown]
+    rows = [[at, *each] for at, each in enumerate(zip(*lines, strict=True), FIRST[dim])]
     print_table(titles, rows, right=True)
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from coupling_core.base.drawing import plot
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import AnyView, View
@@ -82,7 +83,7 @@ def show(
     if kind.has_k:
         view = View(result.default_k if k is None else k, definition)
     if (out := output.out) is not None:
-        files.write_result(out, result, view, lambda: kind.part("views").plot(result, view).figure)
+        files.write_result(out, result, view, lambda: plot(result, view).figure)
     reports.tell(result, view, stored=True, as_json=output.as_json, out=out)
 
 

@@ -9,7 +9,7 @@ from typer.core import TyperCommand
 from coupling_core.analysis.exports import ENDINGS
 from coupling_core.base.folders import expanded
 from coupling_core.cli.files import STDOUT
-from coupling_core.cli.many_drawn import OF_MANY, OF_ONE
+from coupling_core.cli.many_drawn import figures_of, of_many
 from coupling_core.store.archive import SUFFIX
 
 ALONE = ("edit", "out")
@@ -48,9 +48,9 @@ def _no_effect(option: str, command: str, given: dict[str, Any]) -> str:
         return ""
     if option == "out" and out != STDOUT and expanded(many).resolve() == expanded(out).resolve():
         return f"{out} is the file of the prompts, which would be lost: name another"
-    if option == "figure" and given["figure"] not in (offered := OF_MANY.get(command, ())):
+    if option == "figure" and given["figure"] not in (offered := of_many(command)):
         instead = f"choose {', '.join(offered)}" if offered else "leave it out"
         return f"{given['figure']} is a figure of one prompt; with --prompts, {instead}"
-    if option in OF_ONE.get(command, ()):
+    if any(option in figure.of_one for figure in figures_of(command).values()):
         return "it is of figures of one prompt: leave it out with --prompts"
     return ""

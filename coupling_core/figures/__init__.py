@@ -53,12 +53,7 @@
 from coupling_core.analysis.exports import frame as scores_table
 from coupling_core.analysis.exports.compare import differences_table
 from coupling_core.analysis.exports.graph import edges_table
-from coupling_core.figures.by_depth import (
-    by_depth,
-    by_depth_table,
-    linearised,
-    linearised_table,
-)
+from coupling_core.figures.by_depth import by_depth, linearised, linearised_table
 from coupling_core.figures.by_k import mean_by_k
 from coupling_core.figures.compare import compared_map, comparison, difference, spectra
 from coupling_core.figures.crossing import crossed_scores, crossing_angles
@@ -86,7 +81,7 @@ from coupling_core.figures.effect_scatter import (
     pairs_against_effect,
 )
 from coupling_core.figures.effects import effects, effects_by_block, exchange, exchange_table
-from coupling_core.figures.eigenvalues import eigenvalues, linear_maps, products_over_depth
+from coupling_core.figures.eigenvalues import eigenvalues, products_over_depth
 from coupling_core.figures.export import FORMATS, on_paper, render
 from coupling_core.figures.generalization import over_models
 from coupling_core.figures.generalization_by_k import correlation_by_k, coupling_by_k
@@ -112,7 +107,7 @@ from coupling_core.figures.over_prompts import (
 )
 from coupling_core.figures.pair import matrix, matrix_table, score_by_k, score_by_k_table
 from coupling_core.figures.paths import paths, paths_at, paths_table
-from coupling_core.figures.per_token import per_token, per_token_table
+from coupling_core.figures.per_token import per_token
 from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, noise_radius
 from coupling_core.figures.pruning import pruning
 from coupling_core.figures.spectrum import spectrum
@@ -168,7 +163,6 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "effect_by_step",
     # of linear maps
     "eigenvalues",
-    "linear_maps",
     "products_over_depth",
     "readouts",
     "direction_track",
@@ -209,8 +203,6 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "score_by_k_table",
     "angles_table",
     "paths_table",
-    "by_depth_table",
-    "per_token_table",
     "linearised_table",
     "scaling_table",
     "exchange_table",

@@ -14,19 +14,8 @@ from coupling_core.figures.words import subject
 
 _QUANTILE, _LEAST = 0.995, 1.2
 """Share of the values at each end up to which an axis reaches, and how far it reaches at least."""
-LINEAR_MAPS = Curves(
-    {"departure": "departure", "asymmetry": "asymmetry", "mean_u_dot_v": "u · v"},
-    y="Departure, asymmetry, u · v<br>(no unit)",
-    caption="Departure: Henrici's departure from normality (0 = normal, with orthogonal "
-    "eigenvectors). Asymmetry: of J (0 = symmetric, 1 = a random matrix). u · v: the mean cosine "
-    "between what leading directions write and what they read; below 0 a block removes what it "
-    "acts on most.",
-)
 PRODUCTS = Curves(
-    {
-        "product_effective_rank": "effective rank",
-        "product_participation": "participation ratio",
-    },
+    ["product_effective_rank", "product_participation"],
     y="Directions",
     caption="Of the {width} directions in which the first state can be moved, how many arrive "
     "behind block l with about the same strength. Crosses: the same blocks multiplied in random "
@@ -122,20 +111,6 @@ def _alt(
         f"the largest of modulus {np.abs(values).max():.3g}; {percent(np.mean(sure), 1)} are "
         "certain to 1\u00a0%."
     )
-
-
-def linear_maps(result: SpectrumResult, *, twin: SpectrumResult | None = None) -> go.Figure:
-    """How far each block's map is from normal, and what it does to what it acts on most.
-
-    Args:
-        result: may be partial.
-        twin: the untrained model at the same token, whose curves are dotted.
-
-    Returns:
-        a figure with the traces "departure", "asymmetry" and "u · v", and those of the twin.
-    """
-    series = number_lines(result, AnyView(), LINEAR_MAPS, twin)
-    return curves(series, LINEAR_MAPS, subject(result))
 
 
 def products_over_depth(result: SpectrumResult, *, twin: SpectrumResult | None = None) -> go.Figure:

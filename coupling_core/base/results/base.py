@@ -15,8 +15,9 @@ from weakref import ref
 import numpy as np
 from jaxtyping import AbstractArray, Int
 
-from coupling_core.base.drawing import Drawing, FigureName
+from coupling_core.base.drawing import Drawing, plot
 from coupling_core.base.errors import InputError
+from coupling_core.base.figure_names import FigureName
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.notebook import Plottable, in_a_line
 from coupling_core.base.records import DEFAULT_K, AnyView, Certificate, Request
@@ -293,8 +294,7 @@ class Result(Plottable):
         """
         if (twin := options.get("twin")) is not None:
             self._require_twin(twin)
-        names = (figure,) if figure else ()
-        return self.part("views").plot(self, self.default_view(), *names, **options)
+        return plot(self, self.default_view(), figure, **options)
 
     def _require_twin(self, twin: Any) -> None:
         def of(result: Any) -> tuple[Any, ...]:

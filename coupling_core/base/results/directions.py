@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coupling_core.base.drawing import Drawing, ReadoutFigure
+from coupling_core.base.drawing import Drawing
+from coupling_core.base.figure_names import DirectionsFigure
 from coupling_core.base.records import resolve_block
 from coupling_core.base.results.at_token import AtToken
 from coupling_core.base.results.base import within
@@ -67,7 +68,7 @@ class DirectionsResult(AtToken):
 
     if TYPE_CHECKING:  # the names of its figures
 
-        def plot(self, figure: ReadoutFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
+        def plot(self, figure: DirectionsFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
             """As `Result.plot`."""
 
     @property

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.drawing import Drawing, NoiseFigure
+from coupling_core.base.drawing import Drawing
+from coupling_core.base.figure_names import PerturbationFigure
 from coupling_core.base.results.at_token import AtToken
 
 WAYS = ("isotropic", "leading", "random")
@@ -45,7 +46,7 @@ class PerturbationResult(AtToken):
 
     if TYPE_CHECKING:  # the names of its figures
 
-        def plot(self, figure: NoiseFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
+        def plot(self, figure: PerturbationFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
             """As `Result.plot`."""
 
     @property

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.drawing import Drawing, SpectrumFigure
+from coupling_core.base.drawing import Drawing
+from coupling_core.base.figure_names import SpectrumFigure
 from coupling_core.base.results.at_token import AtToken
 
 FLOAT32_ERROR = 1e-6

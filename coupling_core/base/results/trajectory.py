@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.base.drawing import Drawing, PathFigure
+from coupling_core.base.drawing import Drawing
+from coupling_core.base.figure_names import TrajectoryFigure
 from coupling_core.base.results.base import Result, within
 from coupling_core.base.units import counted
 
@@ -51,7 +52,7 @@ class TrajectoryResult(Result):
 
     if TYPE_CHECKING:  # the names of its figures
 
-        def plot(self, figure: PathFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
+        def plot(self, figure: TrajectoryFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
             """As `Result.plot`."""
 
     @property

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.drawing import Drawing, EditFigure
+from coupling_core.base.drawing import Drawing
 from coupling_core.base.edits import parse_edit
 from coupling_core.base.errors import InputError
+from coupling_core.base.figure_names import WhatifFigure
 from coupling_core.base.results.base import Result
 from coupling_core.base.units import counted, ranges
 
@@ -52,7 +53,7 @@ class WhatIfResult(Result):
 
     if TYPE_CHECKING:  # the names of its figures
 
-        def plot(self, figure: EditFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
+        def plot(self, figure: WhatifFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
             """As `Result.plot`."""
 
     @property

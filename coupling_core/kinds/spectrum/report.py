@@ -7,12 +7,12 @@ import numpy as np
 
 from coupling_core.analysis.exports import row
 from coupling_core.analysis.spectra import effective_rank
+from coupling_core.base.numbers import columns
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import SpectrumResult
 from coupling_core.base.units import counted, percent
 from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines
-from coupling_core.kinds.spectrum.numbers import CURVES, curves
 
 _EXPONENTS = 5
 
@@ -22,7 +22,7 @@ def summary(result: SpectrumResult, view: AnyView, *, stored: bool) -> dict[str,
     return reports.about(result, stored=stored) | {
         "token": result.token,
         "median": row(result, view),
-        "blocks": curves(result),
+        "blocks": columns(result, view, "block"),
         "residual": result.residual,
         "exponents": result.exponents,
         "participation": result.participation,
@@ -33,7 +33,7 @@ def summary(result: SpectrumResult, view: AnyView, *, stored: bool) -> dict[str,
 
 def show(result: SpectrumResult, view: AnyView, *, stored: bool, out: Path | None = None) -> None:
     """Print one result: a line a block, what is left at the end, and its key."""
-    numbers = curves(result)
+    numbers = columns(result, view, "block")
     certain, left = numbers["certain_share"], numbers["product_effective_rank"][-1]
     shuffled = effective_rank(result.shuffled_values)
     leading = ", ".join(f"{value:+.3f}" for value in result.exponents[:_EXPONENTS])
@@ -48,6 +48,6 @@ def show(result: SpectrumResult, view: AnyView, *, stored: bool, out: Path | Non
         f"exponents   {leading}, .. (growth a block, natural logarithm)",
         "",
     )
-    reports.show_rows("block", result.n_blocks, numbers, CURVES)
+    reports.show_rows(result, view)
     failed = reports.uncertified(result.certificates)
     print_lines("", *reports.foot(result, failed, stored=stored, out=out))

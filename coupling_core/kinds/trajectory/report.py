@@ -11,7 +11,7 @@ from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted
 from coupling_core.cli import reports
-from coupling_core.cli.terminal import print_lines, print_table
+from coupling_core.cli.terminal import print_lines
 
 _LEFT_OUT = ("tokens", "pca")
 
@@ -54,7 +54,7 @@ def show(
         *([f"entropy     none: {result.no_entropy}"] if result.no_entropy else []),
         "",
     )
-    _show_tokens(result)
+    reports.show_rows(result, view)
     print_lines("", *reports.foot(result, (), stored=stored, out=out))
 
 
@@ -62,21 +62,3 @@ def _fitted(view: PathView, n: int) -> str:
     states = "the last state" if view.fit == "last" else "all states"
     part = "" if view.part == "all" else f" of the {view.part} half"
     return states + part + " without the first token" * view.leaves_out_first(n)
-
-
-def _show_tokens(result: TrajectoryResult) -> None:
-    numbers = (
-        result.line_shape,
-        trajectory.growth_rates(result.norms).mean(0),
-        trajectory.expodistance(result.norms),
-        trajectory.equidistance(result.step_lengths),
-        result.norms[0],
-        result.norms[-1],
-        result.entropy[-1],
-    )
-    rows = [
-        (str(i), repr(text), *(f"{values[i - 1]:.4g}" for values in numbers))
-        for i, text in enumerate(result.tokens, 1)
-    ]
-    titles = ("line shape", "growth", "expodistance", "equidistance", "|x^0|", "|x^L|", "entropy")
-    print_table(("token", "text", *titles), rows, right=True)
