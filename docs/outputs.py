@@ -15,6 +15,7 @@ from coupling_core.base.drawing import figures_of
 from coupling_core.base.kinds import kinds
 from coupling_core.base.numbers import numbers_of
 from coupling_core.base.results import Result
+from coupling_core.cli.reports import summary
 from coupling_core.store.disk import Store
 
 FILE = Path(__file__).with_name("outputs.md")
@@ -66,7 +67,7 @@ def _rows(result: Result) -> Iterator[str]:
     kind, view = kinds()[result.request.kind], result.default_view()
     numbers = numbers_of(kind.name)
     named = axes(result, view)
-    keys = kind.part("report").summary(result, view, stored=True)
+    keys = summary(result, view, stored=True)
     whole = {number.column_name: number.name for number in numbers if number.column is not None}
     places = {
         "table": [*frame(result, view)],

@@ -147,7 +147,7 @@ def number_of(kind: str, name: str) -> Number:
     return next(number for number in numbers_of(kind) if number.name == name)
 
 
-def values(result: Any, view: Any, name: str) -> np.ndarray:
+def array_of(result: Any, view: Any, name: str) -> np.ndarray:
     """One number of a result in a view, without the others."""
     return number_of(result.request.kind, name).values(seen_in(result, view))
 

@@ -110,8 +110,7 @@ def graph(
         print_json(graphs.summary(result, view, stored=stored))
     else:
         graphs.show(result, view)
-        failed = reports.uncertified(result.certificates)
-        print_lines("", *reports.foot(result, failed, stored=stored, out=output.out))
+        print_lines("", *reports.foot(result, stored=stored, out=output.out))
 
 
 @dataclass
@@ -189,7 +188,6 @@ class Graphs(Together):
         """One prompt's graph, for JSON."""
         return (
             reports.about(result, stored=stored)
-            | {"token": result.token}
             | reports.of_view(result, view)
             | {
                 "blocks": view.blocks,
@@ -210,7 +208,6 @@ class Graphs(Together):
         note = last_block_words(graph)
         print_lines(
             *reports.head(result),
-            f"token       {result.token_words(result.token)}",
             f"score       {score}, {definition_name(view)}, K = {view.k}, {norm}",
             f"edges       {edges_words(graph)}",
             f"communities {communities_words(graph)}",

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from coupling_core.analysis.path_curves import median, quantile
 from coupling_core.base.curves import Curves
-from coupling_core.base.numbers import values
+from coupling_core.base.numbers import array_of
 from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
@@ -56,13 +56,13 @@ def by_depth(
         there is one, and "selected", by their `uid`.
     """
     (name,) = spec.numbers
-    own, token = values(result, view, name), resolve_token(token, len(result.tokens))
+    own, token = array_of(result, view, name), resolve_token(token, len(result.tokens))
     depth = np.arange(spec.first, spec.first + len(own))
     is_same_prompt = twin is None or twin.tokens == result.tokens
     of = "the tokens" if twin is None else path_words.which(result, twin)
     series = [Series(f"median of {of}", depth, median(own), uid="median")]
     if twin is not None:
-        beside = median(values(twin, view, name))
+        beside = median(array_of(twin, view, name))
         at = np.linspace(depth[0], depth[-1], len(beside))  # the same depth, were L another
         text = f"median of {path_words.which(twin, result, second=True)}"
         series.append(Series(text, at, beside, style.SECOND, dash="dash", uid="twin"))

@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Real
 
 from coupling_core.base.curves import Curves
-from coupling_core.base.numbers import Number, number_of, values
+from coupling_core.base.numbers import Number, array_of, number_of
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
 from coupling_core.base.wording import paragraph
@@ -156,7 +156,7 @@ def number_lines(
 
     def series(of: Result) -> list[Series]:
         kind = of.request.kind
-        named = {_called(number_of(kind, name)): values(of, view, name) for name in spec.numbers}
+        named = {_called(number_of(kind, name)): array_of(of, view, name) for name in spec.numbers}
         return lines(_places(spec, named), named, width)
 
     beside = [] if twin is None else [one.untrained for one in series(twin)]
@@ -179,7 +179,7 @@ def numbers_table(result: Result, view: AnyView, spec: Curves) -> "DataFrame":
     """Twin of a figure of numbers: a row a place, a column a number, or of one a token."""
     from pandas import DataFrame, Index
 
-    named = {name: values(result, view, name) for name in spec.numbers}
+    named = {name: array_of(result, view, name) for name in spec.numbers}
     index = Index(_places(spec, named), name=spec.x)
     if spec.each:
         columns = [f"{i} {text}" for i, text in enumerate(result.tokens, 1)]

@@ -3,8 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from coupling_core.analysis.spectra import effective_rank
 from coupling_core.base.curves import Curves
+from coupling_core.base.numbers import array_of
 from coupling_core.base.records import AnyView, resolve_block
 from coupling_core.base.results import SpectrumResult
 from coupling_core.base.units import counted, percent
@@ -124,7 +124,7 @@ def products_over_depth(result: SpectrumResult, *, twin: SpectrumResult | None =
         a figure with the traces "effective rank", "participation ratio", those of the twin and, at
         the last block, "effective rank, blocks in random order".
     """
-    shuffled = effective_rank(result.shuffled_values)
+    shuffled = array_of(result, AnyView(), "shuffled_effective_rank")
     last, name = np.full(len(shuffled), result.n_blocks), "effective rank, blocks in random order"
     crosses = Series(name, last, shuffled, width=0, marks=8, symbol="x")
     series = number_lines(result, AnyView(), PRODUCTS, twin, 2.5)

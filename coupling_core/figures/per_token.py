@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from coupling_core.base.curves import Curves
-from coupling_core.base.numbers import number_of, values, why_none
+from coupling_core.base.numbers import array_of, number_of, why_none
 from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
@@ -43,11 +43,11 @@ def per_token(
     (name,) = spec.numbers
     number = number_of(result.request.kind, name)
     token = resolve_token(token, len(result.tokens))
-    own = values(result, view, name)
+    own = array_of(result, view, name)
     both = path_words.of_both(result, twin, "Hollow dots and their mean are of")
     drawn = [(result, own, style.ACCENT, "own", "circle")]
     if twin is not None:
-        drawn.insert(0, (twin, values(twin, view, name), style.SECOND, "twin", "circle-open"))
+        drawn.insert(0, (twin, array_of(twin, view, name), style.SECOND, "twin", "circle-open"))
     series = []
     for of, its, color, uid, symbol in drawn:
         beside, x = twin if of is result else result, np.arange(1, len(its) + 1)

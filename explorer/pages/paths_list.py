@@ -15,7 +15,7 @@ from coupling_core.analysis.exports import columns_of
 from coupling_core.analysis.path_curves import median
 from coupling_core.base.curves import Curves
 from coupling_core.base.drawing import figures_of
-from coupling_core.base.numbers import Number, number_of, values
+from coupling_core.base.numbers import Number, array_of, number_of
 from coupling_core.base.records import Request
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted
@@ -90,7 +90,7 @@ def spec(figure: str) -> Curves:
 def paths_of(result: TrajectoryResult, figure: str, curve: str) -> Paths:
     """What is kept of a result."""
     number, by_depth = (
-        values(result, result.default_view(), spec(name).numbers[0]) for name in (figure, curve)
+        array_of(result, result.default_view(), spec(name).numbers[0]) for name in (figure, curve)
     )
     return Paths(
         result.model_name, result.final_norm_words, trajectory.mean(number), median(by_depth)

@@ -26,6 +26,7 @@ from coupling_core.base.records import View
 from coupling_core.cli import compare as compare_command
 from coupling_core.cli import training as training_command
 from coupling_core.cli.graph import Graphs, Look
+from coupling_core.cli.reports import summary
 from coupling_core.cli.sweep import _answer
 from coupling_core.experiments.sweeps.definition import Models, Slurm, Sweep
 from coupling_core.experiments.sweeps.table import COLUMNS
@@ -186,8 +187,7 @@ def test_what_results_give_out_is_written_down_as_it_is():
     assert outputs.figure_names() == outputs.FIGURE_NAMES.read_text()
     for command, looked in seen().items():
         section = text.split(f"## {command}\n")[1].split("\n## ")[0]
-        report = kind_of(looked[0].request.kind).part("report")
-        keys = {*report.summary(*looked, stored=True)} - {*outputs.OF_ALL}
+        keys = {*summary(*looked, stored=True)} - {*outputs.OF_ALL}
         assert named(section) >= {*frame(*looked), *keys}, command
 
 

@@ -16,7 +16,7 @@ from command_line import printed
 
 from coupling_core import Request, Store, compare_models, figures, mean_interval, means_by, measure
 from coupling_core.base import pace
-from coupling_core.base.numbers import values
+from coupling_core.base.numbers import array_of
 from coupling_core.base.records import AnyView, PathView
 from coupling_core.cli import forewarning
 from coupling_core.cli.many_drawn import Together
@@ -120,7 +120,7 @@ def test_curves_of_many_prompts_are_the_mean_of_their_medians(ask, drawn, each, 
         called = name.replace("-", "_")
         wanted = []
         for result in results:
-            own = values(result, PathView(), curve.numbers[0])
+            own = array_of(result, PathView(), curve.numbers[0])
             known = np.isfinite(own).any(1)
             wanted.append(np.full(len(own), np.nan))
             wanted[-1][known] = np.nanmedian(own[known], axis=1)

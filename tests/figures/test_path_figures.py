@@ -10,7 +10,7 @@ from coupling_core import PathView, figures, project_paths
 from coupling_core.analysis.path_curves import median
 from coupling_core.analysis.scaling import inverse_fits
 from coupling_core.base.drawing import drawn
-from coupling_core.base.numbers import values
+from coupling_core.base.numbers import array_of
 from coupling_core.figures.curves import numbers_table
 from coupling_core.figures.paths import MOST, PICKS, chosen_tokens, draw
 from coupling_core.figures.paths_apart import paths_apart
@@ -98,11 +98,11 @@ def test_two_results_stand_apart_and_why_one_has_no_components_stands_in_its_own
 def test_numbers_by_depth_are_drawn_and_tabled():
     for name, spec in CURVES.items():
         figure = drawn(RESULT, VIEW, name, token=3, twin=TWIN)
-        own, selected = values(RESULT, VIEW, spec.numbers[0]), trace(figure, "selected")
+        own, selected = array_of(RESULT, VIEW, spec.numbers[0]), trace(figure, "selected")
         np.testing.assert_allclose(selected.y, own[:, 2])
         assert (selected.x[0], selected.x[-1]) == (spec.first, 12)
         np.testing.assert_allclose(trace(figure, "median").y, median(own))
-        beside = median(values(TWIN, VIEW, spec.numbers[0]))
+        beside = median(array_of(TWIN, VIEW, spec.numbers[0]))
         np.testing.assert_allclose(trace(figure, "twin").y, beside)
         np.testing.assert_allclose(numbers_table(RESULT, VIEW, spec).to_numpy(), own)
         assert figure.layout.yaxis.title.text
@@ -115,7 +115,7 @@ def test_numbers_by_depth_are_drawn_and_tabled():
 
 
 def test_curves_are_what_their_names_say():
-    found = {name: values(RESULT, VIEW, spec.numbers[0]) for name, spec in CURVES.items()}
+    found = {name: array_of(RESULT, VIEW, spec.numbers[0]) for name, spec in CURVES.items()}
     np.testing.assert_array_equal(found["norms"], RESULT.norms)
     np.testing.assert_allclose(found["growth"], np.log(RESULT.norms[1:] / RESULT.norms[:-1]))
     assert found["steps"].mean(0) == pytest.approx(1)

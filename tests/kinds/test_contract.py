@@ -37,7 +37,7 @@ PARTS = {
     "compose": ["compose"],
     "cost": ["operations", "memory"],
     "views": ["verdict"],
-    "report": ["summary", "show"],
+    "report": ["summary", "facts", "tables"],
 }
 """Of a kind's folder, with what other rooms call."""
 TOKEN_PAIR = ("token", "other_token")

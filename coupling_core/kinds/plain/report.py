@@ -1,25 +1,20 @@
 """What is said of a result of which nothing else is to be said than its numbers."""
 
-from pathlib import Path
 from typing import Any
 
 from coupling_core.analysis.exports import arrays, row
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
-from coupling_core.cli import reports
-from coupling_core.cli.terminal import print_lines
+from coupling_core.cli.reports import show_rows as tables
+
+__all__ = ["facts", "summary", "tables"]
 
 
-def summary(result: Result, view: AnyView, *, stored: bool) -> dict[str, Any]:
+def summary(result: Result, view: AnyView) -> dict[str, Any]:
     """Every number of one view, ready for JSON."""
-    token = {"token": token} if (token := getattr(result, "token", None)) else {}
-    whole = {"whole": row(result, view)}
-    return reports.about(result, stored=stored) | token | whole | arrays(result, view)
+    return {"whole": row(result, view)} | arrays(result, view)
 
 
-def show(result: Result, view: AnyView, *, stored: bool, out: Path | None = None) -> None:
-    """Print one result: what it is of, its table, and its key."""
-    print_lines(*reports.head(result), f"of          {result.measured}", "")
-    reports.show_rows(result, view)
-    failed = reports.uncertified(result.svds)
-    print_lines("", *reports.foot(result, failed, stored=stored, out=out))
+def facts(result: Result, view: AnyView) -> list[str]:
+    """What is printed above the table."""
+    return [f"{name:11} {value:.4g}" for name, value in row(result, view).items()]

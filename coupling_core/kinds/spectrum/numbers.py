@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from coupling_core.analysis.spectra import SpectrumNumbers, spectrum_numbers
+from coupling_core.analysis.spectra import SpectrumNumbers, effective_rank, spectrum_numbers
 from coupling_core.base.numbers import Column, Number, Seen, last, median, tokens
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import SpectrumResult
@@ -34,6 +34,13 @@ NUMBERS = (
     Number("product_values", "singular values of the product of all M up to this block"),
     Number("exponents", "Lyapunov exponents of all blocks, in natural logarithms a block"),
     Number("shuffled_values", "singular values of the product in random orders of the blocks"),
+    Number(
+        "shuffled_effective_rank",
+        "effective rank of the product of all maps in random orders",
+        ("order",),
+        lambda seen: effective_rank(seen.result.shuffled_values),
+        in_files=False,
+    ),
     Number(
         "uncertainty",
         "how far each eigenvalue may be off",
@@ -141,7 +148,6 @@ ABOUT = {
     "block": "l, 1 to L",
     "token": "the one measured, 1 to n",
     "median": "the numbers of prompts and sweeps, by name",
-    "shuffled_effective_rank": "effective rank of the product of all maps in random orders",
     "certificates": "of the singular values, by block",
 }
 """What else tables and JSON have, by name."""

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from coupling_core.analysis.spectra import effective_rank, spectrum_numbers
+from coupling_core.analysis.spectra import spectrum_numbers
 from coupling_core.base.curves import Curves
 from coupling_core.base.drawing import Figure
+from coupling_core.base.numbers import array_of
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import SpectrumResult
 
@@ -32,7 +33,10 @@ def verdict(result: SpectrumResult, view: AnyView) -> str:
     found = spectrum_numbers(result)
     if not result.complete:
         return f"Not all is measured yet. {words.provenance(result, view)}"
-    left, shuffled = found.effective_rank[-1], np.median(effective_rank(result.shuffled_values))
+    left, shuffled = (
+        found.effective_rank[-1],
+        np.median(array_of(result, view, "shuffled_effective_rank")),
+    )
     return (
         f"The maps of the blocks depart from normal ones by {np.median(found.departure):.2f} in "
         f"the median (0 is normal, 1 the most there can be). All blocks together let about "

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from coupling_core.analysis.path_curves import curve_over_prompts, median
 from coupling_core.base.curves import Curves
 from coupling_core.base.drawing import figure_of
-from coupling_core.base.numbers import number_of, values
+from coupling_core.base.numbers import array_of, number_of
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.results.base import NORM_INCLUDED
@@ -51,7 +51,7 @@ class PathsTogether(Together):
         """
         figure_of(result, self.figure)
         self.curves[result.key] = {
-            name: median(values(result, view, spec.numbers[0])) for name, spec in CURVES.items()
+            name: median(array_of(result, view, spec.numbers[0])) for name, spec in CURVES.items()
         }
         return super().row(result, view)
 
