@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from coupling_core.analysis.exports import numbers_of, row
-from coupling_core.base.drawing import Drawing
+from coupling_core.analysis.exports import row
+from coupling_core.base.drawing import Drawing, drawing, known_figure
+from coupling_core.base.errors import InputError
+from coupling_core.base.figure_names import StepCurve
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.notebook import Plottable, table_of
-from coupling_core.base.numbers import Column
+from coupling_core.base.numbers import Column, numbers_of
 from coupling_core.base.records import AnyView, PathView, Request, View, viewed
 from coupling_core.base.results import DepthResult, SpectrumResult, TrajectoryResult
 from coupling_core.base.results.base import certified_words
-from coupling_core.base.step_names import StepCurve
 from coupling_core.sources.suites import Suite
 
 if TYPE_CHECKING:  # half a second to import
@@ -131,8 +132,19 @@ class Course(Plottable):
                 them), or where K or a block is not in the results.
         """
         seen = viewed(view, self.default_k, k=k)
-        drawn: Drawing = kind_of("depth").part("views").course(self, seen, figure)
-        return drawn
+        name = known_figure(figure, step_figures())
+        measured = [*self.depth.values(), *self.paths.values()]
+        if not measured:
+            raise InputError(
+                f"nothing of {self.suite.name} is measured for this prompt: measure_steps(...) "
+                "does it"
+            )
+        if name in step_figures("spectrum") and self.spectra is None:
+            raise InputError(
+                f"the figure {name} is of spectra: measure_steps(..., spectra=True) measures them, "
+                "and collect(..., spectra=True) reads what is stored"
+            )
+        return drawing("training.course", self, name, seen, result=measured[-1], view=seen)
 
     @property
     def verdict(self) -> str:

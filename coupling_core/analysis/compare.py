@@ -29,7 +29,7 @@ from coupling_core.analysis.scores import definition_name, score_pairs
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName, sampled_definitions
-from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.notebook import Plottable, in_short, table_of
 from coupling_core.base.records import Role, View, resolve_block, resolve_blocks, viewed
@@ -282,8 +282,8 @@ class Comparison(MapComparison[DepthResult, Scores]):
         Raises:
             InputError: on another name.
         """
-        drawn: Drawing = self.a.part("views").compared(self, figure)
-        return drawn
+        known_figure(figure, ("comparison", "difference"))
+        return drawing(f"compare.{figure}", self, result=self.a, view=self.view)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What it holds, by name: the scores and `blocks` of A and B, and their difference.
@@ -352,8 +352,7 @@ class TokenComparison(MapComparison[BetweenTokens, PositionScores]):
             InputError: on another name.
         """
         known_figure(figure, ("difference",))
-        drawn: Drawing = self.a.part("views").compared(self)
-        return drawn
+        return drawing("compare.token_difference", self, result=self.a, view=self.view)
 
 
 AXES = {

@@ -21,9 +21,8 @@ from jaxtyping import Float, Int
 
 from coupling_core.analysis.effects import effect_maps
 from coupling_core.analysis.scores import score_pairs
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.kinds import kind_of
 from coupling_core.base.notebook import Plottable, in_a_line
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, WhatIfResult
@@ -184,8 +183,8 @@ class CouplingEffect(Plottable):
 
     def plot(self, figure: str = "pairs") -> Drawing:
         """A point a pair of blocks; "pairs" is the only figure."""
-        drawing: Drawing = kind_of("what-if").part("views").against(self, figure)
-        return drawing
+        known_figure(figure, ("pairs",))
+        return drawing("effect_scatter.pairs_against_effect", self)
 
     def __repr__(self) -> str:
         first, last = self.blocks

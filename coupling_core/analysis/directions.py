@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from coupling_core.analysis.subspaces import chance_angles, median_told
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.choosing import none_of
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.notebook import Plottable, Tabular, in_a_line, in_short
 from coupling_core.base.records import (
@@ -179,8 +179,9 @@ class Shared(InCommon, Plottable):
 
     def plot(self, figure: str = "shared") -> Drawing:
         """The share of each direction beside chance; "shared" is the only figure."""
-        drawing: Drawing = self.result.part("views").shared(self, figure)
-        return drawing
+        known_figure(figure, ("shared",))
+        view = DirectionsView(self.blocks, len(self.share))
+        return drawing("directions.shared_directions", self, result=self.result, view=view)
 
 
 NULL_DRAWS = 20

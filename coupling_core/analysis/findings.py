@@ -23,9 +23,8 @@ from coupling_core.analysis.statistics import (
     PromptTrends,
 )
 from coupling_core.base import wording
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.kinds import kind_of
 from coupling_core.base.notebook import Plottable
 from coupling_core.base.records import (
     METHODS,
@@ -214,8 +213,19 @@ class Findings(Plottable):
         Raises:
             InputError: on another name.
         """
-        drawing: Drawing = kind_of("depth").part("views").found_in_sweep(self, figure)
-        return drawing
+        against = self.question.against
+        figures = {
+            "models": ("generalization.over_models", self.means, "coupling", against, self.fits),
+            "families": ("generalization_forest.without_families", self.families),
+            "k": ("generalization_by_k.coupling_by_k", self.by_k),
+            "correlation": (
+                "generalization_by_k.correlation_by_k", self.correlations_by_k, against,
+            ),
+        }  # fmt: skip
+        draws, *of = figures[known_figure(figure, tuple(figures))]
+        found = drawing(draws, *of)
+        found.figure.layout.meta = found.figure.layout.meta | {"source": self.source}
+        return found
 
     @property
     def does_not_show(self) -> tuple[str, ...]:

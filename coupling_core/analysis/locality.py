@@ -13,7 +13,7 @@ from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.arrays import arrays_of
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
-from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.drawing import Drawing, known_figure, plot
 from coupling_core.base.errors import InputError
 from coupling_core.base.notebook import Plottable, in_a_line, table_of
 from coupling_core.base.records import Role, View, resolve_blocks, viewed
@@ -80,9 +80,7 @@ class Locality(Plottable):
             InputError: on another name.
         """
         name = known_figure(figure, ("locality",))
-        views = self.result.part("views")
-        drawn: Drawing = views.plot(self.result, self.view, name, corrected=self.corrected)
-        return drawn
+        return plot(self.result, self.view, name, corrected=self.corrected)
 
 
 def locality(

@@ -8,6 +8,8 @@ from jaxtyping import Float
 from coupling_core.base.errors import InputError
 from coupling_core.base.results import PerturbationResult
 
+TENTH = 0.1
+"""The size, in units of the embedding, at which noise is looked at where nobody says one."""
 OFF = 0.1
 """How far the change to first order may be from the true one, relative to that, to stand for it."""
 BLURRED = OFF / 4

@@ -8,10 +8,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.analysis.alignment import side_names
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.notebook import Plottable, in_a_line, table_of
-from coupling_core.base.records import Fit, Part, PathView, view_by
+from coupling_core.base.records import Fit, Part, PathView, resolve_token, view_by
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted, percent
 
@@ -175,8 +175,16 @@ class ProjectedPaths(Plottable):
 
     def plot(self, figure: Literal["paths", "paths-3d"] = "paths", token: int = -1) -> Drawing:
         """The paths in two or three components; `token`, 1..n or -1 (the last), is highlighted."""
-        drawing: Drawing = self.result.part("views").projected(self, figure, token)
-        return drawing
+        dimensions = {"paths": 2, "paths-3d": 3}
+        known_figure(figure, tuple(dimensions))
+        return drawing(
+            "paths.draw",
+            *(self.result, self.view, self),
+            token=resolve_token(token, len(self.result.tokens)),
+            dimensions=dimensions[figure],
+            result=self.result,
+            view=self.view,
+        )
 
 
 def project_paths(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Float
 
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.kinds import kind_of
 from coupling_core.base.notebook import Plottable, Tabular, in_a_line, table_of
+from coupling_core.base.records import DirectionsView
 from coupling_core.base.results.directions import DirectionsResult
 from coupling_core.base.units import counted, percent, ranges
 
@@ -155,8 +155,9 @@ class Steering(Plottable):
 
     def plot(self, figure: str = "steering") -> Drawing:
         """What each direction does by size, beside random directions; the only figure."""
-        drawing: Drawing = kind_of("directions").part("views").steered(self, figure)
-        return drawing
+        known_figure(figure, ("steering",))
+        view = DirectionsView(None, None)
+        return drawing("directions.steering", self, result=self.result, view=view)
 
 
 @dataclass(frozen=True, repr=False)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from functools import wraps
-from importlib import import_module
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +11,7 @@ import typer
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import expanded
-from coupling_core.base.kinds import FOLDERS
+from coupling_core.base.kinds import kinds
 from coupling_core.cli import terminal
 from coupling_core.cli.bench import bench
 from coupling_core.cli.compare import compare
@@ -112,8 +111,9 @@ def top(
     """Measure transformer block coupling."""
 
 
-for folder in FOLDERS:
-    app.command(folder.rpartition(".")[2])(import_module(f"{folder}.command").command)
+for kind in reversed({kind.command: kind for kind in reversed(kinds().values())}.values()):
+    part = kind.part("command")
+    app.command(kind.command)(getattr(part, "command", None) or part.command_of(kind))
 for alone in (graph, compare, cross, prune, training, models, doctor, health, jobs, bench):
     app.command(alone.__name__)(alone)
 app.command("prompts")(show_prompts)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -11,14 +11,13 @@ from coupling_core.analysis.alignment import differences
 from coupling_core.analysis.compare import AXES, Comparison, TokenComparison
 from coupling_core.analysis.compare import compare as compare_results
 from coupling_core.analysis.exports import signed_differences
-from coupling_core.analysis.path_comparison import InSpace, OfDepth, OfTokens, PathComparison
+from coupling_core.analysis.path_comparison import APART, PathComparison, figures_of_both
 from coupling_core.base.errors import InputError
 from coupling_core.cli import completing, files, options, reports
 from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import fact_lines, print_lines, print_table
 from coupling_core.store.disk import Store
 
-FigureName = Literal["comparison", "difference", OfTokens, OfDepth, InSpace]
 AnyComparison = Comparison | TokenComparison | PathComparison
 SHOWN = 10
 """Rows of the printed table."""
@@ -41,8 +40,12 @@ def compare(
     blocks: options.Blocks = None,
     scores: options.Scores,
     figure: Annotated[
-        FigureName | None,
-        typer.Option(help="Which figure --out draws.", show_default="the first"),
+        str | None,
+        options.figure_option(
+            ("comparison", "difference", *figures_of_both(), APART),
+            help="Which figure --out draws.",
+            show_default="the first",
+        ),
     ] = None,
     output: options.Numbers,
 ) -> None:

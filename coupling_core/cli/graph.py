@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
@@ -35,7 +35,7 @@ from coupling_core.base.records import (
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import Shown, table_of_means
-from coupling_core.cli.many_drawn import Together, figure_of, listed
+from coupling_core.cli.many_drawn import Together, figure_option, listed, one_drawn
 from coupling_core.cli.one_or_many import measured
 from coupling_core.cli.rows import Row
 from coupling_core.cli.terminal import Told, fact_lines, print_facts, print_lines, print_table
@@ -48,8 +48,6 @@ SHOWN = 10
 """Edges in the printed table."""
 POINTS = 4
 """Of the locality curve, in the printed line."""
-
-FigureName = Literal["graph", "locality"]
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class Look:
     threshold: Annotated[float, typer.Option(help="Smallest weight of an edge, 0..1.")] = (
         DEFAULT_THRESHOLD
     )
-    figure: Annotated[FigureName, figure_of("graph")] = "graph"
+    figure: Annotated[str, figure_option("graph")] = "graph"
     layout: Annotated[Layout, typer.Option(help="Where its nodes lie.")] = "line"
     color: Annotated[NodeColor, typer.Option(help="What colours its nodes.")] = "community"
     auto_range: Annotated[
@@ -161,11 +159,8 @@ class Graphs(Together):
 
     def draw_one(self, result: DepthResult, view: View) -> "go.Figure":
         """The figure of one prompt."""
-        from coupling_core import figures  # plotly
-
-        if self.look.figure == "locality":
-            return figures.locality(result, view, corrected=self.dots == "corrected")
-        return figures.graph(result, view, **self.drawn)
+        draw = one_drawn(self.look.figure, corrected=self.corrected, **vars(self.look))
+        return draw(result, view)
 
     def draw(self, rows: Sequence[Row]) -> "go.Figure":
         """The figure of the mean scores."""
@@ -183,7 +178,6 @@ class Graphs(Together):
         """One prompt's graph, for JSON."""
         return {
             **reports.about(result, stored=stored),
-            "token": result.token,
             **reports.of_view(result, view),
             "blocks": view.blocks,
             "score": self.dots,
@@ -200,7 +194,6 @@ class Graphs(Together):
         shown = points[:: max(1, -(-len(points) // POINTS))]
         print_lines(*reports.head(result))
         print_facts(
-            token=result.token_words(result.token),
             score=f"{score}, {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
             edges=edges_words(graph),
             communities=communities_words(graph),

@@ -4,7 +4,7 @@ A command takes a record of them as a parameter, whose fields `commands` makes p
 command line. So one more field of `Measuring` is one more option of every command that measures.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 import typer
 
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
+from coupling_core.base.drawing import known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import read_image
 from coupling_core.base.records import (
@@ -59,6 +60,27 @@ def written_as(formats: tuple[str, ...]) -> Any:
 
 
 K = Annotated[int | None, k_option(f"{DEFAULT_K}, or as many as there are")]
+
+
+def figure_option(names: Iterable[str], **told: Any) -> Any:
+    """The option --figure with the names that it takes, and what typer is told of it besides."""
+    known = tuple(names)
+
+    def read(name: str) -> str:
+        try:
+            return str(known_figure(name, known))
+        except InputError as error:
+            raise typer.BadParameter(str(error)) from None
+
+    return typer.Option(
+        "--figure",
+        parser=read,
+        metavar=f"<{'|'.join(known)}>",
+        autocompletion=lambda: list(known),
+        **told,
+    )
+
+
 Definition = Annotated[_Definition, typer.Option("--definition", help="Which score.")]
 Norm = Annotated[
     FinalNorm,

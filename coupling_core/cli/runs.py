@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from coupling_core.base.drawing import plot
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import AnyView, View
@@ -83,8 +84,7 @@ def show(
     if kind.has_k:
         view = View(result.default_k if k is None else k, definition)
     if output.out is not None:
-        views = kind.part("views")
-        files.write_result(output.out, result, view, lambda *seen: views.plot(*seen).figure)
+        files.write_result(output.out, result, view, lambda *seen: plot(*seen).figure)
     reports.tell(result, view, stored=True, as_json=output.as_json, out=output.out)
 
 

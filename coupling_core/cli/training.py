@@ -17,9 +17,9 @@ from coupling_core.analysis.by_step import (
 from coupling_core.analysis.scores import definition_name
 from coupling_core.analysis.step_tables import steps_arrays, steps_axes, steps_frame
 from coupling_core.base.errors import InputError
+from coupling_core.base.figure_names import StepCurve
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import Result
-from coupling_core.base.step_names import StepCurve
 from coupling_core.base.units import counted
 from coupling_core.cli import completing, files, options, reports
 from coupling_core.cli.terminal import (

@@ -9,7 +9,7 @@ A module has the figures of one subject. What all share is in `style` (colours, 
 
 from coupling_core.analysis.exports import frame as scores_table
 from coupling_core.analysis.exports.graph import edges_table
-from coupling_core.figures.by_depth import by_depth, by_depth_table, linearised, linearised_table
+from coupling_core.figures.by_depth import by_depth, linearised, linearised_table
 from coupling_core.figures.compare import compared_map, comparison, difference, spectra
 from coupling_core.figures.crossing import crossed_scores, crossing_angles
 from coupling_core.figures.depth_curves import (
@@ -33,7 +33,7 @@ from coupling_core.figures.effect_scatter import (
     effect_by_step_table,
 )
 from coupling_core.figures.effects import effects, effects_by_block, exchange, exchange_table
-from coupling_core.figures.eigenvalues import eigenvalues, linear_maps, products_over_depth
+from coupling_core.figures.eigenvalues import eigenvalues, products_over_depth
 from coupling_core.figures.export import FORMATS, on_paper, render
 from coupling_core.figures.generalization import (
     by_prompt_table,
@@ -68,7 +68,7 @@ from coupling_core.figures.pair import (
     score_by_k_table,
 )
 from coupling_core.figures.paths import paths, paths_at
-from coupling_core.figures.per_token import per_token, per_token_table
+from coupling_core.figures.per_token import per_token
 from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, noise_radius
 from coupling_core.figures.pruning import pruning
 from coupling_core.figures.score_squares import MOST_SHOWN
@@ -98,19 +98,19 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "distance", "token_spectrum", "token_spectrum_table", "cell_words",
     "MOST_SHOWN",
     # of two results
-    "compared_map", "difference", "differences_table", "comparison", "spectra",
+    "compared_map", "difference", "comparison", "spectra",
     "pair_spectra_table", "crossing_angles", "crossed_scores",
     # of trajectories
-    "paths", "by_depth", "by_depth_table", "per_token", "per_token_table",
+    "paths", "by_depth", "per_token",
     "linearised", "linearised_table",
     # of many prompts
     "mean_map", "mean_graph", "prompt_differences", "prompt_strip", "by_depth_over_prompts",
     # of edits
     "effects", "effects_by_block", "exchange", "exchange_table", "coupling_against_effect",
-    "coupling_against_effect_table", "effect_by_step",
+    "effect_by_step",
     "effect_by_step_table", "pruning",
     # of linear maps and directions
-    "eigenvalues", "linear_maps", "products_over_depth", "readouts", "direction_track",
+    "eigenvalues", "products_over_depth", "readouts", "direction_track",
     "direction_elsewhere", "direction_table", "shared_directions", "steering",
     "noise_by_size", "noise_by_depth", "noise_radius",
     # of training runs

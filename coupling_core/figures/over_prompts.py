@@ -12,9 +12,10 @@ from jaxtyping import Float
 
 from coupling_core.analysis.over_prompts import OfPrompt, mean_scores, source, whose
 from coupling_core.analysis.over_prompts import mean_graph as graph_over_prompts
-from coupling_core.analysis.path_curves import Curve, curve_over_prompts
+from coupling_core.analysis.path_curves import curve_over_prompts
 from coupling_core.analysis.scores import Interval
 from coupling_core.base.curves import Curves
+from coupling_core.base.numbers import number_of
 from coupling_core.base.records import DEFAULT_THRESHOLD, View
 from coupling_core.base.results import Scores
 from coupling_core.base.units import counted, decimals, rounded, with_minus
@@ -203,7 +204,7 @@ def prompt_strip(
 
 def by_depth_over_prompts(
     curves_of: Float[np.ndarray, "prompt depth"],
-    curve: Curve,
+    curve: Curves,
     *,
     origin: Mapping[str, object],
     normed: bool = False,
@@ -239,8 +240,12 @@ def by_depth_over_prompts(
         (normed, "The last step includes the final norm, whose rescaling counts too."),
         _groups_caption(groups or {}, "thinner line is the mean over"),
     )
-    words = {"title": curve.title, "n": n, "more": f" {more}" * bool(more)}
-    spec = replace(BY_DEPTH, x=curve.depth, log=curve.log)
+    words = {
+        "title": number_of("trajectory", curve.numbers[0]).title,
+        "n": n,
+        "more": f" {more}" * bool(more),
+    }
+    spec = replace(BY_DEPTH, x=curve.x_title, log=curve.log)
     return curves(series, spec, f"mean over {n}", words, told=origin)
 
 

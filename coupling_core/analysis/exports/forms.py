@@ -35,7 +35,7 @@ _NAMED = {"part": ("real", "imaginary"), "sign": ("positive", "negative")}
 """What stands along an axis of every result."""
 _TOKENS = {"tokens": "text", "token_ids": "token_id"}
 """Arrays along the tokens, and what a dataset calls them."""
-_FIRST = {"state": 0} | dict.fromkeys(
+FIRST = {"state": 0} | dict.fromkeys(
     (
         *("block", "basis", "slot", "token", "other_token", "k", "component", "neighbour"),
         *("outcome", "draw", "order", "place", "first", "last"),
@@ -134,7 +134,7 @@ def _along(
         numbers = None
     if numbers is not None and numbers.shape == (size,):
         return numbers
-    first = _FIRST.get(axis, _FIRST.get(axis.rpartition("_")[2]))
+    first = FIRST.get(axis, FIRST.get(axis.rpartition("_")[2]))
     return None if first is None else np.arange(first, first + size)
 
 

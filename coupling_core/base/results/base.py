@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import AbstractArray, Int
 from typing_extensions import TypeVar
 
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, plot
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.notebook import Plottable, in_a_line
@@ -300,8 +300,7 @@ class Result(Plottable, Generic[FigureOf]):
         """
         if (twin := options.get("twin")) is not None:
             self._require_twin(twin)
-        names = (figure,) if figure else ()
-        return self.part("views").plot(self, self.default_view(), *names, **options)
+        return plot(self, self.default_view(), figure, **options)
 
     def _require_twin(self, twin: Any) -> None:
         def of(result: Any) -> tuple[Any, ...]:

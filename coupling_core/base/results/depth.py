@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import UNNAMED_SAMPLED, DefinitionName
-from coupling_core.base.drawing import DepthFigure
+from coupling_core.base.figure_names import DepthFigure
 from coupling_core.base.records import ROLES, Role, View, resolve_block
 from coupling_core.base.results.at_token import AtToken
 from coupling_core.base.results.base import within

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coupling_core.base.drawing import ReadoutFigure
+from coupling_core.base.figure_names import DirectionsFigure
 from coupling_core.base.records import resolve_block
 from coupling_core.base.results.at_token import AtToken
 
@@ -18,7 +18,7 @@ SIDES = ("u", "v")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class DirectionsResult(AtToken[ReadoutFigure]):
+class DirectionsResult(AtToken[DirectionsFigure]):
     """The leading singular vectors u_k (written) and v_k (read) of each block at one token.
 
     A block that is not measured yet (a partial result) has NaN in every array, and so does a

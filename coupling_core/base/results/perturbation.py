@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.drawing import NoiseFigure
+from coupling_core.base.figure_names import PerturbationFigure
 from coupling_core.base.results.at_token import AtToken
 
 WAYS = ("isotropic", "leading", "random")
@@ -15,7 +15,7 @@ WAYS = ("isotropic", "leading", "random")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class PerturbationResult(AtToken[NoiseFigure]):
+class PerturbationResult(AtToken[PerturbationFigure]):
     """x^0_t + e norm(x^0_t) w at one token, its states x^l_t, and what first order makes of it.
 
     What is not measured yet (a partial result) is NaN.

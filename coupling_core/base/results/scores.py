@@ -10,8 +10,9 @@ from jaxtyping import Bool, Float
 
 from coupling_core.base.blocks import blocks_of
 from coupling_core.base.definitions import sampled_definitions
-from coupling_core.base.drawing import DepthFigure, Drawing, TokensFigure
+from coupling_core.base.drawing import Drawing, plot
 from coupling_core.base.errors import InputError
+from coupling_core.base.figure_names import DepthFigure, TokensFigure
 from coupling_core.base.notebook import Plottable, in_a_line, table_of
 from coupling_core.base.records import View, resolve_block, resolve_token
 from coupling_core.base.results.base import FigureOf, Result
@@ -200,8 +201,7 @@ class ScoreMap(Plottable, Generic[FigureOf]):
         """
         if self.result is None or self.view is None:
             raise InputError("a figure needs the result of the scores: result.scores(...).plot()")
-        names = (figure,) if figure else ()
-        return self.result.part("views").plot(self.result, self.view, *names, **options)
+        return plot(self.result, self.view, figure, **options)
 
     def _shown(self) -> Any:
         return self.to_pandas() if self.result is None else self.plot()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.drawing import SpectrumFigure
+from coupling_core.base.figure_names import SpectrumFigure
 from coupling_core.base.results.at_token import AtToken
 
 FLOAT32_ERROR = 1e-6

@@ -9,8 +9,8 @@ from jaxtyping import Bool, Float, Int
 
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import UNNAMED_SAMPLED, DefinitionName
-from coupling_core.base.drawing import TokensFigure
 from coupling_core.base.errors import InputError
+from coupling_core.base.figure_names import TokensFigure
 from coupling_core.base.records import ROLES, Certificate, Role, View, resolve_token
 from coupling_core.base.results.base import Result, within
 from coupling_core.base.results.scores import PositionScores

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.base.drawing import PathFigure
+from coupling_core.base.figure_names import TrajectoryFigure
 from coupling_core.base.results.base import Result, within
 from coupling_core.base.units import counted
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class TrajectoryResult(Result[PathFigure]):
+class TrajectoryResult(Result[TrajectoryFigure]):
     """The paths x^0 .. x^L of all tokens of a prompt.
 
     Where the final norm belongs to the last block, x^L is normed. The numbers of all tokens are

@@ -7,15 +7,15 @@ from typing import ClassVar
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.drawing import EditFigure
 from coupling_core.base.edits import parse_edit
 from coupling_core.base.errors import InputError
+from coupling_core.base.figure_names import WhatifFigure
 from coupling_core.base.results.base import Result
 from coupling_core.base.units import counted, ranges
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class WhatIfResult(Result[EditFigure]):
+class WhatIfResult(Result[WhatifFigure]):
     """Edits of a model's depth, and their effects by token of one prompt.
 
     An outcome is what the model says at a token; of a picture whose classes are told apart there is
