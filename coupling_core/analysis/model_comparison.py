@@ -123,7 +123,7 @@ class ModelComparison(Plottable):
         return self.measure.replace("_", " ") + " score" * (self.measure in get_args(Measure))
 
     @property
-    def _rounded(self) -> tuple[str, str, str]:
+    def _rounded(self) -> tuple[str, ...]:
         return with_difference(self.a_mean, self.b_mean, self.difference)
 
     @property
