@@ -114,12 +114,7 @@ def graph(
 
 @dataclass
 class Graphs(Together):
-    """The graph of one prompt, or of the mean scores of many, in every form that is asked for.
-
-    Args:
-        look: how it is drawn.
-        parts: what is kept of each prompt.
-    """
+    """The graph of one prompt, or of the mean scores of many, in every form that is asked for."""
 
     look: Look
     parts: list[OfPrompt] = field(default_factory=list)
