@@ -56,7 +56,7 @@ def _rows(result: Result) -> Iterator[str]:
     kind, view = kinds()[result.request.kind], result.default_view()
     numbers = numbers_of(kind.name)
     named = axes(result, view)
-    keys = kind.part("report").summary(result, view, stored=True)
+    keys = kind.part("report").summary(result, view)
     whole = {number.column_name: number.name for number in numbers if number.column is not None}
     places = {
         "table": [*frame(result, view)],

@@ -205,5 +205,4 @@ class Graphs(Together):
         print_lines("")
         forms = {name: "z.3f" * (name in EDGE_COLUMNS[3:]) for name in EDGE_COLUMNS}
         print_table(forms, [[*row.values()] for row in edge_rows(graph)[:SHOWN]], right=True)
-        failed = reports.uncertified(result.certificates)
-        print_lines("", *reports.foot(result, failed, stored=stored))
+        print_lines("", *reports.foot(result, stored=stored))

@@ -1,6 +1,6 @@
 """What is said of one result: a table for people, a summary for machines."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +9,16 @@ import numpy as np
 from coupling_core.analysis.ways import ways
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.numbers import Number
-from coupling_core.base.records import AnyView, Certificate, View
+from coupling_core.base.records import AnyView, View
 from coupling_core.base.results import Result
-from coupling_core.cli.terminal import NOTHING, Told, fact_lines, print_json, print_table
+from coupling_core.cli.terminal import (
+    NOTHING,
+    Told,
+    fact_lines,
+    print_json,
+    print_lines,
+    print_table,
+)
 
 
 def together(parts: Mapping[str, Told]) -> Told:
@@ -36,10 +43,12 @@ def tell(
     """Print one result: whose it is, its numbers in one view, its key, and `more`."""
     report, (numbers, show) = kind_of(result.request.kind).part("report"), more
     if as_json:
-        print_json(report.summary(result, view, stored=stored) | numbers)
-    else:
-        report.show(result, view, stored=stored, out=out)
-        show()
+        print_json(about(result, stored=stored) | report.summary(result, view) | numbers)
+        return
+    print_lines(*head(result))
+    report.show(result, view)
+    print_lines("", *foot(result, stored=stored, out=out))
+    show()
 
 
 def about(result: Result, *, stored: bool) -> dict[str, Any]:
@@ -83,13 +92,10 @@ def show_rows(dim: str, n: int, named: Mapping[str, np.ndarray], numbers: Iterab
     print_table(titles, rows, right=True)
 
 
-def foot(
-    result: Result, failed: Sequence[str], *, stored: bool, out: Path | None = None
-) -> list[str]:
-    """The lines that it ends with; `failed` are the SVDs that are not certified, and why."""
-    n = len(result.svds)
+def foot(result: Result, *, stored: bool, out: Path | None = None) -> list[str]:
+    """The lines that it ends with."""
+    n, failed, made = len(result.svds), _uncertified(result), ways(result)
     certified = f"{n - len(failed)} of {n} certified" + "".join(f"; {line}" for line in failed)
-    made = ways(result)
     return [
         *fact_lines(SVDs=certified if n else None, Jacobians=made[0] if made else None),
         *(f"{'':11} {line}" for line in made[1:]),
@@ -97,11 +103,16 @@ def foot(
     ]
 
 
-def uncertified(certificates: Sequence[Certificate]) -> list[str]:
-    """The blocks whose SVDs are not certified, and why."""
-    return [
-        f"block {number}: {c.reason}" for number, c in enumerate(certificates, 1) if not c.certified
-    ]
+def _uncertified(result: Result) -> list[str]:
+    """The SVDs that are not certified, of blocks or of their tokens, and why."""
+    blocks = getattr(result, "blocks", range(1, result.n_blocks + 1))
+    failed = []
+    for block, each in dict(zip(blocks, getattr(result, "certificates", ()), strict=False)).items():
+        of = {f"block {block}": each}
+        if isinstance(each, tuple):
+            of = {f"block {block}, token {number}": one for number, one in enumerate(each, 1)}
+        failed += [f"{at}: {one.reason}" for at, one in of.items() if one and not one.certified]
+    return failed
 
 
 def _origin(result: Result, stored: bool) -> str:

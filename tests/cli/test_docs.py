@@ -189,7 +189,7 @@ def test_what_results_give_out_is_written_down_as_it_is():
     for command, looked in seen().items():
         section = text.split(f"## {command}\n")[1].split("\n## ")[0]
         report = kind_of(looked[0].request.kind).part("report")
-        keys = {*report.summary(*looked, stored=True)} - {*outputs.OF_ALL}
+        keys = {*report.summary(*looked)} - {*outputs.OF_ALL}
         assert named(section) >= {*frame(*looked), *keys}, command
 
 

@@ -184,7 +184,7 @@ def _use(store: Store, key: str) -> None:
     kind = kind_of(found.request.kind)
     view = kind.view(k=min(4, found.k_max)) if kind.has_k else kind.view()
     arrays(found, view)
-    kind.part("report").summary(found, view, stored=True)
+    kind.part("report").summary(found, view)
 
 
 # ---- archives

@@ -1,6 +1,5 @@
 """What is said of a depth-wise result."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,14 +19,10 @@ from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 
 
-def summary(result: DepthResult, view: View, *, stored: bool) -> dict[str, Any]:
-    """Every number of one view, ready for JSON.
-
-    Raises:
-        InputError: where K or a block is not in the result.
-    """
+def summary(result: DepthResult, view: View) -> dict[str, Any]:
+    """Every number of one view, ready for JSON."""
     found = score_pairs(result, view)
-    return reports.about(result, stored=stored) | {
+    return {
         "token": result.token,
         "next_tokens": result.next_tokens,
         **reports.of_view(result, view),
@@ -40,18 +35,13 @@ def summary(result: DepthResult, view: View, *, stored: bool) -> dict[str, Any]:
     }
 
 
-def show(result: DepthResult, view: View, *, stored: bool, out: Path | None = None) -> None:
-    """Print one result: whose it is, its mean scores, a line a block, and its key.
-
-    Raises:
-        InputError: where K or a block is not in the result.
-    """
+def show(result: DepthResult, view: View) -> None:
+    """Print one result: whose it is, its mean scores, a line a block."""
     found = score_pairs(result, view)
     mean = means(found)
     lead = "seen as" if is_image(result.request.prompt) else "next"
     likely = ", ".join(f"{text!r} {share:.2f}" for text, share in result.next_tokens)
     print_lines(
-        *reports.head(result),
         f"token       {result.token_words(result.token)}" + f"; {lead} {likely}" * bool(likely),
         f"score       {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
         f"mean        chance-corrected {mean['corrected']:z.4f}, c {mean['coupling']:z.4f}, "
@@ -60,8 +50,6 @@ def show(result: DepthResult, view: View, *, stored: bool, out: Path | None = No
         "",
     )
     _show_blocks(result, view, found)
-    failed = reports.uncertified(result.certificates)
-    print_lines("", *reports.foot(result, failed, stored=stored, out=out))
 
 
 def _show_blocks(result: DepthResult, view: View, found: Scores) -> None:

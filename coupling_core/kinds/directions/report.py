@@ -1,6 +1,5 @@
 """What is said of directions."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ from coupling_core.analysis.exports import arrays, row
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.directions import READOUTS
-from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.kinds.directions.numbers import table, words
 
@@ -18,10 +16,10 @@ CHANCE = "no more than chance"
 _LEFT_OUT = ("tokens", "u", "v", "A", "top", "top_z", "top_cosine", "peakedness", "beyond_chance")
 
 
-def summary(result: DirectionsResult, view: DirectionsView, *, stored: bool) -> dict[str, Any]:
+def summary(result: DirectionsResult, view: DirectionsView) -> dict[str, Any]:
     """Every number of one view but the vectors themselves, ready for JSON."""
     named = {name: value for name, value in arrays(result, view).items() if name not in _LEFT_OUT}
-    return reports.about(result, stored=stored) | {
+    return {
         "token": result.token,
         "kept": result.count,
         "share": row(result, view),
@@ -31,15 +29,12 @@ def summary(result: DirectionsResult, view: DirectionsView, *, stored: bool) -> 
     }
 
 
-def show(
-    result: DirectionsResult, view: DirectionsView, *, stored: bool, out: Path | None = None
-) -> None:
+def show(result: DirectionsResult, view: DirectionsView) -> None:
     """Print one result: the directions of one block, or how many say something in each."""
     blocks, k = viewed(result, view)
     at = np.array(blocks) - 1
     alike = int(tied(result)[at, :k].sum())
     print_lines(
-        *reports.head(result),
         f"token       {result.token_words(result.token)}",
         f"directions  {k} a block and side, kept at float16, which turned none by more than "
         f"{np.nanmax(result.rounding[at]):.2g} degrees; {alike} of {k * len(at)} tied with the "
@@ -48,8 +43,6 @@ def show(
         "",
     )
     (_show_block if len(blocks) == 1 else _show_blocks)(result, blocks, k)
-    failed = reports.uncertified(result.certificates)
-    print_lines("", *reports.foot(result, failed, stored=stored, out=out))
 
 
 def _floors(result: DirectionsResult) -> list[str]:

@@ -1,6 +1,5 @@
 """What is said of noise that was followed through the blocks."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,15 +9,14 @@ from coupling_core.analysis.perturbation import perturbation_radius, spread
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import PerturbationResult
 from coupling_core.base.results.perturbation import WAYS
-from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.kinds.perturbation.views import radius_words, way_words
 
 
-def summary(result: PerturbationResult, view: AnyView, *, stored: bool) -> dict[str, Any]:
+def summary(result: PerturbationResult, view: AnyView) -> dict[str, Any]:
     """Radii by state, and medians at the first and the last block, ready for JSON."""
     ends = [1, result.n_blocks]
-    return reports.about(result, stored=stored) | {
+    return {
         "token": result.token,
         "directions": result.directions,
         "sizes": result.noise_sizes,
@@ -33,15 +31,12 @@ def summary(result: PerturbationResult, view: AnyView, *, stored: bool) -> dict[
     }
 
 
-def show(
-    result: PerturbationResult, view: AnyView, *, stored: bool, out: Path | None = None
-) -> None:
-    """Print one result: a line a size, first and last block, the radii, and its key."""
+def show(result: PerturbationResult, view: AnyView) -> None:
+    """Print one result: a line a size, first and last block, the radii."""
     found, linear = spread(result.cosine[0]), spread(result.linear_cosine[0])
     error = spread(result.error[0]).median
     last = result.n_blocks
     print_lines(
-        *reports.head(result),
         f"token       {result.token_words(result.token)}",
         f"noise       on its embedding, {result.distance.shape[2]} draws of each size and way; "
         f"K = {result.directions}",
@@ -75,10 +70,7 @@ def show(
             for way, found in enumerate(radii)
         ),
         f"  smallest radius of any block, isotropic: {radius_words(result, _least(radii[0]))}",
-        "",
     )
-    failed = reports.uncertified(result.certificates)
-    print_lines(*reports.foot(result, failed, stored=stored, out=out))
 
 
 def _least(radii: np.ndarray) -> float:

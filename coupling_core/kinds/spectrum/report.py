@@ -1,6 +1,5 @@
 """What is said of spectra."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,9 @@ from coupling_core.kinds.spectrum.numbers import CURVES, curves
 _EXPONENTS = 5
 
 
-def summary(result: SpectrumResult, view: AnyView, *, stored: bool) -> dict[str, Any]:
+def summary(result: SpectrumResult, view: AnyView) -> dict[str, Any]:
     """Every number but the eigenvalues themselves, ready for JSON."""
-    return reports.about(result, stored=stored) | {
+    return {
         "token": result.token,
         "median": row(result, view),
         "blocks": curves(result),
@@ -31,14 +30,13 @@ def summary(result: SpectrumResult, view: AnyView, *, stored: bool) -> dict[str,
     }
 
 
-def show(result: SpectrumResult, view: AnyView, *, stored: bool, out: Path | None = None) -> None:
-    """Print one result: a line a block, what is left at the end, and its key."""
+def show(result: SpectrumResult, view: AnyView) -> None:
+    """Print one result: a line a block, what is left at the end."""
     numbers = curves(result)
     certain, left = numbers["certain_share"], numbers["product_effective_rank"][-1]
     shuffled = effective_rank(result.shuffled_values)
     leading = ", ".join(f"{value:+.3f}" for value in result.exponents[:_EXPONENTS])
     print_lines(
-        *reports.head(result),
         f"token       {result.token_words(result.token)}",
         f"maps        M = I + J of {counted(result.n_blocks, 'block')}, {result.final_norm_words}",
         f"certain     {percent(certain.mean(), 1)} of the eigenvalues are known to "
@@ -49,5 +47,3 @@ def show(result: SpectrumResult, view: AnyView, *, stored: bool, out: Path | Non
         "",
     )
     reports.show_rows("block", result.n_blocks, numbers, CURVES)
-    failed = reports.uncertified(result.certificates)
-    print_lines("", *reports.foot(result, failed, stored=stored, out=out))

@@ -1,6 +1,5 @@
 """What is said of a comparison of tokens."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,14 +26,10 @@ SHOWN = 24
 """Characters of a token in the table."""
 
 
-def summary(result: Compared, view: View, *, stored: bool) -> dict[str, Any]:
-    """Every number of one view, ready for JSON.
-
-    Raises:
-        InputError: where K is not in the result.
-    """
+def summary(result: Compared, view: View) -> dict[str, Any]:
+    """Every number of one view, ready for JSON."""
     found = score_positions(result, view)
-    return reports.about(result, stored=stored) | {
+    return {
         "kind": result.request.kind,
         "token": result.token or None,
         "blocks": result.blocks if isinstance(result, TokensResult) else None,
@@ -50,19 +45,14 @@ def summary(result: Compared, view: View, *, stored: bool) -> dict[str, Any]:
     }
 
 
-def show(result: Compared, view: View, *, stored: bool, out: Path | None = None) -> None:
-    """Print one result: what was compared, a line a token, a line a distance, its key.
-
-    Raises:
-        InputError: where K is not in the result.
-    """
+def show(result: Compared, view: View) -> None:
+    """Print one result: what was compared, a line a token, a line a distance."""
     found = score_positions(result, view)
     floor = np.where(np.isnan(found.coupling) | found.itself, np.nan, found.chance)
     raw = np.where(found.itself, np.nan, found.coupling)
     mean = found.mean()
     without = ", without any Jacobian against itself" if found.itself.any() else ""
     print_lines(
-        *reports.head(result),
         f"compared    {result.request.kind}, {result.measured}",
         f"score       {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
         f"mean        chance-corrected {mean.corrected:z.4f}, c {mean.coupling:z.4f}, "
@@ -73,7 +63,6 @@ def show(result: Compared, view: View, *, stored: bool, out: Path | None = None)
     _show_tokens(result, found, raw, floor, weights(result, view))
     print_lines("", "By distance of the two tokens, chance-corrected:")
     _show_distances(found)
-    print_lines("", *reports.foot(result, _failed(result), stored=stored, out=out))
 
 
 def _reasons(result: Compared, view: View) -> list[str]:
@@ -136,17 +125,3 @@ def _short(text: str) -> str:
 
 def _number(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:z.3f}"
-
-
-def _failed(result: Compared) -> list[str]:
-    of_rows = (
-        [f"block {block}" for block in result.blocks]
-        if isinstance(result, TokensResult)
-        else [f"block {block + 1}" for block in range(result.block_count)]
-    )
-    return [
-        f"{block}, token {number}: {c.reason}"
-        for block, row in dict(zip(of_rows, result.certificates, strict=True)).items()
-        for number, c in enumerate(row, 1)
-        if c is not None and not c.certified
-    ]

@@ -1,6 +1,5 @@
 """What is said of a trajectory."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,16 +9,15 @@ from coupling_core.analysis.exports import arrays, row
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted
-from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 
 _LEFT_OUT = ("tokens", "pca")
 
 
-def summary(result: TrajectoryResult, view: PathView, *, stored: bool) -> dict[str, Any]:
+def summary(result: TrajectoryResult, view: PathView) -> dict[str, Any]:
     """Every number of one view, ready for JSON."""
     named = {name: value for name, value in arrays(result, view).items() if name not in _LEFT_OUT}
-    return reports.about(result, stored=stored) | {
+    return {
         "fit": view.fit,
         "part": view.part,
         "first": view.first,
@@ -31,16 +29,13 @@ def summary(result: TrajectoryResult, view: PathView, *, stored: bool) -> dict[s
     }
 
 
-def show(
-    result: TrajectoryResult, view: PathView, *, stored: bool, out: Path | None = None
-) -> None:
-    """Print one result: its means over the prompt, a line a token, and its key."""
+def show(result: TrajectoryResult, view: PathView) -> None:
+    """Print one result: its means over the prompt, a line a token."""
     mean = row(result, view)
     explained = arrays(result, view)["explained"]
     shares = ", ".join(f"{share:.3f}" for share in explained if np.isfinite(share))
     n, kept = len(result.tokens), len(result.kept)
     print_lines(
-        *reports.head(result),
         f"paths       {counted(n, 'token')} through {counted(result.n_blocks, 'block')}, "
         f"{result.final_norm_words}",
         f"mean        line-shape score {mean['line_shape']:.4f}, expodistance "
@@ -55,7 +50,6 @@ def show(
         "",
     )
     _show_tokens(result)
-    print_lines("", *reports.foot(result, (), stored=stored, out=out))
 
 
 def _fitted(view: PathView, n: int) -> str:

@@ -1,6 +1,5 @@
 """What is said of edits."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ from coupling_core.analysis.exports import arrays, row
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
 from coupling_core.base.units import counted, percent
-from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 
 SHOWN = 8
@@ -20,12 +18,12 @@ NAMED = 3
 _LEFT_OUT = ("tokens", "edits", "divergence", "loss", "stays")
 
 
-def summary(result: WhatIfResult, view: EffectView, *, stored: bool) -> dict[str, Any]:
+def summary(result: WhatIfResult, view: EffectView) -> dict[str, Any]:
     """Every number of one view, ready for JSON."""
     named = {name: value for name, value in arrays(result, view).items() if name not in _LEFT_OUT}
     means = {name: mean_effects(result, view, name) for name in ("divergence", "loss", "stays")}
     names = list(means)
-    return reports.about(result, stored=stored) | {
+    return {
         "measured_of": result.measured_of,
         "unit": result.unit,
         "averaged_over": positions(result, view) + 1,
@@ -40,8 +38,8 @@ def summary(result: WhatIfResult, view: EffectView, *, stored: bool) -> dict[str
     }
 
 
-def show(result: WhatIfResult, view: EffectView, *, stored: bool, out: Path | None = None) -> None:
-    """Print one result: its medians, the edits that do least and most, and its key."""
+def show(result: WhatIfResult, view: EffectView) -> None:
+    """Print one result: its medians, the edits that do least and most."""
     medians, over = row(result, view), counted(len(positions(result, view)), "token")
     what = {
         "tokens": f"KL of the next-token distributions, nats, mean over {over}",
@@ -51,7 +49,6 @@ def show(result: WhatIfResult, view: EffectView, *, stored: bool, out: Path | No
     took = result.provenance.get("at_once", {})
     at_once = f"{took['sequences']} sequences at once" if took else "one after the other"
     print_lines(
-        *reports.head(result),
         f"edits       {len(result.edits)} of {counted(result.n_blocks, 'block')}, {at_once}",
         f"effect      {what}",
         f"median      skip {medians['skip_kl']:.4g}, replace {medians['replace_kl']:.4g}, "
@@ -62,7 +59,6 @@ def show(result: WhatIfResult, view: EffectView, *, stored: bool, out: Path | No
         "",
     )
     _show_edits(result, view)
-    print_lines("", *reports.foot(result, (), stored=stored, out=out))
 
 
 def _skipped(result: WhatIfResult, view: EffectView) -> list[str]:
