@@ -29,13 +29,8 @@ def is_watched() -> bool:
 class Bar:
     """A bar in plain text, which a notebook shows without any widgets; it ends with its `with`.
 
-    It begins with the first report: a stored answer shows none.
-
-    Args:
-        title: stands before what is being done.
-        stays: whether it is left as it is at the end.
-        shown: False shows nothing at all.
-        say: puts a line on stderr, notes too; None puts lines there, and notes with a bar alone.
+    It begins with the first report: a stored answer shows none. Lines and notes go to `say`; where
+    that is None, lines go to stderr, and notes are put above a bar alone.
     """
 
     def __init__(

@@ -12,15 +12,10 @@ READ = 0.25
 
 
 class Pace:
-    """How far many prompts are, and how long the rest takes.
+    """How far a total of prompts is, or of what `of` says, and how long the rest takes.
 
-    Args:
-        total: how many there are.
-        done: of them, before it begins.
-        clock: seconds, of any beginning.
-        of: what they are called.
-        starts_slowly: whether the first that is computed also waits for the workers, so that it
-            does not count.
+    Where it `starts_slowly`, the first that is computed also waits for the workers, and does not
+    count.
     """
 
     def __init__(
@@ -43,12 +38,9 @@ class Pace:
         self._began = self._began or self._clock()
 
     def step(self, n: int = 1, *, computed: bool | None = None) -> None:
-        """So many more are done.
+        """So many more are done, and took their time if `computed`.
 
-        Args:
-            n: how many.
-            computed: whether the last took its time; None where nobody knows: once one took longer
-                than reading takes, all do.
+        Where nobody knows (None), all do once one took longer than reading takes.
         """
         now = self._clock()
         if computed is None:
@@ -63,8 +55,7 @@ class Pace:
     def words(self, beside: int = 0) -> str:
         """The next and the time left, as far as it is known: "prompt 3 of 60, about 2 minutes".
 
-        Args:
-            beside: how many others are at work besides the next, halfway through on average.
+        So many `beside` the next are at work too, halfway through on average.
         """
         where = f"{self._of} {self.done + (not beside)} of {self.total}"
         left = self.left(beside)

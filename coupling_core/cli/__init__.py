@@ -88,10 +88,10 @@ def _run() -> int:
     except MemoryError:
         return _say("memory ran out: choose a smaller model, or close other programs", 1)
     except OSError as error:
-        if not _is_of_stdout(error):
-            raise
-        why = f"the output cannot be printed ({error.strerror})"
-        return _say(f"{why}: make room where it goes, or send it to another place", 1)
+        with suppress(OSError):  # where printing failed, the rest cannot be printed either
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        what = error.filename or "the output"
+        return _say(f"{what} cannot be read or written: {error.strerror or error}", 1)
     return _say("stopped", status) if status == _STOPPED else status
 
 
@@ -103,17 +103,6 @@ def _misused(error: "typer.TyperException") -> str:
         if any("--prompt" in one.opts for one in context.command.params):
             told += f'; a text comes after --prompt: {context.command_path} --prompt "The cat sat"'
     return told or "a command is missing"
-
-
-def _is_of_stdout(error: OSError) -> bool:
-    """Whether it was printing that failed, and fails again; then nothing more is printed."""
-    try:
-        print(flush=True)  # noqa: T201
-    except OSError as again:
-        if again.errno == error.errno:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return True
-    return False
 
 
 def _say(message: str, status: int) -> int:

@@ -112,12 +112,7 @@ def graph(
 
 @dataclass
 class Graphs(Together):
-    """The graph of one prompt, or of the mean scores of many, in every form that is asked for.
-
-    Args:
-        look: how it is drawn.
-        parts: what is kept of each prompt.
-    """
+    """The graph of one prompt, or of the mean scores of many, in every form that is asked for."""
 
     look: Look
     parts: list[OfPrompt] = field(default_factory=list)
@@ -203,5 +198,4 @@ class Graphs(Together):
         print_lines("")
         forms = {name: "z.3f" * (name in EDGE_COLUMNS[3:]) for name in EDGE_COLUMNS}
         print_table(forms, [[*row.values()] for row in edge_rows(graph)[:SHOWN]], right=True)
-        failed = reports.uncertified(result.certificates)
-        print_lines("", *reports.foot(result, failed, stored=stored))
+        print_lines("", *reports.foot(result, stored=stored))

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from coupling_core.analysis.exports.forms import FIRST
-from coupling_core.analysis.ways import ways
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.numbers import columns, in_rows
 from coupling_core.base.records import AnyView, View
@@ -115,7 +114,6 @@ def foot(result: Result, *, stored: bool, out: Path | None = None) -> list[str]:
     """The lines that it ends with: which SVDs are not certified and why, and where it is from."""
     n, failed = len(result.svds), list(_failed(result))
     certified = f"{n - len(failed)} of {n} certified" + "".join(f"; {line}" for line in failed)
-    made = ways(result)
     return [
         *fact_lines(SVDs=certified if n else None, Jacobians=made[0] if made else None),
         *(f"{'':11} {line}" for line in made[1:]),

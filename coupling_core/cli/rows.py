@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
 
 Axes = tuple[str, ...]
 """Names of the axes of an array."""
-
 Failed = dict[int, InputError | ComputeError]
 """Errors by the line of the prompt."""
 
