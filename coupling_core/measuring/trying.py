@@ -24,7 +24,6 @@ from coupling_core.base.records import (
     resolve_token,
 )
 from coupling_core.base.results import DirectionsResult
-from coupling_core.base.results.base import origin_of
 from coupling_core.base.results.directions import READOUTS, SIDES
 from coupling_core.base.trials import Ablate, Ablation, Readings, Steer, Steering
 from coupling_core.measuring.measure import aside, asked_of
@@ -279,7 +278,7 @@ def _model_of(result: DirectionsResult, model: Any, tokenizer: Any) -> tuple[Res
         InputError: where the result's model is not named, its name leads to another by now, or the
             module is of another class.
     """
-    is_own, origin = result.request.model.startswith(OWN), origin_of(result)
+    is_own, origin = result.request.model.startswith(OWN), result._origin
     if is_own and origin:
         model = origin.module if model is None else model
         tokenizer = origin.tokenizer if tokenizer is None else tokenizer
