@@ -30,7 +30,6 @@ def calls():
     between, means = (cc.measure(IDS, kind="self", block=b, model=m, k=4) for b in (1, None))
     depth, _, _, _, _, found = (made() for made in EVERY_KIND)
     table = cc.measure_many([IDS], m, k=4, store=None, progress=False)
-    view = cc.View(k=4)
     return {
         "scores k True": lambda: depth.scores(k=True),
         "scores k list": lambda: depth.scores(k=[1, 2]),
