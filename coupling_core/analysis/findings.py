@@ -23,7 +23,7 @@ from coupling_core.analysis.statistics import (
     PromptTrends,
 )
 from coupling_core.base import wording
-from coupling_core.base.choosing import none_of
+from coupling_core.base.choosing import require_one_of
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
@@ -72,8 +72,7 @@ class Question:
 
     def __post_init__(self) -> None:
         for name, known in _CHOICES.items():
-            if getattr(self, name) not in known:
-                raise InputError(none_of(name, getattr(self, name), known))
+            require_one_of(name, getattr(self, name), known)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

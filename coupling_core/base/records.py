@@ -24,7 +24,7 @@ from pydantic import (
     ValidationError,
 )
 
-from coupling_core.base.choosing import none_of
+from coupling_core.base.choosing import require_one_of
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError, PromptError, problems
 from coupling_core.base.images import is_image, shown
@@ -358,8 +358,7 @@ class View(AnyView):
     blocks: Ordinals | None = None
 
     def __post_init__(self) -> None:
-        if self.definition not in tuple(DEFINITIONS):
-            raise InputError(none_of("definition", self.definition, DEFINITIONS))
+        require_one_of("definition", self.definition, DEFINITIONS)
 
     def attributes(self) -> dict[str, str | float]:
         """How it is looked at, for tables and arrays; p where the definition takes one."""

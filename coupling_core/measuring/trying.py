@@ -13,7 +13,7 @@ from coupling_core.analysis.crossing import CrossScores, require_alike
 from coupling_core.analysis.directions import orthonormal, require_side, viewed
 from coupling_core.analysis.scores import corrected, floor_by_k, score
 from coupling_core.base.blocks import Blocks, blocks_of
-from coupling_core.base.choosing import none_of
+from coupling_core.base.choosing import require_one_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import (
     OWN,
@@ -154,8 +154,7 @@ def read_out(
     Raises:
         InputError: where the model has no such readout, or is another one, or a column is 0.
     """
-    if readout not in READOUTS:
-        raise InputError(none_of("the readout", readout, READOUTS))
+    require_one_of("the readout", readout, READOUTS)
     units = _units(directions, result.width).T
     with _at_hand(result, model, tokenizer, device, progress) as (asked, loaded):
         return result.part("trials").readings(result, asked, loaded, units, readout)
