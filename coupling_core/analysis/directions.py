@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 
 from coupling_core.analysis.subspaces import chance_angles, median_told
 from coupling_core.base.blocks import Blocks, blocks_of
-from coupling_core.base.choosing import none_of
+from coupling_core.base.choosing import require_one_of
 from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.notebook import Plottable, Tabular, in_a_line, in_short
@@ -47,8 +47,7 @@ def viewed(result: DirectionsResult, view: DirectionsView) -> tuple[tuple[int, .
 
 def require_side(side: str) -> None:
     """Refuse a side that no block has."""
-    if side not in SIDES:
-        raise InputError(none_of("the side", side, SIDES))
+    require_one_of("the side", side, SIDES)
 
 
 def gaps(result: DirectionsResult) -> Float[np.ndarray, "block k"]:

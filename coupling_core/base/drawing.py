@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from coupling_core.base.choosing import none_of
+from coupling_core.base.choosing import require_one_of
 from coupling_core.base.curves import Curves
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import expanded
@@ -191,6 +191,5 @@ def _function(draws: str) -> Maker:
 
 def known_figure(name: str, names: Sequence[str]) -> Any:
     """The name of a figure, where it is one of those that there are; raises `InputError`."""
-    if name not in names:
-        raise InputError(none_of("figure", name, names))
+    require_one_of("figure", name, names)
     return name

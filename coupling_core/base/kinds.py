@@ -12,8 +12,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal
 
-from coupling_core.base.choosing import none_of
-from coupling_core.base.errors import InputError
+from coupling_core.base.choosing import require_one_of
 
 FOLDERS = (
     "coupling_core.kinds.depth",
@@ -76,8 +75,7 @@ def kinds() -> Mapping[str, KindOfResult]:
 
 def kind_of(name: str) -> KindOfResult:
     """The kind of this name; raises `InputError` where there is none."""
-    if name not in tuple(kinds()):
-        raise InputError(none_of("the kind", name, kinds()))
+    require_one_of("the kind", name, kinds())
     return kinds()[name]
 
 

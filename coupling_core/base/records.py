@@ -24,7 +24,7 @@ from pydantic import (
     ValidationError,
 )
 
-from coupling_core.base.choosing import none_of
+from coupling_core.base.choosing import require_one_of
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError, PromptError, problems
 from coupling_core.base.images import is_image, shown
@@ -183,6 +183,12 @@ def record(described: type[R]) -> type[R]:
 class Request:
     """What determines a result.
 
+    Of the kinds, `depth` compares the blocks at one token; `self`, `fixed-input` and `fixed-output`
+    the tokens, J^l_tt with J^l'_t't', J_{t1 t2} with J_{t1 t2'}, and J_{t1 t2} with J_{t1' t2}.
+    `trajectory` follows every token, and `what-if` edits the depth. At one token, `spectrum` has
+    the eigenvalues of every block's linear map, `perturbation` adds noise to the embedding, and
+    `directions` reads the leading singular vectors.
+
     Args:
         prompt: the text, or the token ids themselves, in a list, a tuple, or an array or tensor of
             shape (token) or (1 token), or an image as a data URI (see
@@ -204,8 +210,7 @@ class Request:
             None leaves them as they are.
         stack: which of the two stacks of an encoder-decoder model; None is the decoder there, and
             the only stack of any other model.
-        kind: what is measured, as `measure` has it. Of tokens, `self` compares J^l_tt with
-            J^l'_t't', `fixed-input` J_{t1 t2} with J_{t1 t2'}, and `fixed-output` with J_{t1' t2}.
+        kind: what is measured.
         block: l, between tokens: the block of the Jacobian, 1..L or counted from the end; None is
             the mean over all pairs of blocks.
         other_block: l', the block of the basis; None is l itself.
@@ -353,8 +358,7 @@ class View(AnyView):
     blocks: Ordinals | None = None
 
     def __post_init__(self) -> None:
-        if self.definition not in tuple(DEFINITIONS):
-            raise InputError(none_of("definition", self.definition, DEFINITIONS))
+        require_one_of("definition", self.definition, DEFINITIONS)
 
     def attributes(self) -> dict[str, str | float]:
         """How it is looked at, for tables and arrays; p where the definition takes one."""

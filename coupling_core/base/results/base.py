@@ -2,15 +2,13 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from importlib import import_module
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, get_args, get_origin
-from weakref import ref
 
 import numpy as np
 from jaxtyping import AbstractArray, Int
@@ -78,7 +76,7 @@ class Result(Plottable, Generic[FigureOf]):
     certified_along: ClassVar[tuple[str, ...]] = ()
     """The axes along which there is a certificate each."""
     _asked_k: ClassVar[int | None] = None
-    _origin: ClassVar["Origin | None"] = None
+    _origin: ClassVar[Any] = None
 
     key: str
     request: Request
@@ -426,56 +424,6 @@ def short_prompt(of: Result, most: int = PROMPT_SHOWN) -> str:
     """The beginning of a prompt, in a line."""
     text = " ".join(of.prompt_text.split())
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-AnyResult = TypeVar("AnyResult", bound=Result)
-
-
-class Origin:
-    """The module of somebody's own that a result was measured of, as long as it lives.
-
-    Args:
-        module: as it was handed over.
-        tokenizer: that came with it; None where none did.
-    """
-
-    def __init__(self, module: Any, tokenizer: Any) -> None:
-        self.tokenizer = tokenizer
-        try:
-            self._module: Callable[[], Any] = ref(module)
-        except TypeError:  # of some class that nothing may refer to so; it is then handed over
-            self._module = lambda: None
-
-    @property
-    def module(self) -> Any:
-        """The module; None where it is gone."""
-        return self._module()
-
-    def __reduce__(self) -> tuple[type[None], tuple[()]]:
-        return type(None), ()  # a copy in another process knows none
-
-
-def origin_of(result: Result) -> Origin | None:
-    """What a result was measured of, where that was a module, in this process."""
-    return result._origin
-
-
-def seen_at(result: AnyResult, k: int | None, origin: Origin | None = None) -> AnyResult:
-    """The same result, with what only this process knows of it; no file says it.
-
-    Args:
-        result: the result.
-        k: at which it is looked at where nobody says another; None changes nothing. To whoever
-            asked for another, the same numbers are stored.
-        origin: the module that was measured.
-    """
-    known = {"_asked_k": k if k is not None and k <= result.k_max else None, "_origin": origin}
-    known = {name: value for name, value in known.items() if value}
-    if not known:
-        return result
-    found = copy(result)
-    vars(found).update(known)
-    return found
 
 
 def precision_words(request: Request, provenance: Mapping[str, Any]) -> str:

@@ -137,7 +137,6 @@ class ScoreMap(Plottable, Generic[FigureOf]):
 
     @property
     def _floor_words(self) -> str:
-        """That the floors are not exact, where they are not."""
         if not (error := self.floor_error):
             return ""
         far = f", with a standard error of {rounded(error, 4)}" * (error == error)
@@ -208,7 +207,6 @@ class ScoreMap(Plottable, Generic[FigureOf]):
 
     @property
     def _at_k(self) -> str:
-        """The K of the view, and what else is not as usual, in a sentence; "" of no view."""
         return self.view.at_k if self.view else ""
 
     @property
@@ -228,7 +226,6 @@ class ScoreMap(Plottable, Generic[FigureOf]):
         )
 
     def _pair(self, row: int, column: int) -> PairScores:
-        """The scores of a cell, from 0."""
         return PairScores(**{name: float(getattr(self, name)[row, column]) for name in MEASURES})
 
     def attributes(self) -> dict[str, str | float]:
@@ -312,7 +309,6 @@ class Scores(ScoreMap[DepthFigure]):
         )
 
     def _at(self, block: int) -> int:
-        """Where a block stands along the rows, from 0."""
         if block not in self.blocks:
             raise InputError(f"these scores are of blocks {ranges(self.blocks)}, not of {block}")
         return self.blocks.index(block)
@@ -354,25 +350,17 @@ class PositionScores(ScoreMap[TokensFigure]):
         over, why = self._pairs_words()
         return (
             f"The mean chance-corrected score over {over}{self._at_k}{without} is {rounded(mean)}."
-            f"{why}{self._floor_words}{self._blocks_words()}"
+            f"{why}{self._floor_words}{self._of_one_block}"
         )
 
-    def _blocks_words(self) -> str:
-        """That an untrained network is far above chance too, where a block meets itself."""
+    @property
+    def _of_one_block(self) -> str:
         of: Any = self.result
-        if of is None:
-            return ""
-        if of.request.block is None:
-            return (
-                " Each pair of tokens has the mean over all pairs of blocks; between different "
-                "tokens that counts a block with itself, and there even an untrained network is "
-                "far above chance."
-            )
-        if of.blocks[0] != of.blocks[1]:
+        if of is None or (of.request.block is not None and of.blocks[0] != of.blocks[1]):
             return ""
         return (
-            " They are of one block at different tokens: there even an untrained network is far "
-            "above chance."
+            " It counts a block with itself at different tokens: there even an untrained network "
+            "is far above chance."
         )
 
     def _pairs_words(self) -> tuple[str, str]:
@@ -384,12 +372,9 @@ class PositionScores(ScoreMap[TokensFigure]):
         n, every = int((~np.isnan(self.corrected) & wanted).sum()), int(wanted.sum())
         if n == every:
             return "all pairs", ""
-        lowest, why = min(of.rank[of.rank > 0], default=np.inf), ""
-        if self.view and of.complete and lowest < self.view.k:
-            why = (
-                " The others have none at this K, since the rank of one of their Jacobians is "
-                f"below it; the smallest is {lowest}."
-            )
+        lowest = min(of.rank[of.rank > 0], default=np.inf)
+        low = bool(self.view and of.complete and lowest < self.view.k)
+        why = f" The others have a Jacobian whose rank is below K; the smallest is {lowest}." * low
         return f"{n} of {counted(every, 'pair')}", why
 
     def to_pandas(self) -> "DataFrame":
