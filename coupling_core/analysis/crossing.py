@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.analysis.alignment import attributes_of_both, refuse
-from coupling_core.analysis.directions import orthonormal
+from coupling_core.analysis.directions import mean_angles, orthonormal
 from coupling_core.analysis.subspaces import chance_angles, median_told
 from coupling_core.base.drawing import Drawing, FigureName
 from coupling_core.base.notebook import Plottable, in_a_line
@@ -236,16 +236,12 @@ def cross(a: DirectionsResult, b: DirectionsResult, k: int | None = None) -> Cro
     refuse((not is_kept, f"{words}, not {leading}"))
     shape = (len(SIDES), a.n_blocks, leading)
     angles, inside = np.full(shape, np.nan), np.full(shape, np.nan)
-    for side, name in enumerate(SIDES):
-        for at in range(a.n_blocks):
-            ours, theirs = a.basis(at + 1, name), b.basis(at + 1, name)[:, :leading]
-            wide = orthonormal(ours[:, : 2 * leading])
-            inside[side, at] = np.square(wide.T @ theirs).sum(0)
-            inside[side, at, np.linalg.norm(theirs, axis=0) == 0] = np.nan
-            narrow, other = orthonormal(ours[:, :leading]), orthonormal(theirs)
-            if narrow.shape[1] == other.shape[1] == leading:
-                cosines = np.linalg.svd(narrow.T @ other, compute_uv=False)
-                angles[side, at] = np.degrees(np.arccos(np.clip(cosines, 0, 1)))
+    for at in np.ndindex(shape[:2]):
+        side, block = SIDES[at[0]], at[1] + 1
+        ours, theirs = a.basis(block, side), b.basis(block, side)[:, :leading]
+        angles[at] = mean_angles([orthonormal(ours[:, :leading]), orthonormal(theirs)], leading)
+        inside[at] = np.square(orthonormal(ours[:, : 2 * leading]).T @ theirs).sum(0)
+        inside[at][~theirs.any(0)] = np.nan
     return Crossing(a, b, leading, angles, chance_angles(leading, a.width), inside)
 
 
