@@ -116,11 +116,20 @@ def read_apart(a: Result, b: Result) -> str:
     return f"A reads it as {ours}, and B as {theirs}"
 
 
-def nearly_whole(k: int, width: int, of: str) -> str:
+def nearly_whole(k: float, width: float, of: str) -> str:
     """That a K is most of a width, called `of`, as a sentence without its end; else ""."""
-    if k <= MOST_OF_WIDTH * width:
+    if not k > MOST_OF_WIDTH * width:
         return ""
     return (
-        f"K = {k} is {percent(k / width)} of {of}: so many directions are nearly all that there "
+        f"K = {k:g} is {percent(k / width)} of {of}: so many directions are nearly all that there "
         "are, and tell little"
+    )
+
+
+def of_two_widths(k: float, a: str, a_width: float, b: str, b_width: float) -> str:
+    """Which shares of their widths one K is of two models."""
+    return (
+        f"K = {k:g} is {percent(k / a_width)} of the width of {a} ({a_width:g}) and "
+        f"{percent(k / b_width)} of that of {b} ({b_width:g}): compare_models(table, ..., k=0.1) "
+        "takes the same share of each."
     )

@@ -20,6 +20,7 @@ from coupling_core.analysis.alignment import (
     differences,
     match_blocks,
     nearly_whole,
+    of_two_widths,
     read_apart,
     refuse,
     side_names,
@@ -49,7 +50,7 @@ from coupling_core.base.results.scores import (
     over_pairs,
     weighted_mean,
 )
-from coupling_core.base.units import counted, percent, ranges_spoken, rounded, with_difference
+from coupling_core.base.units import counted, ranges_spoken, rounded, with_difference
 from coupling_core.base.wording import Row, paragraph
 
 if TYPE_CHECKING:  # half a second each to import
@@ -317,12 +318,7 @@ class Comparison(MapComparison[DepthResult, Scores]):
                 self.same_depth and len(self.a_scores.blocks) < a.n_blocks,
                 f"The means are over blocks {ours}.",
             ),
-            (
-                a.width != b.width,
-                f"K = {k} is {percent(k / a.width)} of the width of A ({a.width}) and "
-                f"{percent(k / b.width)} of that of B ({b.width}): compare_models(table, ..., "
-                "k=0.1) takes the same share of each.",
-            ),
+            (a.width != b.width, of_two_widths(k, "A", a.width, "B", b.width)),
             (whole, f"{whole}; the paper compares models at a tenth of the width."),
         )
 

@@ -14,6 +14,7 @@ numbers of this model are, not how other models would fare.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -52,20 +53,15 @@ class Estimate:
     high: float
 
     def __repr__(self) -> str:
-        return f"Estimate({self.told})"
+        return f"Estimate({self.words()})"
 
     @property
     def holds_zero(self) -> bool:
         """Whether 0 lies in the interval, or there is none."""
         return not (self.low > 0 or self.high < 0)
 
-    @property
-    def told(self) -> str:
-        """In words."""
-        return self.with_p("")
-
-    def with_p(self, p: str) -> str:
-        """The same with a p beside the interval."""
+    def words(self, p: str = "") -> str:
+        """In words, with a p beside the interval."""
         ends = f"95\u00a0%: {rounded(self.low, 2)} to {rounded(self.high, 2)}"
         sure = "; ".join(filter(None, (ends * (not np.isnan(self.low)), p)))
         return rounded(self.rho, 2) + f" ({sure})" * bool(sure)
@@ -139,9 +135,9 @@ class CouplingEffect(Plottable):
         whole, partial = self.p_told
         lead = (
             f"Over {self.pairs} pairs of blocks {first}..{last}, coupling{self._at_k} and the "
-            f"smallness of the effect correlate with rho = {self.raw.with_p(f'Mantel {whole}')}; "
-            f"the nearness of the two alone with {self.distance.told}. With distance held fixed it "
-            f"is {self.partial.with_p(f'partial Mantel {partial}')}. "
+            f"smallness of the effect correlate with rho = {self.raw.words(f'Mantel {whole}')}; "
+            f"the nearness of the two alone with {self.distance.words()}. With distance held fixed "
+            f"it is {self.partial.words(f'partial Mantel {partial}')}. "
         )
         if self.no_interval:
             return lead + f"Nothing is claimed: {self.no_interval}."
@@ -194,8 +190,8 @@ class CouplingEffect(Plottable):
             self.edit,
             self._at_k.removeprefix(" at "),
             f"{self.pairs} pairs of blocks {first}-{last}",
-            f"rho {self.raw.told}",
-            f"with distance held fixed {self.partial.told}",
+            f"rho {self.raw.words()}",
+            f"with distance held fixed {self.partial.words()}",
         )
 
 
@@ -280,10 +276,10 @@ def correlated(
     c = _both_directions(coupling[:, kept, kept])
     e = _both_directions(-np.log(np.maximum(effect[:, kept, kept], LEAST_EFFECT)))
     row, column = np.nonzero(np.triu(np.isfinite(c).all(0) & np.isfinite(e).all(0), 1))
-    pairs, x, y = _Pairs(row, column), c[:, row, column], e[:, row, column]
+    pairs = _Pairs(row, column, c[:, row, column], e[:, row, column])
     generator = np.random.default_rng(seed)
     reason = _resampling().too_few(n_prompts, "prompts", "an interval over prompts needs")
-    raw, distance, partial = _estimates(x, y, pairs, generator, with_intervals=not reason)
+    raw, distance, partial = pairs.estimates(generator, with_intervals=not reason)
     return CouplingEffect(
         pairs=len(row),
         prompts=n_prompts,
@@ -291,106 +287,91 @@ def correlated(
         raw=raw,
         distance=distance,
         partial=partial,
-        mantel_p=_mantel(x, y, pairs, generator, partial=False),
-        partial_mantel_p=_mantel(x, y, pairs, generator, partial=True),
+        mantel_p=pairs.mantel_p(generator, partial=False),
+        partial_mantel_p=pairs.mantel_p(generator, partial=True),
         no_interval=reason,
         edit=edit,
         block=row + first,
         other=column + first,
-        coupling=x.mean(0),
-        smallness=y.mean(0),
+        coupling=pairs.x.mean(0),
+        smallness=pairs.y.mean(0),
         **told,
     )
-
-
-class _Pairs:
-    """Pairs l < l', and an orthonormal basis of 1, |l - l'|, |l - l'|^2 over them."""
-
-    def __init__(self, row: Int[np.ndarray, " pair"], column: Int[np.ndarray, " pair"]) -> None:
-        self.row, self.column = row, column
-        self.apart = (column - row).astype(np.float64)
-        powers = np.stack([np.ones_like(self.apart), self.apart, self.apart**2], 1)
-        self._basis = np.linalg.qr(powers)[0]
-
-    def residual(self, ranks: Float[np.ndarray, "*sample pair"]) -> np.ndarray:
-        """What distance leaves of ranks."""
-        return ranks - (ranks @ self._basis) @ self._basis.T
 
 
 def _both_directions(values: Float[np.ndarray, "prompt block block"]) -> np.ndarray:
     return (values + values.transpose(0, 2, 1)) / 2
 
 
-def _estimates(
-    x: Float[np.ndarray, "prompt pair"],
-    y: Float[np.ndarray, "prompt pair"],
-    pairs: _Pairs,
-    generator: np.random.Generator,
-    *,
-    with_intervals: bool,
-) -> list[Estimate]:
-    """The three correlations of the means over prompts, and of resampled prompts."""
-    from scipy.stats import rankdata
+@dataclass(frozen=True)
+class _Pairs:
+    """Pairs l < l', counted from 0: the coupling x and the smallness y of each, by prompt."""
 
-    n = len(x)
-    weights = np.full((1, n), 1 / n)
-    if with_intervals:
-        drawn = generator.multinomial(n, weights[0], RESAMPLED) / n
-        weights = np.concatenate([weights, drawn])
-    a, b = (rankdata(weights @ values, axis=1) for values in (x, y))
-    near = np.broadcast_to(rankdata(-pairs.apart), a.shape)
-    return [
-        _estimate(_correlations(a, b)),
-        _estimate(_correlations(near, b)),
-        _estimate(_correlations(pairs.residual(a), pairs.residual(b))),
-    ]
+    row: Int[np.ndarray, " pair"]
+    column: Int[np.ndarray, " pair"]
+    x: Float[np.ndarray, "prompt pair"]
+    y: Float[np.ndarray, "prompt pair"]
+
+    @cached_property
+    def _basis(self) -> Float[np.ndarray, "pair three"]:
+        """An orthonormal basis of 1, |l - l'|, |l - l'|^2."""
+        apart = (self.column - self.row).astype(np.float64)
+        return np.linalg.qr(np.stack([np.ones_like(apart), apart, apart**2], 1))[0]
+
+    def _residual(self, ranks: Float[np.ndarray, "*sample pair"]) -> np.ndarray:
+        """What distance leaves of ranks."""
+        return ranks - (ranks @ self._basis) @ self._basis.T
+
+    def estimates(self, generator: np.random.Generator, *, with_intervals: bool) -> list[Estimate]:
+        """The three correlations of the means over prompts, and of resampled prompts."""
+        from scipy.stats import rankdata
+
+        n = len(self.x)
+        weights = np.full((1, n), 1 / n)
+        if with_intervals:
+            drawn = generator.multinomial(n, weights[0], RESAMPLED) / n
+            weights = np.concatenate([weights, drawn])
+        a, b = (rankdata(weights @ values, axis=1) for values in (self.x, self.y))
+        near = np.broadcast_to(rankdata(self.row - self.column), a.shape)
+        left = self._residual(a), self._residual(b)
+        return [_estimate(*of) for of in ((a, b), (near, b), left)]
+
+    def mantel_p(self, generator: np.random.Generator, *, partial: bool) -> float:
+        """Two-sided p of a correlation, by permuting the blocks of one of the two matrices.
+
+        A pair that is moved onto one without a number counts as average.
+        """
+        from scipy.stats import rankdata
+
+        a, b = rankdata(self.x.mean(0)), rankdata(self.y.mean(0))
+        if partial:
+            a, b = self._residual(a), self._residual(b)
+        side = int(max(self.row.max(), self.column.max())) + 1
+        square = np.full((side, side), np.nan)
+        square[self.row, self.column] = square[self.column, self.row] = b
+        orders = generator.permuted(np.tile(np.arange(side), (PERMUTED, 1)), axis=1)
+        moved = square[orders[:, self.row], orders[:, self.column]]
+        moved = np.where(np.isnan(moved), b.mean(), moved)
+        if partial:
+            moved = self._residual(moved)
+        found = _correlations(np.broadcast_to(a, moved.shape), moved)
+        own = float(_correlations(a[None], b[None])[0])
+        return (1 + int((np.abs(found) >= abs(own) - 1e-12).sum())) / (1 + PERMUTED)
 
 
-def _estimate(values: Float[np.ndarray, " sample"]) -> Estimate:
-    """Of the correlation of all prompts, and those of samples of them, if there are any."""
-    level, ends = _resampling().LEVEL, (np.nan, np.nan)
-    if len(values) > 1:
-        ends = np.quantile(values[1:], [level / 2, 1 - level / 2])
-    return Estimate(*map(float, (values[0], *ends)))
+def _estimate(a: Float[np.ndarray, "sample pair"], b: Float[np.ndarray, "sample pair"]) -> Estimate:
+    """The correlation of all prompts, which come first, with that of samples of them, if any."""
+    (whole, *samples), level = _correlations(a, b), _resampling().LEVEL
+    ends = np.quantile(samples, [level / 2, 1 - level / 2]) if samples else (np.nan, np.nan)
+    return Estimate(float(whole), *map(float, ends))
 
 
 def _correlations(
     a: Float[np.ndarray, "sample pair"], b: Float[np.ndarray, "sample pair"]
 ) -> Float[np.ndarray, " sample"]:
     a, b = (values - values.mean(-1, keepdims=True) for values in (a, b))
-    size = np.sqrt((a**2).sum(-1) * (b**2).sum(-1))
     with np.errstate(invalid="ignore"):
-        return (a * b).sum(-1) / size
-
-
-def _mantel(
-    x: Float[np.ndarray, "prompt pair"],
-    y: Float[np.ndarray, "prompt pair"],
-    pairs: _Pairs,
-    generator: np.random.Generator,
-    *,
-    partial: bool,
-) -> float:
-    """Two-sided p of a correlation, by permuting the blocks of one of the two matrices.
-
-    A pair that is moved onto one without a number counts as average.
-    """
-    from scipy.stats import rankdata
-
-    a, b = rankdata(x.mean(0)), rankdata(y.mean(0))
-    if partial:
-        a, b = pairs.residual(a), pairs.residual(b)
-    side = int(max(pairs.row.max(), pairs.column.max())) + 1
-    square = np.full((side, side), np.nan)
-    square[pairs.row, pairs.column] = square[pairs.column, pairs.row] = b
-    orders = generator.permuted(np.tile(np.arange(side), (PERMUTED, 1)), axis=1)
-    moved = square[orders[:, pairs.row], orders[:, pairs.column]]
-    moved = np.where(np.isnan(moved), b.mean(), moved)
-    if partial:
-        moved = pairs.residual(moved)
-    found = _correlations(np.broadcast_to(a, moved.shape), moved)
-    own = float(_correlations(a[None], b[None])[0])
-    return (1 + int((np.abs(found) >= abs(own) - 1e-12).sum())) / (1 + PERMUTED)
+        return (a * b).sum(-1) / np.sqrt((a**2).sum(-1) * (b**2).sum(-1))
 
 
 def _resampling() -> Any:

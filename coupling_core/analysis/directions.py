@@ -347,7 +347,7 @@ def between_prompts(
     for at, block in enumerate(chosen):
         bases = [orthonormal(one.basis(block, side)[:, :count]) for one in results]
         shared[at] = shared_subspace(bases).count
-        angles[at] = _mean_angles(bases, count)
+        angles[at] = mean_angles(bases, count)
     chance = chance_angles(count, results[0].width)
     return BetweenPrompts(chosen, angles, chance, shared, count, side, tuple(results))
 
@@ -388,7 +388,8 @@ def orthonormal(columns: Float[np.ndarray, "d k"]) -> Float[np.ndarray, "d rank"
     return np.linalg.qr(exact[:, exact.any(axis=0)])[0]
 
 
-def _mean_angles(bases: Sequence[Float[np.ndarray, "d _"]], k: int) -> Float[np.ndarray, " k"]:
+def mean_angles(bases: Sequence[Float[np.ndarray, "d _"]], k: int) -> Float[np.ndarray, " k"]:
+    """Principal angles in degrees, mean over each two of several bases; NaN below K directions."""
     if any(basis.shape[1] < k for basis in bases):
         return np.full(k, np.nan)
     total = np.zeros(k)

@@ -5,12 +5,11 @@ prompt; interval and test are Student's of paired differences. Drawing prompts a
 intervals of few that are too short: of five, 83 % of them hold the mean where 95 % should.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from jaxtyping import Float
 
 from coupling_core.analysis.scores import MIN_PROMPTS
 from coupling_core.base.drawing import Drawing, drawing, known_figure
@@ -25,8 +24,6 @@ if TYPE_CHECKING:  # half a second to import
 
 ROUNDING = 1e-12
 """Numbers are one where they differ by less than this, in units of themselves."""
-_EACH = {"each": True}
-"""Marks what has a value for each prompt."""
 _USUAL = dict(zip(HOW, ("paper", "A", -1, "include", ""), strict=True))
 """How a score comes about where nothing else is asked for."""
 
@@ -49,6 +46,7 @@ class ModelComparison(Plottable):
         p: two-sided, of the paired t test; NaN without one, as of fewer than 5 prompts.
         n: prompts that both have.
         without: prompts that only one of them has, or that have no number.
+        each: the numbers of those that both have, as `by_prompt` has them.
         reason: why there is no interval or no p; "" where there are both.
         definition: of the score; "" where the table does not say which.
         role: "A" or "B"; "" likewise.
@@ -60,11 +58,6 @@ class ModelComparison(Plottable):
             compared, `blocks`, `role`, `definition`, `final_norm` or `token`.
         model: which one, where not two of them are compared; "" else.
         caveats: what else is unlike of the two and bears on the difference, a sentence each.
-        prompts: those that both have, in the order in which `a` has them.
-        of_a: the number of `a` for each of them.
-        of_b: that of `b`.
-        own: further columns of the table that say the same of a prompt in every row, such as its
-            `category`, by name.
     """
 
     a: str
@@ -80,6 +73,7 @@ class ModelComparison(Plottable):
     p: float
     n: int
     without: int
+    each: "DataFrame" = field(compare=False)
     reason: str = ""
     definition: str = ""
     role: str = ""
@@ -90,10 +84,6 @@ class ModelComparison(Plottable):
     column: str = "model"
     model: str = ""
     caveats: tuple[str, ...] = ()
-    prompts: tuple[str, ...] = field(default=(), metadata=_EACH)
-    of_a: tuple[float, ...] = field(default=(), metadata=_EACH)
-    of_b: tuple[float, ...] = field(default=(), metadata=_EACH)
-    own: Mapping[str, tuple[Any, ...]] = field(default_factory=dict, hash=False, metadata=_EACH)
 
     def __repr__(self) -> str:
         k = "" if np.isnan(self.k) else f", K = {self.k:g}"
@@ -173,25 +163,21 @@ class ModelComparison(Plottable):
         """
         from pandas import DataFrame
 
-        values = {item.name: getattr(self, item.name) for item in fields(self) if not item.metadata}
+        values = {name: value for name, value in vars(self).items() if name != "each"}
         values["caveats"] = " ".join(self.caveats)
         if self.k_of_each:
             values["k_of_each"] = ", ".join(map(str, self.k_of_each))
         return self._signed(DataFrame([values]))
 
     def by_prompt(self) -> "DataFrame":
-        """A row a prompt that both have.
+        """A row a prompt that both have, in the order in which `a` has them.
 
         Returns:
-            columns `prompt`, what else the table says of the prompts, the numbers `a` and `b`, and
-            their `difference`; its `attrs` say of which models, measure, kind, K and definition.
+            columns `prompt`, what else the table says of a prompt in every row, such as its
+            `category`, the numbers `a` and `b`, and their `difference`; its `attrs` say of which
+            models, measure, kind, K and definition.
         """
-        from pandas import DataFrame
-
-        table = DataFrame({"prompt": self.prompts, **self.own})
-        table = table.assign(a=self.of_a, b=self.of_b)
-        table["difference"] = differences(np.array(self.of_a), np.array(self.of_b))
-        return self._signed(table)
+        return self._signed(self.each.copy())
 
     def _signed(self, table: "DataFrame") -> "DataFrame":
         names = ("a", "b", "measure", "kind", "k", *HOW, "column", "model")
@@ -204,8 +190,8 @@ class ModelComparison(Plottable):
         """The difference in each group of the prompts, such as each category.
 
         Args:
-            by: one of `own`, or several, whose values make the groups; an empty cell is a group
-                too.
+            by: what `by_prompt` has beside them, or several, whose values make the groups; an empty
+                cell is a group too.
 
         Returns:
             a row a group, in the order in which they come: its values, `n`, the means `a` and `b`,
@@ -219,11 +205,7 @@ class ModelComparison(Plottable):
 
         columns = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
         groups = self.by_prompt().groupby(columns, sort=False, dropna=False)
-        rows = [
-            dict(zip(columns, values, strict=True))
-            | paired(*(of[name].to_numpy(np.float64) for name in "ab"))
-            for values, of in groups
-        ]
+        rows = [dict(zip(columns, values, strict=True)) | paired(of) for values, of in groups]
         return self._signed(DataFrame(rows).rename(columns={"a_mean": "a", "b_mean": "b"}))
 
     def plot(
@@ -233,7 +215,8 @@ class ModelComparison(Plottable):
 
         Args:
             figure: "differences", the only one.
-            by: one of `own`, whose values have a colour each; no colours where there is none.
+            by: a column of `by_prompt`, whose values have a colour each; no colours where there is
+                none.
 
         Raises:
             InputError: on another name.
@@ -242,15 +225,8 @@ class ModelComparison(Plottable):
         return drawing("model_comparison.prompt_differences", self, by)
 
 
-def differences(
-    a: Float[np.ndarray, " prompt"], b: Float[np.ndarray, " prompt"]
-) -> Float[np.ndarray, " prompt"]:
-    """`a` - `b`; 0 where they are equal but for the rounding of their last digits."""
-    return np.where(np.isclose(a, b, rtol=ROUNDING, atol=0), 0.0, a - b)
-
-
-def paired(a: Float[np.ndarray, " prompt"], b: Float[np.ndarray, " prompt"]) -> dict[str, Any]:
-    """The means of two, their difference, its 95 % interval and p, and what these lack.
+def paired(each: "DataFrame") -> dict[str, Any]:
+    """The means of `a` and `b`, their difference, its 95 % interval and p, and what these lack.
 
     Two to four prompts have an interval, as everywhere, and no p.
     """
@@ -258,7 +234,7 @@ def paired(a: Float[np.ndarray, " prompt"], b: Float[np.ndarray, " prompt"]) -> 
 
     from coupling_core.analysis.statistics.resampling import too_few
 
-    apart, n = differences(a, b), len(a)
+    apart, n = each["difference"].to_numpy(np.float64), len(each)
     low = high = p = float("nan")
     reason = too_few(n, "prompts")
     if n > 1 and np.ptp(apart) <= ROUNDING * abs(apart).max():
@@ -269,6 +245,6 @@ def paired(a: Float[np.ndarray, " prompt"], b: Float[np.ndarray, " prompt"]) -> 
         p, reason = float(found.pvalue), ""
         if too_few(n, "prompts"):
             p, reason = float("nan"), f"no p, and wide: of {n} prompts"
-    means = {"a_mean": a.mean(), "b_mean": b.mean(), "difference": apart.mean()}
-    numbers = {name: float(mean) for name, mean in means.items()}
+    means = {"a_mean": each["a"], "b_mean": each["b"], "difference": apart}
+    numbers = {name: float(of.mean()) for name, of in means.items()}
     return {"n": n, **numbers, "low": low, "high": high, "p": p, "reason": reason}

@@ -36,10 +36,7 @@ def prompt_differences(found: ModelComparison, by: str = "category") -> go.Figur
         levels={"no difference": 0},
         name="prompts of both",
         mean="mean difference",
-        groups={
-            place: _named(group, by)
-            for place, group in zip(places, found.own.get(by, ()), strict=False)
-        },
+        groups=dict(zip(places, (_named(of, by) for of in table.get(by, ())), strict=False)),
     )
     figure.layout.meta["caption"] += " ".join(["", *found.caveats]) + _of_groups(found, by)
     return figure
@@ -56,7 +53,7 @@ def _named(category: object, by: str) -> str:
 
 def _of_groups(found: ModelComparison, by: str) -> str:
     """What is sure of each group that has a colour, in a sentence."""
-    groups = found.means_by(by).to_dict("records") if by in found.own else []
+    groups = found.means_by(by).to_dict("records") if by in found.each else []
     if not 1 < len(groups) <= len(style.CATEGORIES):
         return ""
     means = [f"{_named(of[by], by)} {rounded(of['difference'], 3)} ({_sure(of)})" for of in groups]

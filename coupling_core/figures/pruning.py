@@ -13,23 +13,15 @@ from coupling_core.base.units import counted, ranges
 from coupling_core.figures import style
 from coupling_core.figures.curves import Series, curves
 
-COLORS: dict[Ranking, str] = {
-    "coupling": style.ACCENT,
-    "influence": style.CATEGORIES[0],
-    "angle": style.CATEGORIES[1],
-    "kl": style.SECOND,
-    "last": style.CATEGORIES[3],
-    "random": style.INK,
+LOOKS: dict[Ranking, tuple[str, str]] = {
+    "coupling": (style.ACCENT, "circle"),
+    "influence": (style.CATEGORIES[0], "square"),
+    "angle": (style.CATEGORIES[1], "triangle-up"),
+    "kl": (style.SECOND, "diamond"),
+    "last": (style.CATEGORIES[3], "x"),
+    "random": (style.INK, "line-ew"),
 }
-MARKS: dict[Ranking, str] = {
-    "coupling": "circle",
-    "influence": "square",
-    "angle": "triangle-up",
-    "kl": "diamond",
-    "last": "x",
-    "random": "line-ew",
-}
-"""Beside the colours, for whoever tells those apart with difficulty."""
+"""Colours, and marks beside them for whoever tells those apart with difficulty."""
 PRUNING = Curves(
     x="Blocks removed",
     y="Held-out loss, nats a token",
@@ -69,11 +61,12 @@ def _series(study: Study, by: Ranking) -> Series:
     x, texts = np.array([point.removed for point in points]), [_text(study, p) for p in points]
     more: dict[str, object] = {"text": texts, "hovertemplate": "%{text}<extra></extra>"}
     width = 3 if by == "coupling" else 1.8
-    one = Series(NAMES[by], x, loss, COLORS[by], width, marks=8, symbol=MARKS[by], uid=by)
+    color, mark = LOOKS[by]
+    one = Series(NAMES[by], x, loss, color, width, marks=8, symbol=mark, uid=by)
     if by == "random":
         name = "5 to 95\u00a0% of random sets"
         return replace(one, dash="dot", band=(low, high), band_name=name, more=more)
-    bars = {"type": "data", "array": high - loss, "arrayminus": loss - low, "color": COLORS[by]}
+    bars = {"type": "data", "array": high - loss, "arrayminus": loss - low, "color": color}
     return replace(one, more=more | {"error_y": bars | {"thickness": 1, "width": 2}})
 
 

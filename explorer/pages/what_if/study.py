@@ -73,9 +73,9 @@ def _row(one: CouplingEffect) -> dict[str, str]:
     whole, given_distance = (p.removeprefix("p = ") for p in one.p_told)
     return {
         "pairs": f"{one.pairs}",
-        "rho": with_minus(one.raw.told),
-        "rho of distance alone": with_minus(one.distance.told),
-        "rho given distance": with_minus(one.partial.told),
+        "rho": with_minus(one.raw.words()),
+        "rho of distance alone": with_minus(one.distance.words()),
+        "rho given distance": with_minus(one.partial.words()),
         "Mantel p": whole,
         "Mantel p given distance": given_distance,
     }
