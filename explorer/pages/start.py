@@ -131,7 +131,7 @@ def _over_many(state: State, found: Verdict) -> None:
     listed = prompt_lists.get(state.prompts or SHIPPED) or prompt_lists.get(SHIPPED)
     if listed is None:
         return
-    blocks = {"blocks": found.range_text} if found.blocks == MIDDLE else {}
+    blocks = {"blocks": ranges(MIDDLE)} if found.blocks == MIDDLE else {}
     whose = "your " if state.prompts and listed.name != SHIPPED else ""
     way(
         depth.PAGE,
