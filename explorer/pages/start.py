@@ -8,7 +8,7 @@ import streamlit as st
 from coupling_core import figures
 from coupling_core.analysis.verdict import MIDDLE, Verdict
 from coupling_core.base.results import DepthResult
-from coupling_core.base.units import counted, with_minus
+from coupling_core.base.units import counted, ranges, with_minus
 from explorer.asking.compute import show_prompt, tell_gone
 from explorer.asking.several import offer, together, untrained_twin
 from explorer.pages import depth, ten_findings
