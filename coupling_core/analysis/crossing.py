@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 
 from coupling_core.analysis.alignment import attributes_of_both, refuse
 from coupling_core.analysis.directions import orthonormal
-from coupling_core.analysis.subspaces import chance_angles, median_told
+from coupling_core.analysis.subspaces import chance_angles, median_told, principal_angles
 from coupling_core.base.drawing import Drawing, FigureName
 from coupling_core.base.notebook import Plottable
 from coupling_core.base.results import DirectionsResult, Scores
@@ -245,8 +245,7 @@ def cross(a: DirectionsResult, b: DirectionsResult, k: int | None = None) -> Cro
             inside[side, at, np.linalg.norm(theirs, axis=0) == 0] = np.nan
             narrow, other = orthonormal(ours[:, :leading]), orthonormal(theirs)
             if narrow.shape[1] == other.shape[1] == leading:
-                cosines = np.linalg.svd(narrow.T @ other, compute_uv=False)
-                angles[side, at] = np.degrees(np.arccos(np.clip(cosines, 0, 1)))
+                angles[side, at] = principal_angles(narrow, other)
     return Crossing(a, b, leading, angles, chance_angles(leading, a.width), inside)
 
 
