@@ -44,7 +44,7 @@ def distance(
     Raises:
         InputError: where K is not in the result.
     """
-    found = by_distance(score_positions(result, view), above_chance=corrected)
+    found = by_distance(score_positions(result, view), corrected=corrected)
     x = found.distance
     edges = [
         Series("lowest and highest", x, y, width=1, dash="dot", hover=False, more=more)
@@ -77,4 +77,4 @@ def distance_table(
     result: TokensResult | TokenMeansResult, view: View, *, corrected: bool = True
 ) -> "DataFrame":
     """Twin of the curve: columns distance, mean, spread, low, high, pairs."""
-    return by_distance(score_positions(result, view), above_chance=corrected).to_pandas()
+    return by_distance(score_positions(result, view), corrected=corrected).to_pandas()
