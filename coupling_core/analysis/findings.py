@@ -93,7 +93,7 @@ class Findings(Plottable):
     @cached_property
     def by(self) -> ClusterBy:
         """What counts as one: families, or training runs if all are of one family."""
-        return "family" if len(set(self.points.family)) > 1 else "run"
+        return "family" if self.points.rows["family"].nunique() > 1 else "run"
 
     @cached_property
     def fits(self) -> tuple[Fit, ...]:

@@ -102,7 +102,8 @@ def given_sizes(found: PartialCorrelation) -> str:
 
 def limits(points: Points, against: Performance) -> tuple[str, ...]:
     """What must not be concluded from models with these performances."""
-    one_family, checkpoints = len(set(points.family)) < 2, len(set(points.run)) < len(points)
+    one_family = points.rows["family"].nunique() < 2
+    checkpoints = points.rows["run"].nunique() < len(points)
     return sentences(
         points.counted,
         (

@@ -107,6 +107,9 @@ def prompt_strip(
 ) -> go.Figure:
     """Where each prompt stands: a dot a prompt, from the lowest number up.
 
+    Shapes: "interval", "mean" and those of `levels`. Traces: the dots, whose customdata is [place
+    of the prompt], called `name`, or one a group; and those of the other model.
+
     Args:
         numbers: by the prompts' places in their list, from 1; NaN if one has none.
         texts: of the same prompts.
@@ -116,17 +119,12 @@ def prompt_strip(
         terms: definition and K, set smaller under the title.
         levels: the number's chance levels or ideal values, by name; the axis reaches the first.
         selected: the prompt to mark; 0 is none.
-        beside: the numbers of another model with the same prompts.
-        other: the name of that model.
+        beside: the numbers of the `other` model with the same prompts.
+        other: its name.
         name: of the dots.
-        groups: the group of each prompt, such as its category. Two groups or more have a colour
-            each, up to as many as there are colours.
+        groups: of each prompt, such as its category: a colour each, as far as there are colours.
         mean: the name of the mean of a group's numbers.
         one: what stands before a prompt's place: "line" if it is that in a file.
-
-    Returns:
-        a figure with the shapes "interval", "mean" and those of `levels`, and dots whose customdata
-        is [place of the prompt]: a trace called `name`, or one a group, and one of the other model.
     """
     known = {place: value for place, value in numbers.items() if np.isfinite(value)}
     order = sorted(known, key=known.__getitem__)
@@ -134,9 +132,13 @@ def prompt_strip(
     rings = np.array([(beside or {}).get(place, np.nan) for place in order])
     groups, levels, digits = groups or {}, levels or {}, decimals(x.tolist(), 3)
     without, members = len(numbers) - len(order), _members(order, groups)
+    alt = f"{title}: no prompt has a number."
+    if order:
+        low, high = (f"{rounded(x[at])} ({one} {order[at]})" for at in (0, -1))
+        n = counted(len(order), "prompt")
+        alt = f"{title} of {n}, a dot each: mean {rounded(over.mean)}, from {low} to {high}."
     figure = style.new_figure(
-        _strip_alt(x, over, title, [f"{one} {place}" for place in order])
-        + f" Open circles: {other}." * bool(beside),
+        alt + f" Open circles: {other}." * bool(beside),
         paragraph(
             "Each dot is a prompt. The red line is the mean over the prompts"
             + (", the band its 95\u00a0% interval." if np.isfinite(over.low) else "."),
@@ -213,13 +215,8 @@ def by_depth_over_prompts(
 ) -> go.Figure:
     """A number of paths by depth: the mean over prompts of the median of each prompt's tokens.
 
-    Args:
-        curves_of: the medians; NaN where a prompt has none.
-        curve: which number.
-        origin: the "title" and the "source" of the figure's file.
-        normed: whether the last block, and its number, includes the final norm.
-        selected: the number of a prompt, and its curve.
-        groups: the medians of the prompts of each group, which have a mean line each.
+    `normed` says whether the last block includes the final norm; `selected` is a prompt's place and
+    curve; each of the `groups` has a mean line.
     """
     at = np.arange(curve.first, curve.first + curves_of.shape[1])
     mean, low, high, _ = curve_over_prompts(curves_of)
@@ -257,17 +254,6 @@ def _means(parts: Sequence[OfPrompt]) -> tuple[Scores, View]:
 
 def _origin(parts: Sequence[OfPrompt], listed: str, view: View) -> dict[str, object]:
     return {"title": whose(parts, listed), "source": source(parts, listed, view)}
-
-
-def _strip_alt(
-    x: Float[np.ndarray, " prompt"], over: Interval, title: str, names: Sequence[str]
-) -> str:
-    if not names:
-        return f"{title}: no prompt has a number."
-    return (
-        f"{title} of {counted(len(names), 'prompt')}, a dot each: mean {rounded(over.mean)}, from "
-        f"{rounded(x[0])} ({names[0]}) to {rounded(x[-1])} ({names[-1]})."
-    )
 
 
 def _members(order: Sequence[int], groups: Mapping[int, str]) -> dict[str, list[int]]:

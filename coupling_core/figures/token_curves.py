@@ -56,7 +56,7 @@ def distance(
     Raises:
         InputError: where K is not in the result.
     """
-    found = by_distance(score_positions(result, view), above_chance=corrected)
+    found = by_distance(score_positions(result, view), corrected=corrected)
     x = found.distance
     edges = [
         Series("lowest and highest", x, y, width=1, dash="dot", hover=False, more=more)

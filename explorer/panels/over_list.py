@@ -21,10 +21,10 @@ from coupling_core.analysis.over_prompts import (
     whose,
 )
 from coupling_core.analysis.scores import Interval, known_interval
-from coupling_core.analysis.verdict import MIDDLE, Verdict, range_text, verdict_over
+from coupling_core.analysis.verdict import MIDDLE, Verdict, verdict_over
 from coupling_core.base.records import Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
-from coupling_core.base.units import counted, rounded, with_minus
+from coupling_core.base.units import counted, ranges, rounded, with_minus
 from coupling_core.figures.style import score_name, score_terms
 from explorer.asking import listing
 from explorer.asking.several import counterpart
@@ -417,7 +417,7 @@ def _which(parts: Sequence[OfPrompt]) -> str:
     blocks = parts[0].scores.blocks
     if len(blocks) == parts[0].n_blocks:
         return "all blocks"
-    text = range_text(blocks)
+    text = ranges(blocks)
     return counted(len(blocks), "block") if len(text) > LONG else f"blocks {text}"
 
 

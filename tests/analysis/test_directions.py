@@ -42,8 +42,6 @@ def test_the_shared_directions_are_the_planted_ones():
     found = of.shared_subspace([lines[:, [0, 1]], lines[:, [0, 2]], lines[:, [1, 2]]])
     np.testing.assert_allclose(found.share, 2 / 3)
     assert found.count == found.directions.shape[1] == 2
-    numbers = f"share=2, chance={found.chance:.4g}, count=2"
-    assert repr(found) == f"InCommon(directions={D} x 2, {numbers})"
 
 
 def test_a_direction_that_a_block_lacks_is_shared_by_nobody():

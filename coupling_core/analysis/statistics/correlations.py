@@ -96,7 +96,7 @@ def partial_correlation(
     it is the logarithm.
     """
     points = pair(means, "coupling", y)
-    rows = means.rows.set_index("model").loc[list(points.model)]
+    rows = means.rows.set_index("model").loc[points.rows["model"]]
     used: dict[str, Float[np.ndarray, " point"]] = {"": np.ones(len(points))}
     left_out: dict[str, str] = {}
     for name in given:

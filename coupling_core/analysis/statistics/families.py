@@ -1,6 +1,6 @@
 """Whether a correlation over models rests on one family, or on differences between families."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -111,11 +111,8 @@ class LeaveOneFamilyOut:
 
 def leave_one_family_out(points: Points, method: Method = "pearson") -> LeaveOneFamilyOut:
     """Correlate again without each family, within families, and between their means."""
-    family = np.array(points.family, object)
-    without = {
-        name: correlate(points.keep(family != name), method)
-        for name in dict.fromkeys(points.family)
-    }
+    family = points.rows["family"]
+    without = {name: correlate(points.keep(family != name), method) for name in family.unique()}
     return LeaveOneFamilyOut(
         points,
         correlate(points, method),
@@ -126,22 +123,19 @@ def leave_one_family_out(points: Points, method: Method = "pearson") -> LeaveOne
 
 
 def _within(points: Points, method: Method) -> Correlation:
-    family = pd.Series(points.family, dtype=object)
-    kept = points.keep((family.map(family.value_counts()) > 1).to_numpy(bool))
+    kept = points.keep(points.rows["family"].duplicated(keep=False))
     x, y = kept.regressor, kept.y
     if method == "spearman":
         x, y = stats.rankdata(x), stats.rankdata(y)
     unit = kept.clusters("family")
-    members = np.eye(len(set(kept.family)))[unit]  # (point, family)
+    members = np.eye(len(np.unique(unit)))[unit]  # (point, family)
     return correlation_of(x, y, unit, PLURAL["family"], given=members)
 
 
 def _family_means(points: Points) -> Points:
-    rows = pd.DataFrame({"family": points.family, "x": points.regressor, "y": points.y})
-    means = rows.groupby("family", sort=False).mean()
-    names = tuple(means.index)
-    x, y = means["x"].to_numpy(np.float64), means["y"].to_numpy(np.float64)
-    return Points(points.x_name, points.y_name, x, y, names, names, names)
+    rows = points.rows.assign(x=points.regressor).groupby("family", sort=False)[["x", "y"]].mean()
+    names = rows.index
+    return replace(points, rows=rows.assign(model=names, family=names, run=names))
 
 
 def _or(names: tuple[str, ...]) -> str:

@@ -192,27 +192,16 @@ def labels(table: pd.DataFrame, column: str) -> pd.Series:
 def require_alike(table: pd.DataFrame) -> None:
     """Refuse rows whose scores came about in different ways; what is not said is as usual."""
     for name in HOW:
-        held = table[name].dropna().unique().tolist() if name in table else []
+        if name not in table:
+            continue
         unsaid = _USUAL.get(name)
-        if held and unsaid and unsaid not in held and table[name].isna().any():
-            held.append(unsaid)
-        if len(held) > 1:
+        told = table[name] if unsaid is None else table[name].fillna(unsaid)
+        held = told.dropna().unique().tolist()
+        if table[name].notna().any() and len(held) > 1:
             raise InputError(
                 f"the rows differ in {name} ({', '.join(map(str, held))}), so that their scores do "
-                f"not compare: {_remedy(table, name, unsaid)}"
+                f"not compare: choose rows with one value of {name}, or measure them alike"
             )
-
-
-def _remedy(table: pd.DataFrame, name: str, unsaid: str | None) -> str:
-    """How rows are had that are alike in a column: such as all models have, or by measuring."""
-    told = table[name] if unsaid is None else table[name].fillna(unsaid)
-    of_each = [{*told[table["model"] == model].dropna()} for model in table["model"].unique()]
-    shared = [value for value in told.unique() if all(value in values for values in of_each)]
-    if not shared:
-        return "each has one of its own, so measure them alike in it"
-    is_said = (table[name] == shared[0]).any()
-    rows = f"table[table.{name} == {shared[0]!r}]" if is_said else f"table[table.{name}.isna()]"
-    return f"choose one, as {rows} does"
 
 
 def _mean(rows: pd.DataFrame, measure: Measure) -> dict[str, object]:

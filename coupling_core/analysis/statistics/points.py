@@ -1,7 +1,6 @@
 """Two numbers of each model, paired: what a fit or a correlation is over, and what its n counts."""
 
 from dataclasses import dataclass, replace
-from itertools import compress
 from typing import Literal
 
 import numpy as np
@@ -39,27 +38,31 @@ class Points:
     Args:
         x_name: column of `ModelMeans.rows`, such as "coupling".
         y_name: another.
-        x: (point) finite.
-        y: (point) finite.
-        model: the name of each.
-        family: of each.
-        run: the training run of each; a model that is no checkpoint is its own.
-        log_x: whether x is regressed on as log10 x.
-        without: models left out, for want of x or y.
+        rows: a row a model that has both, with the columns `x`, `y`, `model`, `family` and `run`,
+            the training run of a checkpoint; a model that is none is its own.
     """
 
     x_name: str
     y_name: str
-    x: Float[np.ndarray, " point"]
-    y: Float[np.ndarray, " point"]
-    model: tuple[str, ...]
-    family: tuple[str, ...]
-    run: tuple[str, ...]
-    log_x: bool = False
-    without: tuple[str, ...] = ()
+    rows: pd.DataFrame
 
     def __len__(self) -> int:
-        return len(self.x)
+        return len(self.rows)
+
+    @property
+    def x(self) -> Float[np.ndarray, " point"]:
+        """The first number of each."""
+        return self.rows["x"].to_numpy(np.float64)
+
+    @property
+    def y(self) -> Float[np.ndarray, " point"]:
+        """The second."""
+        return self.rows["y"].to_numpy(np.float64)
+
+    @property
+    def log_x(self) -> bool:
+        """Whether x is regressed on as log10 x."""
+        return self.x_name in SIZES and spans_decades(self.x)
 
     @property
     def regressor(self) -> Float[np.ndarray, " point"]:
@@ -68,22 +71,18 @@ class Points:
 
     def clusters(self, by: ClusterBy) -> Int[np.ndarray, " point"]:
         """The number, from 0, of each point's family or training run."""
-        return pd.factorize(np.array(getattr(self, by), object))[0].astype(np.int64)
+        return pd.factorize(self.rows[by])[0].astype(np.int64)
 
-    def keep(self, which: np.ndarray) -> "Points":
+    def keep(self, which: "pd.Series[bool]") -> "Points":
         """The points where a mask is true."""
-        model, family, run = (
-            tuple(compress(names, which)) for names in (self.model, self.family, self.run)
-        )
-        x, y = self.x[which], self.y[which]
-        return replace(self, x=x, y=y, model=model, family=family, run=run)
+        return replace(self, rows=self.rows[which])
 
     @property
     def counted(self) -> str:
         """What n counts, and why it is more than what is independent."""
-        sizes = pd.Series(self.run).value_counts()
+        sizes = self.rows["run"].value_counts()
         several = sizes[sizes > 1]
-        checkpoints, families = int(several.sum()), len(set(self.family))
+        checkpoints, families = int(several.sum()), self.rows["family"].nunique()
         alone = len(self) - checkpoints
         of_runs = "each with weights of its own"
         if checkpoints:
@@ -101,22 +100,10 @@ class Points:
 
 
 def pair(means: ModelMeans, x: str, y: str) -> Points:
-    """Two columns of the models' means as points; a model that lacks one is left out and named."""
-    rows = means.rows
-    known = np.isfinite(rows[x].to_numpy(np.float64)) & np.isfinite(rows[y].to_numpy(np.float64))
-    kept = rows[known]
-    at = kept[x].to_numpy(np.float64)
-    return Points(
-        x,
-        y,
-        at,
-        kept[y].to_numpy(np.float64),
-        tuple(kept["model"]),
-        tuple(kept["family"]),
-        tuple(kept["run"]),
-        x in SIZES and spans_decades(at),
-        tuple(rows["model"][~known]),
-    )
+    """Two columns of the models' means as points; a model that lacks one is left out."""
+    rows = means.rows.assign(x=means.rows[x], y=means.rows[y])
+    known = np.isfinite(rows[["x", "y"]].astype(np.float64)).all(axis=1)
+    return Points(x, y, rows.loc[known, ["x", "y", "model", "family", "run"]])
 
 
 def spans_decades(values: Float[np.ndarray, " point"]) -> bool:

@@ -90,7 +90,7 @@ def _performance(found: Findings) -> Iterator[str]:
     yield bullets("What this shows", found.shows)
     yield bullets("What it does not show", found.does_not_show)
     yield folded_table(figures.fits_table(found.fits))
-    if len(set(found.points.family)) > 1:
+    if found.by == "family":
         yield drawing(figures.without_families(found.families))
         yield folded_table(figures.correlations_table(found.families.rows))
 

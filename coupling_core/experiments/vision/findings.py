@@ -158,9 +158,9 @@ class VisionFindings:
     @property
     def _points(self) -> Points:
         rows = self.runs.dropna(subset=["coupling", "accuracy"])
-        x, y = (rows[name].to_numpy(np.float64) for name in ("coupling", "accuracy"))
-        names, rates = tuple(rows["id"]), tuple(f"{rate:g}" for rate in rows["rate"])
-        return Points("coupling", "accuracy", x, y, model=names, family=rates, run=names)
+        names = {"coupling": "x", "accuracy": "y", "rate": "family", "id": "model"}
+        rows = rows.rename(columns=names).assign(run=rows["id"])
+        return Points("coupling", "accuracy", rows)
 
 
 def every_k(table: pd.DataFrame, kinds: Sequence[str] = ("depth",)) -> tuple[int, ...]:

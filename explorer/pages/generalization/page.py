@@ -182,7 +182,7 @@ def _performance(answer: "Findings") -> None:
             lambda: figures.over_models_table(means, "coupling", against),
             picks=("of_model",),
         )
-        if len(set(answer.points.family)) > 1:
+        if answer.by == "family":
             st.subheader("Without each family", anchor=False)
             draw(
                 made(figures.without_families, answer.families, of=answer),
