@@ -4,7 +4,8 @@ A module has the figures of one subject. What all share is in `style` (colours, 
 `curves` (plot, alternative text and table of any curves), `squares` and `score_squares` (maps) and
 `words`; `export`, `document` and `slides` make files of figures.
 
-`figure.layout.meta` holds the alternative text ("alt") and the caption ("caption").
+`figure.layout.meta` holds the alternative text ("alt") and the caption ("caption"). Where K, a
+block or a token is not in the result, all of them raise `InputError`.
 """
 
 from coupling_core.analysis.exports import frame as scores_table
@@ -16,8 +17,10 @@ from coupling_core.figures.depth_curves import (
     angles,
     angles_table,
     locality,
+    pair_spectra_table,
     scaling,
     scaling_table,
+    spectrum_table,
 )
 from coupling_core.figures.directions import (
     direction_elsewhere,
@@ -73,7 +76,6 @@ from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, no
 from coupling_core.figures.pruning import pruning
 from coupling_core.figures.score_squares import MOST_SHOWN
 from coupling_core.figures.spectrum import spectrum
-from coupling_core.figures.tables import pair_spectra_table, spectrum_table
 from coupling_core.figures.token_curves import (
     distance,
     token_spectrum,

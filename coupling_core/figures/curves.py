@@ -25,8 +25,7 @@ from coupling_core.figures.words import subject
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
-MOST_DESCRIBED = 8
-"""Up to so many curves are described one by one."""
+MOST_DESCRIBED = 8  # up to so many curves are described one by one
 COLORS = (style.ACCENT, style.SECOND, style.INK, *style.CATEGORIES)
 
 
@@ -51,8 +50,7 @@ class Series:
     at: Real[np.ndarray, " point"] | None = None
     """What `x` stands for where it is a place on the axis only, such as a training step."""
     hover: bool = True
-    column: str = ""
-    """In the table; "" leaves it out."""
+    column: str = ""  # in the table; "" leaves it out
     uid: str = ""
     more: Mapping[str, object] = field(default_factory=dict)
 

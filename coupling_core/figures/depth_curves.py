@@ -10,24 +10,18 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from coupling_core.analysis.compare import Comparison
 from coupling_core.analysis.locality import locality as measure_locality
 from coupling_core.analysis.random_bases import random_scores
 from coupling_core.analysis.scaling import TOP, inverse_fits
 from coupling_core.analysis.scores import definition_name, score_pairs
-from coupling_core.analysis.subspaces import chance_angles, stored_angles
+from coupling_core.analysis.subspaces import chance_angles, gaps, stored_angles
 from coupling_core.base.curves import Curves
-from coupling_core.base.records import View, resolve_block
+from coupling_core.base.records import View, resolve_block, resolve_blocks
 from coupling_core.base.results import DepthResult
 from coupling_core.base.units import counted, percent
 from coupling_core.figures import style
-from coupling_core.figures.curves import (
-    Series,
-    chance,
-    curves,
-    depth_colors,
-    one_deviation,
-    table,
-)
+from coupling_core.figures.curves import Series, chance, curves, depth_colors, one_deviation, table
 from coupling_core.figures.words import subject
 
 if TYPE_CHECKING:  # half a second to import
@@ -93,9 +87,6 @@ def angles(result: DepthResult, block: int, basis: int, view: View) -> go.Figure
 
     Returns:
         a figure with the traces "chance", "left (U)" and "right (V)".
-
-    Raises:
-        InputError: where K or a block is not in the result.
     """
     block, basis = (resolve_block(each, result.n_blocks) for each in (block, basis))
     series = _angles(result, block, basis, view)
@@ -137,9 +128,6 @@ def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.F
     Returns:
         a figure with the traces "chance", "one standard deviation" and the mean, whose customdata
         is the spread and the number of pairs.
-
-    Raises:
-        InputError: where K or a block is not in the result.
     """
     found = measure_locality(result, view, corrected=corrected)
     low, high = found.mean - found.spread, found.mean + found.spread
@@ -209,6 +197,33 @@ def scaling_table(result: DepthResult) -> "DataFrame":
     return DataFrame(lines, k).join(values)
 
 
+def spectrum_table(result: DepthResult, view: View) -> "DataFrame":
+    """Twin of the singular values: a row a block, with the gap s_K / s_{K+1} at the viewed K."""
+    from pandas import DataFrame
+
+    blocks = resolve_blocks(view.blocks, result.n_blocks)
+    at = np.array(blocks) - 1
+    named = {f"s_{k}": values for k, values in enumerate(result.singular_values[at].T, 1)}
+    return DataFrame({"block": blocks, "gap": gaps(result, view.k)[at], **named})
+
+
+def pair_spectra_table(found: Comparison, block: int, basis: int) -> "DataFrame":
+    """Twin of the spectra of one pair of a comparison: a row an index k, a column a line."""
+    from pandas import DataFrame
+
+    block, basis = (resolve_block(each, found.a.n_blocks) for each in (block, basis))
+    k = min(found.a.k_max, found.b.k_max)
+    named = {
+        f"{side}, block {number}": result.singular_values[number - 1][:k]
+        for side, result, numbers in (
+            ("A", found.a, (block, basis)),
+            ("B", found.b, (found.partner(block), found.partner(basis))),
+        )
+        for number in numbers
+    }
+    return DataFrame({"k": range(1, k + 1), **named})
+
+
 def reactions(result: DepthResult, block: int) -> Float[np.ndarray, " k"]:
     """Singular values of a block's Jacobian in units of its reaction to a random direction.
 
@@ -255,9 +270,9 @@ def random_bases(
         xaxis=style.axis(axis, range=[-0.02, 1.02], dtick=0.2),
         yaxis={"visible": False, "range": [-1, 1.6]},
     )
-    look = {"mode": "markers", "showlegend": True, "hovertemplate": "%{x:.3f}<extra></extra>"}
     grey = {"color": style.INK, "size": 9}
     red = {"color": style.ACCENT, "size": 16, "symbol": "diamond"}
-    figure.add_scatter(x=drawn, y=spread, name="random bases", marker=grey, **look)
-    figure.add_scatter(x=[own], y=[0], name=f"basis of block {pair[1]}", marker=red, **look)
+    figure.add_trace(style.dots(drawn, spread, "random bases", grey))
+    figure.add_trace(style.dots([own], [0], f"basis of block {pair[1]}", red))
+    figure.update_traces(showlegend=True, hovertemplate="%{x:.3f}<extra></extra>")
     return figure.add_vline(level, line=style.DOTTED, name="floor")

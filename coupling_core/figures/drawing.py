@@ -24,10 +24,8 @@ from matplotlib.transforms import Bbox, Transform, blended_transform_factory
 
 from coupling_core.figures import style
 
-PIXEL = 0.72
-"""Points: a picture has 100 pixels an inch."""
-LETTER = 0.88 * PIXEL
-"""The same of letters: matplotlib's font is wider than that of the web."""
+PIXEL = 0.72  # points: a picture has 100 pixels an inch
+LETTER = 0.88 * PIXEL  # the same of letters: matplotlib's font is wider than that of the web
 DASHES: Mapping[str, Any] = {"dot": ":", "dash": "--", "dashdot": "-.", "longdash": (0, (8, 3))}
 SYMBOLS: Mapping[str, Any] = {
     **{"circle": "o", "square": "s", "diamond": "D", "cross": "P", "x": "X", "star": "*"},
@@ -106,7 +104,7 @@ def _fill(picture: Figure, page: go.Figure) -> None:
             xytext=((note.xshift or 0) * PIXEL, (note.yshift or 0) * PIXEL),
             textcoords="offset points",
             ha=note.xanchor or "center",
-            va={"middle": "center"}.get(note.yanchor, note.yanchor or "center"),
+            va=note.yanchor or "center",
             fontsize=LETTER * note.font.size if note.font.size else None,
         )
 

@@ -36,9 +36,6 @@ def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
     Returns:
         a figure with the traces "unit circle", "certain" and "uncertain"; customdata of the points
         is [block, modulus, how far it may be off].
-
-    Raises:
-        InputError: where there is no such block.
     """
     L = result.n_blocks
     blocks = range(1, L + 1) if block is None else (resolve_block(block, L),)
@@ -90,17 +87,19 @@ def _alt(of: str, values: np.ndarray, sure: np.ndarray) -> str:
 def _points(
     name: str, values: np.ndarray, which: np.ndarray, off: np.ndarray, shade: np.ndarray
 ) -> go.Scatter | go.Scattergl:
-    is_sure = name == "certain"
-    color = depth_colors(shade) if is_sure else style.INK
-    marker = {"size": 4, "color": color, "opacity": 0.7}
-    return (go.Scatter if len(values) <= style.SVG_POINTS else go.Scattergl)(
-        x=values.real,
-        y=values.imag,
+    look = {"color": depth_colors(shade), "symbol": "circle"}
+    if name == "uncertain":
+        name, look = (
+            "may be off by more than 1\u00a0%",
+            {"color": style.INK, "symbol": "circle-open"},
+        )
+    return style.dots(
+        values.real,
+        values.imag,
+        name,
+        look | {"size": 4, "opacity": 0.7},
         customdata=np.stack([which, np.abs(values), off], 1),
-        name=name if is_sure else "may be off by more than 1\u00a0%",
-        mode="markers",
         showlegend=bool(len(values)),
-        marker=marker | {"symbol": "circle" if is_sure else "circle-open"},
         hovertemplate="block %{customdata[0]}<br>%{x:.4f} %{y:+.4f} i<br>modulus "
         "%{customdata[1]:.4f}, off by %{customdata[2]:.1g} at most<extra></extra>",
     )

@@ -36,14 +36,12 @@ if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
 CORRECTED_STEPS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 """Lower ends of the steps of the scale: few pairs of a trained model pass the last."""
 RAW_STEPS = (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9)
-WIDTHS = (0.6, 6.0)
-"""Pixels of the faintest and of the strongest step."""
+WIDTHS = (0.6, 6.0)  # pixels of the faintest and of the strongest step
 OPACITIES = (0.52, 0.95)
 """Of the same, in ink on paper and in white on a dark page: three times as light or as dark as that
 is the least that people see well."""
 NODE_PIXELS = 13
-MOST_LABELS = 40
-"""Numbers round a circle: with more of them they would collide."""
+MOST_LABELS = 40  # numbers round a circle: with more of them they would collide
 PLACES = {
     ("line", True): "Blocks lie in order, and an arc is as high as its blocks are apart.",
     ("line", False): "Blocks lie in order.",
@@ -82,9 +80,6 @@ def graph(
         a figure whose traces "edges" and "blocks" take clicks, with customdata [l, l']; of a node,
         l' is its strongest partner. `layout.meta` also has the "summary": how many edges there
         are, and the communities.
-
-    Raises:
-        InputError: where K or a block is not in the result, or the threshold is out of range.
     """
     return graph_of(
         layer_graph(result, view, corrected=corrected, threshold=threshold),
@@ -212,23 +207,14 @@ def _add_lines(
 def _handles(blocks: "nx.Graph", placed: Placed) -> go.Scatter | go.Scattergl:
     """Invisible points on the edges: they carry the hover text and can be selected."""
     edges = list(blocks.edges)
-    at = placed.handles(edges).astype(np.float32)
-    trace = go.Scatter if len(edges) <= style.SVG_POINTS else go.Scattergl
-    return trace(
-        x=at[:, 0],
-        y=at[:, 1],
-        customdata=np.array(edges).reshape(-1, 2),
-        mode="markers",
-        marker={"size": style.PICKED_PIXELS, "opacity": 0, "color": style.INK},
-        text=[
-            f"blocks {block} and {basis}, mean of both directions<br>"
-            + score_lines(edge["coupling"], edge["chance"], edge.get("corrected", float("nan")))
-            for block, basis, edge in blocks.edges(data=True)
-        ],
-        hovertemplate="%{text}<extra></extra>",
-        showlegend=False,
-        name="edges",
-    )
+    texts = [
+        f"blocks {block} and {basis}, mean of both directions<br>"
+        + score_lines(edge["coupling"], edge["chance"], edge.get("corrected", float("nan")))
+        for block, basis, edge in blocks.edges(data=True)
+    ]
+    x, y = placed.handles(edges).astype(np.float32).T
+    look, numbers = style.PICKED | {"color": style.INK}, np.array(edges).reshape(-1, 2)
+    return style.dots(x, y, "edges", look, texts, customdata=numbers, showlegend=False)
 
 
 def _nodes(
@@ -241,12 +227,12 @@ def _nodes(
 ) -> list[go.Scatter]:
     """The nodes that take clicks, and for the legend a name for each community."""
     colors = dict.fromkeys(blocks, style.INK)  # a block alone is grey
-    keys, key = [], {"x": [None], "y": [None], "mode": "markers", "hoverinfo": "skip"}
+    keys = []
     for members, shade in zip(groups(blocks), cycle(style.CATEGORIES), strict=False):
         colors |= dict.fromkeys(members, shade)
-        mark = {"color": shade, "size": 10}
-        keys.append(go.Scatter(**key, marker=mark, name=f"community: {ranges(members)}"))
-    at, chosen = placed.nodes.astype(np.float32), [block in (selected or ()) for block in blocks]
+        name, mark = f"community: {ranges(members)}", {"color": shade, "size": 10}
+        keys.append(style.dots([None], [None], name, mark, hoverinfo="skip"))
+    chosen = [block in (selected or ()) for block in blocks]
     marker: dict[str, object] = {
         "color": [*colors.values()],
         "size": [NODE_PIXELS + 4 * on for on in chosen],
@@ -259,42 +245,29 @@ def _nodes(
     if color == "depth":
         scale = {"cmin": 1, "cmax": n_blocks, "colorscale": style.DEPTH}
         marker |= scale | {"color": list(blocks)}
-    nodes = go.Scatter(
-        x=at[:, 0],
-        y=at[:, 1],
-        customdata=np.array([(block, partners[block]) for block in blocks]),
-        mode="markers",
-        marker=marker,
-        text=[
-            f"block {block}, community {node['community']}<br>"
-            f"{counted(blocks.degree(block), 'edge')}, strength {node['strength']:.2f}<br>"
-            f"strongest partner: block {partners[block]}"
-            for block, node in blocks.nodes(data=True)
-        ],
-        hovertemplate="%{text}<extra></extra>",
-        showlegend=False,
-        name="blocks",
-    )
+    texts = [
+        f"block {block}, community {node['community']}<br>"
+        f"{counted(blocks.degree(block), 'edge')}, strength {node['strength']:.2f}<br>"
+        f"strongest partner: block {partners[block]}"
+        for block, node in blocks.nodes(data=True)
+    ]
+    x, y = placed.nodes.astype(np.float32).T
+    numbers = np.array([(block, partners[block]) for block in blocks])
+    nodes = style.dots(x, y, "blocks", marker, texts, customdata=numbers, showlegend=False)
     return [nodes, *(keys if color == "community" else [])]
 
 
 def _labels(placed: Placed) -> go.Scatter:
     """Block numbers: round the circle, or over the nodes."""
-    is_circle, at = placed.layout == "circle", placed.nodes
-    step = -(-len(at) // MOST_LABELS) if is_circle else 1
-    away = 1.1 if is_circle else 1.0
-    return go.Scatter(
-        x=away * at[::step, 0],
-        y=away * at[::step, 1],
-        mode="markers+text",
-        # An invisible node, which keeps the number at a distance.
-        marker={"size": NODE_PIXELS + 4, "opacity": 0},
-        text=[str(block) for block in list(placed.at)[::step]],
-        textposition="middle center" if is_circle else "top center",
-        hoverinfo="skip",
-        showlegend=False,
-        name="numbers",
-    )
+    step, away, place = 1, 1.0, "top center"
+    if placed.layout == "circle":
+        step, away, place = -(-len(placed.at) // MOST_LABELS), 1.1, "middle center"
+    x, y = away * placed.nodes[::step].T
+    # Invisible nodes, which keep the numbers at a distance.
+    nodes = {"size": NODE_PIXELS + 4, "opacity": 0}
+    labels = style.dots(x, y, "numbers", nodes, hoverinfo="skip", showlegend=False)
+    texts = [str(block) for block in list(placed.at)[::step]]
+    return labels.update(mode="markers+text", text=texts, textposition=place)
 
 
 def _axes(placed: Placed) -> dict[str, object]:

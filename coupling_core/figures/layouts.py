@@ -12,8 +12,7 @@ from coupling_core.base.records import Layout
 if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
     import networkx as nx
 
-SEED = 0
-"""Of the springs, which start from a random place."""
+SEED = 0  # of the springs, which start from a random place
 _QUARTER = 0.5523
 """How far the control points of a cubic curve lie out so that it is a quarter of a circle."""
 _TURNS = 200

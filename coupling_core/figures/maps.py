@@ -18,8 +18,7 @@ from coupling_core.figures import style, words
 from coupling_core.figures.score_squares import ITSELF, ScoreSquare, score_look, scores_of
 from coupling_core.figures.squares import BEYOND, matrix_look
 
-MOST_PIXELS = 600
-"""Side of a whole mosaic: one array cell then has at least a pixel on the screen."""
+MOST_PIXELS = 600  # side of a whole mosaic: one array cell then has at least a pixel on the screen
 GAP = 2
 COMPARED = {
     "self": "Token t's Jacobian is from its state to the same token.",
@@ -59,9 +58,6 @@ def scores(
     Returns:
         a figure whose first trace is the map and whose trace "pairs" takes clicks, with
         customdata [l, l'] or [t, t'].
-
-    Raises:
-        InputError: where K, a block or a token is not in the result.
     """
     shown = ScoreSquare.of(scores_of(result, view), rows, columns)
     itself = (ITSELF[shown.noun] in shown.why, ITSELF_READ)
@@ -144,9 +140,6 @@ def mosaic(
     Returns:
         a figure whose first trace is the picture and whose trace "pairs" takes clicks, with
         customdata [l, l'] or [t, t'].
-
-    Raises:
-        InputError: where K, a block or a token is not in the result.
     """
     shown = ScoreSquare.of(scores_of(result, view), rows, columns)
     fits = (MOST_PIXELS + GAP) // max(shown.why.shape) - GAP

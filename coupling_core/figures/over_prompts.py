@@ -150,7 +150,9 @@ def prompt_strip(
         height=HEIGHT,
         xaxis=style.axis(
             style.two_lines(title, terms),
-            range=_range(np.array([*x, *rings, over.low, over.high, *[*levels.values()][:1]])),
+            range=style.with_room(
+                np.array([*x, *rings, over.low, over.high, *[*levels.values()][:1]]), 0.05
+            ),
             exponentformat="none",
             ticklabeloverflow="allow",  # the last label may stand past the end of the axis
         ),
@@ -273,13 +275,6 @@ def _wrapped(text: str) -> str:
     """The beginning of a text in lines, as plotly takes it."""
     lines = textwrap.wrap(textwrap.shorten(text, SHOWN, placeholder=" …"), WRAP)
     return "<br>".join(map(html.escape, lines))
-
-
-def _range(values: Float[np.ndarray, " point"]) -> list[float]:
-    """A range with room at both ends of the numbers."""
-    low, high = style.span(values)
-    room = 0.05 * ((high - low) or 1)
-    return [low - room, high + room]
 
 
 def _with_colors(groups: Mapping[str, Of]) -> Mapping[str, Of]:

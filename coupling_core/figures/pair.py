@@ -104,13 +104,7 @@ class _Pair:
 
 
 def matrix(
-    result: DepthResult | TokensResult,
-    row: int,
-    column: int,
-    view: View,
-    *,
-    magnitude: bool = True,
-    limit: float = style.MATRIX_LIMIT,
+    result: DepthResult | TokensResult, row: int, column: int, view: View, *, magnitude: bool = True
 ) -> go.Figure:
     """Leading corner of A (or B) of one pair, in units of s_1 of its Jacobian.
 
@@ -120,13 +114,9 @@ def matrix(
         column: l' (or t'), whose singular vectors are the basis.
         view: K and role; the definition enters the caption.
         magnitude: draw abs(A), else A with its signs.
-        limit: end of the colour range, in units of s_1.
 
     Returns:
         a figure whose first trace is the matrix.
-
-    Raises:
-        InputError: where K, a block or a token is not in the result.
     """
     pair = _Pair.of(result, row, column, view)
     z = np.abs(pair.corner) if magnitude else pair.corner
@@ -157,7 +147,7 @@ def matrix(
         x=triplets,
         y=triplets,
         z=z,
-        **matrix_look(z, view, terms, magnitude=magnitude, limit=limit),
+        **matrix_look(z, view, terms, magnitude=magnitude),
         hovertemplate="row %{y}, column %{x}: %{z:.4f} s₁<extra></extra>",
         name="matrix",
     )
@@ -196,9 +186,6 @@ def score_by_k(
 
     Returns:
         a figure with the traces "chance", "score" and "K = ...".
-
-    Raises:
-        InputError: where K, a block or a token is not in the result.
     """
     pair = _Pair.of(result, row, column, view)
     words = {
@@ -230,9 +217,6 @@ def mean_by_k(result: DepthResult, view: View, *, corrected: bool = False) -> go
 
     Returns:
         a figure with the traces "chance", "score" and "K = ...".
-
-    Raises:
-        InputError: where K or a block is not in the result.
     """
     require_k(result, view.k)
     words = {

@@ -16,8 +16,7 @@ from coupling_core.figures.words import subject
 
 FAR_LESS = 0.05
 """Share of the first paths' reach below which the others are hardly seen beside them."""
-SHOWN = 24
-"""Letters of a prompt in a legend."""
+SHOWN = 24  # letters of a prompt in a legend
 PARTS: dict[Part, str] = {
     "all": "all blocks",
     "shallower": "the shallower half",

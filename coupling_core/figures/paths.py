@@ -18,15 +18,12 @@ from coupling_core.figures.token_labels import label
 Dimensions = Literal[2, 3]
 MOST = 64
 """Paths drawn; of a longer prompt they are taken evenly, the selected token always among them."""
-LABELLED = 16
-"""Up to so many paths carry their token's text."""
-PICKS = 600
-"""Points, over all paths, on which a click selects a token."""
+LABELLED = 16  # up to so many paths carry their token's text
+PICKS = 600  # points, over all paths, on which a click selects a token
 HEIGHT = 560
 CAMERA = {"x": 1.6, "y": 1.6, "z": 0.9}
 """Where the reader stands in three dimensions: far enough for the axes' titles."""
-ROOM = 0.08
-"""Of the range over all training steps at each end, for the texts of the tokens."""
+ROOM = 0.08  # of the range over all training steps at each end, for the texts of the tokens
 _AT_A_STEP = (
     " Each step has components of its own; their signs are chosen so that the paths lie as at the "
     "step before, and the axes span all steps that are measured."
@@ -150,9 +147,7 @@ def paths_at(
     figure.update_layout(meta=meta | {"caption": meta["caption"] + _AT_A_STEP})
     every = [paths.coordinates.reshape(-1, COMPONENTS) for paths in projected.values()]
     points = np.nan_to_num(np.concatenate(every))
-    low, high = points.min(0), points.max(0)
-    room = ROOM * np.where(high > low, high - low, 1)
-    ranges = [{"range": ends} for ends in np.stack([low - room, high + room], 1).tolist()]
+    ranges = [{"range": style.with_room(values, ROOM)} for values in points.T]
     if dimensions == 3:
         axes = {f"{name}axis": ends for name, ends in zip("xyz", ranges, strict=True)}
         return figure.update_layout(scene=axes | {"aspectmode": "cube"})
@@ -233,7 +228,7 @@ def _picks(found: ProjectedPaths, chosen: Int[np.ndarray, " chosen"]) -> go.Scat
         points.reshape(-1, points.shape[-1]),
         2,
         mode="markers",
-        marker={"size": style.PICKED_PIXELS, "opacity": 0},
+        marker=style.PICKED,
         customdata=np.tile(found.tokens[chosen], len(states)),
         hovertext=[f"“{text}”<br>state x<sup>{state}</sup>" for state in states for text in texts],
         hovertemplate="token %{customdata}, %{hovertext}<extra></extra>",

@@ -24,13 +24,9 @@ from coupling_core.base.wording import paragraph
 from coupling_core.figures import style
 from coupling_core.figures.squares import FORBIDDEN, Reasons, Square
 
-ITSELF = {
-    "block": "a block with itself: always 1",
-    "token": "a Jacobian with itself: always 1",
-}
+ITSELF = {"block": "a block with itself: always 1", "token": "a Jacobian with itself: always 1"}
 """Why a map of scores does not colour its diagonal: trained or not, it would outshine all else."""
-MOST_SHOWN = 32
-"""Tokens a side of one map; a longer prompt is looked at in windows of so many."""
+MOST_SHOWN = 32  # tokens a side of one map; a longer prompt is looked at in windows of so many
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -196,9 +192,7 @@ def score_look(
         low, high = style.span(values)
     elif corrected:
         low, high = style.CORRECTED_RANGE[0], limit
-        at = np.linspace(low, high, 6)
-        inner = [f"{value:g}" for value in at[1:-1].round(6)]
-        ticks = {"tickvals": at, "ticktext": [f"≤ {low:g}", *inner, f"≥ {high:g}"]}
+        ticks = style.open_ends(low, high, 6)
     terms = style.score_terms(view) + style.AUTO * auto_range
     return {
         "zmin": low,

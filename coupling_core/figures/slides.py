@@ -21,18 +21,14 @@ WIDTH, HEIGHT = 1280, 720
 """Of a slide, in pixels."""
 _EDGE, _TOP = 60, 96
 _TITLE_SIZE, _SIZE = 38, 28
-_LETTERS = 88
-"""That fit into a line of words."""
-_TIMES = 1.4
-"""How much larger than on the screen figures are drawn."""
+_LETTERS = 88  # that fit into a line of words
+_TIMES = 1.4  # how much larger than on the screen figures are drawn
 _NOTE_SIZE, _LINE = 18, 24
 _NOTES = 560
 """Width of the notes beside a map, and with the two below the letters in a line of notes."""
 _BESIDE, _BELOW = 58, 130
-_LEGEND = 40
-"""Pixels of a legend above a figure."""
-LEAST = 20
-"""Pixels of the smallest letters."""
+_LEGEND = 40  # pixels of a legend above a figure
+LEAST = 20  # pixels of the smallest letters
 _FRAMES = ("margin", "colorbar", "title", "xaxis", "yaxis")
 _LENGTHS = {
     **dict.fromkeys(("l", "r", "t", "b", "pad", "thickness", "standoff", "ticklen"), _FRAMES),
@@ -87,21 +83,17 @@ def _shown(slide: Slide, figure: go.Figure) -> go.Figure:
     page = style.reink(enlarged(figure, _TIMES), style.BLACK)
     margin, below = page.layout.margin, round(_TIMES * meta.get("below", AXIS))
     told = notes(meta["caption"], source(figure, result, view), _BESIDE if is_map else _BELOW)
-    top = _TOP + (margin.t or 0) + _LEGEND * _has_legend_above(page)
+    y, listed = page.layout.legend.y, any(trace.showlegend for trace in page.data)
+    has_legend_above = listed and (y is None or y >= 1)  # where the house's style has it
+    top = _TOP + (margin.t or 0) + _LEGEND * has_legend_above
     bottom = below + _EDGE // 2 + (0 if is_map else _LINE * len(told))
     sides = {"l": max(margin.l or 0, _EDGE) + 40, "r": _NOTES if is_map else _EDGE}
     _titled(page, slide.title, sides | {"t": top, "b": bottom})
-    if page.layout.legend.y is not None:
+    if y is not None:
         page.update_layout(legend={"xref": "paper", "x": 0})
     place = {"x": 1, "xshift": 40} if is_map else {"y": 0, "yshift": -below}
     text = {"text": "<br>".join(told), "font": {"size": _NOTE_SIZE}}
     return page.add_annotation(AT_THE_LEFT | place | text)
-
-
-def _has_legend_above(page: go.Figure) -> bool:
-    """Whether the legend stands where the house's style has it, and names something."""
-    y = page.layout.legend.y
-    return (y is None or y >= 1) and any(trace.showlegend for trace in page.data)
 
 
 def _titled(page: go.Figure, title: str, margin: dict[str, float]) -> go.Figure:

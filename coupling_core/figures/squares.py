@@ -4,7 +4,7 @@ Row 1 is at the top. Over the colours lie the cells without one, with their reas
 and an invisible map that answers the mouse.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -20,10 +20,8 @@ from coupling_core.figures.token_labels import numbered
 from coupling_core.sources.tokens import visible
 
 FORBIDDEN = "forbidden by causality"
-LABELS = 96
-"""Pixels that the tokens' texts take beside an axis, with its title."""
-BAR = 200
-"""Pixels of the colour bar, which these labels leave on a small screen."""
+LABELS = 96  # pixels that the tokens' texts take beside an axis, with its title
+BAR = 200  # pixels of the colour bar, which these labels leave on a small screen
 DIFFERENCES_READ = (
     "red where A is coupled more, blue where B is, and the colour of the page where the two agree. "
     "Differences beyond the colour bar are drawn in the colours at its ends."
@@ -31,8 +29,7 @@ DIFFERENCES_READ = (
 """How a map of differences is read."""
 BEYOND = "Entries beyond the colour bar are drawn in the colour at its end."
 
-Reasons = Shaped[np.ndarray, "row column"]
-"""Why a cell has no colour; "" where it has one."""
+Reasons = Shaped[np.ndarray, "row column"]  # why a cell has no colour; "" where it has one
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,12 +39,9 @@ class Square:
     rows: tuple[int, ...]
     columns: tuple[int, ...]
     titles: tuple[str, str] = ("Jacobian of block l", "Basis of block l'")
-    texts: tuple[str, ...] = ()
-    """Of the prompt's tokens; none of blocks."""
-    side: int = 1
-    """Units of the axes that a cell takes: 1, or the entries of its matrix."""
-    gap: int = 0
-    """Units between two cells."""
+    texts: tuple[str, ...] = ()  # of the prompt's tokens; none of blocks
+    side: int = 1  # units of the axes that a cell takes: 1, or the entries of its matrix
+    gap: int = 0  # units between two cells
 
     @property
     def noun(self) -> str:
@@ -85,16 +79,15 @@ class Square:
             x_title = f"<br>{x_title}"  # plotly sets it between two numbers where it has the room
 
         def axis(title: str, numbers: Sequence[int]) -> dict[str, Any]:
-            at, labels, look = self._centres(numbers), [str(number) for number in numbers], {}
+            at, labels = self._centres(numbers), [str(number) for number in numbers]
             if self.texts:
                 labels = [numbered(number, self.texts[number - 1]) for number in numbers]
-                look = {"tickfont": {"size": 11}, "ticklen": 2}
             return {
                 "title": {"text": title},
                 "tickvals": at[::step],
                 "ticktext": labels[::step],
                 "range": [at[0] - self.pitch / 2, at[-1] + self.pitch / 2],
-                **look,
+                **({"tickfont": {"size": 11}, "ticklen": 2} if self.texts else {}),
             }
 
         x_axis = axis(x_title, self.columns) | {"tickangle": -90 if self.texts else 0}
@@ -182,7 +175,7 @@ class Square:
         *,
         height: int,
         selected: tuple[int, int] | None = None,
-        told: dict[str, object] | None = None,
+        told: Mapping[str, object] | None = None,
     ) -> go.Figure:
         """A figure of one map, with the margins that its colour bar, labels and legend need."""
         figure = style.new_figure(alt, caption, told, height=height, **self.axes())
@@ -234,11 +227,10 @@ def matrix_look(
     terms: str,
     *,
     magnitude: bool,
-    limit: float = style.MATRIX_LIMIT,
     auto_range: bool = False,
 ) -> dict[str, object]:
     """Colours of the entries of matrices: magnitudes from 0, else diverging round 0."""
-    limit = max(map(abs, style.span(values))) if auto_range else limit
+    limit = max(map(abs, style.span(values))) if auto_range else style.MATRIX_LIMIT
     return {
         "zmin": 0.0 if magnitude else -limit,
         "zmax": limit,
@@ -249,12 +241,13 @@ def matrix_look(
 
 def difference_look(view: View, *, corrected: bool) -> dict[str, object]:
     """Colours of A - B of scores, in a diverging range round 0."""
-    title = f"A - B, {style.score_name(corrected).lower()}"
+    title, limit = f"A - B, {style.score_name(corrected).lower()}", style.DIFFERENCE_LIMIT
+    ticks = style.open_ends(-limit, limit, 5)
     return {
-        "zmin": -style.DIFFERENCE_LIMIT,
-        "zmax": style.DIFFERENCE_LIMIT,
+        "zmin": -limit,
+        "zmax": limit,
         "colorscale": style.DIVERGING,
-        "colorbar": style.color_bar(title, style.score_terms(view), **style.DIFFERENCE_TICKS),
+        "colorbar": style.color_bar(title, style.score_terms(view), **ticks),
         "name": "difference",
     }
 

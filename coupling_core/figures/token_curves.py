@@ -52,9 +52,6 @@ def distance(
 
     Returns:
         a figure with the traces "one standard deviation", "lowest and highest" and "mean".
-
-    Raises:
-        InputError: where K is not in the result.
     """
     found = by_distance(score_positions(result, view), corrected=corrected)
     x = found.distance
@@ -96,9 +93,6 @@ def token_spectrum(
 
     Returns:
         a figure whose first traces are the lines, in the order of the positions.
-
-    Raises:
-        InputError: where K or a token is not in the result.
     """
     require_k(result, view.k)
     n, (block, other), s = len(result.tokens), result.blocks, result.singular_values
@@ -129,12 +123,9 @@ def token_spectrum_table(result: TokensResult) -> "DataFrame":
     """Twin of the singular values: a row a block and token, with its rank."""
     from pandas import DataFrame, concat
 
-    names = [f"s_{k + 1}" for k in range(result.k_max)]
-    sides = []
+    tokens, sides = [numbered(i, text) for i, text in enumerate(result.tokens, 1)], []
     for side, block in enumerate(dict.fromkeys(result.blocks)):
-        found = DataFrame(result.singular_values[side], columns=names)
-        found.insert(0, "block", block)
-        found.insert(1, "token", [numbered(i, text) for i, text in enumerate(result.tokens, 1)])
-        found.insert(2, "rank", result.rank[side])
-        sides.append(found)
+        named = {f"s_{k}": values for k, values in enumerate(result.singular_values[side].T, 1)}
+        own = {"block": block, "token": tokens, "rank": result.rank[side]}
+        sides.append(DataFrame(own | named))
     return concat(sides, ignore_index=True)

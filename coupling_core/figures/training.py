@@ -22,8 +22,7 @@ if TYPE_CHECKING:  # half a second to import
 STEP_0 = 0.4
 """Where step 0 stands on the log axis, left of step 1."""
 HEIGHT = 380
-ROOM = 0.08
-"""Of the range at each of its ends, for the marks of the points."""
+ROOM = 0.08  # of the range at each of its ends, for the marks of the points
 COLORS = (style.ACCENT, *style.CATEGORIES)
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "pentagon")
 """So that runs are told apart without their colours too."""
@@ -131,11 +130,7 @@ def _span(series: Sequence[Series], *, is_log: bool) -> dict[str, object]:
     """Range of what is drawn, in the units of the axis: fixed, so that a mark moves nothing."""
     values = np.concatenate([one.y for one in series if one.y is not None])
     values = np.log10(values[values > 0]) if is_log else values[np.isfinite(values)]
-    if not values.size:
-        return {}
-    low, high = values.min(), values.max()
-    room = ROOM * ((high - low) or 1)
-    return {"range": [float(low - room), float(high + room)]}
+    return {"range": style.with_room(values, ROOM)} if values.size else {}
 
 
 def _steps(run: Sequence[StepNumbers]) -> Int[np.ndarray, " step"]:
@@ -151,14 +146,7 @@ def _mark(figure: go.Figure, step: int, runs: Runs, field: str) -> go.Figure:
     """Mark a step by a line, and by a ring on every run that has a number there."""
     (x,) = place([step])
     every = [one for run in runs.values() for one in run if one.step == step]
+    look = {"color": style.BLACK, "size": 14, "symbol": "circle-open", "line": {"width": 2}}
+    rings = style.dots([x] * len(every), _values(every, field), "current", look, hoverinfo="skip")
     figure.add_vline(x=x, line=style.DOTTED)
-    return figure.add_scatter(
-        x=[x] * len(every),
-        y=_values(every, field),
-        mode="markers",
-        marker={"color": style.BLACK, "size": 14, "symbol": "circle-open", "line": {"width": 2}},
-        meta=style.INKED,
-        name="current",
-        showlegend=False,
-        hoverinfo="skip",
-    )
+    return figure.add_trace(rings.update(meta=style.INKED, showlegend=False))

@@ -24,16 +24,11 @@ if TYPE_CHECKING:  # pandas is slow to import, and pages do without until they n
     from pandas import DataFrame
 
 PATCH = "patch "
-SIDE = 250
-"""Of a picture, in pixels."""
-MAP = 260
-"""Of each map where there is room: pages let it be lower in a narrow column."""
-TITLES = 44
-"""Pixels above the maps for their titles."""
-FLOOR = 18
-"""Pixels more, for the chance floor of raw scores."""
-COLUMN_TITLE = "Basis l'"
-"""Short, for on a small screen the maps are narrow."""
+SIDE = 250  # of a picture, in pixels
+MAP = 260  # of each map where there is room: pages let it be lower in a narrow column
+TITLES = 44  # pixels above the maps for their titles
+FLOOR = 18  # pixels more, for the chance floor of raw scores
+COLUMN_TITLE = "Basis l'"  # short, for on a small screen the maps are narrow
 
 
 def patch_grid(tokens: tuple[str, ...]) -> tuple[int, int, int]:
@@ -94,17 +89,9 @@ def picture(
         figure.add_shape(**square, line={"color": style.INK, "width": 1})
     accent = {"color": style.ACCENT, "width": 3}
     figure.add_shape(**squares[token - 1], line=accent, name="selected")
-    figure.add_scatter(
-        x=x,
-        y=y,
-        customdata=list(range(1, len(tokens) + 1)),
-        text=[f"token {i}: {name}" for i, name in enumerate(tokens, 1)],
-        mode="markers",
-        marker={"size": style.PICKED_PIXELS, "opacity": 0},
-        hovertemplate="%{text}<extra></extra>",
-        name="tokens",
-        showlegend=False,
-    )
+    texts, numbers = [f"token {i}: {name}" for i, name in enumerate(tokens, 1)], len(tokens)
+    picks = style.dots(x, y, "tokens", style.PICKED, texts, showlegend=False)
+    figure.add_trace(picks.update(customdata=list(range(1, numbers + 1))))
     for name, left, up in zip(tokens[:before], x, y, strict=False):
         figure.add_annotation(x=left, y=up, text=name, showarrow=False)
     return figure.update_layout(margin={"l": 0, "r": 0, "t": 4, "b": 4})
@@ -247,19 +234,15 @@ def vision_runs(
     looks = cycle(zip(style.CATEGORIES, SYMBOLS, strict=False))
     for (value, some), (color, symbol) in zip(rows.groupby(parts), looks, strict=False):
         error = {f"error_{'x' if x == 'coupling' else 'y'}": bars(some, color)}
-        figure.add_scatter(
-            x=some[x],
-            y=times * some[y],
-            **(error if "coupling" in (x, y) else {}),
+        sizes = [SIZE + 4 * (f"{rate:g}" == chosen) for rate in some["rate"]]
+        runs = style.dots(
+            some[x],
+            times * some[y],
+            f"{parts.capitalize()} {value:g}",
+            {"color": color, "size": sizes, "symbol": symbol},
+            [f"rate {run.rate:g}, seed {run.seed}" for run in some.itertuples()],
             customdata=some["rate"].map("{:g}".format),
-            text=[f"rate {r.rate:g}, seed {r.seed}" for r in some.itertuples()],
-            mode="markers",
-            marker={
-                "color": color,
-                "size": [SIZE + 4 * (f"{rate:g}" == chosen) for rate in some["rate"]],
-                "symbol": symbol,
-            },
-            name=f"{parts.capitalize()} {value:g}",
-            hovertemplate="%{text}<br>%{x}, %{y}<extra></extra>",
+            **(error if "coupling" in (x, y) else {}),
         )
+        figure.add_trace(runs.update(hovertemplate="%{text}<br>%{x}, %{y}<extra></extra>"))
     return figure
