@@ -348,7 +348,7 @@ class TokenComparison(MapComparison[BetweenTokens, PositionScores]):
             InputError: on another name.
         """
         known_figure(figure, ("difference",))
-        return drawing("compare.token_difference", self, result=self.a, view=self.view)
+        return drawing("compare.difference", self, result=self.a, view=self.view)
 
 
 AXES = {

@@ -208,7 +208,7 @@ def _aligned(rows: "DataFrame", a: str, b: str, measure: str) -> "DataFrame":
     )
     wide = rows.pivot(index="prompt", columns="model", values=measure)[[a, b]]
     wide = wide.reindex(rows["prompt"][rows["model"] == a]).astype(np.float64)
-    wide = wide[np.isfinite(wide).all(axis=1)]
+    wide = wide[np.isfinite(wide.to_numpy()).all(axis=1)]
     refuse((wide.empty, f"{a!r} and {b!r} have no prompt in common at which both have {measure}"))
     first = rows.drop_duplicates("prompt").set_index("prompt")
     each = first.loc[wide.index, _beside(rows)].assign(a=wide[a], b=wide[b]).reset_index()
@@ -226,7 +226,7 @@ def _beside(rows: "DataFrame") -> list[str]:
     texts = others.map(str)  # an empty cell is a value too
     is_one: Any = (texts.groupby(rows["prompt"]).nunique() == 1).all()
     return [
-        name
+        str(name)
         for name in others
         if is_one[name]
         and (texts[name].nunique() > 1 or (name == "category" and texts[name].any()))

@@ -173,14 +173,20 @@ class CouplingEffect(Plottable):
                 "minus_log_kl": self.smallness,
             }
         )
-        table.attrs |= {"of": self.whose, "prompts": self.prompts, "edit": self.edit}
-        table.attrs |= ({} if self.k is None else {"K": self.k}) | dict(self.of)
+        k = {} if self.k is None else {"K": self.k}
+        table.attrs |= {
+            "of": self.whose,
+            "prompts": self.prompts,
+            "edit": self.edit,
+            **k,
+            **self.of,
+        }
         return table
 
     def plot(self, figure: str = "pairs") -> Drawing:
         """A point a pair of blocks; "pairs" is the only figure."""
         known_figure(figure, ("pairs",))
-        return drawing("effect_scatter.pairs_against_effect", self)
+        return drawing("effect_scatter.coupling_against_effect", self)
 
     def __repr__(self) -> str:
         first, last = self.blocks

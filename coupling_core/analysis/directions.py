@@ -110,7 +110,7 @@ class InCommon(NamedTuple):
     directions: Float[np.ndarray, "d k"]
     share: Float[np.ndarray, " k"]
     chance: float
-    count: int
+    n: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -343,7 +343,7 @@ def between_prompts(
     angles, shared = np.full((len(chosen), count), np.nan), np.zeros(len(chosen), int)
     for at, block in enumerate(chosen):
         bases = [orthonormal(one.basis(block, side)[:, :count]) for one in results]
-        shared[at] = shared_subspace(bases).count
+        shared[at] = shared_subspace(bases).n
         angles[at] = mean_angles(bases, count)
     chance = chance_angles(count, results[0].width)
     return BetweenPrompts(chosen, angles, chance, shared, count, side, tuple(results))

@@ -168,11 +168,12 @@ class Findings(Plottable):
     def shows(self) -> tuple[str, ...]:
         """What can be said, a sentence or two each."""
         against, found = self.question.against, self.correlations[self.question.method]
+        lines, ranks = (self.correlations[method] for method in METHODS)
         if found.reason:
             return (f"Nothing on coupling and {self.performance}: {found.reason}.",)
         return (
             sentences.correlate(found, self.measure, against),
-            sentences.agreement(*self.correlations.values(), against),
+            sentences.agreement(lines, ranks, against),
             sentences.course(self.falls, self.bends, against),
             sentences.fits(self.fits, against),
             self.families.verdict,
@@ -217,13 +218,13 @@ class Findings(Plottable):
         figures = {
             "models": ("generalization.over_models", self.means, "coupling", against, self.fits),
             "families": ("generalization_forest.without_families", self.families),
-            "k": ("generalization_by_k.coupling_by_k", self.by_k),
+            "k": ("generalization.coupling_by_k", self.by_k),
             "correlation": (
-                "generalization_by_k.correlation_by_k", self.correlations_by_k, against,
+                "generalization_forest.correlation_by_k", self.correlations_by_k, against,
             ),
         }  # fmt: skip
         draws, *of = figures[known_figure(figure, tuple(figures))]
-        found = drawing(draws, *of)
+        found = drawing(str(draws), *of)
         found.figure.layout.meta = found.figure.layout.meta | {"source": self.source}
         return found
 

@@ -245,6 +245,6 @@ def paired(each: "DataFrame") -> dict[str, Any]:
         p, reason = float(found.pvalue), ""
         if too_few(n, "prompts"):
             p, reason = float("nan"), f"no p, and wide: of {n} prompts"
-    means = {"a_mean": each["a"], "b_mean": each["b"], "difference": apart}
-    numbers = {name: float(of.mean()) for name, of in means.items()}
+    columns = {"a_mean": each["a"], "b_mean": each["b"], "difference": each["difference"]}
+    numbers = {name: float(of.mean()) for name, of in columns.items()}
     return {"n": n, **numbers, "low": low, "high": high, "p": p, "reason": reason}

@@ -112,13 +112,14 @@ for name, kind in of_kinds.items():
     app.command(name)(getattr(part, "command", None) or part.command_of(kind))
 for alone in ALONE:
     app.command(alone)(getattr(import_module(f"coupling_core.cli.{alone}"), alone))
-for name, command in {
+others: dict[str, Callable[..., Any]] = {
     "jobs": jobs,
     "health": health,
     "prompts": show_prompts,
     "app": serve,
-}.items():
-    app.command(name)(command)
+}
+for name, other in others.items():
+    app.command(name)(other)
 groups = {name: import_module(f"coupling_core.cli.{name}").app for name in GROUPS}
 for name, group in groups.items():
     app.add_typer(group, name=name)

@@ -154,8 +154,7 @@ class Graphs(Together):
 
     def draw_one(self, result: DepthResult, view: View) -> "go.Figure":
         """The figure of one prompt."""
-        draw = one_drawn(self.look.figure, corrected=self.corrected, **vars(self.look))
-        return draw(result, view)
+        return one_drawn(self.look.figure, **self.drawn)(result, view)
 
     def draw(self, rows: Sequence[Row]) -> "go.Figure":
         """The figure of the mean scores."""

@@ -194,7 +194,7 @@ class Measuring(Model, Prompts):
         return True
 
     def request(
-        self, kind: str = "depth", *, token: int | None = None, **own: int | None
+        self, kind: str = "depth", *, token: int | None = None, **own: Any
     ) -> Callable[[str], Request]:
         """What makes the request of a prompt; its token is the usual one where none is given."""
         names = {field.name for field in fields(Request)} - {"prompt"}

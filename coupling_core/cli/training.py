@@ -1,6 +1,7 @@
 """`coupling training`: one prompt over the checkpoints of training runs."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from coupling_core.analysis.by_step import (
 )
 from coupling_core.analysis.scores import definition_name
 from coupling_core.analysis.step_tables import steps_arrays, steps_axes, steps_frame
+from coupling_core.base.bars import Bar
 from coupling_core.base.errors import InputError
 from coupling_core.base.figure_names import StepCurve
 from coupling_core.base.records import Request, View
@@ -100,7 +102,7 @@ def training(
                 shelf,
                 measure if keep else borrower,
                 device,
-                watching=lambda step, name=suite.name: progress_bar(f"{name} step {step}"),
+                watching=partial(_bar, suite),
                 warn=warn,
             )
             courses.append(course)
@@ -125,6 +127,10 @@ def _steps(suite: Suite, text: str) -> tuple[int, ...]:
     if text.strip() == "all":
         return suite.steps
     return require_steps(suite, set(options.numbers(text, int, "--steps", "all, or 0,16,512")))
+
+
+def _bar(suite: Suite, step: int) -> Bar:
+    return progress_bar(f"{suite.name} step {step}")
 
 
 def _probe(suites: Sequence[Suite]) -> Any:

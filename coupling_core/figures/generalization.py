@@ -180,16 +180,16 @@ def coupling_by_k(means: Mapping[int, "ModelMeans"], *, source: str = "") -> go.
             level = rows["chance"].to_numpy()
             hidden = {"showlegend": False}
             series.append(Series("chance", ks, level, color, 1, "dash", hover=False, more=hidden))
-        more = {
+        more: dict[str, object] = {
             "name": family,
             "legendgroup": family,
             "showlegend": family not in named,
             "error_y": bars(rows, color),
             "customdata": [model] * len(ks),
         }
-        marks = {"marks": 7, "symbol": symbol if trained else f"{symbol}-open"}
+        mark = symbol if trained else f"{symbol}-open"
         own = rows["coupling"].to_numpy()
-        series.append(Series(str(model), ks, own, color, 1.5, more=more, **marks))
+        series.append(Series(str(model), ks, own, color, 1.5, marks=7, symbol=mark, more=more))
         named.add(family)
     figure = curves(
         series,

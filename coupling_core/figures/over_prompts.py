@@ -83,7 +83,6 @@ def mean_graph(
     blocks = graph_over_prompts(parts, corrected=corrected, threshold=threshold)
     summary = f"{graph_summary(blocks)} An edge is of the mean of the prompts' scores."
     told = _origin(parts, listed, view) | {"summary": summary}
-    look = {"layout": "line", "color": "community", "auto_range": False, "selected": None} | look
     n_blocks, whom = parts[0].n_blocks, whose(parts, listed)
     return graph_of(blocks, found, n_blocks, view, whom, corrected=corrected, told=told, **look)
 
@@ -222,9 +221,17 @@ def by_depth_over_prompts(
     """
     at = np.arange(curve.first, curve.first + curves_of.shape[1])
     mean, low, high, _ = curve_over_prompts(curves_of)
-    band = {"band": (low, high), "band_name": "middle 80\u00a0% of the prompts"}
     series = [
-        Series("mean over prompts", at, mean, style.ACCENT, 2.5, tint=style.ACCENTED_BAND, **band)
+        Series(
+            "mean over prompts",
+            at,
+            mean,
+            style.ACCENT,
+            2.5,
+            tint=style.ACCENTED_BAND,
+            band=(low, high),
+            band_name="middle 80\u00a0% of the prompts",
+        )
     ]
     for color, (group, of) in zip(
         style.CATEGORIES, _with_colors(groups or {}).items(), strict=False

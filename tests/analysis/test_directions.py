@@ -27,7 +27,7 @@ def bases(seed, planted, count=BLOCKS):
 @pytest.mark.parametrize("planted", [0, 1, 3])
 def test_planted_common_directions_are_counted(planted):
     """None where the blocks are independent; 95 % of the draws must be right."""
-    found = [of.shared_subspace(bases(seed, planted), seed=seed).count for seed in range(DRAWS)]
+    found = [of.shared_subspace(bases(seed, planted), seed=seed).n for seed in range(DRAWS)]
     assert found.count(planted) >= 0.95 * DRAWS
 
 

@@ -102,8 +102,8 @@ class Points:
 def pair(means: ModelMeans, x: str, y: str) -> Points:
     """Two columns of the models' means as points; a model that lacks one is left out."""
     rows = means.rows.assign(x=means.rows[x], y=means.rows[y])
-    known = np.isfinite(rows[["x", "y"]].astype(np.float64)).all(axis=1)
-    return Points(x, y, rows.loc[known, ["x", "y", "model", "family", "run"]])
+    known = np.isfinite(rows[["x", "y"]].to_numpy(np.float64)).all(axis=1)
+    return Points(x, y, rows[["x", "y", "model", "family", "run"]][known])
 
 
 def spans_decades(values: Float[np.ndarray, " point"]) -> bool:

@@ -102,8 +102,8 @@ def prompt_trends(
 def _trend(model: str, rows: pd.DataFrame, x: PromptNumber, measure: Measure) -> PromptTrend:
     """The trend of a model."""
     numbers = rows[[x, measure]].astype(np.float64)
-    known = np.isfinite(numbers).all(axis=1)
-    at, coupling = numbers[known].to_numpy().T
+    known = np.isfinite(numbers.to_numpy()).all(axis=1)
+    at, coupling = numbers.to_numpy()[known].T
     n = len(at)
     reason = unrelated({x: at, "coupling": coupling}, "prompt")
     none = Correlation("spearman", n, Range(n, "prompts", reason), reason=reason)

@@ -14,7 +14,7 @@ FIGURES = {
     "scores": Figure("maps.scores", of_many="corrected"),
     "mosaic": Figure("maps.mosaic"),
     "spectrum": Figure("spectrum.spectrum"),
-    "k": Figure("by_k.mean_by_k", {"corrected": True}),
+    "k": Figure("pair.mean_by_k", {"corrected": True}),
     "scaling": Figure("depth_curves.scaling"),
     "inverse-scaling": Figure("depth_curves.scaling", {"inverse": True}),
     "graph": Figure("graph.graph", of_many="corrected", command="graph"),

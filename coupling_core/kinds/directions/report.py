@@ -57,7 +57,7 @@ def tables(result: DirectionsResult, view: DirectionsView) -> None:
     found, at = counts(result, k), np.array(blocks) - 1
     shown = [readout for readout, name in enumerate(READOUTS) if name not in result.missing]
     titles = {"block": "d", "s_1": ".3g", **{_words(READOUTS[readout]): "d" for readout in shown}}
-    numbers = result.singular_values[at, 0], *found[np.ix_(shown, at)]
+    numbers = result.singular_values[at, 0], *found[shown][:, at]
     print_lines(f"readouts beyond chance, of {k}")
     print_table(titles, zip(blocks, *numbers, strict=True), right=True)
 
@@ -65,7 +65,8 @@ def tables(result: DirectionsResult, view: DirectionsView) -> None:
 def _show_block(result: DirectionsResult, view: DirectionsView) -> None:
     """Each direction of a block with its readouts, or that they are chance."""
     rows, said = [], ""
-    for one in table(result, view).sort_values("component", kind="stable").itertuples():
+    lines: Any = table(result, view).sort_values("component", kind="stable").itertuples()
+    for one in lines:
         number = f"{one.component}{'~' * one.tied}"
         head = (number, one.singular_value, one.gap) if number != said else ("", "", "")
         ends = (

@@ -15,10 +15,10 @@ def _of_a_pair(result: Compared | None) -> str:
 
 
 FIGURES = {
-    "grid": Figure("maps.grid"),
-    "mosaic": Figure("maps.token_mosaic", lacks=_of_a_pair),
-    "distance": Figure("tokens.distance"),
-    "spectrum": Figure("tokens.spectrum", lacks=_of_a_pair),
+    "grid": Figure("maps.scores"),
+    "mosaic": Figure("maps.mosaic", lacks=_of_a_pair),
+    "distance": Figure("token_curves.distance"),
+    "spectrum": Figure("token_curves.token_spectrum", lacks=_of_a_pair),
 }
 
 
