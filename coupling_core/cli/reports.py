@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from coupling_core.analysis.exports.forms import FIRST
+from coupling_core.analysis.ways import ways
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.numbers import columns, in_rows
 from coupling_core.base.records import AnyView, View
