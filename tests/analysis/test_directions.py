@@ -41,7 +41,7 @@ def test_the_shared_directions_are_the_planted_ones():
     lines = np.eye(D)[:, :3]
     found = of.shared_subspace([lines[:, [0, 1]], lines[:, [0, 2]], lines[:, [1, 2]]])
     np.testing.assert_allclose(found.share, 2 / 3)
-    assert found.count == found.directions.shape[1] == 2
+    assert found.n == found.directions.shape[1] == 2
 
 
 def test_a_direction_that_a_block_lacks_is_shared_by_nobody():
