@@ -31,9 +31,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from coupling_core import sweeps
-    from coupling_core.analysis.alignment import Summary
     from coupling_core.analysis.by_step import Course, StepNumbers, numbers
-    from coupling_core.analysis.compare import Comparison, TokenComparison, compare, summarise
+    from coupling_core.analysis.compare import Comparison, Summary, TokenComparison, compare
     from coupling_core.analysis.comparing_models import compare_models
     from coupling_core.analysis.coupling_effect import CouplingEffect, coupling_effect
     from coupling_core.analysis.crossing import Crossing, CrossScores, cross
@@ -176,7 +175,6 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "Comparison",
     "PathComparison",
     "Summary",
-    "summarise",
     # tokens: the Jacobians of two blocks, compared across the positions of a prompt
     "read",
     "couple_positions",
@@ -264,8 +262,7 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
 
 _HOMES = {
     "analysis.by_step": ("Course", "StepNumbers", "numbers"),
-    "analysis.alignment": ("Summary",),
-    "analysis.compare": ("Comparison", "TokenComparison", "compare", "summarise"),
+    "analysis.compare": ("Comparison", "Summary", "TokenComparison", "compare"),
     "analysis.coupling_effect": ("CouplingEffect", "coupling_effect"),
     "analysis.crossing": ("CrossScores", "Crossing", "cross"),
     "analysis.directions": ("BetweenPrompts", "Shared", "between_prompts", "shared_of"),

@@ -1,4 +1,4 @@
-"""Two results side by side: which of their parts belong together, and the difference of those.
+"""Two results side by side: which of their parts belong together, and what tells the two apart.
 
 Blocks belong together by their numbers where both models have the same L. Where L differs, block l
 of the shallower model, of L blocks, lies at the relative depth
@@ -11,45 +11,24 @@ of the deeper model stands for at most one of the shallower. Tokens belong toget
 in one prompt, and prompts (`comparing_models`) by their text.
 """
 
-from abc import abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
 
-from coupling_core.analysis.scores import definition_name
-from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, in_short
-from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Result, TokenMeansResult, TokensResult
 from coupling_core.base.results.base import short_prompt
-from coupling_core.base.units import counted, percent, rounded, with_difference
+from coupling_core.base.units import counted, percent
 
-if TYPE_CHECKING:  # half a second each to import
-    import xarray
-    from pandas import DataFrame
-
-FEW = 2
-"""So many pairs correlate with 1 or -1 whatever they are."""
 MOST_OF_WIDTH = 0.5
 """Share of the narrower width above which the verdict warns of K."""
 
-Row = tuple[object, str]
-"""A condition, and the sentence that is said where it holds."""
 
-
-def refuse(*rows: Row) -> None:
+def refuse(*rows: tuple[object, str]) -> None:
     """Raise `InputError` with the sentence of the first condition that holds."""
     for holds, sentence in rows:
         if holds:
             raise InputError(sentence)
-
-
-def sentences(*rows: Row) -> tuple[str, ...]:
-    """Those whose condition holds."""
-    return tuple(sentence for holds, sentence in rows if holds)
 
 
 def match_blocks(a: int, b: int) -> list[tuple[int, int]]:
@@ -59,200 +38,6 @@ def match_blocks(a: int, b: int) -> list[tuple[int, int]]:
     step = (b - 1) / (a - 1) if a > 1 else 0.0
     # Half way rounds down, to the shallower block; the tolerance is for the rounding of r.
     return [(i + 1, 1 + int(np.ceil(i * step - 0.5 - 1e-9))) for i in range(a)]
-
-
-@dataclass(frozen=True, repr=False)
-class Summary:
-    """What a comparison comes to, over the pairs that have a score in both.
-
-    Args:
-        a: mean of A.
-        b: mean of B.
-        difference: mean of A - B.
-        correlation: of the two maps (Pearson); NaN where one of them is constant, and of two pairs.
-        pairs: how many pairs.
-    """
-
-    a: float
-    b: float
-    difference: float
-    correlation: float
-    pairs: int
-
-    __repr__ = in_short
-
-
-class MapComparison(Plottable):
-    """Scores of A and of B over the same pairs, of blocks or of tokens, at one view.
-
-    The fields of both kinds: the results A and B, `view` (K, definition and role of both),
-    `corrected` (whether the chance-corrected score is compared, else c), and the scores of A and B.
-    """
-
-    pairs: ClassVar[str]
-    """What the means are over."""
-
-    a: Any
-    b: Any
-    view: View
-    corrected: bool
-    a_scores: Any
-    b_scores: Any
-
-    @property
-    def score(self) -> Literal["corrected", "coupling"]:
-        """Which score is compared."""
-        return "corrected" if self.corrected else "coupling"
-
-    @property
-    def a_values(self) -> Float[np.ndarray, "row column"]:
-        """The score compared, of A."""
-        return np.asarray(getattr(self.a_scores, self.score))
-
-    @property
-    def b_values(self) -> Float[np.ndarray, "row column"]:
-        """The score compared, of B."""
-        return np.asarray(getattr(self.b_scores, self.score))
-
-    @property
-    def difference(self) -> Float[np.ndarray, "row column"]:
-        """A - B; NaN where either has no score."""
-        return self.a_values - self.b_values
-
-    @property
-    @abstractmethod
-    def counted(self) -> Bool[np.ndarray, "row column"]:
-        """Pairs that have a score in both, without any Jacobian against itself."""
-
-    @abstractmethod
-    def _labels(self, rows: np.ndarray, columns: np.ndarray) -> dict[str, np.ndarray]:
-        """The columns of a table that name the pairs at these places of the maps."""
-
-    @abstractmethod
-    def _coordinates(self) -> dict[str, Any]:
-        """What stands along the dimensions of `to_xarray`."""
-
-    def _caveats(self) -> tuple[Row, ...]:
-        """What else bears on the difference."""
-        return ()
-
-    def mean(self) -> Summary:
-        """Means of A, of B and of A - B over the pairs counted, and how alike the two maps are.
-
-        Between tokens in a mean over all pairs of blocks, where a token with itself is another
-        thing than two tokens, the correlation is over different tokens.
-        """
-        a, b = self._mean(self.a_values, self.a), self._mean(self.b_values, self.b)
-        alike = correlation(*(of[self._correlated] for of in (self.a_values, self.b_values)))
-        return Summary(a, b, a - b, alike, int(self.counted.sum()))
-
-    def _mean(self, values: Float[np.ndarray, "row column"], of: Any) -> float:
-        """Mean of one side's numbers over the pairs counted."""
-        return float(values[self.counted].mean())
-
-    @property
-    def _correlated(self) -> Bool[np.ndarray, "row column"]:
-        return self.counted
-
-    def columns(self) -> dict[str, np.ndarray]:
-        """The columns of `to_pandas`, without pandas, which is slow to import."""
-        rows, columns = np.nonzero(self.counted)
-        order = np.argsort(-np.abs(self.difference[rows, columns]), kind="stable")
-        at = rows[order], columns[order]
-        return self._labels(*at) | {name: values[at] for name, values in self._maps.items()}
-
-    @property
-    def _maps(self) -> dict[str, Float[np.ndarray, "row column"]]:
-        return {"a": self.a_values, "b": self.b_values, "difference": self.difference}
-
-    def to_pandas(self) -> "DataFrame":
-        """A row a pair that is counted, the biggest difference first.
-
-        Returns:
-            columns that name the pair, and `a` and `b` (the score compared, without a unit) and
-            `difference`, A - B. A pair of blocks has the columns `block` and `basis` in A's
-            numbers, and `b_block` and `b_basis` in B's; a pair of tokens `token` (of the Jacobian,
-            1..n), `other_token` (of the basis), `text` and `other_text`. Its `attrs` say whose A
-            and B are.
-        """
-        from pandas import DataFrame
-
-        table = DataFrame(self.columns())
-        table.attrs.update(self.attributes())
-        return table
-
-    def to_xarray(self) -> "xarray.Dataset":
-        """The maps of A, of B and of their difference.
-
-        Returns:
-            variables `a`, `b` and `difference`, and `counted`, the pairs that the means are over,
-            which `where(counted)` leaves: over `block` and `basis` in A's numbers, with B's
-            beside them as `b_block` and `b_basis`, or over `token` (of the Jacobian, 1..n) and
-            `other_token` (of the basis). Its `attrs` say which score it is, and whose A and B are.
-        """
-        import xarray
-
-        maps = self._maps | {"counted": self.counted}
-        named = {name: (self.a_scores.dims, np.array(values)) for name, values in maps.items()}
-        return xarray.Dataset(named, coords=self._coordinates(), attrs=self.attributes())
-
-    def attributes(self) -> dict[str, str | float]:
-        """Which score is compared, whose A and B are, and how they are looked at, for tables."""
-        return {"score": self.score} | attributes_of_both(self.a_scores, self.b_scores)
-
-    @property
-    def verdict(self) -> str:
-        """Who A and B are, their means and their difference, and what bears on it."""
-        (a_name, b_name), of = side_names(self.a, self.b), self.mean()
-        score = "chance-corrected score" if self.corrected else "c"
-        definition = f" ({definition_name(self.view)})" if self.view.unlike_usual else ""
-        a, b, apart = with_difference(of.a, of.b, of.difference)
-        is_less = not np.array_equal(self._correlated, self.counted)
-        over = " over pairs of different tokens" * is_less
-        more = sentences(
-            (self._chance(), self._chance()),
-            (
-                of.correlation == of.correlation,
-                f"The two maps correlate{over} with r = {rounded(of.correlation, 2)}.",
-            ),
-            *self._caveats(),
-        )
-        means = (
-            f"A is {a_name}; B is {b_name}. Over {of.pairs} {self.pairs} at K = {self.view.k}"
-            f"{definition}, the mean {score} is {a} in A and {b} in B; A - B is {apart}."
-        )
-        return " ".join([means, *more])
-
-    def _chance(self) -> str:
-        """What chance gives of raw scores, or how sure its level is where that is sampled."""
-        if not self.corrected:
-            sides = ((self.a_scores, self.a), (self.b_scores, self.b))
-            a, b = (rounded(self._mean(scores.chance, of)) for scores, of in sides)
-            return f"Chance gives {a} in A and {b} in B."
-        if self.view.definition not in sampled_definitions():
-            return ""
-        errors = (self.a_scores.floor_error, self.b_scores.floor_error)
-        a, b = (rounded(one, 4) if one == one else "unknown size" for one in errors)
-        return (
-            "The chance floors are means over 8 random bases, with a standard error of "
-            f"{a} in A and {b} in B."
-        )
-
-    def __repr__(self) -> str:
-        (a_name, b_name), of = side_names(self.a, self.b), self.mean()
-        a, b, apart = with_difference(of.a, of.b, of.difference)
-        alike = f", correlation {rounded(of.correlation, 2)}" * (of.correlation == of.correlation)
-        return (
-            f"{type(self).__name__}(A: {a_name}, B: {b_name}, K = {self.view.k}"
-            f"{self.view.unlike_usual}, mean {self.score} A {a}, B {b}, A - B {apart}{alike} over "
-            f"{counted(of.pairs, 'pair')})"
-        )
-
-
-def correlation(a: Float[np.ndarray, " pair"], b: Float[np.ndarray, " pair"]) -> float:
-    """Pearson's of two scores of the same pairs; NaN of one that is constant, and of two pairs."""
-    constant = a.size <= FEW or np.ptp(a) == 0 or np.ptp(b) == 0
-    return float("nan") if constant else float(np.corrcoef(a, b)[0, 1])
 
 
 def attributes_of_both(a: Any, b: Any) -> dict[str, str | float]:
@@ -331,11 +116,20 @@ def read_apart(a: Result, b: Result) -> str:
     return f"A reads it as {ours}, and B as {theirs}"
 
 
-def nearly_whole(k: int, width: int, of: str) -> str:
+def nearly_whole(k: float, width: float, of: str) -> str:
     """That a K is most of a width, called `of`, as a sentence without its end; else ""."""
-    if k <= MOST_OF_WIDTH * width:
+    if not k > MOST_OF_WIDTH * width:
         return ""
     return (
-        f"K = {k} is {percent(k / width)} of {of}: so many directions are nearly all that there "
+        f"K = {k:g} is {percent(k / width)} of {of}: so many directions are nearly all that there "
         "are, and tell little"
+    )
+
+
+def of_two_widths(k: float, a: str, a_width: float, b: str, b_width: float) -> str:
+    """Which shares of their widths one K is of two models."""
+    return (
+        f"K = {k:g} is {percent(k / a_width)} of the width of {a} ({a_width:g}) and "
+        f"{percent(k / b_width)} of that of {b} ({b_width:g}): compare_models(table, ..., k=0.1) "
+        "takes the same share of each."
     )

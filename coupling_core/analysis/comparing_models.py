@@ -1,6 +1,5 @@
 """compare_models(...): two models of a table, or two ways to look at one, prompt by prompt."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -8,7 +7,7 @@ import numpy as np
 
 from coupling_core.analysis.alignment import refuse
 from coupling_core.analysis.model_caveats import caveats
-from coupling_core.analysis.model_comparison import ModelComparison, differences, paired_interval
+from coupling_core.analysis.model_comparison import ROUNDING, ModelComparison, paired
 from coupling_core.base.blocks import Blocks, told
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.choosing import nearest
@@ -95,11 +94,7 @@ def compare_models(
     require_alike(rows.drop(columns=column) if column in HOW else rows)
     for name, of in rows.groupby("model") if column == "model" else [(models[0], rows)]:
         _require_one_model(of, str(name))
-    wide = _aligned(rows, a, b, measure)
-    of_a, of_b = (wide[name].to_numpy(np.float64) for name in (a, b))
-    apart = differences(of_a, of_b)
-    low, high, p, reason = paired_interval(apart)
-    both = wide.index.tolist()
+    each = _aligned(rows, a, b, measure)
     ks = rows.groupby("model")["k"].first()
     found = ModelComparison(
         a=a,
@@ -107,25 +102,16 @@ def compare_models(
         measure=measure,
         kind=kind,
         k=float("nan") if k is None else float(k),
-        a_mean=float(of_a.mean()),
-        b_mean=float(of_b.mean()),
-        difference=float(apart.mean()),
-        low=low,
-        high=high,
-        p=p,
-        n=len(both),
-        without=rows["prompt"].nunique() - len(both),
-        reason=reason,
+        **paired(each),
+        without=rows["prompt"].nunique() - len(each),
+        each=each,
         k_of_each=(int(ks[a]), int(ks[b])) if k is not None and k < 1 else None,
         column=column,
         model="" if column == "model" else models[0],
-        prompts=tuple(map(str, both)),
-        of_a=tuple(of_a.tolist()),
-        of_b=tuple(of_b.tolist()),
-        own=_own(rows, both),
         **{name: value for name, value in _how(rows).items() if name != column},
     )
-    return replace(found, caveats=caveats(found, rows[rows["prompt"].isin(both)]))
+    of_both = rows["prompt"].map(str).isin(each["prompt"])
+    return replace(found, caveats=caveats(found, rows[of_both]))
 
 
 def _as_named(table: "DataFrame", blocks: Blocks) -> str:
@@ -206,7 +192,10 @@ def _require_one_model(rows: "DataFrame", name: str) -> None:
 
 
 def _aligned(rows: "DataFrame", a: str, b: str, measure: str) -> "DataFrame":
-    """The numbers of both, a row a prompt for which both have one, in the order of `a`."""
+    """The numbers of both and their difference, a row a prompt for which both have one.
+
+    A difference is 0 where it is but the rounding of their last digits.
+    """
     again = rows["prompt"][rows.duplicated(["model", "prompt"])].tolist()
     refuse(
         (
@@ -218,10 +207,30 @@ def _aligned(rows: "DataFrame", a: str, b: str, measure: str) -> "DataFrame":
         )
     )
     wide = rows.pivot(index="prompt", columns="model", values=measure)[[a, b]]
-    wide = wide.reindex(rows["prompt"][rows["model"] == a])
-    wide = wide.loc[np.isfinite(wide.to_numpy(np.float64)).all(1)]
+    wide = wide.reindex(rows["prompt"][rows["model"] == a]).astype(np.float64)
+    wide = wide[np.isfinite(wide.to_numpy()).all(axis=1)]
     refuse((wide.empty, f"{a!r} and {b!r} have no prompt in common at which both have {measure}"))
-    return wide
+    first = rows.drop_duplicates("prompt").set_index("prompt")
+    each = first.loc[wide.index, _beside(rows)].assign(a=wide[a], b=wide[b]).reset_index()
+    is_rounding = np.isclose(each["a"], each["b"], rtol=ROUNDING, atol=0)
+    each["difference"] = np.where(is_rounding, 0.0, each["a"] - each["b"])
+    return each.assign(prompt=each["prompt"].map(str))
+
+
+def _beside(rows: "DataFrame") -> list[str]:
+    """The columns that say something of the prompts themselves.
+
+    They have one value a prompt, and not the same for all, but for categories.
+    """
+    others = rows[[name for name in rows if name not in _OF_ROWS]]
+    texts = others.map(str)  # an empty cell is a value too
+    is_one: Any = (texts.groupby(rows["prompt"]).nunique() == 1).all()
+    return [
+        str(name)
+        for name in others
+        if is_one[name]
+        and (texts[name].nunique() > 1 or (name == "category" and texts[name].any()))
+    ]
 
 
 def _how(rows: "DataFrame") -> dict[str, Any]:
@@ -229,21 +238,3 @@ def _how(rows: "DataFrame") -> dict[str, Any]:
     said = {name: rows[name].tolist()[0] for name in HOW if name in rows}
     known = {name: value for name, value in said.items() if value == value}
     return known | ({"token": int(known["token"])} if "token" in known else {})
-
-
-def _own(rows: "DataFrame", prompts: Sequence[Any]) -> dict[str, tuple[Any, ...]]:
-    """The columns that stand beside prompts, with what they say of each of some.
-
-    They have one value a prompt, and not the same for all, but for categories.
-    """
-    others = rows[[name for name in rows if name not in _OF_ROWS]]
-    texts = others.map(str)  # an empty cell is a value too
-    is_one: Any = (texts.groupby(rows["prompt"]).nunique() == 1).all()
-    beside = [
-        name
-        for name in others
-        if is_one[name]
-        and (texts[name].nunique() > 1 or (name == "category" and texts[name].any()))
-    ]
-    firsts = rows.drop_duplicates("prompt").set_index("prompt").loc[list(prompts)]
-    return {str(name): tuple(firsts[name].tolist()) for name in beside}

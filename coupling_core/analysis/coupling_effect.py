@@ -14,16 +14,16 @@ numbers of this model are, not how other models would fare.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from coupling_core.analysis.effects import effect_maps
 from coupling_core.analysis.scores import score_pairs
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.kinds import kind_of
 from coupling_core.base.notebook import Plottable, in_a_line
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, WhatIfResult
@@ -53,19 +53,14 @@ class Estimate:
     high: float
 
     def __repr__(self) -> str:
-        return f"Estimate({self.told})"
+        return f"Estimate({self.words()})"
 
     @property
     def holds_zero(self) -> bool:
         """Whether 0 lies in the interval, or there is none."""
         return not (self.low > 0 or self.high < 0)
 
-    @property
-    def told(self) -> str:
-        """In words."""
-        return self.with_p("")
-
-    def with_p(self, p: str) -> str:
+    def words(self, p: str = "") -> str:
         """In words, with a p beside the interval."""
         ends = f"95\u00a0%: {rounded(self.low, 2)} to {rounded(self.high, 2)}"
         sure = "; ".join(filter(None, (ends * (not np.isnan(self.low)), p)))
@@ -108,9 +103,9 @@ class CouplingEffect(Plottable):
     partial_mantel_p: float
     no_interval: str
     edit: PairEdit
-    whose: str
-    k: int | None
-    coupled: str
+    whose: str = ""
+    k: int | None = None
+    coupled: str = ""
     block: Int[np.ndarray, " pair"]
     other: Int[np.ndarray, " pair"]
     coupling: Float[np.ndarray, " pair"]
@@ -121,16 +116,6 @@ class CouplingEffect(Plottable):
     def claims(self) -> bool:
         """Whether coupling says more of the effect than distance does."""
         return not self.partial.holds_zero and self.partial_mantel_p < _resampling().LEVEL
-
-    @property
-    def _torn(self) -> str:
-        """What is said where the interval and p seem to contradict each other."""
-        if self.partial.holds_zero or self.partial_mantel_p < _resampling().LEVEL:
-            return ""
-        return (
-            "By the interval, other prompts would give much the same; but by p, blocks in a random "
-            "order often give as much. "
-        )
 
     @property
     def p_told(self) -> tuple[str, str]:
@@ -150,20 +135,25 @@ class CouplingEffect(Plottable):
         whole, partial = self.p_told
         lead = (
             f"Over {self.pairs} pairs of blocks {first}..{last}, coupling{self._at_k} and the "
-            f"smallness of the effect correlate with rho = {self.raw.with_p(f'Mantel {whole}')}; "
-            f"the nearness of the two alone with {self.distance.told}. With distance held fixed it "
-            f"is {self.partial.with_p(f'partial Mantel {partial}')}. "
+            f"smallness of the effect correlate with rho = {self.raw.words(f'Mantel {whole}')}; "
+            f"the nearness of the two alone with {self.distance.words()}. With distance held fixed "
+            f"it is {self.partial.words(f'partial Mantel {partial}')}. "
         )
         if self.no_interval:
             return lead + f"Nothing is claimed: {self.no_interval}."
-        if not self.claims:
-            shown = "That does not show that coupling says more than distance does."
-            return lead + self._torn + shown
-        less = "larger" if self.partial.rho < 0 else "smaller"
-        return lead + (
-            f"Of pairs that are equally far apart, the effect is {less} for the more coupled ones. "
-            "That is a correlation within one model, and no proof that coupling is the cause."
-        )
+        if self.claims:
+            less = "larger" if self.partial.rho < 0 else "smaller"
+            return lead + (
+                f"Of pairs that are equally far apart, the effect is {less} for the more coupled "
+                "ones. That is a correlation within one model, and no proof that coupling is the "
+                "cause."
+            )
+        if not self.partial.holds_zero:  # though p is not below the level
+            lead += (
+                "By the interval, other prompts would give much the same; but by p, blocks in a "
+                "random order often give as much. "
+            )
+        return f"{lead}That does not show that coupling says more than distance does."
 
     def to_pandas(self) -> "DataFrame":
         """A row a pair of blocks.
@@ -183,15 +173,20 @@ class CouplingEffect(Plottable):
                 "minus_log_kl": self.smallness,
             }
         )
-        table.attrs |= {"of": self.whose, "prompts": self.prompts, "edit": self.edit}
-        table.attrs |= {} if self.k is None else {"K": self.k}
-        table.attrs.update(self.of)
+        k = {} if self.k is None else {"K": self.k}
+        table.attrs |= {
+            "of": self.whose,
+            "prompts": self.prompts,
+            "edit": self.edit,
+            **k,
+            **self.of,
+        }
         return table
 
     def plot(self, figure: str = "pairs") -> Drawing:
         """A point a pair of blocks; "pairs" is the only figure."""
-        drawing: Drawing = kind_of("what-if").part("views").against(self, figure)
-        return drawing
+        known_figure(figure, ("pairs",))
+        return drawing("effect_scatter.coupling_against_effect", self)
 
     def __repr__(self) -> str:
         first, last = self.blocks
@@ -201,8 +196,8 @@ class CouplingEffect(Plottable):
             self.edit,
             self._at_k.removeprefix(" at "),
             f"{self.pairs} pairs of blocks {first}-{last}",
-            f"rho {self.raw.told}",
-            f"with distance held fixed {self.partial.told}",
+            f"rho {self.raw.words()}",
+            f"with distance held fixed {self.partial.words()}",
         )
 
 
@@ -233,7 +228,7 @@ def coupling_effect(
     """
     if not (isinstance(coupling, DepthResult) and isinstance(effect, WhatIfResult)):
         numbers, effects = np.asarray(coupling), np.asarray(effect)
-        return correlated(numbers, effects, edit, "", k, inner=inner, seed=seed)
+        return correlated(numbers, effects, edit, k=k, inner=inner, seed=seed)
     require_same_prompt(coupling, effect)
     k = coupling.default_k if k is None else k
     said = coupling.attributes()
@@ -242,10 +237,10 @@ def coupling_effect(
         score_pairs(coupling, View(k)).corrected[None],
         effect_maps(effect).arrays[edit][None],
         edit,
-        f"{effect.model_name} over {effect.prompt_text!r}",
-        k,
         inner=inner,
         seed=seed,
+        k=k,
+        whose=f"{effect.model_name} over {effect.prompt_text!r}",
         coupled=", ".join((*coupling.unlike_usual, coupling.measured)),
         of={name: said[name] for name in kept} | {"effect_key": effect.key},
     )
@@ -265,154 +260,124 @@ def correlated(
     coupling: Float[np.ndarray, "prompt block block"],
     effect: Float[np.ndarray, "prompt_of_effect l m"],
     edit: PairEdit,
-    whose: str,
-    k: int | None,
     *,
     inner: bool,
     seed: int = 0,
-    coupled: str = "",
-    of: Mapping[str, str | float] | None = None,
+    **told: Any,
 ) -> CouplingEffect:
-    """`coupling_effect` of numbers, with the name of the model that they are of, and their K."""
+    """`coupling_effect` of numbers; what else is told of them are fields of what comes."""
     if coupling.shape != effect.shape or coupling.ndim != 3:
         raise InputError(
             f"coupling and effect are of shapes {coupling.shape} and {effect.shape}: expected "
             "those of the same prompts and blocks, (prompt, block, block)"
         )
-    left_out = INNER if inner else 0
     n_prompts, L = len(coupling), coupling.shape[1]
-    kept = slice(left_out, L - left_out)
-    if L - 2 * left_out < LEAST_BLOCKS:
+    first, last = (1 + INNER, L - INNER) if inner else (1, L)
+    if (n_blocks := max(0, last - first + 1)) < LEAST_BLOCKS:
         raise InputError(
-            f"pairs of {counted(max(0, L - 2 * left_out), 'block')} are too few to be "
-            f"correlated: at least {LEAST_BLOCKS} are expected"
+            f"pairs of {counted(n_blocks, 'block')} are too few to be correlated: at least "
+            f"{LEAST_BLOCKS} are expected"
         )
+    kept = slice(first - 1, last)
     c = _both_directions(coupling[:, kept, kept])
     e = _both_directions(-np.log(np.maximum(effect[:, kept, kept], LEAST_EFFECT)))
-    known = np.isfinite(c).all(0) & np.isfinite(e).all(0)
-    pairs = _Pairs.of(known)
-    x, y = c[:, pairs.row, pairs.column], e[:, pairs.row, pairs.column]
+    row, column = np.nonzero(np.triu(np.isfinite(c).all(0) & np.isfinite(e).all(0), 1))
+    pairs = _Pairs(row, column, c[:, row, column], e[:, row, column])
     generator = np.random.default_rng(seed)
     reason = _resampling().too_few(n_prompts, "prompts", "an interval over prompts needs")
-    raw, distance, partial = _estimates(x, y, pairs, generator, with_intervals=not reason)
+    raw, distance, partial = pairs.estimates(generator, with_intervals=not reason)
     return CouplingEffect(
-        pairs=len(pairs.row),
+        pairs=len(row),
         prompts=n_prompts,
-        blocks=(1 + left_out, L - left_out),
+        blocks=(first, last),
         raw=raw,
         distance=distance,
         partial=partial,
-        mantel_p=_mantel(x, y, pairs, generator, partial=False),
-        partial_mantel_p=_mantel(x, y, pairs, generator, partial=True),
+        mantel_p=pairs.mantel_p(generator, partial=False),
+        partial_mantel_p=pairs.mantel_p(generator, partial=True),
         no_interval=reason,
         edit=edit,
-        whose=whose,
-        k=k,
-        coupled=coupled,
-        of=of or {},
-        block=pairs.row + 1 + left_out,
-        other=pairs.column + 1 + left_out,
-        coupling=x.mean(0),
-        smallness=y.mean(0),
+        block=row + first,
+        other=column + first,
+        coupling=pairs.x.mean(0),
+        smallness=pairs.y.mean(0),
+        **told,
     )
-
-
-@dataclass(frozen=True)
-class _Pairs:
-    """The pairs l < l' that have numbers, and an orthonormal basis of 1, |l - l'|, |l - l'|^2."""
-
-    row: np.ndarray
-    column: np.ndarray
-    near: np.ndarray
-    basis: np.ndarray
-
-    @classmethod
-    def of(cls, known: Bool[np.ndarray, "block block"]) -> "_Pairs":
-        row, column = np.nonzero(np.triu(known, 1))
-        apart = (column - row).astype(np.float64)
-        basis, _ = np.linalg.qr(np.stack([np.ones_like(apart), apart, apart**2], 1))
-        return cls(row, column, -apart, basis)
-
-    def residual(self, ranks: Float[np.ndarray, "*sample pair"]) -> np.ndarray:
-        """What distance leaves of ranks."""
-        return ranks - (ranks @ self.basis) @ self.basis.T
 
 
 def _both_directions(values: Float[np.ndarray, "prompt block block"]) -> np.ndarray:
     return (values + values.transpose(0, 2, 1)) / 2
 
 
-def _estimates(
-    x: Float[np.ndarray, "prompt pair"],
-    y: Float[np.ndarray, "prompt pair"],
-    pairs: _Pairs,
-    generator: np.random.Generator,
-    *,
-    with_intervals: bool,
-) -> list[Estimate]:
-    """The three correlations of the means over prompts, and of resampled prompts."""
-    from scipy.stats import rankdata
+@dataclass(frozen=True)
+class _Pairs:
+    """Pairs l < l', counted from 0: the coupling x and the smallness y of each, by prompt."""
 
-    n = len(x)
-    whole = np.full((1, n), 1 / n)
-    samples = generator.multinomial(n, whole[0], RESAMPLED) / n if with_intervals else whole[:0]
-    weights = np.concatenate([whole, samples])
-    a, b = (rankdata(weights @ values, axis=1) for values in (x, y))
-    near = np.broadcast_to(rankdata(pairs.near), a.shape)
-    of_each = (
-        _correlations(a, b),
-        _correlations(near, b),
-        _correlations(pairs.residual(a), pairs.residual(b)),
-    )
-    return [_estimate(values) for values in of_each]
+    row: Int[np.ndarray, " pair"]
+    column: Int[np.ndarray, " pair"]
+    x: Float[np.ndarray, "prompt pair"]
+    y: Float[np.ndarray, "prompt pair"]
+
+    @cached_property
+    def _basis(self) -> Float[np.ndarray, "pair three"]:
+        """An orthonormal basis of 1, |l - l'|, |l - l'|^2."""
+        apart = (self.column - self.row).astype(np.float64)
+        return np.linalg.qr(np.stack([np.ones_like(apart), apart, apart**2], 1))[0]
+
+    def _residual(self, ranks: Float[np.ndarray, "*sample pair"]) -> np.ndarray:
+        """What distance leaves of ranks."""
+        return ranks - (ranks @ self._basis) @ self._basis.T
+
+    def estimates(self, generator: np.random.Generator, *, with_intervals: bool) -> list[Estimate]:
+        """The three correlations of the means over prompts, and of resampled prompts."""
+        from scipy.stats import rankdata
+
+        n = len(self.x)
+        weights = np.full((1, n), 1 / n)
+        if with_intervals:
+            drawn = generator.multinomial(n, weights[0], RESAMPLED) / n
+            weights = np.concatenate([weights, drawn])
+        a, b = (rankdata(weights @ values, axis=1) for values in (self.x, self.y))
+        near = np.broadcast_to(rankdata(self.row - self.column), a.shape)
+        left = self._residual(a), self._residual(b)
+        return [_estimate(*of) for of in ((a, b), (near, b), left)]
+
+    def mantel_p(self, generator: np.random.Generator, *, partial: bool) -> float:
+        """Two-sided p of a correlation, by permuting the blocks of one of the two matrices.
+
+        A pair that is moved onto one without a number counts as average.
+        """
+        from scipy.stats import rankdata
+
+        a, b = rankdata(self.x.mean(0)), rankdata(self.y.mean(0))
+        if partial:
+            a, b = self._residual(a), self._residual(b)
+        side = int(max(self.row.max(), self.column.max())) + 1
+        square = np.full((side, side), np.nan)
+        square[self.row, self.column] = square[self.column, self.row] = b
+        orders = generator.permuted(np.tile(np.arange(side), (PERMUTED, 1)), axis=1)
+        moved = square[orders[:, self.row], orders[:, self.column]]
+        moved = np.where(np.isnan(moved), b.mean(), moved)
+        if partial:
+            moved = self._residual(moved)
+        found = _correlations(np.broadcast_to(a, moved.shape), moved)
+        own = float(_correlations(a[None], b[None])[0])
+        return (1 + int((np.abs(found) >= abs(own) - 1e-12).sum())) / (1 + PERMUTED)
 
 
-def _estimate(values: Float[np.ndarray, " sample"]) -> Estimate:
-    first, samples = values[0], values[1:]
-    if not len(samples):
-        return Estimate(float(first), np.nan, np.nan)
-    level = _resampling().LEVEL
-    low, high = np.quantile(samples, [level / 2, 1 - level / 2])
-    return Estimate(float(first), float(low), float(high))
+def _estimate(a: Float[np.ndarray, "sample pair"], b: Float[np.ndarray, "sample pair"]) -> Estimate:
+    """The correlation of all prompts, which come first, with that of samples of them, if any."""
+    (whole, *samples), level = _correlations(a, b), _resampling().LEVEL
+    ends = np.quantile(samples, [level / 2, 1 - level / 2]) if samples else (np.nan, np.nan)
+    return Estimate(float(whole), *map(float, ends))
 
 
 def _correlations(
     a: Float[np.ndarray, "sample pair"], b: Float[np.ndarray, "sample pair"]
 ) -> Float[np.ndarray, " sample"]:
     a, b = (values - values.mean(-1, keepdims=True) for values in (a, b))
-    size = np.sqrt((a**2).sum(-1) * (b**2).sum(-1))
     with np.errstate(invalid="ignore"):
-        return (a * b).sum(-1) / size
-
-
-def _mantel(
-    x: Float[np.ndarray, "prompt pair"],
-    y: Float[np.ndarray, "prompt pair"],
-    pairs: _Pairs,
-    generator: np.random.Generator,
-    *,
-    partial: bool,
-) -> float:
-    """Two-sided p of a correlation, by permuting the blocks of one of the two matrices.
-
-    A pair that is moved onto one without a number counts as average.
-    """
-    from scipy.stats import rankdata
-
-    a, b = rankdata(x.mean(0)), rankdata(y.mean(0))
-    if partial:
-        a, b = pairs.residual(a), pairs.residual(b)
-    side = int(max(pairs.row.max(), pairs.column.max())) + 1
-    square = np.full((side, side), np.nan)
-    square[pairs.row, pairs.column] = square[pairs.column, pairs.row] = b
-    orders = generator.permuted(np.tile(np.arange(side), (PERMUTED, 1)), axis=1)
-    moved = square[orders[:, pairs.row], orders[:, pairs.column]]
-    moved = np.where(np.isnan(moved), b.mean(), moved)
-    if partial:
-        moved = pairs.residual(moved)
-    found = _correlations(np.broadcast_to(a, moved.shape), moved)
-    own = float(_correlations(a[None], b[None])[0])
-    return (1 + int((np.abs(found) >= abs(own) - 1e-12).sum())) / (1 + PERMUTED)
+        return (a * b).sum(-1) / np.sqrt((a**2).sum(-1) * (b**2).sum(-1))
 
 
 def _resampling() -> Any:

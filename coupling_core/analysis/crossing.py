@@ -8,16 +8,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 
 from coupling_core.analysis.alignment import attributes_of_both, refuse
-from coupling_core.analysis.directions import orthonormal
+from coupling_core.analysis.directions import mean_angles, orthonormal
 from coupling_core.analysis.subspaces import chance_angles, median_told
-from coupling_core.base.drawing import Drawing, FigureName
-from coupling_core.base.notebook import Plottable
+from coupling_core.base.drawing import Drawing, drawing, known_figure
+from coupling_core.base.figure_names import FigureName
+from coupling_core.base.notebook import Plottable, in_a_line
+from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult, Scores
 from coupling_core.base.results.directions import READOUTS, SIDES
 from coupling_core.base.units import counted, rounded
+from coupling_core.base.wording import paragraph
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
@@ -48,12 +51,17 @@ class Crossing(Plottable):
     inside: Float[np.ndarray, "side block k"]
 
     def __repr__(self) -> str:
-        return (
-            f"Crossing(A: {self.a.whose}, B: {self.b.whose}, "
-            f"{counted(self.a.n_blocks, 'block')}, K = {self.k}, "
-            f"{median_told(self.angles, self.chance)}, {int(self.new.sum())} of "
-            f"{counted(self.new.size, 'direction')} of B new)"
+        return in_a_line(
+            self,
+            f"A: {self.a.whose}, B: {self.b.whose}",
+            f"{counted(self.a.n_blocks, 'block')}, K = {self.k}",
+            median_told(self.angles, self.chance),
+            f"{self._new_words} new",
         )
+
+    @property
+    def _new_words(self) -> str:
+        return f"{int(self.new.sum())} of {counted(self.new.size, 'direction')} of B"
 
     @property
     def new(self) -> Bool[np.ndarray, "side block k"]:
@@ -93,20 +101,20 @@ class Crossing(Plottable):
         readout = np.array([READOUTS.index("writes"), READOUTS.index("reads")])[side]
         beyond = self.b.beyond_chance[readout, at, component]
         top = self.b.top[readout, at, component]  # (direction end token)
-        columns: dict[str, np.ndarray] = {
+        texts = [
+            [" ".join(repr(self.b.vocabulary[str(i)]) for i in ids if i >= 0) for ids in ends]
+            for ends in np.where(beyond[:, None, None], top, -1)
+        ]
+        columns: dict[str, object] = {
             "block": at + 1,
             "side": np.array(SIDES, object)[side],
             "component": component + 1,
             "inside": self.inside[self.new],
             "beyond_chance": beyond,
+            "towards": [towards for towards, _ in texts],
+            "away": [away for _, away in texts],
         }
-        for end, name in enumerate(("towards", "away")):
-            texts = [self._texts(ids) for ids in top[:, end]]
-            columns[name] = np.where(beyond, np.array(texts, object), "")
         return DataFrame(columns).sort_values("inside", ignore_index=True)
-
-    def _texts(self, ids: Int[np.ndarray, " token"]) -> str:
-        return " ".join(repr(self.b.vocabulary[str(i)]) for i in ids if i >= 0)
 
     def plot(self, figure: str = "angles") -> Drawing:
         """The angles of every block, as the page Compare draws them.
@@ -117,8 +125,9 @@ class Crossing(Plottable):
         Raises:
             InputError: on another name.
         """
-        drawn: Drawing = self.b.part("views").crossed(self, figure)
-        return drawn
+        known_figure(figure, ("angles",))
+        view = DirectionsView(None, self.k)
+        return drawing("crossing.crossing_angles", self, result=self.b, view=view)
 
     @property
     def verdict(self) -> str:
@@ -134,8 +143,7 @@ class Crossing(Plottable):
             f"angle is {np.nanmedian(by_block):.1f} degrees (median; "
             f"{float(np.median(self.chance)):.1f} of independent ones). They are turned most in "
             f"block {most} ({by_block[most - 1]:.1f}) and least in block {least} "
-            f"({by_block[least - 1]:.1f}). {int(self.new.sum())} of "
-            f"{counted(self.new.size, 'direction')} of B are new: less than half of each lies "
+            f"({by_block[least - 1]:.1f}). {self._new_words} are new: less than half of each lies "
             f"among the leading {2 * self.k} of A's block."
         )
 
@@ -172,20 +180,17 @@ class CrossScores(Scores):
         is_known = np.isfinite(same)
         if not is_known.any():
             return f"No block of A has a score in the basis of the same block of B{self._at_k}."
-        words = (
+        others = same[is_known & (np.array(self.blocks) != self.a.n_blocks)]
+        has_more = self.a.ends_in_norm and 0 < others.size < is_known.sum()
+        without = rounded(float(others.mean())) if has_more else ""
+        return paragraph(
             f"A is {self.a.whose}; B is {self.b.whose}. Of the Jacobians of A in the bases of B, "
             f"the mean chance-corrected score{self._at_k} is "
             f"{rounded(float(same[is_known].mean()))} over the same blocks, and "
-            f"{rounded(self.mean().corrected)} over different ones."
-        )
-        last = np.array(self.blocks) == self.a.n_blocks
-        others = same[is_known & ~last]
-        if self.a.ends_in_norm and 0 < others.size < is_known.sum():
-            words += (
-                f" Without block {self.a.n_blocks}, which has the final norm in it, the mean over "
-                f"the same blocks is {rounded(float(others.mean()))}."
-            )
-        return words
+            f"{rounded(self.mean().corrected)} over different ones.",
+            (without, f"Without block {self.a.n_blocks}, which has the final norm in it, the mean "
+                      f"over the same blocks is {without}."),
+        )  # fmt: skip
 
     def attributes(self) -> dict[str, str | float]:
         """Whose they are and how it is looked at; what is of A begins with `a_`, of B with `b_`."""
@@ -202,13 +207,15 @@ class CrossScores(Scores):
         Raises:
             InputError: on another name, or an option.
         """
-        drawn: Drawing = self.b.part("views").crossed_scores(self, figure or "crossed", **options)
-        return drawn
+        known_figure(figure or "crossed", ("crossed",))
+        view = DirectionsView(None, None if self.view is None else self.view.k)
+        return drawing("crossing.crossed_scores", self, result=self.b, view=view, **options)
 
     def _shown(self) -> Drawing:
         return self.plot()
 
-    def _against_itself(self) -> Bool[np.ndarray, "block block"]:
+    def against_itself(self) -> Bool[np.ndarray, "block block"]:
+        """Nowhere: the bases are another model's."""
         return np.zeros(self.corrected.shape, bool)
 
 
@@ -228,25 +235,17 @@ def cross(a: DirectionsResult, b: DirectionsResult, k: int | None = None) -> Cro
     kept = min(a.count, b.count)
     most = max(1, kept // 2)
     leading = most if k is None else k
-    refuse(
-        (
-            not 1 <= leading or min(2 * leading, a.width) > kept,
-            f"K must lie in 1..{most} (2 K directions of a block are needed, and {kept} are kept), "
-            f"not {leading}",
-        )
-    )
+    words = f"K must lie in 1..{most} (2 K directions of a block are needed, and {kept} are kept)"
+    is_kept = leading >= 1 and min(2 * leading, a.width) <= kept
+    refuse((not is_kept, f"{words}, not {leading}"))
     shape = (len(SIDES), a.n_blocks, leading)
     angles, inside = np.full(shape, np.nan), np.full(shape, np.nan)
-    for side, name in enumerate(SIDES):
-        for at in range(a.n_blocks):
-            ours, theirs = a.basis(at + 1, name), b.basis(at + 1, name)[:, :leading]
-            wide = orthonormal(ours[:, : 2 * leading])
-            inside[side, at] = np.square(wide.T @ theirs).sum(0)
-            inside[side, at, np.linalg.norm(theirs, axis=0) == 0] = np.nan
-            narrow, other = orthonormal(ours[:, :leading]), orthonormal(theirs)
-            if narrow.shape[1] == other.shape[1] == leading:
-                cosines = np.linalg.svd(narrow.T @ other, compute_uv=False)
-                angles[side, at] = np.degrees(np.arccos(np.clip(cosines, 0, 1)))
+    for at in np.ndindex(shape[:2]):
+        side, block = SIDES[at[0]], at[1] + 1
+        ours, theirs = a.basis(block, side), b.basis(block, side)[:, :leading]
+        angles[at] = mean_angles([orthonormal(ours[:, :leading]), orthonormal(theirs)], leading)
+        inside[at] = np.square(orthonormal(ours[:, : 2 * leading]).T @ theirs).sum(0)
+        inside[at][~theirs.any(0)] = np.nan
     return Crossing(a, b, leading, angles, chance_angles(leading, a.width), inside)
 
 

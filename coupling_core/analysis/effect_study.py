@@ -1,16 +1,18 @@
-"""Coupling and the effects of edits of one model over many prompts, side by side.
+"""Coupling and the effects of edits of two blocks of one model over many prompts, side by side.
 
 What `coupling_effect` is computed from, and small enough to come with the program: means over the
-tokens of a prompt, by block and by pair of blocks.
+tokens of a prompt, by pair of blocks.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
 from coupling_core.analysis.coupling_effect import (
+    INNER,
+    LEAST_BLOCKS,
     CouplingEffect,
     PairEdit,
     correlated,
@@ -23,8 +25,8 @@ from coupling_core.base.results import DepthResult, WhatIfResult
 
 Measured = tuple[DepthResult, WhatIfResult]
 """The coupling and the edits of one prompt."""
-EVERY = EffectView()
-"""Effects averaged over all tokens."""
+ARRAYS = ("coupling", "interchange", "replace")
+"""The numbers of a study, by name."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,6 @@ class EffectStudy:
         coupling: chance-corrected scores, by definition `paper`.
         interchange: KL in nats, mean over the tokens; symmetric.
         replace: the same; row: the slot, column: the block that runs there.
-        skip: the same, of a block left out.
-        repeat: of a block run twice.
-        damp: of a block's residual map multiplied by a factor.
-        true: relative change of the state where blocks l and l + 1 are interchanged, median over
-            the tokens.
-        predicted: the same to first order.
-        cosine: of the angle between the two changes.
     """
 
     prompts: tuple[str, ...]
@@ -51,51 +46,33 @@ class EffectStudy:
     coupling: Float[np.ndarray, "prompt block block"]
     interchange: Float[np.ndarray, "prompt block block"]
     replace: Float[np.ndarray, "prompt block block"]
-    skip: Float[np.ndarray, "prompt block"]
-    repeat: Float[np.ndarray, "prompt block"]
-    damp: Float[np.ndarray, "prompt factor block"]
-    true: Float[np.ndarray, "prompt neighbour"]
-    predicted: Float[np.ndarray, "prompt neighbour"]
-    cosine: Float[np.ndarray, "prompt neighbour"]
 
     @property
     def n_blocks(self) -> int:
         """L."""
-        return self.skip.shape[1]
+        return self.coupling.shape[1]
 
     def correlated(self, edit: PairEdit, *, inner: bool = False) -> CouplingEffect:
         """How coupling goes with the effect of an edit; `inner` is of blocks 3..L-2 alone."""
-        return correlated(self.coupling, getattr(self, edit), edit, "", self.k, inner=inner)
+        return correlated(self.coupling, getattr(self, edit), edit, inner=inner, k=self.k)
+
+    def correlations(self, edit: PairEdit) -> tuple[CouplingEffect, ...]:
+        """The same over all blocks and over the inner ones, as far as there are enough."""
+        counts = (self.n_blocks, self.n_blocks - 2 * INNER)
+        return tuple(
+            self.correlated(edit, inner=bool(inner))
+            for inner, count in enumerate(counts)
+            if count >= LEAST_BLOCKS
+        )
 
 
-ARRAYS = tuple(field.name for field in fields(EffectStudy) if field.name not in ("prompts", "k"))
-"""The numbers of a study, by name."""
-
-
-def study_of(measured: Iterable[Measured], k: int, view: EffectView = EVERY) -> EffectStudy:
+def study_of(measured: Iterable[Measured], k: int, view: EffectView | None = None) -> EffectStudy:
     """One model's results of each prompt together, effects averaged over a view's tokens."""
-    pairs = list(measured)
-    for depth, effects in pairs:
+    prompts, rows = [], []
+    for depth, effects in measured:
         require_same_prompt(depth, effects)
-    rows = [_row(depth, effects, k, view) for depth, effects in pairs]
-    named = {name: np.stack([row[name] for row in rows]).astype(np.float32) for name in ARRAYS}
-    return EffectStudy(tuple(effects.prompt_text for _, effects in pairs), k, **named)
-
-
-def _row(
-    depth: DepthResult, effects: WhatIfResult, k: int, view: EffectView
-) -> dict[str, np.ndarray]:
-    exchanged = {
-        name: _median(getattr(effects, f"exchange_{name}"))
-        for name in ("true", "predicted", "cosine")
-    }
-    coupling = score_pairs(depth, View(k=k)).corrected
-    return {"coupling": coupling, **effect_maps(effects, view).arrays, **exchanged}
-
-
-def _median(values: Float[np.ndarray, "neighbour token"]) -> Float[np.ndarray, " neighbour"]:
-    """Over the tokens that have a number."""
-    known = np.isfinite(values).any(1)
-    found = np.full(len(values), np.nan)
-    found[known] = np.nanmedian(values[known], axis=1)
-    return found
+        maps, scores = effect_maps(effects, view), score_pairs(depth, View(k=k))
+        prompts.append(effects.prompt_text)
+        rows.append((scores.corrected, maps.interchange, maps.replace))
+    named = (np.stack(arrays).astype(np.float32) for arrays in zip(*rows, strict=True))
+    return EffectStudy(tuple(prompts), k, *named)

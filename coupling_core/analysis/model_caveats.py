@@ -1,14 +1,16 @@
 """What is unlike of two models of a table, or of two ways to look at one, beside their numbers."""
 
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coupling_core.analysis.alignment import MOST_OF_WIDTH, sentences
+from coupling_core.analysis.alignment import nearly_whole, of_two_widths
 from coupling_core.analysis.model_comparison import ModelComparison
 from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.records import ALL_BLOCKS, OF_BLOCKS, parse_blocks
-from coupling_core.base.units import counted, percent, rounded, with_difference
+from coupling_core.base.units import counted, rounded, with_difference
+from coupling_core.base.wording import sentences
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -17,9 +19,7 @@ if TYPE_CHECKING:  # half a second to import
 def caveats(found: ModelComparison, rows: "DataFrame") -> tuple[str, ...]:
     """What bears on the difference of two, a sentence each.
 
-    Args:
-        found: the comparison.
-        rows: what the table says of both, of the prompts that both have, at the K compared.
+    The rows are what the table says of both, of the prompts that both have, at the K compared.
     """
     from coupling_core.analysis.statistics.means import uncertified
 
@@ -43,22 +43,17 @@ def caveats(found: ModelComparison, rows: "DataFrame") -> tuple[str, ...]:
         extent = np.array([of[-1] - of[0] + 1 for of in blocks])
     shared = len({*blocks[0]} & {*blocks[1]}) if found.column == OF_BLOCKS else 0
     has_last = [n in of for n, of in zip(layers, blocks, strict=True)]
-    untrained = [
-        name if of_models else found.model
-        for name, side in zip(names, sides, strict=True)
-        if str(_first(side, "trained")) == "False"
-    ]
-    definitions = values if found.column == "definition" else (found.definition,) * 2
-    is_sampled = np.isin(definitions, sampled_definitions())
-    sampled = " and ".join(np.array(names)[is_sampled])
+    is_untrained = [str(_first(side, "trained")) == "False" for side in sides]
+    untrained = dict.fromkeys(compress(names if of_models else [found.model] * 2, is_untrained))
+    definitions = values if found.column == "definition" else [found.definition] * 2
+    sampled = " and ".join(compress(names, np.isin(definitions, sampled_definitions())))
     far = "an error that interval and p leave out"
-    if np.isfinite(errors).any():
-        known = " and ".join(rounded(of, 4) for of in errors if of == of)
+    if known := " and ".join(rounded(error, 4) for error in errors if error == error):
         is_within = abs(found.difference) < 2 * float(np.sqrt(np.nansum(errors**2)))
-        far = f"a standard error of {known}, which interval and p leave out" + (
-            " and from which the difference cannot be told" * is_within
-        )
-    share = [percent(of) for of in k / width]
+        far = f"a standard error of {known}, which interval and p leave out"
+        far += " and from which the difference cannot be told" * is_within
+    (a, b), called = names, [f"the width of {name}" for name in names]
+    whole = next(filter(None, map(nearly_whole, k, width, called)), "")
     floors = with_difference(chance[0], chance[1], chance[0] - chance[1])
     failed = uncertified(rows)
     return sentences(
@@ -76,15 +71,9 @@ def caveats(found: ModelComparison, rows: "DataFrame") -> tuple[str, ...]:
         (shared > 1, f"{shared} blocks are in both, so that the two are not independent."),
         (
             of_models and found.k >= 1 and abs(width[0] - width[1]) > 0,
-            f"K = {found.k:g} is {share[0]} of the width of {names[0]} ({width[0]:g}) and "
-            f"{share[1]} of that of {names[1]} ({width[1]:g}): a share of each, such as k=0.1, "
-            "treats both alike.",
+            of_two_widths(found.k, a, width[0], b, width[1]),
         ),
-        (
-            (k > MOST_OF_WIDTH * width).any(),
-            f"K is {share[0]} and {share[1]} of the widths: so many directions are nearly all that "
-            "there are, and tell little.",
-        ),
+        (whole, f"{whole}."),
         (
             found.column == "definition",
             "Two definitions are two quantities: the difference is one of scores, and not of "
@@ -98,8 +87,8 @@ def caveats(found: ModelComparison, rows: "DataFrame") -> tuple[str, ...]:
         ),
         (
             untrained,
-            f"The weights of {' and '.join(dict.fromkeys(untrained))} are one random draw: no "
-            "interval covers others.",
+            f"The weights of {' and '.join(untrained)} are one random draw: no interval covers "
+            "others.",
         ),
         (
             found.measure == "coupling" and np.isfinite(chance).all(),

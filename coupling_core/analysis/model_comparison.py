@@ -5,19 +5,18 @@ prompt; interval and test are Student's of paired differences. Drawing prompts a
 intervals of few that are too short: of five, 83 % of them hold the mean where 95 % should.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from jaxtyping import Float
 
-from coupling_core.analysis.scores import MIN_PROMPTS, mean_interval
-from coupling_core.base.drawing import Drawing, known_figure
-from coupling_core.base.kinds import kind_of
+from coupling_core.analysis.scores import MIN_PROMPTS
+from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.notebook import Plottable
 from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, Measure
 from coupling_core.base.units import counted, interval_told, with_difference
+from coupling_core.base.wording import paragraph
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -25,8 +24,6 @@ if TYPE_CHECKING:  # half a second to import
 
 ROUNDING = 1e-12
 """Numbers are one where they differ by less than this, in units of themselves."""
-_EACH = {"each": True}
-"""Marks what has a value for each prompt."""
 _USUAL = dict(zip(HOW, ("paper", "A", -1, "include", ""), strict=True))
 """How a score comes about where nothing else is asked for."""
 
@@ -49,6 +46,7 @@ class ModelComparison(Plottable):
         p: two-sided, of the paired t test; NaN without one, as of fewer than 5 prompts.
         n: prompts that both have.
         without: prompts that only one of them has, or that have no number.
+        each: the numbers of those that both have, as `by_prompt` has them.
         reason: why there is no interval or no p; "" where there are both.
         definition: of the score; "" where the table does not say which.
         role: "A" or "B"; "" likewise.
@@ -60,11 +58,6 @@ class ModelComparison(Plottable):
             compared, `blocks`, `role`, `definition`, `final_norm` or `token`.
         model: which one, where not two of them are compared; "" else.
         caveats: what else is unlike of the two and bears on the difference, a sentence each.
-        prompts: those that both have, in the order in which `a` has them.
-        of_a: the number of `a` for each of them.
-        of_b: that of `b`.
-        own: further columns of the table that say the same of a prompt in every row, such as its
-            `category`, by name.
     """
 
     a: str
@@ -80,6 +73,7 @@ class ModelComparison(Plottable):
     p: float
     n: int
     without: int
+    each: "DataFrame" = field(compare=False)
     reason: str = ""
     definition: str = ""
     role: str = ""
@@ -90,10 +84,6 @@ class ModelComparison(Plottable):
     column: str = "model"
     model: str = ""
     caveats: tuple[str, ...] = ()
-    prompts: tuple[str, ...] = field(default=(), metadata=_EACH)
-    of_a: tuple[float, ...] = field(default=(), metadata=_EACH)
-    of_b: tuple[float, ...] = field(default=(), metadata=_EACH)
-    own: Mapping[str, tuple[Any, ...]] = field(default_factory=dict, hash=False, metadata=_EACH)
 
     def __repr__(self) -> str:
         k = "" if np.isnan(self.k) else f", K = {self.k:g}"
@@ -123,12 +113,8 @@ class ModelComparison(Plottable):
         return self.measure.replace("_", " ") + " score" * (self.measure in get_args(Measure))
 
     @property
-    def _rounded(self) -> tuple[str, str, str]:
-        return with_difference(self.a_mean, self.b_mean, self.difference)
-
-    @property
     def _means(self) -> str:
-        a, b, _ = self._rounded
+        a, b, _ = with_difference(self.a_mean, self.b_mean, self.difference)
         return f"{self.names[0]} {a}, {self.names[1]} {b}"
 
     @property
@@ -136,7 +122,7 @@ class ModelComparison(Plottable):
         """The difference and how sure it is."""
         from coupling_core.analysis.statistics.resampling import p_words
 
-        apart = self._rounded[2]
+        apart = with_difference(self.a_mean, self.b_mean, self.difference)[2]
         low, high = interval_told(self.low, self.high, digits=len(apart.partition(".")[2]))
         interval = f"95\u00a0%: {low} to {high}" * bool(np.isfinite(self.low))
         p = p_words(self.p) if self.enough else ""  # a p would be a claim
@@ -147,11 +133,11 @@ class ModelComparison(Plottable):
         """The means of both, their difference, how sure it is, and what else bears on it."""
         lack = f" ({self.without} that one of the two lacks, or without a number, left out)"
         few = f"; fewer than {MIN_PROMPTS} prompts bear no claim" * (not self.enough)
-        found = (
+        return paragraph(
             f"{self._means}: {self.difference_words} in the mean {self.number}{self._how()}, over "
-            f"n = {counted(self.n, 'prompt')} that both have{lack * bool(self.without)}{few}."
+            f"n = {counted(self.n, 'prompt')} that both have{lack * bool(self.without)}{few}.",
+            *self.caveats,
         )
-        return " ".join([found, *self.caveats])
 
     def _how(self) -> str:
         """At which K, of which model, and what is not as usual of the score."""
@@ -160,11 +146,10 @@ class ModelComparison(Plottable):
             first, second = self.k_of_each
             both = f", {first} of {self.a} and {second} of {self.b}"
             at += f" of the width{f' ({first})' if first == second else both}"
-        said = {name: getattr(self, name) for name in HOW}
         other = ", ".join(
-            f"{name.replace('_', ' ')} {value!r}"
-            for name, value in said.items()
-            if value not in (_USUAL[name], None, "")
+            f"{name.replace('_', ' ')} {getattr(self, name)!r}"
+            for name, usual in _USUAL.items()
+            if getattr(self, name) not in (usual, None, "")
         )
         return at + f" ({other})" * bool(other) + f" of {self.model}" * bool(self.model)
 
@@ -178,41 +163,35 @@ class ModelComparison(Plottable):
         """
         from pandas import DataFrame
 
-        values = {item.name: getattr(self, item.name) for item in fields(self) if not item.metadata}
+        values = {name: value for name, value in vars(self).items() if name != "each"}
         values["caveats"] = " ".join(self.caveats)
         if self.k_of_each:
             values["k_of_each"] = ", ".join(map(str, self.k_of_each))
-        table = DataFrame([values])
-        table.attrs |= self._attributes()
-        return table
+        return self._signed(DataFrame([values]))
 
     def by_prompt(self) -> "DataFrame":
-        """A row a prompt that both have.
+        """A row a prompt that both have, in the order in which `a` has them.
 
         Returns:
-            columns `prompt`, what else the table says of the prompts, the numbers `a` and `b`, and
-            their `difference`; its `attrs` say of which models, measure, kind, K and definition.
+            columns `prompt`, what else the table says of a prompt in every row, such as its
+            `category`, the numbers `a` and `b`, and their `difference`; its `attrs` say of which
+            models, measure, kind, K and definition.
         """
-        from pandas import DataFrame
+        return self._signed(self.each.copy())
 
-        table = DataFrame({"prompt": self.prompts, **self.own})
-        table = table.assign(a=self.of_a, b=self.of_b)
-        table["difference"] = differences(np.array(self.of_a), np.array(self.of_b))
-        table.attrs |= self._attributes()
-        return table
-
-    def _attributes(self) -> dict[str, Any]:
+    def _signed(self, table: "DataFrame") -> "DataFrame":
         names = ("a", "b", "measure", "kind", "k", *HOW, "column", "model")
         said = {name: getattr(self, name) for name in names}
         said["k"] = int(self.k) if self.k >= 1 else self.k
-        return {name: it for name, it in said.items() if it == it and it not in ("", None)}
+        table.attrs |= {name: it for name, it in said.items() if it == it and it not in ("", None)}
+        return table
 
     def means_by(self, by: str | Sequence[str]) -> "DataFrame":
         """The difference in each group of the prompts, such as each category.
 
         Args:
-            by: one of `own`, or several, whose values make the groups; an empty cell is a group
-                too.
+            by: what `by_prompt` has beside them, or several, whose values make the groups; an empty
+                cell is a group too.
 
         Returns:
             a row a group, in the order in which they come: its values, `n`, the means `a` and `b`,
@@ -225,19 +204,9 @@ class ModelComparison(Plottable):
         from pandas import DataFrame
 
         columns = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
-        table = self.by_prompt()
-        rows = []
-        for values, of in table.groupby(columns, sort=False, dropna=False):
-            interval = paired_interval(of["difference"].to_numpy(np.float64))
-            rows.append(
-                dict(zip(columns, values, strict=True))
-                | {"n": len(of)}
-                | {name: float(of[name].mean()) for name in ("a", "b", "difference")}
-                | dict(zip(("low", "high", "p", "reason"), interval, strict=True))
-            )
-        groups = DataFrame(rows)
-        groups.attrs |= table.attrs
-        return groups
+        groups = self.by_prompt().groupby(columns, sort=False, dropna=False)
+        rows = [dict(zip(columns, values, strict=True)) | paired(of) for values, of in groups]
+        return self._signed(DataFrame(rows).rename(columns={"a_mean": "a", "b_mean": "b"}))
 
     def plot(
         self, figure: Literal["differences"] = "differences", *, by: str = "category"
@@ -246,27 +215,18 @@ class ModelComparison(Plottable):
 
         Args:
             figure: "differences", the only one.
-            by: one of `own`, whose values have a colour each; no colours where there is none.
+            by: a column of `by_prompt`, whose values have a colour each; no colours where there is
+                none.
 
         Raises:
             InputError: on another name.
         """
         known_figure(figure, ("differences",))
-        drawn: Drawing = kind_of("depth").part("views").differences(self, by)
-        return drawn
+        return drawing("model_comparison.prompt_differences", self, by)
 
 
-def differences(
-    a: Float[np.ndarray, " prompt"], b: Float[np.ndarray, " prompt"]
-) -> Float[np.ndarray, " prompt"]:
-    """`a` - `b`; 0 where they are equal but for the rounding of their last digits."""
-    apart = a - b
-    rounding = ROUNDING * np.maximum(abs(a), abs(b))
-    return np.where(abs(apart) <= rounding, 0.0, apart)
-
-
-def paired_interval(differences: Float[np.ndarray, " prompt"]) -> tuple[float, float, float, str]:
-    """Ends of the 95 % interval, and p, of a mean of paired differences, and what they lack.
+def paired(each: "DataFrame") -> dict[str, Any]:
+    """The means of `a` and `b`, their difference, its 95 % interval and p, and what these lack.
 
     Two to four prompts have an interval, as everywhere, and no p.
     """
@@ -274,12 +234,17 @@ def paired_interval(differences: Float[np.ndarray, " prompt"]) -> tuple[float, f
 
     from coupling_core.analysis.statistics.resampling import too_few
 
-    n, nan = len(differences), float("nan")
-    if n < 2:
-        return nan, nan, nan, too_few(n, "prompts")
-    if np.ptp(differences) <= ROUNDING * abs(differences).max():
-        return nan, nan, nan, "the difference is the same for every prompt"
-    found = mean_interval(differences)
-    if too_few(n, "prompts"):
-        return found.low, found.high, nan, f"no p, and wide: of {n} prompts"
-    return found.low, found.high, float(stats.ttest_1samp(differences, 0).pvalue), ""
+    apart, n = each["difference"].to_numpy(np.float64), len(each)
+    low = high = p = float("nan")
+    reason = too_few(n, "prompts")
+    if n > 1 and np.ptp(apart) <= ROUNDING * abs(apart).max():
+        reason = "the difference is the same for every prompt"
+    elif n > 1:
+        found = stats.ttest_1samp(apart, 0)
+        low, high = map(float, found.confidence_interval())
+        p, reason = float(found.pvalue), ""
+        if too_few(n, "prompts"):
+            p, reason = float("nan"), f"no p, and wide: of {n} prompts"
+    columns = {"a_mean": each["a"], "b_mean": each["b"], "difference": each["difference"]}
+    numbers = {name: float(of.mean()) for name, of in columns.items()}
+    return {"n": n, **numbers, "low": low, "high": high, "p": p, "reason": reason}

@@ -9,9 +9,8 @@ block or a token is not in the result, all of them raise `InputError`.
 """
 
 from coupling_core.analysis.exports import frame as scores_table
-from coupling_core.analysis.exports.compare import differences_table
 from coupling_core.analysis.exports.graph import edges_table
-from coupling_core.figures.by_depth import by_depth, by_depth_table, linearised, linearised_table
+from coupling_core.figures.by_depth import by_depth, linearised, linearised_table
 from coupling_core.figures.compare import compared_map, comparison, difference, spectra
 from coupling_core.figures.crossing import crossed_scores, crossing_angles
 from coupling_core.figures.depth_curves import (
@@ -33,26 +32,26 @@ from coupling_core.figures.directions import (
 )
 from coupling_core.figures.effect_scatter import (
     coupling_against_effect,
-    coupling_against_effect_table,
     effect_by_step,
     effect_by_step_table,
-    pairs_against_effect,
 )
 from coupling_core.figures.effects import effects, effects_by_block, exchange, exchange_table
-from coupling_core.figures.eigenvalues import eigenvalues, linear_maps, products_over_depth
+from coupling_core.figures.eigenvalues import eigenvalues, products_over_depth
 from coupling_core.figures.export import FORMATS, on_paper, render
-from coupling_core.figures.generalization import over_models
-from coupling_core.figures.generalization_by_k import correlation_by_k, coupling_by_k
-from coupling_core.figures.generalization_forest import prompt_correlations, without_families
-from coupling_core.figures.generalization_prompts import coupling_by_prompt
-from coupling_core.figures.generalization_tables import (
+from coupling_core.figures.generalization import (
     by_prompt_table,
-    correlation_by_k_table,
+    coupling_by_k,
     coupling_by_k_table,
+    coupling_by_prompt,
     fits_table,
+    over_models,
     over_models_table,
-    trends_table,
-    without_families_table,
+)
+from coupling_core.figures.generalization_forest import (
+    correlation_by_k,
+    correlations_table,
+    prompt_correlations,
+    without_families,
 )
 from coupling_core.figures.graph import graph
 from coupling_core.figures.maps import mosaic, scores
@@ -65,7 +64,7 @@ from coupling_core.figures.over_prompts import (
 )
 from coupling_core.figures.pair import matrix, matrix_table, mean_by_k, score_by_k, score_by_k_table
 from coupling_core.figures.paths import paths, paths_at
-from coupling_core.figures.per_token import per_token, per_token_table
+from coupling_core.figures.per_token import per_token
 from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, noise_radius
 from coupling_core.figures.pruning import pruning
 from coupling_core.figures.spectrum import spectrum
@@ -82,19 +81,19 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "scaling_table", "locality", "graph", "edges_table",
     "distance", "token_spectrum", "token_spectrum_table",
     # of two results
-    "compared_map", "difference", "differences_table", "comparison", "spectra",
+    "compared_map", "difference", "comparison", "spectra",
     "pair_spectra_table", "crossing_angles", "crossed_scores",
     # of trajectories
-    "paths", "by_depth", "by_depth_table", "per_token", "per_token_table",
+    "paths", "by_depth", "per_token",
     "linearised", "linearised_table",
     # of many prompts
     "mean_map", "mean_graph", "prompt_differences", "prompt_strip", "by_depth_over_prompts",
     # of edits
     "effects", "effects_by_block", "exchange", "exchange_table", "coupling_against_effect",
-    "coupling_against_effect_table", "pairs_against_effect", "effect_by_step",
+    "effect_by_step",
     "effect_by_step_table", "pruning",
     # of linear maps and directions
-    "eigenvalues", "linear_maps", "products_over_depth", "readouts", "direction_track",
+    "eigenvalues", "products_over_depth", "readouts", "direction_track",
     "direction_elsewhere", "direction_table", "shared_directions", "steering",
     "noise_by_size", "noise_by_depth", "noise_radius",
     # of training runs
@@ -104,8 +103,8 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "picture", "rate_maps", "rate_maps_table", "vision_runs",
     # of many models
     "over_models", "over_models_table", "fits_table", "coupling_by_k", "coupling_by_k_table",
-    "correlation_by_k", "correlation_by_k_table", "coupling_by_prompt", "by_prompt_table",
-    "trends_table", "prompt_correlations", "without_families", "without_families_table",
+    "correlation_by_k", "correlations_table", "coupling_by_prompt", "by_prompt_table",
+    "prompt_correlations", "without_families",
     # files
     "FORMATS", "on_paper", "render", "provenance",
 ]  # fmt: skip

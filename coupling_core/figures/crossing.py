@@ -4,10 +4,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 from coupling_core.analysis.crossing import Crossing, CrossScores
+from coupling_core.base.curves import Curves
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.units import counted
 from coupling_core.figures import style
 from coupling_core.figures.compare import of_two
+from coupling_core.figures.curves import COLORS, Series, curves
 from coupling_core.figures.words import subject
 
 _SIDES = (
@@ -16,11 +18,17 @@ _SIDES = (
 )
 
 
+SCORES = Curves(
+    y="Chance-corrected score",
+    caption="Each block's Jacobian in the singular vectors that the same block has in the other "
+    "model: 1 where nothing was turned, 0 by chance. {names}.",
+    y_range=(-0.05, 1.05),
+    height=340,
+)
+
+
 def crossing_angles(found: Crossing) -> go.Figure:
     """Principal angles between the directions of A and B, block by block.
-
-    Args:
-        found: the directions of B among those of A.
 
     Returns:
         a figure with, for what blocks write and read, a band from the smallest to the largest angle
@@ -54,29 +62,17 @@ def crossing_angles(found: Crossing) -> go.Figure:
 def crossed_scores(a_in_b: CrossScores, b_in_a: CrossScores | None = None) -> go.Figure:
     """How much each block acts along the directions that its counterpart in the other model has.
 
-    Args:
-        a_in_b: the Jacobians of A in the bases of B.
-        b_in_a: those of B in the bases of A; None draws one line.
+    The Jacobians of A in the bases of B, and those of B in the bases of A where these are there.
     """
     a, b = a_in_b.a, a_in_b.b
-    names = f"A is {subject(a)}, and B is {subject(b)}."
-    figure = style.new_figure(
-        f"Chance-corrected score of each block in the basis of the same block of the other model. "
-        f"{names} {a_in_b.verdict}",
-        "Each block's Jacobian in the singular vectors that the same block has in the other model: "
-        f"1 where nothing was turned, 0 by chance. {names}",
-        height=340,
-        xaxis={"title": {"text": "Block l"}},
-        yaxis=style.axis("Chance-corrected score") | {"range": [-0.05, 1.05]},
-        hovermode="x unified",
-    )
-    for name, scores, color in (
-        ("A in the bases of B", a_in_b, style.ACCENT),
-        ("B in the bases of A", b_in_a, style.SECOND),
-    ):
-        if scores is not None:
-            trace = style.line(np.array(scores.blocks), scores.same_block, name, color)
-            figure.add_trace(trace.update(hovertemplate="%{y:.3f}"))
+    named = {"A in the bases of B": a_in_b, "B in the bases of A": b_in_a}
+    series = [
+        Series(name, np.array(scores.blocks), scores.same_block, color)
+        for (name, scores), color in zip(named.items(), COLORS, strict=False)
+        if scores is not None
+    ]
+    names = f"A is {subject(a)}, and B is {subject(b)}"
     k = a_in_b.view.k if a_in_b.view else a.count
     told = of_two(a, b, DirectionsView(None, k), f" K = {k}.")
-    return figure.update_layout(meta=figure.layout.meta | told)
+    of = f"each block in the basis of the same block of the other model; {names}"
+    return curves(series, SCORES, of, {"names": names}, also=f" {a_in_b.verdict}", told=told)

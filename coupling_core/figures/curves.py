@@ -14,11 +14,13 @@ import plotly.colors as colors
 import plotly.graph_objects as go
 from jaxtyping import Float, Real
 
-from coupling_core.analysis.exports import arrays
 from coupling_core.base.curves import Curves
+from coupling_core.base.numbers import Number, array_of, number_of
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
+from coupling_core.base.wording import paragraph
 from coupling_core.figures import style
+from coupling_core.figures.words import subject
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -103,18 +105,69 @@ def curves(
     return figure.add_traces([trace for one in series for trace in _traces(one, spec)])
 
 
+def number_curves(
+    result: Result, view: AnyView, spec: Curves, *, twin: Result | None = None
+) -> go.Figure:
+    """The curves over the blocks, or states, of the numbers that a record names.
+
+    Args:
+        result: may be partial.
+        view: how it is looked at.
+        spec: which numbers, and their axes.
+        twin: the untrained model at the same token, whose curves are dotted.
+
+    Returns:
+        a figure with a trace for each number, named by its title, and those of the twin.
+    """
+    series = number_lines(result, view, spec, twin)
+    return curves(series, of_numbers(result.request.kind, spec), subject(result))
+
+
 def number_lines(
     result: Result, view: AnyView, spec: Curves, twin: Result | None = None, width: float = 2
 ) -> list[Series]:
-    """The curves over the blocks of the numbers that a record names, and those of a twin."""
+    """The curves of the numbers that a record names, and those of a twin."""
 
     def series(of: Result) -> list[Series]:
-        named = arrays(of, view)
-        chosen = {label: named[name] for name, label in spec.numbers.items()}
-        return lines(named["blocks"], chosen, width)
+        kind = of.request.kind
+        named = {_called(number_of(kind, name)): array_of(of, view, name) for name in spec.numbers}
+        return lines(_places(spec, named), named, width)
 
     beside = [] if twin is None else [one.untrained for one in series(twin)]
     return [*series(result), *beside]
+
+
+def of_numbers(kind: str, spec: Curves) -> Curves:
+    """A record of curves with what it leaves to its numbers to say: axis and caption."""
+    numbers = [number_of(kind, name) for name in spec.numbers]
+    y = spec.y or ", ".join(map(_called, numbers))
+    whats = [one.what if len(numbers) == 1 else f"{_called(one)}: {one.what}" for one in numbers]
+    return replace(
+        spec,
+        y=y,
+        caption=spec.caption or paragraph(*(f"{what[0].upper()}{what[1:]}." for what in whats)),
+    )
+
+
+def numbers_table(result: Result, view: AnyView, spec: Curves) -> "DataFrame":
+    """Twin of a figure of numbers: a row a place, a column a number, or of one a token."""
+    from pandas import DataFrame, Index
+
+    named = {name: array_of(result, view, name) for name in spec.numbers}
+    index = Index(_places(spec, named), name=spec.x)
+    if spec.each:
+        columns = [f"{i} {text}" for i, text in enumerate(result.tokens, 1)]
+        return DataFrame(named[spec.numbers[0]], index, columns)
+    texts = {"text": result.tokens} if spec.x == "token" else {}
+    return DataFrame(texts | named, index)
+
+
+def _called(number: Number) -> str:
+    return number.title or number.heading or number.name.replace("_", " ")
+
+
+def _places(spec: Curves, named: Mapping[str, np.ndarray]) -> np.ndarray:
+    return np.arange(spec.first, spec.first + len(next(iter(named.values()))))
 
 
 def lines(

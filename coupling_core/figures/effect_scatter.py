@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float, Int
 
-from coupling_core.analysis.coupling_effect import LEAST_EFFECT, CouplingEffect, PairEdit
+from coupling_core.analysis.coupling_effect import CouplingEffect, PairEdit
 from coupling_core.analysis.effect_study import EffectStudy
 from coupling_core.base.curves import Curves
 from coupling_core.base.units import counted
@@ -34,46 +33,24 @@ BY_STEP = Curves(
 )
 
 
-def coupling_against_effect(
-    study: EffectStudy, edit: PairEdit = "interchange", *, title: str = ""
-) -> go.Figure:
-    """A point for each pair of blocks, coloured by how far they are apart.
+def coupling_against_effect(found: CouplingEffect, title: str = "") -> go.Figure:
+    """A point for each pair of blocks that a correlation is over, coloured by how far apart it is.
 
     Args:
-        study: coupling and effects of one model; means over its prompts are drawn.
-        edit: of two blocks.
-        title: of the model.
+        found: coupling and effects of one model, means over its prompts.
+        title: of the model; "" is what the correlation says of itself.
 
     Returns:
         a figure whose trace "pairs" has customdata [l, l', |l - l'|].
     """
-    x, y, block, other = _means(study, edit)
-    return _scatter(x, y, block, other, len(study.prompts), edit, title)
-
-
-def pairs_against_effect(found: CouplingEffect) -> go.Figure:
-    """The same of the pairs of blocks that a correlation is over."""
-    pairs = (found.coupling, found.smallness, found.block, found.other)
-    return _scatter(*pairs, found.prompts, found.edit, found.whose)
-
-
-def _scatter(
-    x: Float[np.ndarray, " pair"],
-    y: Float[np.ndarray, " pair"],
-    block: Int[np.ndarray, " pair"],
-    other: Int[np.ndarray, " pair"],
-    n: int,
-    edit: PairEdit,
-    title: str,
-) -> go.Figure:
-    apart = other - block
-    order = np.argsort(-apart)
-    of = f", {title}" * bool(title)
+    apart = found.other - found.block
+    order, title = np.argsort(-apart), title or found.whose
+    done, over = _DONE[found.edit], f"mean over {counted(found.prompts, 'prompt')}"
     figure = style.new_figure(
-        f"Coupling of {len(x)} pairs of blocks against the effect of having them {_DONE[edit]}"
-        f"{of}, mean over {counted(n, 'prompt')}.",
-        f"A point for each pair of blocks, mean over {counted(n, 'prompt')} and both directions. "
-        f"Higher: less changes when the two are {_DONE[edit]}. The colour is their distance. A "
+        f"Coupling of {found.pairs} pairs of blocks against the effect of having them {done}"
+        f"{f', {title}' * bool(title)}, {over}.",
+        f"A point for each pair of blocks, {over} and both directions. "
+        f"Higher: less changes when the two are {done}. The colour is their distance. A "
         "rise within one colour is what distance does not explain.",
         {"title": title, "source": title},
         height=440,
@@ -84,11 +61,11 @@ def _scatter(
     marker = {"size": 6, "color": apart[order], "colorscale": style.SEQUENTIAL}
     bar = style.color_bar("Distance |l - l'|", "blocks")
     return figure.add_scatter(
-        x=x[order],
-        y=y[order],
+        x=found.coupling[order],
+        y=found.smallness[order],
         mode="markers",
         marker=marker | {"reversescale": True, "colorbar": bar},
-        customdata=np.stack([block, other, apart], 1)[order],
+        customdata=np.stack([found.block, found.other, apart], 1)[order],
         name="pairs",
         showlegend=False,
         hovertemplate="blocks %{customdata[0]} and %{customdata[1]}, "
@@ -128,41 +105,20 @@ def effect_by_step(studies: Mapping[int, EffectStudy], edit: PairEdit, title: st
     )
 
 
-def coupling_against_effect_table(study: EffectStudy, edit: PairEdit) -> "DataFrame":
-    """The scatter's twin: a row for each pair of blocks."""
-    from pandas import DataFrame
-
-    x, y, block, other = _means(study, edit)
-    pairs = {"block": block, "other_block": other, "distance": other - block}
-    return DataFrame(pairs | {"coupling": x, "minus_log_kl": y})
-
-
 def effect_by_step_table(studies: Mapping[int, EffectStudy], edit: PairEdit) -> "DataFrame":
     """The correlations by step."""
     from pandas import DataFrame
 
-    found = {step: studies[step].correlated(edit) for step in sorted(studies)}
+    found = [studies[step].correlated(edit) for step in sorted(studies)]
     return DataFrame(
-        [
-            {
-                "step": step,
-                "rho": one.raw.rho,
-                "distance_alone": one.distance.rho,
-                "given_distance": one.partial.rho,
-                "low": one.partial.low,
-                "high": one.partial.high,
-                "mantel_p": one.mantel_p,
-                "partial_mantel_p": one.partial_mantel_p,
-            }
-            for step, one in found.items()
-        ]
+        {
+            "step": sorted(studies),
+            "rho": [one.raw.rho for one in found],
+            "distance_alone": [one.distance.rho for one in found],
+            "given_distance": [one.partial.rho for one in found],
+            "low": [one.partial.low for one in found],
+            "high": [one.partial.high for one in found],
+            "mantel_p": [one.mantel_p for one in found],
+            "partial_mantel_p": [one.partial_mantel_p for one in found],
+        }
     )
-
-
-def _means(study: EffectStudy, edit: PairEdit) -> tuple[np.ndarray, ...]:
-    """Coupling and -log KL of each pair l < l' that has both, with the two, 1..L."""
-    coupling = study.coupling.astype(np.float64).mean(0)
-    effect = -np.log(np.maximum(getattr(study, edit).astype(np.float64), LEAST_EFFECT)).mean(0)
-    both = [(values + values.T) / 2 for values in (coupling, effect)]
-    row, column = np.nonzero(np.triu(np.isfinite(both[0]) & np.isfinite(both[1]), 1))
-    return both[0][row, column], both[1][row, column], row + 1, column + 1

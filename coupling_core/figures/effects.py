@@ -32,6 +32,17 @@ _EACH_CELL: dict[PairEdit, str] = {
     "interchange": "Each cell: blocks l and m change places.",
     "replace": "Each cell: block m runs in the place of block l as well as in its own.",
 }
+_READ = (
+    " Brighter cells change the output less; the scale is logarithmic. Blocks near one another are "
+    "swapped more cheaply whatever their coupling: a likeness with a map of coupling says little "
+    "before distance is accounted for."
+)
+_UNITS = {
+    "states": "relative distance of the last states",
+    "tokens": "KL(original || edited), nats a token",
+    "classes": "KL(original || edited), nats",
+}
+"""Of effects, by what they are measured of."""
 BY_BLOCK = Curves(
     y="{unit}",
     caption="Each block skipped, run twice, or with its residual map multiplied by a. Where a "
@@ -51,29 +62,26 @@ def effects(
 ) -> go.Figure:
     """Map of the effect of an edit of each pair of blocks, in powers of ten.
 
-    Args:
-        result: may be partial; cells that wait, or cannot be run, are grey.
-        view: over which tokens the effect is averaged.
-        edit: which edit.
-        selected: the pair (l, m) to outline.
+    The result may be partial: cells that wait, or cannot be run, are grey, and so is the diagonal.
 
     Returns:
         a figure whose first trace is the map and whose trace "pairs" takes clicks, with
-        customdata [l, m]. The diagonal, where nothing is edited, is grey as on maps of scores.
+        customdata [l, m].
     """
-    values = getattr(effect_maps(result, view), edit).copy()
+    values = effect_maps(result, view).arrays[edit].copy()
     np.fill_diagonal(values, np.nan)
     blocks = tuple(range(1, result.n_blocks + 1))
     square = Square(rows=blocks, columns=blocks, titles=SIDE_TITLES[edit])
-    why = np.select(
-        [np.eye(len(blocks), dtype=bool), np.isnan(values)], [UNEDITED, _why_grey(result)], ""
-    )
+    lacking = "not measured yet"
+    if result.reasons:
+        lacking = "cannot be run: each cell says why"
+        lacking = result.reasons[0] if len(result.reasons) == 1 else lacking
+    itself = np.eye(len(blocks), dtype=bool)
+    why = np.select([itself, np.isnan(values)], [UNEDITED, lacking], "")
     texts = [_text(result, edit, values, pair) for pair in np.ndindex(values.shape)]
     return square.figure(
         _alt(result, values, edit),
-        f"{_EACH_CELL[edit]} Brighter cells change the output less; the scale is logarithmic. "
-        "Blocks near one another are swapped more cheaply whatever their coupling: a likeness with "
-        "a map of coupling says little before distance is accounted for.",
+        _EACH_CELL[edit] + _READ,
         square.traces(_map(square, values, result, edit), why, texts),
         height=600,
         selected=selected,
@@ -81,11 +89,7 @@ def effects(
 
 
 def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
-    """The effect of skipping, repeating and damping each block.
-
-    Args:
-        result: may be partial.
-        view: over which tokens the effect is averaged.
+    """The effect of skipping, repeating and damping each block, of a result that may be partial.
 
     Returns:
         a figure with the traces "skip", "repeat", and one for each factor of damping.
@@ -102,21 +106,18 @@ def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
         )
     ]
     spec = replace(BY_BLOCK, unit=f" {result.unit}")
-    return curves(series, spec, subject(result), {"unit": _unit(result)})
+    return curves(series, spec, subject(result), {"unit": _UNITS[result.measured_of]})
 
 
 def exchange(result: WhatIfResult) -> go.Figure:
-    """Predicted against true change of the state, a point for each pair of neighbours.
-
-    Args:
-        result: may be partial; a pair that cannot be swapped has no point.
+    """Predicted against true change of the state, a point for each pair of neighbours that was run.
 
     Returns:
         a figure with the trace "exact", where prediction and truth agree, and the trace
         "neighbours", whose customdata is [l, l + 1, cosine].
     """
     lower, true, predicted, cosine = _medians(result)
-    low, high = style.span(np.concatenate([true, predicted]))
+    span = style.span(np.concatenate([true, predicted]))
     figure = style.new_figure(
         f"First-order prediction of swapping neighbours against the truth, {subject(result)}: "
         + (f"median cosine {np.median(cosine):.2f}." if cosine.size else "no pair can be run."),
@@ -130,14 +131,9 @@ def exchange(result: WhatIfResult) -> go.Figure:
         yaxis=style.axis("True relative change") | style.log_axis(true),
     )
     figure.add_scatter(
-        x=[low, high],
-        y=[low, high],
-        mode="lines",
-        line=style.DOTTED,
-        name="exact",
-        hoverinfo="skip",
+        x=span, y=span, mode="lines", line=style.DOTTED, name="exact", hoverinfo="skip",
         showlegend=False,
-    )
+    )  # fmt: skip
     colored = {"color": lower, "cmin": 1, "cmax": result.n_blocks, "colorscale": style.DEPTH}
     return figure.add_scatter(
         x=predicted,
@@ -170,33 +166,17 @@ def _map(square: Square, values: np.ndarray, result: WhatIfResult, edit: PairEdi
     z = np.log10(np.maximum(values, LEAST)).astype(np.float32)
     low, high = style.span(z)
     ticks = np.arange(np.floor(low), np.ceil(high) + 1)
+    bar = {"tickvals": ticks, "ticktext": [f"{10.0**tick:g}" for tick in ticks]}
     return square.heatmap(
         z,
         zmin=low,
         zmax=high,
         colorscale=style.SEQUENTIAL,
         reversescale=True,
-        colorbar=style.color_bar(
-            f"Effect of {edit}",
-            _unit(result),
-            tickvals=ticks,
-            ticktext=[f"{10.0**tick:g}" for tick in ticks],
-        ),
+        colorbar=style.color_bar(f"Effect of {edit}", _UNITS[result.measured_of], **bar),
         hoverinfo="skip",
         name="effects",
     )
-
-
-def _why_grey(result: WhatIfResult) -> str:
-    if not result.reasons:
-        return "not measured yet"
-    return result.reasons[0] if len(result.reasons) == 1 else "cannot be run: each cell says why"
-
-
-def _unit(result: WhatIfResult) -> str:
-    if result.measured_of == "states":
-        return "relative distance of the last states"
-    return "KL(original || edited), nats" + " a token" * (result.measured_of == "tokens")
 
 
 def _text(result: WhatIfResult, edit: PairEdit, values: np.ndarray, pair: tuple[int, ...]) -> str:
@@ -218,6 +198,6 @@ def _alt(result: WhatIfResult, values: np.ndarray, edit: PairEdit) -> str:
     known = values[np.isfinite(values)]
     told = "nothing measured yet"
     if known.size:
-        low, high = known.min(), known.max()
+        low, high = style.span(known)
         told = f"median {np.median(known):.3g}, {low:.3g} to {high:.3g} {result.unit}"
     return f"Map of the effect of {edit} over pairs of blocks, {subject(result)}: {told}."

@@ -3,8 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from coupling_core.analysis.spectra import effective_rank
 from coupling_core.base.curves import Curves
+from coupling_core.base.numbers import array_of
 from coupling_core.base.records import AnyView, resolve_block
 from coupling_core.base.results import SpectrumResult
 from coupling_core.base.units import counted, percent
@@ -14,16 +14,8 @@ from coupling_core.figures.words import subject
 
 _QUANTILE, _LEAST = 0.995, 1.2
 """Share of the values at each end up to which an axis reaches, and how far it reaches at least."""
-LINEAR_MAPS = Curves(
-    {"departure": "departure", "asymmetry": "asymmetry", "mean_u_dot_v": "u · v"},
-    y="Departure, asymmetry, u · v<br>(no unit)",
-    caption="Departure: Henrici's departure from normality (0 = normal, with orthogonal "
-    "eigenvectors). Asymmetry: of J (0 = symmetric, 1 = a random matrix). u · v: the mean cosine "
-    "between what leading directions write and what they read; below 0 a block removes what it "
-    "acts on most.",
-)
 PRODUCTS = Curves(
-    {"product_effective_rank": "effective rank", "product_participation": "participation ratio"},
+    ["product_effective_rank", "product_participation"],
     y="Directions",
     caption="Of the {width} directions in which the first state can be moved, how many arrive "
     "behind block l with about the same strength. Crosses: the same blocks multiplied in random "
@@ -109,20 +101,6 @@ def _points(
     )
 
 
-def linear_maps(result: SpectrumResult, *, twin: SpectrumResult | None = None) -> go.Figure:
-    """How far each block's map is from normal, and what it does to what it acts on most.
-
-    Args:
-        result: may be partial.
-        twin: the untrained model at the same token, whose curves are dotted.
-
-    Returns:
-        a figure with the traces "departure", "asymmetry" and "u · v", and those of the twin.
-    """
-    series = number_lines(result, AnyView(), LINEAR_MAPS, twin)
-    return curves(series, LINEAR_MAPS, subject(result))
-
-
 def products_over_depth(result: SpectrumResult, *, twin: SpectrumResult | None = None) -> go.Figure:
     """How many directions the product M^l ... M^1 lets through, by the block that it ends with.
 
@@ -134,7 +112,7 @@ def products_over_depth(result: SpectrumResult, *, twin: SpectrumResult | None =
         a figure with the traces "effective rank", "participation ratio", those of the twin and, at
         the last block, "effective rank, blocks in random order".
     """
-    shuffled = effective_rank(result.shuffled_values)
+    shuffled = array_of(result, AnyView(), "shuffled_effective_rank")
     last, name = np.full(len(shuffled), result.n_blocks), "effective rank, blocks in random order"
     crosses = Series(name, last, shuffled, width=0, marks=8, symbol="x")
     series = number_lines(result, AnyView(), PRODUCTS, twin, 2.5)

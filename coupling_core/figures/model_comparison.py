@@ -17,12 +17,8 @@ from coupling_core.figures.over_prompts import prompt_strip
 def prompt_differences(found: ModelComparison, by: str = "category") -> go.Figure:
     """The difference of two models at each prompt: a dot a prompt, from the lowest up.
 
-    Args:
-        found: the comparison.
-        by: the column of the prompts whose values have colours of their own, where it is there.
-
-    Returns:
-        a figure as `prompt_strip` gives it, with the shape "chance" where there is no difference.
+    The values of the column `by` have colours of their own, where the prompts have it. It is a
+    figure of `prompt_strip`, with the shape "chance" where there is no difference.
     """
     table = found.by_prompt()
     first, second = found.names
@@ -37,14 +33,10 @@ def prompt_differences(found: ModelComparison, by: str = "category") -> go.Figur
             "title": f"{first} and {second}" + f" of {found.model}" * bool(found.model),
             "source": found.verdict,
         },
-        chance=0,
-        zero="no difference",
+        levels={"no difference": 0},
         name="prompts of both",
         mean="mean difference",
-        groups={
-            place: _named(group, by)
-            for place, group in zip(places, found.own.get(by, ()), strict=False)
-        },
+        groups=dict(zip(places, (_named(of, by) for of in table.get(by, ())), strict=False)),
     )
     figure.layout.meta["caption"] += " ".join(["", *found.caveats]) + _of_groups(found, by)
     return figure
@@ -61,7 +53,7 @@ def _named(category: object, by: str) -> str:
 
 def _of_groups(found: ModelComparison, by: str) -> str:
     """What is sure of each group that has a colour, in a sentence."""
-    groups = found.means_by(by).to_dict("records") if by in found.own else []
+    groups = found.means_by(by).to_dict("records") if by in found.each else []
     if not 1 < len(groups) <= len(style.CATEGORIES):
         return ""
     means = [f"{_named(of[by], by)} {rounded(of['difference'], 3)} ({_sure(of)})" for of in groups]

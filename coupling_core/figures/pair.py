@@ -12,8 +12,9 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Float32
 
 from coupling_core.analysis.scores import corrected as above_chance
-from coupling_core.analysis.scores import definition_name, require_k, score_cell
+from coupling_core.analysis.scores import definition_name, require_k
 from coupling_core.analysis.scores import mean_by_k as mean_curves
+from coupling_core.analysis.scores import score_by_k as score_curve
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.curves import Curves
 from coupling_core.base.records import ROLES, View, resolve_block, resolve_token
@@ -75,7 +76,7 @@ class _Pair:
     @property
     def curves(self) -> tuple[Float[np.ndarray, " k"], ...]:
         """Raw score, chance floor and corrected score for K = 1..Kmax."""
-        raw, floor = score_cell(self.result, self.row - 1, self.column - 1, self.view)
+        raw, floor = score_curve(self.result, self.row, self.column, self.view)
         return raw, floor, above_chance(raw, floor)
 
     @property

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
 from coupling_core.analysis.projection import COMPONENTS, ProjectedPaths, project_paths
-from coupling_core.base.records import PathView
+from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
 from coupling_core.figures.curves import depth_colors
@@ -34,7 +34,7 @@ def paths(
     result: TrajectoryResult,
     view: PathView,
     *,
-    token: int,
+    token: int = -1,
     dimensions: Dimensions = 2,
     twin: TrajectoryResult | None = None,
 ) -> go.Figure:
@@ -43,7 +43,7 @@ def paths(
     Args:
         result: may be partial.
         view: which states and tokens, and what the components are fitted on.
-        token: the selected one, 1..n, drawn in ink and on top.
+        token: the selected one, 1..n, drawn in ink and on top; -1 is the last.
         dimensions: 2 or 3.
         twin: another result, whose paths are drawn dashed in the same components.
 
@@ -55,7 +55,7 @@ def paths(
     Raises:
         InputError: where the twin's states have another width.
     """
-    found = project_paths(result, view)
+    token, found = resolve_token(token, len(result.tokens)), project_paths(result, view)
     beside = None if twin is None else project_paths(twin, onto=found)
     return draw(result, view, found, token=token, dimensions=dimensions, beside=beside)
 

@@ -13,23 +13,15 @@ from coupling_core.base.units import counted, ranges
 from coupling_core.figures import style
 from coupling_core.figures.curves import Series, curves
 
-COLORS: dict[Ranking, str] = {
-    "coupling": style.ACCENT,
-    "influence": style.CATEGORIES[0],
-    "angle": style.CATEGORIES[1],
-    "kl": style.SECOND,
-    "last": style.CATEGORIES[3],
-    "random": style.INK,
+LOOKS: dict[Ranking, tuple[str, str]] = {
+    "coupling": (style.ACCENT, "circle"),
+    "influence": (style.CATEGORIES[0], "square"),
+    "angle": (style.CATEGORIES[1], "triangle-up"),
+    "kl": (style.SECOND, "diamond"),
+    "last": (style.CATEGORIES[3], "x"),
+    "random": (style.INK, "line-ew"),
 }
-MARKS: dict[Ranking, str] = {
-    "coupling": "circle",
-    "influence": "square",
-    "angle": "triangle-up",
-    "kl": "diamond",
-    "last": "x",
-    "random": "line-ew",
-}
-"""Beside the colours, for whoever tells those apart with difficulty."""
+"""Colours, and marks beside them for whoever tells those apart with difficulty."""
 PRUNING = Curves(
     x="Blocks removed",
     y="Held-out loss, nats a token",
@@ -44,9 +36,6 @@ PRUNING = Curves(
 
 def pruning(study: Study) -> go.Figure:
     """Loss of the texts that judge, in nats a token, against the number of blocks removed.
-
-    Args:
-        study: what was measured.
 
     Returns:
         a figure with a trace for each ranking, with 95 % intervals over texts, and for `random`
@@ -67,18 +56,17 @@ def pruning(study: Study) -> go.Figure:
 
 def _series(study: Study, by: Ranking) -> Series:
     points = [point for point in study.curve if point.by == by]
-    loss, low, high = (
-        np.array([getattr(point.left_out, end) for point in points])
-        for end in ("loss", "low", "high")
-    )
+    prices = [(point.left_out.loss, point.left_out.low, point.left_out.high) for point in points]
+    loss, low, high = np.array(prices).T
     x, texts = np.array([point.removed for point in points]), [_text(study, p) for p in points]
     more: dict[str, object] = {"text": texts, "hovertemplate": "%{text}<extra></extra>"}
     width = 3 if by == "coupling" else 1.8
-    one = Series(NAMES[by], x, loss, COLORS[by], width, marks=8, symbol=MARKS[by], uid=by)
+    color, mark = LOOKS[by]
+    one = Series(NAMES[by], x, loss, color, width, marks=8, symbol=mark, uid=by)
     if by == "random":
         name = "5 to 95\u00a0% of random sets"
         return replace(one, dash="dot", band=(low, high), band_name=name, more=more)
-    bars = {"type": "data", "array": high - loss, "arrayminus": loss - low, "color": COLORS[by]}
+    bars = {"type": "data", "array": high - loss, "arrayminus": loss - low, "color": color}
     return replace(one, more=more | {"error_y": bars | {"thickness": 1, "width": 2}})
 
 

@@ -53,7 +53,7 @@ def distance(
     Returns:
         a figure with the traces "one standard deviation", "lowest and highest" and "mean".
     """
-    found = by_distance(score_positions(result, view), above_chance=corrected)
+    found = by_distance(score_positions(result, view), corrected=corrected)
     x = found.distance
     edges = [
         Series("lowest and highest", x, y, width=1, dash="dot", hover=False, more=more)

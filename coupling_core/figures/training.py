@@ -9,11 +9,12 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Real
 
-from coupling_core.analysis.by_step import Runs, StepNumbers, step_columns
+from coupling_core.analysis.by_step import Course, Runs, StepNumbers, numbers, step_columns
 from coupling_core.base.curves import Curves
 from coupling_core.base.records import View
 from coupling_core.figures import style
 from coupling_core.figures.curves import Series, chance, curves
+from coupling_core.figures.training_words import training_source
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -67,14 +68,14 @@ def by_step(
     field = name.replace("-", "_")
     column = step_columns()[field].column
     looks = list(zip(runs.items(), cycle(COLORS), cycle(SYMBOLS), strict=False))
-    levels, every = [], [numbers for run in runs.values() for numbers in run]
+    levels, every = [], [one for run in runs.values() for one in run]
     if isinstance(column.ideal, str):
         levels = [
             replace(chance(place(_values(run, "step")), _values(run, column.ideal)), color=color)
             for (_, run), color, _ in looks
         ]
     elif column.ideal is not None and column.ideal_name == "chance":
-        levels = [chance(place(sorted({numbers.step for numbers in every})), column.ideal)]
+        levels = [chance(place(sorted({one.step for one in every})), column.ideal)]
     series = [
         replace(one, hover=False, more={"showlegend": not at}) for at, one in enumerate(levels)
     ]
@@ -87,7 +88,7 @@ def by_step(
         series,
         replace(BY_STEP, y=title, caption=column.reading + BY_STEP.caption, log=column.log),
         ", ".join(runs),
-        xaxis=step_axis([numbers.step for numbers in every]),
+        xaxis=step_axis([one.step for one in every]),
         yaxis=_span(series, is_log=column.log),
         told={"title": ", ".join(runs), "source": source},
     )
@@ -100,6 +101,12 @@ def steps_table(runs: Runs) -> "DataFrame":
 
     rows = [{"run": title} | numbers.to_dict() for title, run in runs.items() for numbers in run]
     return DataFrame(rows)
+
+
+def course(run: Course, name: str, view: View) -> go.Figure:
+    """One number of a training run by step, with where it comes from."""
+    runs = {run.suite.title: numbers(run, view)}
+    return by_step(runs, name, view, source=training_source([run], view))
 
 
 def step_axis(steps: Sequence[int]) -> dict[str, object]:
@@ -128,13 +135,13 @@ def _span(series: Sequence[Series], *, is_log: bool) -> dict[str, object]:
 
 def _values(run: Sequence[StepNumbers], field: str) -> Float[np.ndarray, " step"]:
     """A number by step; NaN where a step has none."""
-    return np.array([getattr(numbers, field) for numbers in run], np.float64)
+    return np.array([getattr(one, field) for one in run], np.float64)
 
 
 def _mark(figure: go.Figure, step: int, runs: Runs, field: str) -> go.Figure:
     """Mark a step by a line, and by a ring on every run that has a number there."""
     (x,) = place([step])
-    every = [numbers for run in runs.values() for numbers in run if numbers.step == step]
+    every = [one for run in runs.values() for one in run if one.step == step]
     look = {"color": style.BLACK, "size": 14, "symbol": "circle-open", "line": {"width": 2}}
     rings = style.dots([x] * len(every), _values(every, field), "current", look, hoverinfo="skip")
     figure.add_vline(x=x, line=style.DOTTED)

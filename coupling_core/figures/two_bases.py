@@ -31,10 +31,7 @@ def in_basis(degrees: float) -> Float[np.ndarray, "2 2"]:
 
 
 def two_bases(degrees: float) -> go.Figure:
-    """The first block's basis and another one as arrows.
-
-    Args:
-        degrees: by which the other basis is turned.
+    """The first block's basis, and another one that is turned so far, as arrows.
 
     Returns:
         a figure with the traces "block 1" and "block 2", an arrow each.
@@ -54,14 +51,7 @@ def two_bases(degrees: float) -> go.Figure:
 
 
 def in_other_basis(degrees: float) -> go.Figure:
-    """The first block's map in the other basis, as a matrix.
-
-    Args:
-        degrees: by which the other basis is turned.
-
-    Returns:
-        a figure with the trace "matrix".
-    """
+    """The first block's map in the other basis, as a matrix: the trace "matrix"."""
     A = in_basis(degrees)
     told = ", ".join(f"{value:.2f}" for value in A.flat)
     ticks = {"tickvals": [1, 2], "constrain": "domain"}
@@ -73,15 +63,11 @@ def in_other_basis(degrees: float) -> go.Figure:
         yaxis=_BARE | ticks | {"scaleanchor": "x", "autorange": "reversed"},
         margin={"l": 32, "r": 8, "t": 40, "b": 32},
     )
-    figure.add_trace(
-        go.Heatmap(
-            z=np.abs(A), x=[1, 2], y=[1, 2], zmin=0, zmax=1, colorscale=style.SEQUENTIAL,
-            text=[[with_minus(f"{v:.2f}") for v in row] for row in A],
-            showscale=False, name="matrix",
-            texttemplate="%{text}", textfont_size=20, hoverinfo="skip",
-        )
+    return figure.add_heatmap(
+        z=np.abs(A), x=[1, 2], y=[1, 2], zmin=0, zmax=1, colorscale=style.SEQUENTIAL,
+        text=[[with_minus(f"{v:.2f}") for v in row] for row in A], texttemplate="%{text}",
+        textfont_size=20, showscale=False, name="matrix", hoverinfo="skip",
     )  # fmt: skip
-    return figure
 
 
 def _arrows(name: str, basis: Float[np.ndarray, "2 2"], color: str, width: int) -> list[go.Scatter]:

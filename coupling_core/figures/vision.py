@@ -195,10 +195,8 @@ def vision_runs(
         of, least, most = (with_minus(number(end)) for end in (over.mean, over.low, over.high))
         means += f" At rate {rate:g}: {of} ({least} to {most})."
     figure = frame(
-        (
-            f"{title} of {counted(len(rows), 'run')}.{means}",
-            f"Each point is a run, each symbol a {parts}. {read}",
-        ),
+        f"{title} of {counted(len(rows), 'run')}.{means}",
+        f"Each point is a run, each symbol a {parts}. {read}",
         title,
         source,
         {"title": {"text": style.two_lines(*names[x].split(", ", 1))}},

@@ -11,8 +11,7 @@ import streamlit as st
 from coupling_core import figures
 from coupling_core.analysis.alignment import differences
 from coupling_core.analysis.compare import Comparison, compare
-from coupling_core.analysis.exports import file_name, to_csv, to_npz
-from coupling_core.analysis.exports.compare import comparison_arrays, signed_differences
+from coupling_core.analysis.exports import file_name, signed_differences, to_csv, to_npz
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import DirectionsResult
@@ -252,7 +251,7 @@ def _strip(found: Comparison, state: State) -> None:
         view = replace(found.view, blocks=state.range_of(found.a.n_blocks))
         files = (
             page_file(name),
-            ("Arrays (.npz)", lambda: to_npz(comparison_arrays(found)), f"{name}.npz"),
+            ("Arrays (.npz)", lambda: to_npz(found.arrays()), f"{name}.npz"),
             (
                 "Differences (.csv)",
                 lambda: to_csv(signed_differences(found.to_pandas(), found)),
@@ -278,7 +277,7 @@ def _sums(found: Comparison) -> None:
 
 def _biggest(found: Comparison) -> None:
     """The pairs that differ most; a click on a row selects its pair."""
-    table = figures.differences_table(found).head(BIGGEST)
+    table = found.to_pandas().head(BIGGEST)
     key = f"biggest@{found.a.key}-{found.b.key}-{found.view}-{found.corrected}"
 
     def take() -> None:
@@ -332,7 +331,7 @@ def _maps(found: Comparison, pair: tuple[int, int]) -> None:
                 figure,
                 f"map-{title.replace(' ', '')}",
                 of,
-                lambda: figures.differences_table(found),
+                found.to_pandas,
                 picks=("block", "basis"),
             )
 

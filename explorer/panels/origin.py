@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import plotly.graph_objects as go
 
 from coupling_core.analysis.compare import Comparison
-from coupling_core.analysis.exports import file_name, signed
-from coupling_core.analysis.exports.compare import signed_differences
+from coupling_core.analysis.exports import file_name, signed, signed_differences
 from coupling_core.base.records import AnyView, View
 from coupling_core.base.results import Result
 

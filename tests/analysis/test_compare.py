@@ -9,8 +9,8 @@ from cases import SCORES, VIEW, planted, random_result
 
 from coupling_core import View, mean_off_diagonal, measure, score_pairs
 from coupling_core.analysis.alignment import differences, match_blocks
-from coupling_core.analysis.compare import compare, summarise
-from coupling_core.analysis.exports.compare import signed_differences
+from coupling_core.analysis.compare import compare
+from coupling_core.analysis.exports import signed_differences
 
 
 def test_blocks_are_matched_by_nearest_relative_depth():
@@ -59,7 +59,7 @@ def test_a_minus_b_of_the_scores_asked_for_and_their_means_without_the_diagonal(
         assert f"{of.chance[raw.counted].mean():.3f} in " in raw.verdict
     found = compare(a, b, view)
     assert found.difference == pytest.approx(x.corrected - y.corrected)
-    of = summarise(found)
+    of = found.mean()
     means = mean_off_diagonal(x.corrected), mean_off_diagonal(y.corrected)
     assert (of.a, of.b, of.difference) == pytest.approx((*means, means[0] - means[1]))
     correlation = np.corrcoef(x.corrected[off], y.corrected[off])[0, 1]
@@ -68,11 +68,11 @@ def test_a_minus_b_of_the_scores_asked_for_and_their_means_without_the_diagonal(
 
 def test_only_pairs_that_both_have_are_counted():
     a = planted(SCORES, rank=np.array([8, 8, 0, 8, 8]))
-    of = summarise(compare(a, planted(SCORES + 0.1), VIEW))
+    of = compare(a, planted(SCORES + 0.1), VIEW).mean()
     assert of.pairs == 12
     assert (of.difference, of.correlation) == pytest.approx((-0.1, 1), abs=1e-6)
     flat = compare(planted(), planted(np.ones((5, 5))), VIEW)
-    assert np.isnan(summarise(flat).correlation)
+    assert np.isnan(flat.mean().correlation)
     assert "correlat" not in flat.verdict
 
 
@@ -152,7 +152,7 @@ def test_tables_and_arrays_hold_the_numbers_and_name_the_score():
         assert arrays["difference"].dims == ("block", "basis")
         assert arrays["b_block"].values.tolist() == [1, 3, 5]
         assert list(table) == "block basis b_block b_basis a b difference".split()
-        assert len(table) == summarise(found).pairs
+        assert len(table) == found.mean().pairs
         row = table.iloc[0]
         at = arrays.sel(block=row.block, basis=row.basis)
         assert (float(at.a), float(at.b), float(at.difference)) == (row.a, row.b, row.difference)

@@ -62,7 +62,7 @@ each: tuple[cc.Kind, ...] = ("self", "trajectory")
 cc.measure_many(["a"], torch.nn.Identity()), cc.measure_many("prompts.txt", "smollm2-135m")
 every: list[cc.DefinitionName] = list(cc.DEFINITIONS)
 assert_type([depth.scores(k=8, definition=of) for of in cc.DEFINITIONS], list[cc.Scores])
-assert_type(cc.summarise(cc.compare(depth, depth)), cc.Summary)
+assert_type(cc.compare(depth, depth).mean(), cc.Summary)
 assert_type([cc.measure("a", kind=kind) for kind in each], list[cc.Result])
 '''
 

@@ -41,7 +41,7 @@ def test_a_difference_is_taken_prompt_by_prompt(n):
     student = stats.t.interval(0.95, n - 1, apart.mean(), stats.sem(apart))
     np.testing.assert_allclose((found.low, found.high), student)
     assert (found.n, found.without, found.k) == (n, 0, 8)
-    assert list(found.prompts) == table["prompt"][table["model"] == "a"].tolist()
+    assert list(found.each.prompt) == table["prompt"][table["model"] == "a"].tolist()
     assert compare_models(table, "b", "a").difference == pytest.approx(-found.difference)
 
 
@@ -55,7 +55,7 @@ def test_only_prompts_of_both_count():
 
 def test_a_few_prompts_have_an_interval_and_no_p_and_one_has_neither():
     found = compare_models(planted(3, topic=list("xxy") * 2), "a", "b")
-    of = mean_interval(np.array(found.of_a) - np.array(found.of_b))
+    of = mean_interval(found.each.a - found.each.b)
     assert (found.low, found.high) == pytest.approx((of.low, of.high))
     assert np.isnan(found.p)
     groups = found.means_by("topic").set_index("topic")

@@ -26,11 +26,7 @@ def folder(tmp_path, monkeypatch):
 
 def study(seed=0):
     rng = np.random.default_rng(seed)
-    shapes = {name: (7, L) for name in ("skip", "repeat")}
-    shapes |= {name: (7, L - 1) for name in ("true", "predicted", "cosine")} | {"damp": (7, 4, L)}
-    arrays = {
-        name: rng.uniform(0.1, 1, shapes.get(name, (7, L, L))).astype(np.float32) for name in ARRAYS
-    }
+    arrays = {name: rng.uniform(0.1, 1, (7, L, L)).astype(np.float32) for name in ARRAYS}
     return EffectStudy(tuple(f"prompt {n}" for n in range(7)), 8, **arrays)
 
 

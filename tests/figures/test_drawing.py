@@ -6,7 +6,8 @@ from cases import random_result, trajectory_result
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
-from coupling_core import View, figures
+from coupling_core import PathView, View, figures
+from coupling_core.base.drawing import drawn
 from coupling_core.figures import style
 from coupling_core.figures.drawing import draw
 from coupling_core.figures.export import on_paper
@@ -25,7 +26,7 @@ def test_matplotlib_draws_the_numbers_ranges_and_names_of_maps_and_curves(monkey
         figures.scores(RESULT, VIEW, selected=(2, 4)),
         figures.spectrum(RESULT, VIEW, selected=(2, 4)),
         figures.locality(RESULT, VIEW),
-        figures.by_depth(trajectory_result(n_tokens=60), "norms", token=3),
+        drawn(trajectory_result(n_tokens=60), PathView(), "norms", token=3),
     ):
         draw(on_paper(figure, RESULT, VIEW), ".pdf")
         (paper,) = pages[-1].axes

@@ -18,23 +18,19 @@ L = 6
 def study():
     rng = np.random.default_rng(0)
     square = rng.uniform(0.1, 1, (2, 7, L, L))
-    line = rng.uniform(0.1, 1, (3, 7, L - 1))
-    return EffectStudy(
-        prompts=("p",) * 7, k=8, coupling=square[0], interchange=square[1], replace=square[1],
-        skip=np.ones((7, L)), repeat=np.ones((7, L)), damp=np.ones((7, 4, L)), true=line[0],
-        predicted=line[1], cosine=line[2],
-    )  # fmt: skip
+    return EffectStudy(("p",) * 7, 8, coupling=square[0], interchange=square[1], replace=square[1])
 
 
 def test_a_pair_of_blocks_is_a_point(study):
-    (points,) = figures.coupling_against_effect(study, "interchange", title="model").data
+    found = study.correlated("interchange")
+    (points,) = figures.coupling_against_effect(found, "model").data
     assert len(points.x) == L * (L - 1) // 2
     at = [tuple(row[:2]) for row in points.customdata.tolist()].index((2, 5))
     both, effect = study.coupling.mean(0), -np.log(study.interchange).mean(0)
     assert points.x[at] == pytest.approx((both[1, 4] + both[4, 1]) / 2)
     assert points.y[at] == pytest.approx((effect[1, 4] + effect[4, 1]) / 2)
     assert points.marker.color[at] == 3
-    table = figures.coupling_against_effect_table(study, "interchange")
+    table = found.to_pandas()
     assert table.set_index(["block", "other_block"]).coupling[2, 5] == pytest.approx(points.x[at])
 
 

@@ -1,8 +1,10 @@
 """Whose numbers a file has: a name that people can read, and columns that say it."""
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from coupling_core.analysis.compare import MapComparison
+from coupling_core.analysis.path_comparison import PathComparison
 from coupling_core.base.records import OVER_TOKENS, AnyView, EffectView, View, resolve_token
 from coupling_core.base.results import Result, WhatIfResult
 
@@ -15,14 +17,7 @@ _NO_WORD = re.compile(r"[^0-9A-Za-z.]+")
 
 
 def file_name(result: Result, view: AnyView, what: str, ending: str) -> str:
-    """A name for a file: the model, its prompt, the token, K, and what it has.
-
-    Args:
-        result: whose numbers they are.
-        view: how it is looked at; one without K names none.
-        what: of it is in the file; empty is all.
-        ending: of the name, with its dot.
-    """
+    """A name for a file: the model, its prompt, the token, K, and what of it the file has."""
     seed, token = result.request.untrained, getattr(result, "token", None)
     parts = (
         str(result.identity.get("name", "model")),
@@ -46,13 +41,25 @@ def signed(table: "DataFrame", result: Result, view: AnyView) -> "DataFrame":
     return table.assign(**{name: value for name, value in told.items() if name not in table})
 
 
-def facts(result: Result, view: AnyView | None) -> dict[str, str | float]:
-    """Whose the numbers of a result are: model, prompt, measured, how scores are looked at, norm.
+def signed_differences(
+    table: "DataFrame", found: MapComparison[Any, Any] | PathComparison
+) -> "DataFrame":
+    """The same of a comparison, whose numbers are of A and of B."""
+    sides = {"A": found.a, "B": found.b}
+    more: dict[str, str | float] = {
+        f"{side} {name}": told
+        for side, result in sides.items()
+        for name, told in facts(result, None).items()
+    }
+    if isinstance(found, MapComparison):
+        view = found.view
+        more |= {"score": found.score, "K": view.k}
+        more |= {"definition": view.definition, "p": view.p, "role": view.role}
+    return table.assign(**more)
 
-    Args:
-        result: whose numbers they are.
-        view: how it is looked at; None where there is nothing to choose.
-    """
+
+def facts(result: Result, view: AnyView | None) -> dict[str, str | float]:
+    """Whose the numbers of a result are, what was measured, and how scores are looked at."""
     told: dict[str, str | float] = {
         "model": result.model_name,
         "prompt": result.prompt_text,

@@ -68,9 +68,9 @@ class Point:
     removed: int
     blocks: tuple[int, ...]
     left_out: Price
-    tied: Price | None
-    beats: int | None
-    verdict: str
+    tied: Price | None = None
+    beats: int | None = None
+    verdict: str = ""
 
 
 def price(
@@ -97,23 +97,17 @@ def _point(
     by: Ranking, removed: int, cuts: Sequence[Cut], predicted: Int[np.ndarray, " text"]
 ) -> Point:
     of_size = [cut for cut in cuts if len(cut.blocks) == removed]
-    drawn = [cut for cut in of_size if cut.by == "random"]
+    drawn = np.array([sum(cut.loss) for cut in of_size if cut.by == "random"]) / predicted.sum()
     if by == "random":
-        losses = _losses(drawn, predicted)
-        median, low, high = map(float, np.quantile(losses, (0.5, *BAND)))
-        return Point(by, removed, (), Price(median, low, high), None, None, "")
+        median, low, high = map(float, np.quantile(drawn, (0.5, *BAND)))
+        return Point(by, removed, (), Price(median, low, high))
     (cut,) = (cut for cut in of_size if cut.by == by)
     left_out, tied = price(cut.loss, predicted), price(cut.tied, predicted)
-    if not drawn:
-        return Point(by, removed, cut.blocks, left_out, tied, None, "")
-    losses = _losses(drawn, predicted)
-    low, high = np.quantile(losses, BAND)
+    if not drawn.size:
+        return Point(by, removed, cut.blocks, left_out, tied)
+    low, high = np.quantile(drawn, BAND)
     told = "better" if left_out.loss < low else "worse" if left_out.loss > high else "within"
-    return Point(by, removed, cut.blocks, left_out, tied, int((losses > left_out.loss).sum()), told)
-
-
-def _losses(cuts: Sequence[Cut], predicted: Int[np.ndarray, " text"]) -> Float[np.ndarray, " cut"]:
-    return np.array([sum(cut.loss) for cut in cuts]) / predicted.sum()
+    return Point(by, removed, cut.blocks, left_out, tied, int((drawn > left_out.loss).sum()), told)
 
 
 @cache

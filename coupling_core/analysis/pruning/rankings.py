@@ -21,6 +21,8 @@ from typing import Literal, get_args
 import numpy as np
 from jaxtyping import Float
 
+from coupling_core.analysis.scores import nan_mean
+
 Ranking = Literal["coupling", "influence", "angle", "kl", "last", "random"]
 RANKINGS: tuple[Ranking, ...] = get_args(Ranking)
 NAMES: dict[Ranking, str] = {
@@ -39,14 +41,9 @@ SEED = 0
 
 def neighbour_coupling(corrected: Float[np.ndarray, "block block"]) -> Float[np.ndarray, " block"]:
     """Means of the scores c(l, l') and c(l', l) over l' = l - 1 and l + 1 that are known."""
-    L = len(corrected)
-    means = np.full(L, np.nan)
-    for block in range(L):
-        beside = [other for other in (block - 1, block + 1) if 0 <= other < L]
-        scores = [corrected[pair] for m in beside for pair in ((block, m), (m, block))]
-        if known := [score for score in scores if np.isfinite(score)]:
-            means[block] = np.mean(known)
-    return means
+    block = np.arange(len(corrected))
+    scores = np.where(abs(np.subtract.outer(block, block)) == 1, corrected, np.nan)
+    return nan_mean(np.hstack([scores, scores.T]), 1)
 
 
 def block_cosines(states: Float[np.ndarray, "state token d"]) -> Float[np.ndarray, "block token"]:

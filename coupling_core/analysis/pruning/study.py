@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
 from coupling_core.analysis.pruning.prices import Cut, Point, Price, curve, price
 from coupling_core.analysis.pruning.rankings import Ranking
-from coupling_core.base.errors import InputError, reason
+from coupling_core.base.errors import InputError, problems, reason
 from coupling_core.base.reading import TEXT, read_bytes
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
@@ -20,7 +21,6 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
 FORMAT = "coupling prune 1"
 """What such a file says of itself."""
 FLOAT32_BYTES = 4
-_Self = TypeVar("_Self", bound="Study")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,8 +136,8 @@ class Study:
         own["by_block"] = {name: list(numbers) for name, numbers in self.by_block.items()}
         return json.dumps({"format": FORMAT} | own, default=dict, ensure_ascii=False)
 
-    @classmethod
-    def read(cls: type[_Self], path: Path) -> _Self:
+    @staticmethod
+    def read(path: Path) -> "Study":
         """Read what `to_json` gave.
 
         Raises:
@@ -145,23 +145,16 @@ class Study:
         """
         try:
             found = json.loads(read_bytes(path, TEXT))
-            if not isinstance(found, dict) or found.pop("format") != FORMAT:
+            if not isinstance(found, dict) or found.pop("format", "") != FORMAT:
                 raise ValueError("it is of another form")
-            lists = ("block_parameters", "ranked_on", "judged_on", "predicted", "own_loss")
-            found |= {name: tuple(found[name]) for name in lists}
-            found["cuts"] = tuple(_cut(cut) for cut in found["cuts"])
-            found["by_block"] = {name: tuple(by) for name, by in found["by_block"].items()}
-            return cls(**found)
-        except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+            return TypeAdapter(Study).validate_python(found)
+        except (OSError, ValueError, RecursionError) as error:
+            why = problems(error) if isinstance(error, ValidationError) else reason(error)
             raise InputError(
-                f"{path} is not what `coupling prune --out FILE.json` writes: {reason(error)}"
+                f"{path} is not what `coupling prune --out FILE.json` writes: {why}"
             ) from error
 
 
 def _rounded(cut: dict[str, Any]) -> dict[str, Any]:
     """Sums of losses to a millionth: they are computed in float32."""
     return cut | {name: [round(loss, 6) for loss in cut[name]] for name in ("loss", "tied")}
-
-
-def _cut(said: dict[str, Any]) -> Cut:
-    return Cut(**said | {name: tuple(said[name]) for name in ("blocks", "loss", "tied")})

@@ -6,9 +6,11 @@ from coupling_core.analysis.pruning.prices import BAND, Point, Price
 from coupling_core.analysis.pruning.rankings import NAMES, Ranking
 from coupling_core.analysis.pruning.study import Study
 from coupling_core.base.units import counted, percent, ranges, with_difference
+from coupling_core.base.wording import paragraph, sentences
 
 FEW_TEXTS = 40
 """Fewer texts than this bear no claim."""
+_SIDES = {"better": "better than", "within": "no better than", "worse": "worse than"}
 
 
 def told(price: Price | None) -> str:
@@ -18,29 +20,24 @@ def told(price: Price | None) -> str:
 
 def verdict(study: Study) -> str:
     """In two sentences: what the cheapest ranking costs, and whether coupling is one to go by."""
-    named = [point for point in study.curve if point.by != "random"]
+    named = _not_random(study)
     if not named:
         return f"Whole model: {told(study.whole)} nats a token."
     most = max(point.removed for point in named)
     last = [point for point in named if point.removed == most]
     best = min(last, key=lambda point: point.left_out.loss)
+    near = [p for p in last if p is not best and p.left_out.low <= best.left_out.high]
+    others = f"; its interval overlaps with that of {', '.join(NAMES[p.by] for p in near)}"
     rise = best.left_out.loss - study.whole.loss
-    goes = "rises" if rise >= 0 else "falls"
+    goes, sign = ("rises", "+") if rise >= 0 else ("falls", "")
     end, start, by = with_difference(best.left_out.loss, study.whole.loss, rise)
-    cheapest = (
+    return paragraph(
         f"With {counted(most, 'block')} of {study.n_blocks} left out, the loss of texts that took "
         f"no part in the ranking {goes} from {start} to {end} nats a token "
-        f"at best ({'+' if rise >= 0 else ''}{by}; blocks {ranges(best.blocks)}, by "
-        f"{NAMES[best.by]}{_beside(best, last)})."
+        f"at best ({sign}{by}; blocks {ranges(best.blocks)}, by "
+        f"{NAMES[best.by]}{others * bool(near)}).",
+        _against_random(study, "coupling", "The ranking by coupling"),
     )
-    return " ".join([cheapest, *_coupling(study)])
-
-
-def _beside(best: Point, last: Sequence[Point]) -> str:
-    """Which other rankings these texts hardly tell from the best."""
-    near = [p for p in last if p is not best and p.left_out.low <= best.left_out.high]
-    others = ", ".join(NAMES[point.by] for point in near)
-    return f"; its interval overlaps with that of {others}" * bool(near)
 
 
 def plan_by(study: Study) -> Ranking:
@@ -53,12 +50,18 @@ def plan_by(study: Study) -> Ranking:
 
 
 def findings(study: Study) -> tuple[str, ...]:
-    """A sentence a ranking: at which budgets it is better than random sets, or worse."""
-    return tuple(
-        f"{NAMES[by][0].upper()}{NAMES[by][1:]}: {_against_random(_of(study, by))}."
-        for by in study.rankings
-        if by != "random" and any(point.verdict for point in _of(study, by))
-    ) + _tied(study)
+    """A sentence a ranking: at which budgets it is better than random sets, or worse.
+
+    The last says whether neighbours' weights in the place of a block cost less than nothing there.
+    """
+    named = _not_random(study)
+    cheaper = sum(point.tied.loss < point.left_out.loss for point in named if point.tied)
+    return sentences(
+        *(_against_random(study, by, f"{NAMES[by][0].upper()}{NAMES[by][1:]}")
+          for by in study.rankings),
+        (named, f"Neighbours' weights in place of the blocks cost less than leaving them out in "
+                f"{cheaper} of {len(named)} cases, for the same megabytes."),
+    )  # fmt: skip
 
 
 def limits(study: Study) -> tuple[str, ...]:
@@ -77,35 +80,14 @@ def limits(study: Study) -> tuple[str, ...]:
     )
 
 
-def _coupling(study: Study) -> tuple[str, ...]:
-    points = [point for point in _of(study, "coupling") if point.verdict]
-    if not points:
-        return ()
-    return (f"The ranking by coupling: {_against_random(points)}.",)
+def _not_random(study: Study) -> Sequence[Point]:
+    return [point for point in study.curve if point.by != "random"]
 
 
-def _against_random(points: Sequence[Point]) -> str:
+def _against_random(study: Study, by: str, name: str) -> str:
     """At which numbers of blocks a ranking leaves what random draws cost, and to which side."""
-    sides = {"better": "better than", "within": "no better than", "worse": "worse than"}
     parts = []
-    for side, words in sides.items():
-        at = [point.removed for point in points if point.verdict == side]
-        if at:
-            parts.append(f"{words} random sets with {ranges(at)} removed")
-    return "; ".join(parts)
-
-
-def _tied(study: Study) -> tuple[str, ...]:
-    """Whether neighbours' weights in the place of a block cost less than nothing in its place."""
-    named = [point for point in study.curve if point.by != "random"]
-    cheaper = sum(point.tied.loss < point.left_out.loss for point in named if point.tied)
-    if not named:
-        return ()
-    return (
-        f"Neighbours' weights in place of the blocks cost less than leaving them out in {cheaper} "
-        f"of {len(named)} cases, for the same megabytes.",
-    )
-
-
-def _of(study: Study, by: str) -> list[Point]:
-    return [point for point in study.curve if point.by == by]
+    for side, words in _SIDES.items():
+        at = [point.removed for point in study.curve if (point.by, point.verdict) == (by, side)]
+        parts += [f"{words} random sets with {ranges(at)} removed"] * bool(at)
+    return f"{name}: {'; '.join(parts)}." if parts else ""

@@ -316,7 +316,7 @@ def _distance(shown: Shown, state: TokensState) -> None:
         made(figures.distance, result, view, corrected=not state.raw),
         "distance",
         shown,
-        lambda: by_distance(score_positions(result, view), above_chance=not state.raw).to_pandas(),
+        lambda: by_distance(score_positions(result, view), corrected=not state.raw).to_pandas(),
     )
 
 

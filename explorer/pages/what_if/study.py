@@ -1,12 +1,13 @@
 """Coupling against effect over many prompts, with all its controls, and as training goes on."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import pandas as pd
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.coupling_effect import INNER, LEAST_BLOCKS, CouplingEffect, PairEdit
+from coupling_core.analysis.coupling_effect import CouplingEffect, PairEdit
 from coupling_core.analysis.effect_study import EffectStudy, study_of
 from coupling_core.base.results import DepthResult, WhatIfResult
 from coupling_core.base.units import counted, with_minus
@@ -14,6 +15,9 @@ from coupling_core.experiments.effects import MINI, shipped, steps_of, subject_o
 from explorer.panels.chart import draw, made
 from explorer.panels.kept import kept
 from explorer.session.plain_text import plain
+
+OVER = ("All blocks", "Inner blocks, 3..L-2")
+"""What each of a study's correlations is over."""
 
 
 def show(result: WhatIfResult, depth: DepthResult | None, k: int, edit: PairEdit) -> None:
@@ -39,48 +43,39 @@ def show(result: WhatIfResult, depth: DepthResult | None, k: int, edit: PairEdit
         if other is not None:
             name = "The untrained twin" if result.request.untrained is None else "The trained model"
             with st.expander(f"{name}, {over}", type="compact"):
-                _told(other, edit, twin)
+                _told(kept(EffectStudy.correlations, other, edit, of=twin))
     _training(edit)
 
 
 def _study(found: EffectStudy, title: str, edit: PairEdit, of: object) -> None:
-    left, right = st.columns(2, gap="large")
-    with left:
-        figure = made(figures.coupling_against_effect, found, edit, of=of, title=title)
-        table = partial(figures.coupling_against_effect_table, found, edit)
-        draw(figure, f"coupling-against-effect-{title}", None, table)
-    with right:
-        _told(found, edit, of)
-
-
-def _told(found: EffectStudy, edit: PairEdit, of: object) -> None:
-    """All numbers, and what they show and do not."""
-    correlated = kept(_correlated, found, edit, of=of)
+    correlated = kept(EffectStudy.correlations, found, edit, of=(of, found.k))
     if not correlated:
         st.info(f"Pairs of {counted(found.n_blocks, 'block')} are too few to be correlated.")
         return
-    st.table(pd.DataFrame({name: _row(one) for name, one in correlated.items()}))
-    for name, one in correlated.items():
+    left, right = st.columns(2, gap="large")
+    with left:
+        whole = correlated[0]
+        figure = made(figures.coupling_against_effect, whole, of=(of, found.k, edit), title=title)
+        draw(figure, f"coupling-against-effect-{title}", None, whole.to_pandas)
+    with right:
+        _told(correlated)
+
+
+def _told(correlated: Sequence[CouplingEffect]) -> None:
+    """All numbers, and what they show and do not."""
+    named = dict(zip(OVER, correlated, strict=False))
+    st.table(pd.DataFrame({name: _row(one) for name, one in named.items()}))
+    for name, one in named.items():
         st.markdown(f"**{name}.** {plain(with_minus(one.verdict))}")
-
-
-def _correlated(found: EffectStudy, edit: PairEdit) -> dict[str, CouplingEffect]:
-    """Over all blocks and over the inner ones, as far as there are enough."""
-    counts = {"All blocks": found.n_blocks, "Inner blocks, 3..L-2": found.n_blocks - 2 * INNER}
-    return {
-        name: found.correlated(edit, inner=bool(inner))
-        for inner, (name, count) in enumerate(counts.items())
-        if count >= LEAST_BLOCKS
-    }
 
 
 def _row(one: CouplingEffect) -> dict[str, str]:
     whole, given_distance = (p.removeprefix("p = ") for p in one.p_told)
     return {
         "pairs": f"{one.pairs}",
-        "rho": with_minus(one.raw.told),
-        "rho of distance alone": with_minus(one.distance.told),
-        "rho given distance": with_minus(one.partial.told),
+        "rho": with_minus(one.raw.words()),
+        "rho of distance alone": with_minus(one.distance.words()),
+        "rho given distance": with_minus(one.partial.words()),
         "Mantel p": whole,
         "Mantel p given distance": given_distance,
     }
