@@ -13,15 +13,7 @@ from coupling_core.analysis.exports.graph import edges_table
 from coupling_core.figures.by_depth import by_depth, linearised, linearised_table
 from coupling_core.figures.compare import compared_map, comparison, difference, spectra
 from coupling_core.figures.crossing import crossed_scores, crossing_angles
-from coupling_core.figures.depth_curves import (
-    angles,
-    angles_table,
-    locality,
-    pair_spectra_table,
-    scaling,
-    scaling_table,
-    spectrum_table,
-)
+from coupling_core.figures.depth_curves import angles, angles_table, scaling, scaling_table
 from coupling_core.figures.directions import (
     direction_elsewhere,
     direction_table,
@@ -30,6 +22,7 @@ from coupling_core.figures.directions import (
     shared_directions,
     steering,
 )
+from coupling_core.figures.distances import distance, locality
 from coupling_core.figures.effect_scatter import (
     coupling_against_effect,
     effect_by_step,
@@ -67,8 +60,7 @@ from coupling_core.figures.paths import paths, paths_at
 from coupling_core.figures.per_token import per_token
 from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, noise_radius
 from coupling_core.figures.pruning import pruning
-from coupling_core.figures.spectrum import spectrum
-from coupling_core.figures.token_curves import distance, token_spectrum, token_spectrum_table
+from coupling_core.figures.spectrum import pair_spectra_table, spectrum, spectrum_table
 from coupling_core.figures.training import by_step, map_limit, steps_table
 from coupling_core.figures.training_words import compared, rise_and_fall, training_source
 from coupling_core.figures.vision import picture, rate_maps, rate_maps_table, vision_runs
@@ -79,7 +71,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "scores", "scores_table", "mosaic", "matrix", "matrix_table", "score_by_k", "score_by_k_table",
     "mean_by_k", "angles", "angles_table", "spectrum", "spectrum_table", "scaling",
     "scaling_table", "locality", "graph", "edges_table",
-    "distance", "token_spectrum", "token_spectrum_table",
+    "distance",
     # of two results
     "compared_map", "difference", "comparison", "spectra",
     "pair_spectra_table", "crossing_angles", "crossed_scores",

@@ -1,6 +1,6 @@
-"""Curves of the Jacobians of one token's blocks: angles, distance, depth, reactions, random bases.
+"""Curves of the Jacobians of one token's blocks: angles, scaling, reactions, random bases.
 
-Scores against K are in `by_k`, singular values by index in `spectrum`.
+Scores against K are in `pair`, by distance in `distances`, singular values in `spectrum`.
 """
 
 from dataclasses import replace
@@ -10,18 +10,16 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from coupling_core.analysis.compare import Comparison
-from coupling_core.analysis.locality import locality as measure_locality
 from coupling_core.analysis.random_bases import random_scores
 from coupling_core.analysis.scaling import TOP, inverse_fits
-from coupling_core.analysis.scores import definition_name, score_pairs
-from coupling_core.analysis.subspaces import chance_angles, gaps, stored_angles
+from coupling_core.analysis.scores import score_pairs
+from coupling_core.analysis.subspaces import chance_angles, stored_angles
 from coupling_core.base.curves import Curves
-from coupling_core.base.records import View, resolve_block, resolve_blocks
+from coupling_core.base.records import View, resolve_block
 from coupling_core.base.results import DepthResult
-from coupling_core.base.units import counted, percent
+from coupling_core.base.units import percent
 from coupling_core.figures import style
-from coupling_core.figures.curves import Series, chance, curves, depth_colors, one_deviation, table
+from coupling_core.figures.curves import Series, chance, curves, depth_colors, table
 from coupling_core.figures.words import subject
 
 if TYPE_CHECKING:  # half a second to import
@@ -37,14 +35,6 @@ ANGLES = Curves(
     hover=".1f",
     unit="°",
     height=380,
-)
-LOCALITY = Curves(
-    x="distance",
-    y="Mean {name}",
-    caption="Mean over all pairs of blocks at each distance, whatever the threshold; the band is "
-    "one standard deviation over them. A curve that falls towards {level} is locality: near blocks "
-    "are coupled more than far ones. At the largest distances few pairs are left.",
-    height=420,
 )
 SCALING = Curves(
     y="Singular value s<sub>k</sub> (no unit)",
@@ -117,40 +107,6 @@ def _angles(result: DepthResult, block: int, basis: int, view: View) -> list[Ser
     ]
 
 
-def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.Figure:
-    """Mean score over the pairs at each distance |l - l'|, with the spread over them.
-
-    Args:
-        result: may be partial; pairs without a score do not count.
-        view: K, definition, role and blocks.
-        corrected: the chance-corrected score, else c with its chance level.
-
-    Returns:
-        a figure with the traces "chance", "one standard deviation" and the mean, whose customdata
-        is the spread and the number of pairs.
-    """
-    found = measure_locality(result, view, corrected=corrected)
-    low, high = found.mean - found.spread, found.mean + found.spread
-    name = f"mean ({definition_name(view)}; K = {view.k})"
-    more = {
-        "customdata": np.stack([found.spread, found.pairs], 1),
-        "text": [counted(int(n), "pair") for n in found.pairs],
-        "hovertemplate": "%{y:.3f} ± %{customdata[0]:.3f} over %{text}<extra>mean</extra>",
-    }
-    mean = Series(name, found.distance, found.mean, style.ACCENT, 2.5, marks=5, more=more)
-    return curves(
-        [chance(found.distance, found.chance), one_deviation(mean, found.spread)],
-        LOCALITY,
-        subject(result),
-        {
-            "name": style.score_name(corrected).lower(),
-            "level": "0" if corrected else "the chance line",
-        },
-        xaxis={"range": [0, max(found.distance, default=1) + 1]},
-        yaxis={"range": style.score_range(corrected, low, high)},
-    )
-
-
 def scaling(result: DepthResult, *, inverse: bool = False) -> go.Figure:
     """The leading singular values s_k of each block, a line a k.
 
@@ -195,33 +151,6 @@ def scaling_table(result: DepthResult) -> "DataFrame":
     k = RangeIndex(1, s.shape[1] + 1, name="k")
     values = DataFrame(s.T, k, columns=[f"block {i + 1}" for i in range(len(s))])
     return DataFrame(lines, k).join(values)
-
-
-def spectrum_table(result: DepthResult, view: View) -> "DataFrame":
-    """Twin of the singular values: a row a block, with the gap s_K / s_{K+1} at the viewed K."""
-    from pandas import DataFrame
-
-    blocks = resolve_blocks(view.blocks, result.n_blocks)
-    at = np.array(blocks) - 1
-    named = {f"s_{k}": values for k, values in enumerate(result.singular_values[at].T, 1)}
-    return DataFrame({"block": blocks, "gap": gaps(result, view.k)[at], **named})
-
-
-def pair_spectra_table(found: Comparison, block: int, basis: int) -> "DataFrame":
-    """Twin of the spectra of one pair of a comparison: a row an index k, a column a line."""
-    from pandas import DataFrame
-
-    block, basis = (resolve_block(each, found.a.n_blocks) for each in (block, basis))
-    k = min(found.a.k_max, found.b.k_max)
-    named = {
-        f"{side}, block {number}": result.singular_values[number - 1][:k]
-        for side, result, numbers in (
-            ("A", found.a, (block, basis)),
-            ("B", found.b, (found.partner(block), found.partner(basis))),
-        )
-        for number in numbers
-    }
-    return DataFrame({"k": range(1, k + 1), **named})
 
 
 def reactions(result: DepthResult, block: int) -> Float[np.ndarray, " k"]:

@@ -1,19 +1,27 @@
-"""Singular values of every block's Jacobian by index, and the gap at which K cuts them."""
+"""Singular values of every block's, or token's, Jacobian by index, and the gap at K."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from coupling_core.analysis.compare import Comparison
 from coupling_core.analysis.scores import require_k
 from coupling_core.analysis.subspaces import gaps
 from coupling_core.base.curves import Curves
-from coupling_core.base.records import View, resolve_block, resolve_blocks
-from coupling_core.base.results import DepthResult
+from coupling_core.base.records import View, resolve_block, resolve_blocks, resolve_token
+from coupling_core.base.results import DepthResult, TokensResult
+from coupling_core.base.units import counted
 from coupling_core.figures import style
 from coupling_core.figures.curves import Series, curves, depth_colors, plain
+from coupling_core.figures.token_labels import numbered
 from coupling_core.figures.words import subject
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
 
 SPECTRUM = Curves(
     x="index",
@@ -24,25 +32,39 @@ SPECTRUM = Curves(
     at="k = ",
     height=480,
 )
+SPECTRUM_OF_TOKENS = replace(
+    SPECTRUM,
+    caption="Singular values of block {block}'s Jacobian at each token, largest first. A line that "
+    "ends has reached its rank: what comes from another token passes through the attention heads "
+    "only.",
+    height=440,
+)
+MOST_LINES = 48
+"""Lines of tokens; with more of them a page would grow heavy and the eye see less."""
 
 
 def spectrum(
-    result: DepthResult, view: View, *, selected: tuple[int, int] | None = None
+    result: DepthResult | TokensResult, view: View, *, selected: tuple[int, int] | None = None
 ) -> go.Figure:
-    """Top singular values by index on a log axis, a line a block, coloured by depth.
+    """Top singular values by index on a log axis: a line a block, or one a token.
 
     Args:
-        result: may be partial; a block that waits has no line.
-        view: K, drawn as a vertical line with the gap s_K / s_{K+1}, and the blocks.
-        selected: the pair (l, l') whose lines stand out.
+        result: may be partial; a block or token that waits has no line.
+        view: K, drawn as a vertical line, of blocks with the gap s_K / s_{K+1}; and the blocks.
+        selected: the pair whose lines stand out: (l, l'), or J^l of token t and J^l' of t'.
 
     Returns:
-        a figure whose first traces are the lines, in the order of the blocks.
-
-    Raises:
-        InputError: where K or a block is not in the result.
+        a figure whose first traces are the lines, in the order of the blocks or tokens.
     """
     require_k(result, view.k)
+    if isinstance(result, DepthResult):
+        figure = _of_blocks(result, view, selected)
+    else:
+        figure = _of_tokens(result, view, selected)
+    return figure.update_layout(legend=style.UNDER_AXIS, xaxis_range=[0, result.k_max + 1])
+
+
+def _of_blocks(result: DepthResult, view: View, selected: tuple[int, int] | None) -> go.Figure:
     blocks = resolve_blocks(view.blocks, result.n_blocks)
     shades = depth_colors((np.array(blocks) - 1) / max(1, result.n_blocks - 1))
     s, marked = result.singular_values, blocks
@@ -54,30 +76,43 @@ def spectrum(
         row, column = (resolve_block(each, result.n_blocks) for each in selected)
         marked = (row,)
         pair = [(s[block - 1], f"block {block}", "") for block in (row, column)]
-        series += selected_lines(pair, is_one=row == column)
+        series += _selected(pair, is_one=row == column)
     gap, is_right = _gap_text(result, view.k, marked), view.k > result.k_max / 2
     figure = by_index(series, view, subject(result), also=f" {plain(gap)}.")
     figure.add_trace(style.place_bar(result.n_blocks, "Block l", "1 is next to the embedding"))
     side, shift = ("right", -6) if is_right else ("left", 6)
-    figure.add_annotation(
-        x=view.k, y=1, yref="paper", xanchor=side, yanchor="top", xshift=shift, showarrow=False,
-        text=gap,
-    )  # fmt: skip
-    return figure.update_layout(legend=style.UNDER_AXIS, xaxis_range=[0, result.k_max + 1])
+    place = {"yref": "paper", "xanchor": side, "yanchor": "top", "xshift": shift}
+    return figure.add_annotation(x=view.k, y=1, text=gap, showarrow=False, **place)
+
+
+def _of_tokens(result: TokensResult, view: View, selected: tuple[int, int] | None) -> go.Figure:
+    n, (block, other), s = len(result.tokens), result.blocks, result.singular_values
+    numbers = (np.flatnonzero(result.allowed) + 1).tolist()
+    drawn = numbers[:: -(-len(numbers) // MOST_LINES)]
+    series = [
+        spectrum_line(
+            s[0, token - 1], f"token {token}", color, where=f"block {block}, token {token}"
+        )
+        for token, color in zip(drawn, depth_colors(np.array(drawn) / n), strict=True)
+    ]
+    if selected:
+        row, column = (resolve_token(each, n) for each in selected)
+        pair = [
+            (s[side, token - 1], f"token {token}", f"block {of}, token {token}")
+            for side, (token, of) in enumerate(((row, block), (column, other)))
+        ]
+        series += _selected(pair, is_one=row == column and block == other)
+    caption = SPECTRUM_OF_TOKENS.caption.format(block=block)
+    if len(drawn) < len(numbers):
+        caption += f" Drawn: {len(drawn)} of {counted(len(numbers), 'token')}."
+    figure = by_index(series, view, subject(result), replace(SPECTRUM_OF_TOKENS, caption=caption))
+    return figure.add_trace(style.place_bar(n, "Token t", "1 is the first of the prompt"))
 
 
 def by_index(
     series: Sequence[Series], view: View, of: str, spec: Curves = SPECTRUM, also: str = ""
 ) -> go.Figure:
-    """Singular values by index, with a line at the viewed K.
-
-    Args:
-        series: as `spectrum_line` makes them.
-        view: K.
-        of: model and prompt.
-        spec: axes and caption.
-        also: after the alternative text.
-    """
+    """Singular values by index, with a line at the viewed K."""
     return curves(series, spec, of, also=also).add_vline(x=view.k, line=style.DOTTED)
 
 
@@ -91,32 +126,17 @@ def spectrum_line(
     where: str = "",
     listed: bool | None = False,
 ) -> Series:
-    """The singular values of one Jacobian; past its rank there are none.
-
-    Args:
-        s: largest first.
-        name: of the curve.
-        color: of the line.
-        width: of the line.
-        dash: of the line.
-        where: what the mouse calls it; its name by default.
-        listed: whether the legend names it; None leaves that to plotly.
-    """
+    """The singular values of one Jacobian, which the mouse calls by `where` or else its name."""
     hover = f"{where or name}<br>s<sub>%{{x}}</sub> = %{{y:.4g}}<extra></extra>"
     more = {"showlegend": listed, "hovertemplate": hover}
     values = np.where(s > 0, s, np.nan)
     return Series(name, np.arange(1, len(s) + 1), values, color, width, dash, more=more)
 
 
-def selected_lines(
+def _selected(
     pair: Sequence[tuple[Float[np.ndarray, " k"], str, str]], *, is_one: bool
 ) -> list[Series]:
-    """The highlighted lines of a Jacobian and of a basis; one where they are the same.
-
-    Args:
-        pair: singular values, name, and what the mouse calls them, of each.
-        is_one: whether they are the same.
-    """
+    """The lines of a Jacobian and of a basis, by values, name and `where`; one of the same two."""
     parts = ["Jacobian and basis"] if is_one else ["the Jacobian", "the basis"]
     return [
         spectrum_line(s, f"{name}, {part}", style.ACCENT, 3, dash, where=where or name, listed=True)
@@ -132,3 +152,44 @@ def _gap_text(result: DepthResult, k: int, blocks: tuple[int, ...]) -> str:
     if len(blocks) == 1:
         return f"K = {k}: {ratio} = {gap[0]:.4f} in block {blocks[0]}"
     return f"K = {k}: {ratio} = {np.nanmin(gap):.4f} to {np.nanmax(gap):.4f}"
+
+
+def spectrum_table(result: DepthResult | TokensResult, view: View) -> "DataFrame":
+    """Twin of the singular values: a row a block with the gap s_K / s_{K+1}, or a row a token.
+
+    Of tokens it has the block and the rank.
+    """
+    from pandas import DataFrame, concat
+
+    if isinstance(result, DepthResult):
+        blocks = resolve_blocks(view.blocks, result.n_blocks)
+        at = np.array(blocks) - 1
+        named = _columns(result.singular_values[at])
+        return DataFrame({"block": blocks, "gap": gaps(result, view.k)[at], **named})
+    tokens, sides = [numbered(i, text) for i, text in enumerate(result.tokens, 1)], []
+    for side, block in enumerate(dict.fromkeys(result.blocks)):
+        named = _columns(result.singular_values[side])
+        own = {"block": block, "token": tokens, "rank": result.rank[side], **named}
+        sides.append(DataFrame(own))
+    return concat(sides, ignore_index=True)
+
+
+def _columns(s: Float[np.ndarray, "row k"]) -> dict[str, Float[np.ndarray, " row"]]:
+    return {f"s_{k}": values for k, values in enumerate(s.T, 1)}
+
+
+def pair_spectra_table(found: Comparison, block: int, basis: int) -> "DataFrame":
+    """Twin of the spectra of one pair of a comparison: a row an index k, a column a line."""
+    from pandas import DataFrame
+
+    block, basis = (resolve_block(each, found.a.n_blocks) for each in (block, basis))
+    k = min(found.a.k_max, found.b.k_max)
+    named = {
+        f"{side}, block {number}": result.singular_values[number - 1][:k]
+        for side, result, numbers in (
+            ("A", found.a, (block, basis)),
+            ("B", found.b, (found.partner(block), found.partner(basis))),
+        )
+        for number in numbers
+    }
+    return DataFrame({"k": range(1, k + 1), **named})

@@ -116,7 +116,7 @@ def test_every_figure_has_its_words_and_a_table(itself, into, means, snapshot):
     mean = trace(figures.distance(means, VIEW), "mean").y
     np.testing.assert_allclose(mean, distance["mean"])
     assert figures.matrix_table(itself, 2, 3, VIEW).shape == (5, 5)
-    assert len(figures.token_spectrum_table(itself)) == 2 * n
+    assert len(figures.spectrum_table(itself, VIEW)) == 2 * n
     assert len(figures.score_by_k_table(itself, 2, 3, VIEW)) == itself.k_max
     shown = {
         "grid of means": figures.scores(means, VIEW),
@@ -126,7 +126,7 @@ def test_every_figure_has_its_words_and_a_table(itself, into, means, snapshot):
         "distance": figures.distance(means, VIEW),
         "matrix of which a corner is kept": figures.matrix(itself, 1, 2, View(k=20)),
         "forbidden matrix": figures.matrix(into, 2, 7, VIEW),
-        "spectrum": figures.token_spectrum(itself, VIEW),
+        "spectrum": figures.spectrum(itself, VIEW),
     }
     # Numbers of a model can differ in the last digit from one machine to another.
     said = {name: dict(figure.layout.meta) for name, figure in shown.items()}

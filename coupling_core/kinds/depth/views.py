@@ -18,7 +18,7 @@ FIGURES = {
     "scaling": Figure("depth_curves.scaling"),
     "inverse-scaling": Figure("depth_curves.scaling", {"inverse": True}),
     "graph": Figure("graph.graph", of_many="corrected", command="graph"),
-    "locality": Figure("depth_curves.locality", command="graph"),
+    "locality": Figure("distances.locality", command="graph"),
 }
 MOVED = 0.005
 """By how much the last block has to move the mean of all for its row to be told of."""

@@ -17,8 +17,8 @@ def _of_a_pair(result: Compared | None) -> str:
 FIGURES = {
     "grid": Figure("maps.scores"),
     "mosaic": Figure("maps.mosaic", lacks=_of_a_pair),
-    "distance": Figure("token_curves.distance"),
-    "spectrum": Figure("token_curves.token_spectrum", lacks=_of_a_pair),
+    "distance": Figure("distances.distance"),
+    "spectrum": Figure("spectrum.spectrum", lacks=_of_a_pair),
 }
 
 

@@ -333,8 +333,8 @@ def _below(result: TokensResult, shown: Shown, state: TokensState, pair: tuple[i
         )
     with right:
         draw(
-            made(figures.token_spectrum, result, shown.view, finish=_narrow, selected=pair),
+            made(figures.spectrum, result, shown.view, finish=_narrow, selected=pair),
             "singular-values",
             shown,
-            lambda: figures.token_spectrum_table(result),
+            lambda: figures.spectrum_table(result, shown.view),
         )
