@@ -54,10 +54,8 @@ class _Pair:
     def of(cls, result: DepthResult | TokensResult, row: int, column: int, view: View) -> "_Pair":
         """With numbers that may be counted from the end."""
         require_k(result, view.k)
-        if isinstance(result, DepthResult):
-            row, column = (resolve_block(each, result.n_blocks) for each in (row, column))
-        else:
-            row, column = (resolve_token(each, len(result.tokens)) for each in (row, column))
+        resolve = resolve_block if isinstance(result, DepthResult) else resolve_token
+        row, column = (resolve(each, result.rank.shape[-1]) for each in (row, column))
         return cls(result, row, column, view)
 
     @property
