@@ -61,8 +61,14 @@ from coupling_core.figures.per_token import per_token
 from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, noise_radius
 from coupling_core.figures.pruning import pruning
 from coupling_core.figures.spectrum import pair_spectra_table, spectrum, spectrum_table
-from coupling_core.figures.training import by_step, map_limit, steps_table
-from coupling_core.figures.training_words import compared, rise_and_fall, training_source
+from coupling_core.figures.training import (
+    by_step,
+    compared,
+    map_limit,
+    rise_and_fall,
+    steps_table,
+    training_source,
+)
 from coupling_core.figures.vision import picture, rate_maps, rate_maps_table, vision_runs
 from coupling_core.figures.words import provenance
 

@@ -56,9 +56,7 @@ CATEGORIES = (
     *("#56b4e9", "#8c6bb1", "#a3a500", "#b07d62"),
 )
 """Colours of things without an order; neighbours differ for colour-blind eyes too."""
-
 FONT = "'Source Sans Pro', 'Helvetica Neue', Helvetica, Arial, sans-serif"
-
 AUTO = "; auto range"  # said wherever the colours are stretched over what is drawn
 
 RAW_RANGE = (0.0, 1.0)
@@ -83,18 +81,13 @@ UNDER_AXIS = {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"}
 """Place of the legend of lines, close to their axis."""
 BELOW = dict(orientation="h", x=0, xref="container", y=0, yref="container", yanchor="bottom")
 """The same where the colour bar is above: the lower end of the figure."""
-
 BAR_ROOM = 118  # pixels above a map for its colour bar, of which the upper quarter is empty
 _MAP_AXIS, _MAP_LEGEND = 60, 28
 """Pixels below a map for its axis, and for the legend of its grey cells."""
-
 DOTTED = {"color": INK, "width": 2, "dash": "dot"}  # a line that marks a place
-
 PICKED = {"size": 6, "opacity": 0}
 """Invisible points that take clicks: of those no larger plotly takes the nearest."""
-
 SVG_POINTS = 40 * 40  # more points than this are drawn by WebGL, so that a page stays light
-
 GRID = {"showgrid": True, "gridcolor": FAINT, "gridwidth": 1}
 """Faint lines for reading a curve's values."""
 

@@ -35,10 +35,10 @@ def scores(result: DepthResult, view: View) -> Scores:
 
 def course_verdict(run: Course, view: View) -> str:
     """How the coupling of one prompt goes through a training run, and what speaks against it."""
-    from coupling_core.figures import training_words
+    from coupling_core.figures import training
 
     found = numbers(run, view)
-    told = [training_words.rise_and_fall(found) or training_words.scores_told(found)]
+    told = [training.rise_and_fall(found) or training.scores_told(found)]
     told.append(
         f"Coupling is here the mean chance-corrected score{view.at_k}, of {run.suite.name}."
     )
