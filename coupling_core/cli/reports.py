@@ -45,7 +45,6 @@ def tell(
     if as_json:
         print_json(about(result, stored=stored) | report.summary(result, view) | numbers)
         return
-    print_lines(*head(result))
     report.show(result, view)
     print_lines("", *foot(result, stored=stored, out=out))
     show()

@@ -42,6 +42,7 @@ def show(result: DepthResult, view: View) -> None:
     lead = "seen as" if is_image(result.request.prompt) else "next"
     likely = ", ".join(f"{text!r} {share:.2f}" for text, share in result.next_tokens)
     print_lines(
+        *reports.head(result),
         f"token       {result.token_words(result.token)}" + f"; {lead} {likely}" * bool(likely),
         f"score       {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
         f"mean        chance-corrected {mean['corrected']:z.4f}, c {mean['coupling']:z.4f}, "

@@ -9,6 +9,7 @@ from coupling_core.analysis.exports import arrays, row
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.directions import READOUTS
+from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.kinds.directions.numbers import table, words
 
@@ -35,6 +36,7 @@ def show(result: DirectionsResult, view: DirectionsView) -> None:
     at = np.array(blocks) - 1
     alike = int(tied(result)[at, :k].sum())
     print_lines(
+        *reports.head(result),
         f"token       {result.token_words(result.token)}",
         f"directions  {k} a block and side, kept at float16, which turned none by more than "
         f"{np.nanmax(result.rounding[at]):.2g} degrees; {alike} of {k * len(at)} tied with the "

@@ -9,6 +9,7 @@ from coupling_core.analysis.perturbation import perturbation_radius, spread
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import PerturbationResult
 from coupling_core.base.results.perturbation import WAYS
+from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.kinds.perturbation.views import radius_words, way_words
 
@@ -37,6 +38,7 @@ def show(result: PerturbationResult, view: AnyView) -> None:
     error = spread(result.error[0]).median
     last = result.n_blocks
     print_lines(
+        *reports.head(result),
         f"token       {result.token_words(result.token)}",
         f"noise       on its embedding, {result.distance.shape[2]} draws of each size and way; "
         f"K = {result.directions}",

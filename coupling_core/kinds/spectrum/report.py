@@ -37,6 +37,7 @@ def show(result: SpectrumResult, view: AnyView) -> None:
     shuffled = effective_rank(result.shuffled_values)
     leading = ", ".join(f"{value:+.3f}" for value in result.exponents[:_EXPONENTS])
     print_lines(
+        *reports.head(result),
         f"token       {result.token_words(result.token)}",
         f"maps        M = I + J of {counted(result.n_blocks, 'block')}, {result.final_norm_words}",
         f"certain     {percent(certain.mean(), 1)} of the eigenvalues are known to "

@@ -53,6 +53,7 @@ def show(result: Compared, view: View) -> None:
     mean = found.mean()
     without = ", without any Jacobian against itself" if found.itself.any() else ""
     print_lines(
+        *reports.head(result),
         f"compared    {result.request.kind}, {result.measured}",
         f"score       {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
         f"mean        chance-corrected {mean.corrected:z.4f}, c {mean.coupling:z.4f}, "

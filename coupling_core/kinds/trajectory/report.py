@@ -9,6 +9,7 @@ from coupling_core.analysis.exports import arrays, row
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted
+from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 
 _LEFT_OUT = ("tokens", "pca")
@@ -36,6 +37,7 @@ def show(result: TrajectoryResult, view: PathView) -> None:
     shares = ", ".join(f"{share:.3f}" for share in explained if np.isfinite(share))
     n, kept = len(result.tokens), len(result.kept)
     print_lines(
+        *reports.head(result),
         f"paths       {counted(n, 'token')} through {counted(result.n_blocks, 'block')}, "
         f"{result.final_norm_words}",
         f"mean        line-shape score {mean['line_shape']:.4f}, expodistance "

@@ -9,6 +9,7 @@ from coupling_core.analysis.exports import arrays, row
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
 from coupling_core.base.units import counted, percent
+from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 
 SHOWN = 8
@@ -49,6 +50,7 @@ def show(result: WhatIfResult, view: EffectView) -> None:
     took = result.provenance.get("at_once", {})
     at_once = f"{took['sequences']} sequences at once" if took else "one after the other"
     print_lines(
+        *reports.head(result),
         f"edits       {len(result.edits)} of {counted(result.n_blocks, 'block')}, {at_once}",
         f"effect      {what}",
         f"median      skip {medians['skip_kl']:.4g}, replace {medians['replace_kl']:.4g}, "

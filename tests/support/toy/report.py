@@ -3,6 +3,7 @@
 from typing import Any
 
 from coupling_core.base.records import AnyView
+from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines
 from toy import NormsResult
 
@@ -12,4 +13,5 @@ def summary(result: NormsResult, view: AnyView) -> dict[str, Any]:
 
 
 def show(result: NormsResult, view: AnyView) -> None:
-    print_lines(f"norms       {' '.join(f'{norm:.4f}' for norm in result.norms)}")
+    norms = " ".join(f"{norm:.4f}" for norm in result.norms)
+    print_lines(*reports.head(result), f"norms       {norms}")
