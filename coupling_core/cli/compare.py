@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 import typer
 
 from coupling_core.analysis.alignment import differences
@@ -75,25 +74,18 @@ def compare(
 
 def _write(out: Path, found: AnyComparison, figure: str | None) -> None:
     """Write the file that --out names."""
-    is_of_maps = isinstance(found, Comparison)
-    if not is_of_maps and files.ending(out) in (".npz", ".nc"):
+    maps = found if isinstance(found, Comparison) else None
+    if maps is None and files.ending(out) in (".npz", ".nc"):
         raise InputError(f"of these two there is a table or a figure, and no {out.suffix} file")
     named: tuple[Any, ...] = (figure,) if figure else ()
     files.write_numbers(
         out,
         lambda: signed_differences(found.to_pandas(), found),
-        lambda: comparison_arrays(found) if is_of_maps else {},
+        lambda: {} if maps is None else comparison_arrays(maps),
         COMPARISON_AXES,
-        found.attributes() if is_of_maps else None,
+        None if maps is None else maps.attributes(),
         lambda ending: found.plot(*named).render(ending),
     )
-
-
-def _records(found: AnyComparison) -> list[dict[str, Any]]:
-    """The rows of its table."""
-    columns = found.columns()
-    rows = zip(*(np.asarray(of, object).tolist() for of in columns.values()), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def _summary(found: AnyComparison) -> dict[str, Any]:
@@ -102,7 +94,7 @@ def _summary(found: AnyComparison) -> dict[str, Any]:
         for name, side in (("a", found.a), ("b", found.b))
     }
     if not isinstance(found, Comparison):
-        return sides | {"verdict": found.verdict, "rows": _records(found)}
+        return sides | {"verdict": found.verdict, "rows": found.to_pandas().to_dict("records")}
     sides["a"]["blocks"], sides["b"]["blocks"] = found.a_scores.blocks, found.b_scores.blocks
     arrays = comparison_arrays(found)
     return {
@@ -113,13 +105,12 @@ def _summary(found: AnyComparison) -> dict[str, Any]:
         "differ_in": differences(found.a, found.b),
         "summary": found.mean(),
         **{name: of for name, of in arrays.items() if name not in ("blocks", "sides")},
-        "differences": _records(found),
+        "differences": found.to_pandas().to_dict("records"),
     }
 
 
 def _show(found: AnyComparison) -> None:
     print_lines(found.verdict, *fact_lines(differ_in=differences(found.a, found.b)), "")
-    columns = found.columns()
-    forms = {name: "z.4g" * (np.asarray(of).dtype.kind == "f") for name, of in columns.items()}
-    rows = [[*row.values()] for row in _records(found)[:SHOWN]]
-    print_table(forms, rows, right=True)
+    table = found.to_pandas()
+    forms = {str(name): "z.4g" * (of.dtype.kind == "f") for name, of in table.items()}
+    print_table(forms, table.head(SHOWN).itertuples(index=False), right=True)

@@ -105,7 +105,7 @@ def foot(result: Result, *, stored: bool, out: Path | None = None) -> list[str]:
 def _uncertified(result: Result) -> list[str]:
     """The SVDs that are not certified, of blocks or of their tokens, and why."""
     blocks = getattr(result, "blocks", range(1, result.n_blocks + 1))
-    failed = []
+    failed: list[str] = []
     for block, each in dict(zip(blocks, getattr(result, "certificates", ()), strict=False)).items():
         of = {f"block {block}": each}
         if isinstance(each, tuple):
