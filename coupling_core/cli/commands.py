@@ -21,6 +21,12 @@ from coupling_core.cli.sources import show_prompts
 ALONE = ("graph", "compare", "cross", "prune", "training", "models", "doctor", "bench")
 GROUPS = ("runs", "suite", "sweep", "vision")
 """Commands, and groups of them, in the files of their names."""
+OTHERS: dict[str, Callable[..., None]] = {
+    "jobs": jobs,
+    "health": health,
+    "prompts": show_prompts,
+    "app": serve,
+}
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result and errors.")]
 
@@ -108,12 +114,7 @@ for folder in FOLDERS:
     app.command(folder.rpartition(".")[2])(import_module(f"{folder}.command").command)
 for alone in ALONE:
     app.command(alone)(getattr(import_module(f"coupling_core.cli.{alone}"), alone))
-for name, command in {
-    "jobs": jobs,
-    "health": health,
-    "prompts": show_prompts,
-    "app": serve,
-}.items():
+for name, command in OTHERS.items():
     app.command(name)(command)
 groups = {name: import_module(f"coupling_core.cli.{name}").app for name in GROUPS}
 for name, group in groups.items():
