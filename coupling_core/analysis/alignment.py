@@ -20,7 +20,6 @@ from jaxtyping import Bool, Float
 
 from coupling_core.analysis.scores import definition_name
 from coupling_core.base.definitions import sampled_definitions
-from coupling_core.base.errors import InputError
 from coupling_core.base.notebook import Plottable, in_short
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Result, TokenMeansResult, TokensResult
@@ -39,13 +38,6 @@ MOST_OF_WIDTH = 0.5
 
 Row = tuple[object, str]
 """A condition, and the sentence that is said where it holds."""
-
-
-def refuse(*rows: Row) -> None:
-    """Raise `InputError` with the sentence of the first condition that holds."""
-    for holds, sentence in rows:
-        if holds:
-            raise InputError(sentence)
 
 
 def sentences(*rows: Row) -> tuple[str, ...]:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coupling_core.analysis.alignment import attributes_of_both, refuse
+from coupling_core.analysis.alignment import attributes_of_both
 from coupling_core.analysis.directions import orthonormal
 from coupling_core.analysis.subspaces import chance_angles, median_told
 from coupling_core.base.drawing import Drawing, FigureName
+from coupling_core.base.errors import refuse
 from coupling_core.base.notebook import Plottable
 from coupling_core.base.results import DirectionsResult, Scores
 from coupling_core.base.results.directions import READOUTS, SIDES

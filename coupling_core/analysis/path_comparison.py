@@ -8,8 +8,9 @@ import numpy as np
 from jaxtyping import Float
 
 from coupling_core.analysis import trajectory
-from coupling_core.analysis.alignment import attributes_of_both, refuse, sentences, side_names
+from coupling_core.analysis.alignment import attributes_of_both, sentences, side_names
 from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.errors import refuse
 from coupling_core.base.notebook import Plottable
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult

@@ -23,7 +23,7 @@ from typing import Annotated, Literal, Protocol, get_args, runtime_checkable
 from pydantic import Field
 
 from coupling_core.base.choosing import nearest
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, refuse
 from coupling_core.base.records import Ordinal, record, resolve_block
 
 Verb = Literal["none", "skip", "repeat", "replace", "interchange", "damp", "reverse", "parallel"]
@@ -107,13 +107,15 @@ class Edit:
                 interchanged with itself.
         """
         blocks = tuple(resolve_block(block, n_blocks) for block in self.blocks)
-        if self.verb == "interchange":
-            if blocks[0] == blocks[1]:
-                raise InputError(f"{self} changes nothing: both are block {blocks[0]}")
-            blocks = tuple(sorted(blocks))
-        if self.verb in ("reverse", "parallel") and blocks[0] > blocks[1]:
-            raise InputError(f"{self} runs backwards: give the range of blocks upwards")
-        return replace(self, blocks=blocks)
+        is_range, is_pair = self.verb in ("reverse", "parallel"), self.verb == "interchange"
+        refuse(
+            (is_pair and blocks[0] == blocks[-1], f"{self} changes nothing: both are one block"),
+            (
+                is_range and blocks[0] > blocks[-1],
+                f"{self} runs backwards: give the range of blocks upwards",
+            ),
+        )
+        return replace(self, blocks=tuple(sorted(blocks)) if is_pair else blocks)
 
     def slots(self, n_blocks: int) -> Slots:
         """What each of L slots does."""

@@ -24,6 +24,13 @@ class PromptError(InputError):
     """The prompt or the token asked for is at fault, where others of the same model may do."""
 
 
+def refuse(*rows: tuple[object, str]) -> None:
+    """Raise `InputError` with the sentence of the first condition that holds."""
+    for holds, sentence in rows:
+        if holds:
+            raise InputError(sentence)
+
+
 class ComputeError(CouplingError):
     """A sound request whose computing failed: memory, network, numerics, disk (exit status 1)."""
 

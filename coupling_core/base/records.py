@@ -26,7 +26,7 @@ from pydantic import (
 
 from coupling_core.base.choosing import require_one_of
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
-from coupling_core.base.errors import InputError, PromptError, problems
+from coupling_core.base.errors import InputError, PromptError, problems, refuse
 from coupling_core.base.images import is_image, shown
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.token_ids import token_ids
@@ -238,36 +238,40 @@ class Request:
 
     def __post_init__(self) -> None:
         kind = kind_of(self.kind)
-        if not kind.token and self.token != Request.token:
-            raise InputError(
+        others = ", ".join(name for name, one in kinds().items() if one.means)
+        refuse(
+            (
+                not kind.token and self.token != Request.token,
                 f"{self.kind!r} takes all tokens of the prompt: leave out token {self.token}, or "
-                "choose a kind that has one"
-            )
-        if not kind.has_k:
-            if self.k not in (None, DEFAULT_K) or self.k_view is not None:
-                raise InputError(f"{self.kind!r} is measured without K: leave out K and k-view")
-            object.__setattr__(self, "k", DEFAULT_K)  # as stored ones say
-        if kind.means is None and (self.block, self.other_block) != (None, None):
-            others = ", ".join(name for name, one in kinds().items() if one.means)
-            raise InputError(
-                f"{self.kind!r} is measured at every block: one is chosen only in {others}"
-            )
-        if self.block is None and self.other_block is not None:
-            raise InputError(
+                "choose a kind that has one",
+            ),
+            (
+                not kind.has_k and (self.k not in (None, DEFAULT_K) or self.k_view is not None),
+                f"{self.kind!r} is measured without K: leave out K and k-view",
+            ),
+            (
+                kind.means is None and (self.block, self.other_block) != (None, None),
+                f"{self.kind!r} is measured at every block: one is chosen only in {others}",
+            ),
+            (
+                self.block is None and self.other_block is not None,
                 f"other block {self.other_block} needs a block to be compared with: give both, or "
-                "neither for the mean over all pairs"
-            )
+                "neither for the mean over all pairs",
+            ),
+            (
+                self.k_view is not None and self.k_view > self.k_max,
+                f"k-view must lie in 1..{self.k_max} (the measured K), and {self.k_view} came",
+            ),
+            (
+                self.quantize and self.untrained is not None,
+                "an untrained model cannot be quantised, as its weights exist in float32 only: "
+                "leave out one of the two",
+            ),
+        )
+        if not kind.has_k:  # as stored ones say
+            object.__setattr__(self, "k", DEFAULT_K)
         if self.other_block is None:  # one request, one key
             object.__setattr__(self, "other_block", self.block)
-        if self.k_view is not None and self.k_view > self.k_max:
-            raise InputError(
-                f"k-view must lie in 1..{self.k_max} (the measured K), and {self.k_view} came"
-            )
-        if self.quantize and self.untrained is not None:
-            raise InputError(
-                "an untrained model cannot be quantised, as its weights exist in float32 only: "
-                "leave out one of the two"
-            )
 
     @property
     def prompt_words(self) -> str:
