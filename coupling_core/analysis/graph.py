@@ -316,8 +316,7 @@ def graph_edges(graph: "nx.Graph[int]") -> "DataFrame":
 def directed(graph: "nx.Graph", result: DepthResult, view: View) -> "nx.DiGraph":
     """The same graph with each edge in both directions, from the Jacobian's block to the basis'.
 
-    Its edges have their own direction's `coupling`, `chance` and, where it exists, `corrected`, and
-    the `weight` and `distance` that the two directions share.
+    Its edges have their own direction's scores, and the `weight` and `distance` of both.
     """
     found = score_pairs(result, view)
     both = graph.to_directed()

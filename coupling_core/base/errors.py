@@ -51,12 +51,7 @@ def reason(error: Exception) -> str:
 
 
 def problems(error: "ValidationError", names: Sequence[str] = ()) -> str:
-    """What pydantic refuses, a clause a field: its name, what came, and what was expected.
-
-    Args:
-        error: of a record.
-        names: of its fields, in order, where values came without their names.
-    """
+    """What pydantic refuses, a clause a field; `names` are those of values that came in order."""
     first: dict[Any, Any] = {}
     for of in error.errors(include_url=False):
         first.setdefault(of["loc"][0] if of["loc"] else "", of)

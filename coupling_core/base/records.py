@@ -322,10 +322,9 @@ class Request:
 
 
 def usual_token(kind: str, prompt: object) -> int:
-    """The token that is measured, or fixed, where nobody says one; -1 is the last.
+    """The token where nobody says one: the last, but the first of an image, its class token.
 
-    Of an image it is the class token, the first; and so it is of `fixed-input`, as the last reaches
-    no other.
+    Of `fixed-input` it is the first too: the last reaches no other.
     """
     of_class = kind_of(kind).token == "measured" and is_image(prompt)
     return 1 if of_class or kind == "fixed-input" else Request.token
@@ -333,10 +332,7 @@ def usual_token(kind: str, prompt: object) -> int:
 
 @dataclass(frozen=True)
 class AnyView:
-    """How a stored result is looked at: none of this ever starts a computation.
-
-    Each kind has its own; where there is nothing to choose, it is this.
-    """
+    """How a stored result is looked at; each kind has its own, or this if nothing can be chosen."""
 
 
 @record
@@ -531,11 +527,7 @@ def _resolved(number: int, n: int) -> int | None:
 
 
 def resolve_block(block: int, n_blocks: int) -> int:
-    """Turn a block number, perhaps counted from the end, into 1..L.
-
-    Raises:
-        InputError: where the model has no such block.
-    """
+    """A block number, perhaps counted from the end, as 1..L; raises `InputError` beyond them."""
     if (resolved := _resolved(block, n_blocks)) is None:
         raise InputError(
             f"block {block} is out of range: this model has blocks 1..{n_blocks} (-1 is the last)"
@@ -544,12 +536,7 @@ def resolve_block(block: int, n_blocks: int) -> int:
 
 
 def resolve_blocks(blocks: Sequence[int] | None, n_blocks: int) -> tuple[int, ...]:
-    """The blocks of a view as 1..L, in its order; None is every block.
-
-    Raises:
-        InputError: where the model lacks one of them, or one is named twice: its Jacobian would be
-            compared with itself.
-    """
+    """The blocks of a view as 1..L, in its order, each once; None is every block."""
     if blocks is None:
         return tuple(range(1, n_blocks + 1))
     resolved = tuple(resolve_block(block, n_blocks) for block in blocks)
@@ -560,11 +547,7 @@ def resolve_blocks(blocks: Sequence[int] | None, n_blocks: int) -> tuple[int, ..
 
 
 def resolve_token(token: int, n: int) -> int:
-    """Turn a token number, perhaps counted from the end, into 1..n.
-
-    Raises:
-        PromptError: where the prompt has no such token.
-    """
+    """A token number, perhaps counted from the end, as 1..n; raises `PromptError` beyond them."""
     if (resolved := _resolved(token, n)) is None:
         raise PromptError(
             f"token {token} is out of range: this prompt has tokens 1..{n} (-1 is the last)"

@@ -231,7 +231,7 @@ class Scores(ScoreMap[DepthFigure]):
     """The scores of blocks in one view of a result.
 
     `scores[12, 11]` has those of one pair, the Jacobian of block 12 in the basis of block 11, and
-    `scores["9-16"]` or `scores[[9, 12]]` the map of some of the blocks.
+    `scores["9-16"]` or `scores[[9, 12]]` the map of some of the blocks; -1 is the model's last.
 
     Args:
         blocks: the block numbers of the rows and columns, 1..L.
@@ -275,12 +275,7 @@ class Scores(ScoreMap[DepthFigure]):
     @overload
     def __getitem__(self, blocks: Some) -> "Scores": ...
     def __getitem__(self, blocks: Any) -> "PairScores | Scores":
-        """The scores of one pair, or those of some of the blocks.
-
-        Args:
-            blocks: of a pair `block, basis`: that of the Jacobian, and that of the basis. Of some
-                blocks their numbers, as a text such as "9-16", a range or a list. All are 1..L, and
-                -1 is the model's last.
+        """The scores of one pair, `block, basis`, or of some blocks; see the class.
 
         Raises:
             InputError: where one of them is not there.
@@ -371,14 +366,7 @@ class PositionScores(ScoreMap[TokensFigure]):
         return frame
 
     def __getitem__(self, tokens: tuple[SupportsIndex, SupportsIndex]) -> PairScores:
-        """The scores of one pair of tokens.
-
-        Args:
-            tokens: that of the Jacobian and that of the basis, 1..n; -1 is the last.
-
-        Raises:
-            InputError: where one of them is not there.
-        """
+        """The scores of one pair of tokens: that of the Jacobian and that of the basis, from 1."""
         row, column = (resolve_token(index(each), len(self.coupling)) - 1 for each in tokens)
         return self._pair(row, column)
 
