@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from coupling_core.base.edits import Removal
 from coupling_core.base.errors import ComputeError, refuse
-from coupling_core.base.removal import Removal
 from coupling_core.engine.edits.effects import Effect, Effects
 from coupling_core.engine.edits.obstacles import Obstacles
 from coupling_core.engine.edits.replays import Replays
