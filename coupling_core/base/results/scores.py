@@ -24,12 +24,12 @@ if TYPE_CHECKING:  # half a second each to import, and only tables need them
 Some = str | range | list[int] | np.ndarray
 """Blocks that are looked at together; a tuple is one pair of them."""
 
-_LONG_NAMES = {
-    "coupling": "score c",
+MEASURES = {
+    "coupling": "raw score c",
     "chance": "chance floor of c",
-    "corrected": "chance-corrected score",
+    "corrected": "(c - floor) / (1 - floor): 0 by chance, 1 coupled",
 }
-MEASURES = tuple(_LONG_NAMES)
+"""The scores of a pair, and what each is."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,11 @@ class ScoreMap(Plottable, Generic[FigureOf]):
         table = table.sort_values("corrected", ascending=False, kind="stable", ignore_index=True)
         return table.head(n)
 
+    @property
+    def arrays(self) -> dict[str, Float[np.ndarray, "row column"]]:
+        """The three scores of every pair, by name."""
+        return {name: getattr(self, name) for name in MEASURES}
+
     def _coordinates(self) -> dict[str, tuple[str, np.ndarray]]:
         """By name: the dimension, and what stands along it."""
         return {dim: (dim, np.array(self._numbers)) for dim in self.dims}
@@ -149,7 +154,7 @@ class ScoreMap(Plottable, Generic[FigureOf]):
             name: np.repeat(values, n) if dim == row else np.tile(values, n)
             for name, (dim, values) in self._coordinates().items()
         }
-        three = {name: getattr(self, name).ravel() for name in MEASURES}
+        three = {name: values.ravel() for name, values in self.arrays.items()}
         return table_of(pairs | three, self.attributes())
 
     def to_xarray(self) -> "xarray.Dataset":
@@ -164,8 +169,8 @@ class ScoreMap(Plottable, Generic[FigureOf]):
         import xarray
 
         arrays = {
-            name: (self.dims, np.array(getattr(self, name)), {"long_name": long_name})
-            for name, long_name in _LONG_NAMES.items()
+            name: (self.dims, np.array(values), {"long_name": MEASURES[name]})
+            for name, values in self.arrays.items()
         }
         coordinates = {  # texts of fixed width, which NetCDF and Zarr take
             name: (dim, values.astype(str) if values.dtype == object else values)
@@ -214,7 +219,7 @@ class ScoreMap(Plottable, Generic[FigureOf]):
         )
 
     def _pair(self, row: int, column: int) -> PairScores:
-        return PairScores(**{name: float(getattr(self, name)[row, column]) for name in MEASURES})
+        return PairScores(**{name: float(of[row, column]) for name, of in self.arrays.items()})
 
     def attributes(self) -> dict[str, str | float]:
         """Whose they are and how it is looked at, for tables and arrays that leave the program.
@@ -286,7 +291,7 @@ class Scores(ScoreMap[DepthFigure]):
             return self._pair(self._at(row), self._at(column))
         chosen = blocks_of(blocks, last) or self.blocks
         at = np.array([self._at(block) for block in chosen])
-        some = {name: getattr(self, name)[np.ix_(at, at)] for name in MEASURES}
+        some: Any = {name: values[np.ix_(at, at)] for name, values in self.arrays.items()}
         return replace(
             self, **some, blocks=chosen, view=self.view and replace(self.view, blocks=chosen)
         )
