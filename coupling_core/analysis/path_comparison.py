@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from coupling_core.analysis import trajectory
-from coupling_core.analysis.alignment import attributes_of_both, refuse, side_names
+from coupling_core.analysis.alignment import attributes_of_both, side_names
 from coupling_core.base.curves import Curves
 from coupling_core.base.drawing import (
     Drawing,
@@ -18,6 +18,7 @@ from coupling_core.base.drawing import (
     known_figure,
     plot,
 )
+from coupling_core.base.errors import refuse
 from coupling_core.base.figure_names import TrajectoryFigure
 from coupling_core.base.notebook import Plottable
 from coupling_core.base.numbers import columns, in_rows
