@@ -133,8 +133,9 @@ class MapComparison(Plottable, Generic[Of, Scored]):
 
     def _mean(self, values: Float[np.ndarray, "row column"], of: Result) -> float:
         """Mean of one side's numbers over the pairs counted."""
-        is_mean = isinstance(of, TokenMeansResult)
-        weight = weights(of, self.view) if is_mean else np.ones_like(values)
+        weight = np.ones_like(values)
+        if isinstance(of, TokenMeansResult):
+            weight = weights(of, self.view)
         return weighted_mean(np.where(self.counted, values, np.nan), weight)
 
     @property

@@ -217,7 +217,7 @@ def _aligned(rows: "DataFrame", a: str, b: str, measure: str) -> "DataFrame":
     return each.assign(prompt=each["prompt"].map(str))
 
 
-def _beside(rows: "DataFrame") -> list[str]:
+def _beside(rows: "DataFrame") -> list[Any]:
     """The columns that say something of the prompts themselves.
 
     They have one value a prompt, and not the same for all, but for categories.
