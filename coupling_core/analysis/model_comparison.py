@@ -236,7 +236,8 @@ def paired(each: "DataFrame") -> dict[str, Any]:
 
     from coupling_core.analysis.statistics.resampling import too_few
 
-    apart, n = each["difference"].to_numpy(np.float64), len(each)
+    a, b, apart = (each[name].to_numpy(np.float64) for name in ("a", "b", "difference"))
+    n = len(each)
     low = high = p = float("nan")
     reason = too_few(n, "prompts")
     if n > 1 and np.ptp(apart) <= ROUNDING * abs(apart).max():
@@ -247,6 +248,6 @@ def paired(each: "DataFrame") -> dict[str, Any]:
         p, reason = float(found.pvalue), ""
         if too_few(n, "prompts"):
             p, reason = float("nan"), f"no p, and wide: of {n} prompts"
-    means = {"a_mean": each["a"], "b_mean": each["b"], "difference": apart}
+    means = {"a_mean": a, "b_mean": b, "difference": apart}
     numbers = {name: float(of.mean()) for name, of in means.items()}
     return {"n": n, **numbers, "low": low, "high": high, "p": p, "reason": reason}
