@@ -25,26 +25,11 @@ BY_K = Curves(
 
 
 def mean_by_k(result: DepthResult, view: View, *, corrected: bool = False) -> go.Figure:
-    """Mean score over all pairs of different blocks viewed for K = 1..Kmax, and its chance level.
-
-    Args:
-        result: may be partial; pairs that wait are left out.
-        view: K, definition, role and blocks.
-        corrected: draw the chance-corrected score, whose chance level is 0.
-
-    Returns:
-        a figure with the traces "chance", "score" and "K = ...".
-
-    Raises:
-        InputError: where K or a block is not in the result.
-    """
+    """Mean score over all pairs of different blocks viewed for K = 1..Kmax, and its chance level."""
     require_k(result, view.k)
     raw, level, above = mean_curves(result, view)
-    name, what = (
-        f"Mean {style.score_name(corrected).lower()}",
-        "Mean over all pairs of blocks l ≠ l'",
-    )
-    words = {"name": name, "what": what}
+    name = f"Mean {style.score_name(corrected).lower()}"
+    words = {"name": name, "what": "Mean over all pairs of blocks l ≠ l'"}
     return score_curves(above if corrected else raw, level, view, words, subject(result), corrected)
 
 
@@ -59,14 +44,8 @@ def score_curves(
 ) -> go.Figure:
     """A score and its chance level for K = 1..Kmax, with a mark at the viewed K.
 
-    Args:
-        shown: the score, NaN where it is undefined.
-        level: the chance level of the raw score; that of a corrected one is 0.
-        view: K and definition.
-        words: the "name" of the score, and "what" it is of, for axis and caption.
-        of: blocks or tokens, model and prompt.
-        corrected: whether the score is chance-corrected.
-        also: after the alternative text.
+    `level` is that of the raw score, and 0 where it is `corrected`; `words` are the "name" of the
+    score, and "what" it is of.
     """
     fixed = style.CORRECTED_RANGE if corrected else style.RAW_RANGE
     level = np.where(np.isnan(level), np.nan, 0.0) if corrected else level

@@ -219,11 +219,7 @@ def coupling_by_k_table(means: Mapping[int, "ModelMeans"]) -> "DataFrame":
 
 
 def coupling_by_prompt(trends: "PromptTrends", model: str, *, source: str = "") -> go.Figure:
-    """Coupling of one model on every prompt, over the lines of the other models.
-
-    Raises:
-        InputError: if the model is not among them.
-    """
+    """Coupling of one model on every prompt, over the lines of the other models."""
     names = [one.model for one in trends.models]
     if model not in names:
         raise InputError(f"model {model!r} is not in this sweep: it has {', '.join(names)}")

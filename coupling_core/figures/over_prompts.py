@@ -74,11 +74,7 @@ def mean_graph(
     threshold: float = DEFAULT_THRESHOLD,
     **look: Any,
 ) -> go.Figure:
-    """The layer graph of the mean scores over the prompts of a list, drawn as `figures.graph`.
-
-    Raises:
-        InputError: where the threshold is out of range.
-    """
+    """The layer graph of the mean scores over the prompts of a list, drawn as `figures.graph`."""
     found, view = _means(parts)
     blocks = graph_over_prompts(parts, corrected=corrected, threshold=threshold)
     summary = f"{graph_summary(blocks)} An edge is of the mean of the prompts' scores."

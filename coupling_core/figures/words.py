@@ -20,10 +20,7 @@ def subject(result: Result) -> str:
 def provenance(result: Result, view: AnyView, whose: str = "") -> str:
     """Where a figure comes from, in one line: model, tokens, K, definition, versions.
 
-    Args:
-        result: what it shows.
-        view: how.
-        whose: in place of the model and what was measured, where it is of more than one.
+    `whose` stands for the model and what was measured, where it is of more than one.
     """
     prompt = textwrap.shorten(result.prompt_text, 60, placeholder=" …")
     versions = result.provenance.get("versions", {})
@@ -48,12 +45,7 @@ def _put_first(result: Result) -> str:
 
 
 def zero_words(is_corrected: bool, floor: float) -> str:
-    """What an unrelated basis scores.
-
-    Args:
-        is_corrected: whether the score is chance-corrected.
-        floor: mean chance floor of the pairs that are drawn; NaN where none is measured yet.
-    """
+    """What an unrelated basis scores: the mean chance floor, NaN where none is measured, or 0."""
     if is_corrected:
         return "0 is what an unrelated basis gives"
     value = "" if np.isnan(floor) else f", {rounded(floor)} in the mean"
