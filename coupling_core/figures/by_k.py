@@ -25,7 +25,7 @@ BY_K = Curves(
 
 
 def mean_by_k(result: DepthResult, view: View, *, corrected: bool = False) -> go.Figure:
-    """Mean score over all pairs of different blocks viewed for K = 1..Kmax, and its chance level."""
+    """Mean score over all pairs of different viewed blocks for every K, and its chance level."""
     require_k(result, view.k)
     raw, level, above = mean_curves(result, view)
     name = f"Mean {style.score_name(corrected).lower()}"
