@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.analysis import trajectory
 from coupling_core.analysis.alignment import attributes_of_both, refuse, sentences, side_names
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.notebook import Plottable
+from coupling_core.base.numbers import mean
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted, rounded
@@ -67,7 +67,7 @@ class PathComparison(Plottable):
             both = np.isfinite(a) & np.isfinite(b)
             a, b = a[both], b[both]
             counts = {"a_above": int((a > b).sum()), "tokens": len(a)}
-        means = {"a": trajectory.mean(a), "b": trajectory.mean(b)}
+        means = {"a": mean(a), "b": mean(b)}
         return {"number": name, **means, "difference": means["a"] - means["b"], **counts}
 
     def to_pandas(self) -> "DataFrame":
@@ -181,7 +181,7 @@ class PathComparison(Plottable):
         )
 
     def __repr__(self) -> str:
-        a, b = (rounded(trajectory.mean(of.line_shape)) for of in (self.a, self.b))
+        a, b = (rounded(mean(of.line_shape)) for of in (self.a, self.b))
         names = side_names(self.a, self.b)
         return (
             f"PathComparison(A: {names[0]}, B: {names[1]}, mean line shape A "

@@ -9,8 +9,8 @@ import streamlit as st
 from jaxtyping import Float
 
 from coupling_core import figures
-from coupling_core.analysis import trajectory
 from coupling_core.analysis.path_curves import CURVES, CurveName, median
+from coupling_core.base.numbers import mean
 from coupling_core.base.records import Request
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted
@@ -78,7 +78,7 @@ def paths_of(result: TrajectoryResult, number: PathNumber, curve: CurveName) -> 
     return Paths(
         result.model_name,
         result.final_norm_words,
-        trajectory.mean(NUMBERS[number].values(result)),
+        mean(NUMBERS[number].values(result)),
         median(CURVES[curve].values(result)),
     )
 
