@@ -39,14 +39,21 @@ HELD = {"u": "written", "v": "read"}
 """What blocks do with directions of a side, and what then is done with these."""
 
 
-def viewed(result: DirectionsResult, view: DirectionsView) -> tuple[tuple[int, ...], int]:
-    """The blocks of a view, and how many directions of each."""
-    leading = view.leading or result.count
-    if leading > result.count:
+def viewed(
+    result: DirectionsResult,
+    view: DirectionsView | None,
+    blocks: Blocks = None,
+    leading: int | None = None,
+) -> tuple[tuple[int, ...], int]:
+    """The blocks of a view, or those named, and how many directions of each."""
+    numbers = blocks_of(blocks, result.n_blocks)
+    view = view_by(DirectionsView, view, blocks=numbers, leading=leading)
+    count = view.leading or result.count
+    if count > result.count:
         raise InputError(
-            f"K must lie in 1..{result.count} (the directions kept of a block), and {leading} came"
+            f"K must lie in 1..{result.count} (the directions kept of a block), and {count} came"
         )
-    return resolve_blocks(view.blocks, result.n_blocks), leading
+    return resolve_blocks(view.blocks, result.n_blocks), count
 
 
 def require_side(side: str) -> None:
@@ -220,7 +227,7 @@ def shared_of(
         InputError: where the result lacks a block or has fewer directions, or blocks or a number
             of directions come beside a view; on fewer than two blocks.
     """
-    chosen, count = viewed(result, _view(result, view, blocks, leading))
+    chosen, count = viewed(result, view, blocks, leading)
     require_side(side)
     bases = [orthonormal(result.basis(b, side)[:, :count]) for b in chosen]
     return Shared(*shared_subspace(bases), result, chosen, side)
@@ -339,12 +346,14 @@ def between_prompts(
     if len(results) < 2:
         raise InputError(f"prompts are compared, two at least, and results of {len(results)} came")
     _require_prompts(results)
-    chosen, count = viewed(results[0], _view(results[0], view, blocks, leading))
+    chosen, count = viewed(results[0], view, blocks, leading)
     angles, shared = np.full((len(chosen), count), np.nan), np.zeros(len(chosen), int)
     for at, block in enumerate(chosen):
         bases = [orthonormal(one.basis(block, side)[:, :count]) for one in results]
         shared[at] = shared_subspace(bases).count
-        angles[at] = _mean_angles(bases, count)
+        if all(basis.shape[1] == count for basis in bases):
+            pairs = [principal_angles(a, b) for a, b in combinations(bases, 2)]
+            angles[at] = np.mean(pairs, axis=0)
     chance = chance_angles(count, results[0].width)
     return BetweenPrompts(chosen, angles, chance, shared, count, side, tuple(results))
 
@@ -371,23 +380,10 @@ def _require_prompts(results: Sequence[DirectionsResult]) -> None:
             )
 
 
-def _view(
-    result: DirectionsResult, view: DirectionsView | None, blocks: Blocks, leading: int | None
-) -> DirectionsView:
-    numbers = blocks_of(blocks, result.n_blocks)
-    return view_by(DirectionsView, view, blocks=numbers, leading=leading)
-
-
 def orthonormal(columns: Float[np.ndarray, "d k"]) -> Float[np.ndarray, "d rank"]:
     """Orthonormal columns with the same span; those that are zero are left out."""
     exact = np.asarray(columns, np.float64)
     return np.linalg.qr(exact[:, exact.any(axis=0)])[0]
-
-
-def _mean_angles(bases: Sequence[Float[np.ndarray, "d _"]], k: int) -> Float[np.ndarray, " k"]:
-    if any(basis.shape[1] < k for basis in bases):
-        return np.full(k, np.nan)
-    return np.mean([principal_angles(a, b) for a, b in combinations(bases, 2)], 0)
 
 
 @lru_cache(maxsize=64)
@@ -400,6 +396,4 @@ def _share_by_chance(d: int, widths: tuple[int, ...], seed: int) -> float:
 
 def _largest_by_chance(rng: np.random.Generator, d: int, widths: Sequence[int]) -> float:
     frames = [np.linalg.qr(rng.standard_normal((d, k)))[0] for k in widths]
-    gram = np.concatenate(frames, 1)
-    small = gram @ gram.T if d < gram.shape[1] else gram.T @ gram
-    return float(np.linalg.eigvalsh(small)[-1]) / len(widths)
+    return float(np.linalg.norm(np.concatenate(frames, 1), 2)) ** 2 / len(widths)
