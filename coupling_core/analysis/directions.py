@@ -396,4 +396,6 @@ def _share_by_chance(d: int, widths: tuple[int, ...], seed: int) -> float:
 
 def _largest_by_chance(rng: np.random.Generator, d: int, widths: Sequence[int]) -> float:
     frames = [np.linalg.qr(rng.standard_normal((d, k)))[0] for k in widths]
-    return float(np.linalg.norm(np.concatenate(frames, 1), 2)) ** 2 / len(widths)
+    gram = np.concatenate(frames, 1)
+    small = gram @ gram.T if d < gram.shape[1] else gram.T @ gram
+    return float(np.linalg.eigvalsh(small)[-1]) / len(widths)
