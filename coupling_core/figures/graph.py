@@ -89,10 +89,10 @@ def graph_of(
     subject: str,
     *,
     corrected: bool,
-    layout: Layout,
-    color: NodeColor,
-    auto_range: bool,
-    selected: tuple[int, int] | None,
+    layout: Layout = "line",
+    color: NodeColor = "community",
+    auto_range: bool = False,
+    selected: tuple[int, int] | None = None,
     told: Mapping[str, object] | None = None,
 ) -> go.Figure:
     """The same of a graph that was made of these scores, such as of means over prompts."""

@@ -103,8 +103,8 @@ def score_map(
     *,
     height: int = 600,
     corrected: bool,
-    auto_range: bool,
-    selected: tuple[int, int] | None,
+    auto_range: bool = False,
+    selected: tuple[int, int] | None = None,
     limit: float = style.CORRECTED_RANGE[1],
 ) -> go.Figure:
     """The map of scores, such as means over prompts, under its own caption."""

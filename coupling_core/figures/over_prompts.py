@@ -61,9 +61,9 @@ def mean_map(
         words.last_row(parts[0].final_norm, parts[0].n_blocks, found, corrected),
         (uncertified, f"{counted(uncertified, 'prompt')} with SVDs that are not certified."),
     )
-    look = {"auto_range": False, "selected": None, "corrected": corrected} | look
-    origin = _origin(parts, listed, view)
-    return score_map(ScoreSquare.of(found), view, whose(parts, listed), caption, origin, **look)
+    square, origin = ScoreSquare.of(found), _origin(parts, listed, view)
+    whom = whose(parts, listed)
+    return score_map(square, view, whom, caption, origin, corrected=corrected, **look)
 
 
 def mean_graph(
@@ -79,7 +79,6 @@ def mean_graph(
     blocks = graph_over_prompts(parts, corrected=corrected, threshold=threshold)
     summary = f"{graph_summary(blocks)} An edge is of the mean of the prompts' scores."
     told = _origin(parts, listed, view) | {"summary": summary}
-    look = {"layout": "line", "color": "community", "auto_range": False, "selected": None} | look
     n_blocks, whom = parts[0].n_blocks, whose(parts, listed)
     return graph_of(blocks, found, n_blocks, view, whom, corrected=corrected, told=told, **look)
 
