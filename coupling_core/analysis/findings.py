@@ -169,11 +169,12 @@ class Findings(Plottable):
     def shows(self) -> tuple[str, ...]:
         """What can be said, a sentence or two each."""
         against, found = self.question.against, self.correlations[self.question.method]
+        lines, ranks = self.correlations.values()
         if found.reason:
             return (f"Nothing on coupling and {self.performance}: {found.reason}.",)
         return (
             sentences.correlate(found, self.measure, against),
-            sentences.agreement(*self.correlations.values(), against),
+            sentences.agreement(lines, ranks, against),
             sentences.course(self.falls, self.bends, against),
             sentences.fits(self.fits, against),
             self.families.verdict,

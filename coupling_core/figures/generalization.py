@@ -187,9 +187,8 @@ def coupling_by_k(means: Mapping[int, "ModelMeans"], *, source: str = "") -> go.
             "error_y": bars(rows, color),
             "customdata": [model] * len(ks),
         }
-        marks = {"marks": 7, "symbol": symbol if trained else f"{symbol}-open"}
-        own = rows["coupling"].to_numpy()
-        series.append(Series(str(model), ks, own, color, 1.5, more=more, **marks))
+        mark, own = symbol if trained else f"{symbol}-open", rows["coupling"].to_numpy()
+        series.append(Series(str(model), ks, own, color, 1.5, marks=7, symbol=mark, more=more))
         named.add(family)
     figure = curves(
         series,

@@ -215,18 +215,17 @@ def by_depth_over_prompts(
     """
     at = np.arange(curve.first, curve.first + curves_of.shape[1])
     mean, low, high, _ = curve_over_prompts(curves_of)
-    band = {"band": (low, high), "band_name": "middle 80\u00a0% of the prompts"}
-    series = [
-        Series("mean over prompts", at, mean, style.ACCENT, 2.5, tint=style.ACCENTED_BAND, **band)
-    ]
+    name = "middle 80\u00a0% of the prompts"
+    own = Series("mean over prompts", at, mean, style.ACCENT, 2.5, tint=style.ACCENTED_BAND)
+    series = [replace(own, band=(low, high), band_name=name)]
     for color, (group, of) in zip(
         style.CATEGORIES, _with_colors(groups or {}).items(), strict=False
     ):
         called = f"{group}: mean over {counted(len(of), 'prompt')}"
         series.append(Series(called, at, curve_over_prompts(of).mean, color, 1.5))
     if selected:
-        number, own = selected
-        series.append(Series(f"prompt {number}", at, own, style.CATEGORIES[0]))
+        number, curve_of = selected
+        series.append(Series(f"prompt {number}", at, curve_of, style.CATEGORIES[0]))
     n = counted(len(curves_of), "prompt")
     more = paragraph(
         (normed, "The last step includes the final norm, whose rescaling counts too."),

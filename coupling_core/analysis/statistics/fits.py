@@ -87,9 +87,8 @@ def fit(points: Points, form: Form = "linear", *, by: ClusterBy = "family") -> F
         over_models = Range(n, "models", reason)
         over_families = Range(len(set(unit)), PLURAL[by], reason)
         return Fit(form, n, over_models, over_families, reason)
-    u, y, back = points.regressor, points.y, np.positive
-    if form == "exponential":
-        y, back = np.log(y), np.exp
+    u, y = points.regressor, np.log(points.y) if form == "exponential" else points.y
+    back = np.exp if form == "exponential" else np.positive
     found = OLS(y, add_constant(u)).fit()
     ends = points.x.min(), points.x.max()
     x = np.geomspace(*ends, STEPS) if points.log_x else np.linspace(*ends, STEPS)
