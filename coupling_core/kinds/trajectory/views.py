@@ -42,17 +42,17 @@ FIGURES = {
     "paths": Figure("paths.paths", of_one=_COMPONENTS),
     "paths-3d": Figure("paths.paths", {"dimensions": 3}, of_one=_COMPONENTS),
     "line-shape": _per_token("line_shape"),
-    "line-shape-by-depth": _by_depth(
-        "windowed_line_shape",
-        f"Line-shape score of the {WINDOW} states round each state (preprint, Figure 25): 1 is a "
-        "straight line; nothing where the window does not fit.",
-        _too_shallow,
-    ),
     "norms": _by_depth(
         "norms",
         "Euclidean norm of each token's state by depth. The first token often grows far above the "
         "others.",
         log=True,
+    ),
+    "line-shape-by-depth": _by_depth(
+        "windowed_line_shape",
+        f"Line-shape score of the {WINDOW} states round each state (preprint, Figure 25): 1 is a "
+        "straight line; nothing where the window does not fit.",
+        _too_shallow,
     ),
     "growth": _by_depth(
         "growth",
