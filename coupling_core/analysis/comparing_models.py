@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from coupling_core.analysis.alignment import refuse
 from coupling_core.analysis.model_caveats import caveats
 from coupling_core.analysis.model_comparison import ROUNDING, ModelComparison, paired
 from coupling_core.base.blocks import Blocks, told
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.choosing import nearest
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, refuse
 from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, OF_SHARES, OWN, parse_blocks
 from coupling_core.base.units import ranges
 
@@ -94,14 +93,14 @@ def compare_models(
     require_alike(rows.drop(columns=column) if column in HOW else rows)
     for name, of in rows.groupby("model") if column == "model" else [(models[0], rows)]:
         _require_one_model(of, str(name))
-    each = _aligned(rows, a, b, measure)
+    each = _aligned(rows, a, b, measure, k)
     ks = rows.groupby("model")["k"].first()
     found = ModelComparison(
         a=a,
         b=b,
         measure=measure,
         kind=kind,
-        k=float("nan") if k is None else float(k),
+        k=float("nan") if k is None else k,
         **paired(each),
         without=rows["prompt"].nunique() - len(each),
         each=each,
@@ -148,7 +147,6 @@ def _at(rows: "DataFrame", k: float | None) -> tuple["DataFrame", float | None]:
     """The rows at a K, or at a share of each width, and which: the only one where none is given."""
     from coupling_core.analysis.statistics.means import at_k, held_ks, require_columns
 
-    names = rows["model"].unique()
     if k is None and OF_SHARES in rows:
         shares = rows[OF_SHARES].unique()
         k = float(shares[0]) if len(shares) == 1 and shares[0] == shares[0] else None
@@ -158,16 +156,7 @@ def _at(rows: "DataFrame", k: float | None) -> tuple["DataFrame", float | None]:
         return rows, None
     if k < 1:
         require_columns(rows, "width")
-    at = at_k(rows, float(k) if k < 1 else int(k))
-    lacking = [name for name in names if name not in set(at["model"])]
-    refuse(
-        (
-            lacking,
-            f"the table has no K = {k:g} of {' and '.join(map(repr, lacking))}: measure both at "
-            "one K, or at a share of each one's width, such as k=0.1",
-        )
-    )
-    return at, k
+    return at_k(rows, float(k) if k < 1 else int(k)), float(k)
 
 
 def _require_one_model(rows: "DataFrame", name: str) -> None:
@@ -191,7 +180,7 @@ def _require_one_model(rows: "DataFrame", name: str) -> None:
             warn_caller(words)
 
 
-def _aligned(rows: "DataFrame", a: str, b: str, measure: str) -> "DataFrame":
+def _aligned(rows: "DataFrame", a: str, b: str, measure: str, k: float | None) -> "DataFrame":
     """The numbers of both and their difference, a row a prompt for which both have one.
 
     A difference is 0 where it is but the rounding of their last digits.
@@ -206,10 +195,17 @@ def _aligned(rows: "DataFrame", a: str, b: str, measure: str) -> "DataFrame":
             "none)",
         )
     )
-    wide = rows.pivot(index="prompt", columns="model", values=measure)[[a, b]]
+    wide = rows.pivot(index="prompt", columns="model", values=measure).reindex(columns=[a, b])
     wide = wide.reindex(rows["prompt"][rows["model"] == a]).astype(np.float64)
     wide = wide[np.isfinite(wide.to_numpy()).all(axis=1)]
-    refuse((wide.empty, f"{a!r} and {b!r} have no prompt in common at which both have {measure}"))
+    at = "" if k is None else f", at K = {k:g} or a share of each one's width, such as k=0.1"
+    refuse(
+        (
+            wide.empty,
+            f"{a!r} and {b!r} have no prompt in common at which both have {measure}: measure both "
+            f"over the same prompts{at}",
+        )
+    )
     first = rows.drop_duplicates("prompt").set_index("prompt")
     each = first.loc[wide.index, _beside(rows)].assign(a=wide[a], b=wide[b]).reset_index()
     is_rounding = np.isclose(each["a"], each["b"], rtol=ROUNDING, atol=0)
@@ -217,7 +213,7 @@ def _aligned(rows: "DataFrame", a: str, b: str, measure: str) -> "DataFrame":
     return each.assign(prompt=each["prompt"].map(str))
 
 
-def _beside(rows: "DataFrame") -> list[str]:
+def _beside(rows: "DataFrame") -> list[Any]:
     """The columns that say something of the prompts themselves.
 
     They have one value a prompt, and not the same for all, but for categories.

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.base.drawing import Drawing, plot
-from coupling_core.base.edits import DAMPED, Edit, parse_edit
+from coupling_core.base.edits import DAMPED, parse_edit
 from coupling_core.base.errors import InputError
 from coupling_core.base.notebook import Plottable, in_a_line
 from coupling_core.base.records import EffectView, resolve_token
@@ -46,16 +46,14 @@ class EffectMaps(Plottable):
     number: Number
 
     def __repr__(self) -> str:
-        ends = ""
+        ends = tokens = ""
         if np.isfinite(self.skip).any():
             at = (int(np.nanargmin(self.skip)), int(np.nanargmax(self.skip)))
             least, most = (f"{self.skip[i]:.3g} (block {i + 1})" for i in at)
             ends = f"{self.number} where a block is skipped {least} to {most}"
-        blocks = counted(len(self.skip), "block")
-        tokens = ""
         if self.view.tokens:
             tokens = f"tokens {ranges((positions(self.result, self.view) + 1).tolist())}"
-        return in_a_line(self, self.result.whose, blocks, tokens, ends)
+        return in_a_line(self, self.result.whose, counted(len(self.skip), "block"), tokens, ends)
 
     @property
     def arrays(self) -> Mapping[str, Float[np.ndarray, "*any"]]:
@@ -121,17 +119,13 @@ def effect_maps(
     np.fill_diagonal(arrays["replace"], own)
     np.fill_diagonal(arrays["interchange"], own)
     for text, mean in zip(result.edits, means, strict=True):
-        _place(arrays, parse_edit(text), mean)
+        edit = parse_edit(text)
+        factor = (DAMPED.index(edit.factor),) if edit.verb == "damp" else ()
+        at = (*factor, *(block - 1 for block in edit.blocks))
+        arrays[edit.verb][at] = mean
+        if edit.verb == "interchange":
+            arrays["interchange"][at[::-1]] = mean
     return EffectMaps(**arrays, result=result, view=view, number=number)
-
-
-def _place(arrays: dict[str, np.ndarray], edit: Edit, mean: float) -> None:
-    at = tuple(block - 1 for block in edit.blocks)
-    if edit.verb == "damp":
-        at = (DAMPED.index(edit.factor), *at)
-    arrays[edit.verb][at] = mean
-    if edit.verb == "interchange":
-        arrays["interchange"][at[::-1]] = mean
 
 
 def mean_effects(

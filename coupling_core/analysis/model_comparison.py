@@ -234,7 +234,8 @@ def paired(each: "DataFrame") -> dict[str, Any]:
 
     from coupling_core.analysis.statistics.resampling import too_few
 
-    apart, n = each["difference"].to_numpy(np.float64), len(each)
+    a, b, apart = (each[name].to_numpy(np.float64) for name in ("a", "b", "difference"))
+    n = len(each)
     low = high = p = float("nan")
     reason = too_few(n, "prompts")
     if n > 1 and np.ptp(apart) <= ROUNDING * abs(apart).max():
@@ -245,6 +246,6 @@ def paired(each: "DataFrame") -> dict[str, Any]:
         p, reason = float(found.pvalue), ""
         if too_few(n, "prompts"):
             p, reason = float("nan"), f"no p, and wide: of {n} prompts"
-    columns = {"a_mean": each["a"], "b_mean": each["b"], "difference": each["difference"]}
-    numbers = {name: float(of.mean()) for name, of in columns.items()}
+    means = {"a_mean": a, "b_mean": b, "difference": apart}
+    numbers = {name: float(of.mean()) for name, of in means.items()}
     return {"n": n, **numbers, "low": low, "high": high, "p": p, "reason": reason}

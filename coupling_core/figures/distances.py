@@ -33,17 +33,7 @@ DISTANCE = Curves(
 
 
 def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.Figure:
-    """Mean score over the pairs at each distance |l - l'|, with the spread over them.
-
-    Args:
-        result: may be partial; pairs without a score do not count.
-        view: K, definition, role and blocks.
-        corrected: the chance-corrected score, else c with its chance level.
-
-    Returns:
-        a figure with the traces "chance", "one standard deviation" and the mean, whose customdata
-        is the spread and the number of pairs.
-    """
+    """Mean score over the pairs at each distance |l - l'|, with the spread over them."""
     found = measure_locality(result, view, corrected=corrected)
     low, high = found.mean - found.spread, found.mean + found.spread
     name = f"mean ({definition_name(view)}; K = {view.k})"
@@ -69,16 +59,7 @@ def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.F
 def distance(
     result: TokensResult | TokenMeansResult, view: View, *, corrected: bool = True
 ) -> go.Figure:
-    """Mean score of all pairs of tokens at each distance |t - t'|, with its spread.
-
-    Args:
-        result: may be partial.
-        view: K, definition and role.
-        corrected: draw the chance-corrected score, else c.
-
-    Returns:
-        a figure with the traces "one standard deviation", "lowest and highest" and "mean".
-    """
+    """Mean score of all pairs of tokens at each distance |t - t'|, with its spread."""
     found = by_distance(score_positions(result, view), corrected=corrected)
     x = found.distance
     edges = [

@@ -36,9 +36,7 @@ BY_STEP = Curves(
 def coupling_against_effect(found: CouplingEffect, title: str = "") -> go.Figure:
     """A point for each pair of blocks that a correlation is over, coloured by how far apart it is.
 
-    Args:
-        found: coupling and effects of one model, means over its prompts.
-        title: of the model; "" is what the correlation says of itself.
+    The title is of the model; "" is what the correlation says of itself.
 
     Returns:
         a figure whose trace "pairs" has customdata [l, l', |l - l'|].
@@ -74,25 +72,19 @@ def coupling_against_effect(found: CouplingEffect, title: str = "") -> go.Figure
 
 
 def effect_by_step(studies: Mapping[int, EffectStudy], edit: PairEdit, title: str) -> go.Figure:
-    """The rank correlations of coupling and effect by training step.
-
-    Args:
-        studies: of one training run, by step.
-        edit: of two blocks.
-        title: of the run.
+    """The rank correlations of coupling and effect by training step, of a run of this title.
 
     Returns:
         a figure with the traces "rho", "distance alone" and "given distance", the last one with
         its 95 % interval over prompts as error bars.
     """
     found, steps = effect_by_step_table(studies, edit), np.array(sorted(studies))
-    named = {name: found[name.replace(" ", "_")].to_numpy() for name in _LOOKS}
+    numbers = {name: found[name].to_numpy() for name in found}
     series = [
-        Series(name, place(steps), rho, _LOOKS[name], marks=6, at=steps)
-        for name, rho in named.items()
+        Series(name, place(steps), numbers[name.replace(" ", "_")], color, marks=6, at=steps)
+        for name, color in _LOOKS.items()
     ]
-    low, high = (found[end].to_numpy() for end in ("low", "high"))
-    rho = named["given distance"]
+    rho, low, high = (numbers[name] for name in ("given_distance", "low", "high"))
     bars = {"type": "data", "symmetric": False, "array": high - rho, "arrayminus": rho - low}
     series[-1] = replace(series[-1], more={"error_y": bars})
     return curves(

@@ -197,8 +197,8 @@ def band(
 ) -> go.Scatter:
     """The ground between two curves over the same places; `listed` in the legend by its name."""
     x, y = np.concatenate([x, x[::-1]]), np.concatenate([low, high[::-1]])
-    look = {"fill": "toself", "fillcolor": color, "showlegend": listed, "hoverinfo": "skip"}
-    return line(x, y, name, width=0, **look)
+    look: dict[str, Any] = {"fill": "toself", "fillcolor": color, "showlegend": listed}
+    return line(x, y, name, width=0, hoverinfo="skip", **look)
 
 
 def log_axis(values: Float[np.ndarray, "*any"]) -> dict[str, object]:
