@@ -27,15 +27,9 @@ PRODUCTS = Curves(
 
 
 def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
-    """The eigenvalues of M = I + J in the complex plane, with the unit circle.
+    """The eigenvalues of M = I + J in the complex plane, of one block, or of all by depth.
 
-    Args:
-        result: may be partial; a block that waits has no points.
-        block: the only one shown, 1..L; None shows all, coloured by depth.
-
-    Returns:
-        a figure with the traces "unit circle", "certain" and "uncertain"; customdata of the points
-        is [block, modulus, how far it may be off].
+    The customdata of the points is [block, modulus, how far it may be off].
     """
     L = result.n_blocks
     blocks = range(1, L + 1) if block is None else (resolve_block(block, L),)
@@ -104,13 +98,7 @@ def _points(
 def products_over_depth(result: SpectrumResult, *, twin: SpectrumResult | None = None) -> go.Figure:
     """How many directions the product M^l ... M^1 lets through, by the block that it ends with.
 
-    Args:
-        result: may be partial.
-        twin: the untrained model at the same token, whose curves are dotted.
-
-    Returns:
-        a figure with the traces "effective rank", "participation ratio", those of the twin and, at
-        the last block, "effective rank, blocks in random order".
+    The curves of a twin, the untrained model at the same token, are dotted.
     """
     shuffled = array_of(result, AnyView(), "shuffled_effective_rank")
     last, name = np.full(len(shuffled), result.n_blocks), "effective rank, blocks in random order"

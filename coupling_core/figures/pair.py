@@ -104,17 +104,10 @@ class _Pair:
 def matrix(
     result: DepthResult | TokensResult, row: int, column: int, view: View, *, magnitude: bool = True
 ) -> go.Figure:
-    """Leading corner of A (or B) of one pair, in units of s_1 of its Jacobian.
+    """Leading corner of A (or B) of one pair, in units of s_1 of its Jacobian; magnitudes or signs.
 
-    Args:
-        result: may be partial; a pair that waits, or is forbidden, is grey.
-        row: l (or t), whose Jacobian it is.
-        column: l' (or t'), whose singular vectors are the basis.
-        view: K and role; the definition enters the caption.
-        magnitude: draw abs(A), else A with its signs.
-
-    Returns:
-        a figure whose first trace is the matrix.
+    The row is l (or t), whose Jacobian it is, the column l' (or t'), whose singular vectors are the
+    basis. A pair that waits, or is forbidden, is grey.
     """
     pair = _Pair.of(result, row, column, view)
     z = np.abs(pair.corner) if magnitude else pair.corner
@@ -173,18 +166,7 @@ def score_by_k(
     *,
     corrected: bool = False,
 ) -> go.Figure:
-    """Score for K = 1..Kmax with its chance floor, and a marker at the viewed K.
-
-    Args:
-        result: may be partial; a pair that waits has no curve.
-        row: l (or t), whose Jacobian it is.
-        column: l' (or t'), whose singular vectors are the basis.
-        view: K, definition and role.
-        corrected: draw the chance-corrected score, whose floor is 0.
-
-    Returns:
-        a figure with the traces "chance", "score" and "K = ...".
-    """
+    """Score of the pair of `matrix` for K = 1..Kmax with its chance floor, 0 of corrected ones."""
     pair = _Pair.of(result, row, column, view)
     words = {
         "name": style.score_name(corrected),
@@ -206,16 +188,7 @@ def score_by_k_table(
 
 
 def mean_by_k(result: DepthResult, view: View, *, corrected: bool = False) -> go.Figure:
-    """Mean score over all pairs of different blocks viewed for K = 1..Kmax, and its chance level.
-
-    Args:
-        result: may be partial; pairs that wait are left out.
-        view: K, definition, role and blocks.
-        corrected: draw the chance-corrected score, whose chance level is 0.
-
-    Returns:
-        a figure with the traces "chance", "score" and "K = ...".
-    """
+    """Mean score over all pairs of different blocks for K = 1..Kmax, and its chance level."""
     require_k(result, view.k)
     words = {
         "name": f"Mean {style.score_name(corrected).lower()}",

@@ -43,12 +43,9 @@ BY_STEP = Curves(
 
 
 def map_limit(k: int) -> float:
-    """End of the colour range of a training run's score map, the same at all steps and runs.
+    """End of the colour range of a training run's score map at K, the same at all steps and runs.
 
     With many triplets of a narrow model less is left of a score than with few.
-
-    Args:
-        k: number of leading triplets.
     """
     return next(limit for least, limit in reversed(LIMITS.items()) if k >= least)
 
@@ -58,16 +55,8 @@ def by_step(
 ) -> go.Figure:
     """One number of one or more runs by step; a step that is not measured is a gap.
 
-    Args:
-        runs: their numbers, all at this view.
-        name: which number.
-        view: K and definition.
-        step: the current one, marked by a line and by a ring on each run that has a number there.
-        source: where the numbers come from, for files (see `training_source`).
-
-    Returns:
-        a figure with a trace a run, named by its title, whose customdata is the step; the trace
-        "chance" (a run's own chance level where it has one); and "current" where there is one.
+    A run has its title's name and the step as customdata. A current step is marked by a line, and
+    by the ring "current" on each run that has a number there; `source` is for files.
     """
     field = name.replace("-", "_")
     column = step_columns()[field].column
@@ -158,11 +147,7 @@ def _mark(figure: go.Figure, step: int, runs: Runs, field: str) -> go.Figure:
 def rise_and_fall(run: Sequence[StepNumbers]) -> str:
     """How the mean chance-corrected score goes through training, and the loss with it.
 
-    Args:
-        run: its numbers by step, rising.
-
-    Returns:
-        "" where fewer than three steps have a score.
+    "" where fewer than three steps have a score.
     """
     known = _scored(run)
     if len(known) < LEAST_STEPS:
@@ -195,11 +180,7 @@ def scores_told(run: Sequence[StepNumbers]) -> str:
 def compared(runs: Runs) -> str:
     """How the coupling of two runs differs, step by step, and where their losses end.
 
-    Args:
-        runs: two, by what to call them.
-
-    Returns:
-        "" where there are not two, or fewer than three steps at which both have a score.
+    "" where there are not two, or fewer than three steps at which both have a score.
     """
     scores = {name: {one.step: one for one in _scored(run)} for name, run in runs.items()}
     both = sorted(set.intersection(*map(set, scores.values()))) if len(runs) == 2 else []

@@ -169,17 +169,9 @@ def vision_runs(
 ) -> go.Figure:
     """Two numbers of every run: coupling or accuracy by rate, or one against the other.
 
-    Args:
-        rows: a row a run, with its rate, seed, accuracy, and coupling with its interval.
-        x: column "rate" or "coupling".
-        y: column "coupling", or "accuracy", which is drawn in percent.
-        names: of the axes, by column.
-        by_rate: mean of y at each rate with its interval over seeds, drawn as a line.
-        chosen: the rate to mark; "" for none.
-        source: where the numbers come from, for files.
-
-    Returns:
-        a figure with a trace a seed, or a rate where x is coupling, whose customdata is the rate.
+    A row is a run, with its rate, seed, accuracy, which is drawn in percent, and coupling with its
+    interval; `names` are of the axes, by column, and `by_rate` has the means of y with intervals
+    over seeds. A trace is a seed, or a rate where x is coupling; its customdata is the rate.
     """
     parts, title = "seed" if x == "rate" else "rate", f"{names[y]} against {names[x].lower()}"
     times = 1.0
