@@ -128,18 +128,8 @@ def mosaic(
 ) -> go.Figure:
     """Leading corner of A (or B) of every pair, in units of s_1 of its row's Jacobian.
 
-    Args:
-        result: may be partial; cells that wait are grey.
-        view: K, role and blocks; the definition only enters the hover texts.
-        rows: numbers of the tokens of the Jacobians shown, 1..n; None shows the first that fit.
-        columns: the same of the bases.
-        magnitude: draw abs(A), else A with its signs.
-        auto_range: stretch the colours over what is drawn, and say so on the colour bar.
-        selected: the pair (l, l') or (t, t') to outline.
-
-    Returns:
-        a figure whose first trace is the picture and whose trace "pairs" takes clicks, with
-        customdata [l, l'] or [t, t'].
+    Options are those of `scores`, and `magnitude`: draw abs(A), else A with its signs. The
+    definition only enters the hover texts.
     """
     shown = ScoreSquare.of(scores_of(result, view), rows, columns)
     fits = (MOST_PIXELS + GAP) // max(shown.why.shape) - GAP

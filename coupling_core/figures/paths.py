@@ -45,15 +45,11 @@ def paths(
         view: which states and tokens, and what the components are fitted on.
         token: the selected one, 1..n, drawn in ink and on top; -1 is the last.
         dimensions: 2 or 3.
-        twin: another result, whose paths are drawn dashed in the same components.
+        twin: another result, of the same width, whose paths are dashed in the same components.
 
     Returns:
         a figure with one trace a path, named by the token's number, and of the twin by "twin" and
-        that; in two dimensions the trace "picks" has, at each point, the token's number as its
-        custom data.
-
-    Raises:
-        InputError: where the twin's states have another width.
+        that; in two dimensions the customdata of the trace "picks" is that number at each point.
     """
     token, found = resolve_token(token, len(result.tokens)), project_paths(result, view)
     beside = None if twin is None else project_paths(twin, onto=found)

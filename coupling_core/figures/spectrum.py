@@ -46,15 +46,10 @@ MOST_LINES = 48
 def spectrum(
     result: DepthResult | TokensResult, view: View, *, selected: tuple[int, int] | None = None
 ) -> go.Figure:
-    """Top singular values by index on a log axis: a line a block, or one a token.
+    """Top singular values by index on a log axis: a line a block, or one a token, in their order.
 
-    Args:
-        result: may be partial; a block or token that waits has no line.
-        view: K, drawn as a vertical line, of blocks with the gap s_K / s_{K+1}; and the blocks.
-        selected: the pair whose lines stand out: (l, l'), or J^l of token t and J^l' of t'.
-
-    Returns:
-        a figure whose first traces are the lines, in the order of the blocks or tokens.
+    The viewed K is a vertical line, of blocks with the gap s_K / s_{K+1}. The lines of a selected
+    pair stand out: (l, l'), or J^l of token t and J^l' of t'.
     """
     require_k(result, view.k)
     if isinstance(result, DepthResult):

@@ -146,11 +146,7 @@ def rate_maps(
 
 
 def rate_maps_table(results: Mapping[float, DepthResult], view: View) -> "DataFrame":
-    """Twin of the maps: a row a rate and pair.
-
-    Returns:
-        columns rate, block (of the Jacobian), basis, coupling, chance, corrected.
-    """
+    """Twin of the maps: columns rate, block (of the Jacobian), basis, coupling, chance, corrected."""
     from pandas import concat
 
     tables = {rate: scores_table(results[rate], view) for rate in sorted(results)}
