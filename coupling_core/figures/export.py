@@ -56,8 +56,8 @@ def render(
         return _PAGE.format(title=html.escape(title), alt=alt, body=body).encode()
     picture = drawn(page, ending)
     if ending == ".svg":  # the text where screen readers look for it
-        title = f' role="img"><title>{alt}</title>'.encode()
-        return re.sub(rb"(<svg[^>]*)>", lambda found: found[1] + title, picture, count=1)
+        told = f' role="img"><title>{alt}</title>'.encode()
+        return re.sub(rb"(<svg[^>]*)>", lambda found: found[1] + told, picture, count=1)
     return picture
 
 
@@ -140,11 +140,7 @@ def _legend_below(page: go.Figure, square: bool) -> int:
 
 
 def drawn(page: go.Figure, ending: str) -> bytes:
-    """A page as .pdf, .svg or .png: by Chromium, or by matplotlib if that fails.
-
-    Raises:
-        ComputeError: if neither draws it.
-    """
+    """A page as .pdf, .svg or .png: by Chromium, or by matplotlib; `ComputeError` if both fail."""
     try:
         return by_chromium([page], ending)[0]
     except ComputeError as failure:

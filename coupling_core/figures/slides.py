@@ -50,12 +50,7 @@ class Slide:
 
 
 def slides(pages: Sequence[Slide]) -> bytes:
-    """The file's content.
-
-    Raises:
-        ComputeError: if Chromium, which alone draws them, fails.
-        InputError: if what the app needs is not installed.
-    """
+    """The file's content; `ComputeError` where Chromium, which alone draws them, fails."""
     with needed("app"):
         from pypdf import PdfWriter
 

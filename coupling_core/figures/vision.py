@@ -146,7 +146,7 @@ def rate_maps(
 
 
 def rate_maps_table(results: Mapping[float, DepthResult], view: View) -> "DataFrame":
-    """Twin of the maps: columns rate, block (of the Jacobian), basis, coupling, chance, corrected."""
+    """Twin of the maps: columns rate, block (of the Jacobian), basis, and the three scores."""
     from pandas import concat
 
     tables = {rate: scores_table(results[rate], view) for rate in sorted(results)}
