@@ -61,7 +61,7 @@ def interval(world: Models, sizes: Sequence[int], truth: float, method: str = "p
 
     def judge(rng: Draw) -> Judged:
         found = statistics.correlate(worlds.points(world.draw(rng, sizes)), method)
-        return _has(found.over_clusters, truth)
+        return _has(found.over, truth)
 
     return judge
 
@@ -102,8 +102,8 @@ def given_sizes(world: Models, sizes: Sequence[int], truth: float) -> Judge:
     """Does the interval given the sizes have the correlation that is left?"""
 
     def judge(rng: Draw) -> Judged:
-        found = statistics.partial_correlation(world.draw(rng, sizes), "loss")
-        return _has(found.over_clusters, truth)
+        found = statistics.partial_correlation(world.draw(rng, sizes), "loss").partial
+        return _has(found.over, truth)
 
     return judge
 
@@ -158,8 +158,8 @@ def within_rates(seeds: int) -> Judge:
     def judge(rng: Draw) -> Judged:
         (rate, seed, x), (_, _, y) = world.draw(rng), world.draw(rng)
         each = (rate[:, None] == worlds.RATES).astype(float)
-        left = statistics.residual_correlation(x, y, each)
-        return _has(statistics.over_clusters(left, x, y, each, seed.astype(int), "seeds"), 0)
+        left = statistics.correlation_of(x, y, seed.astype(int), "seeds", given=each)
+        return _has(left.over, 0)
 
     return judge
 
@@ -174,7 +174,7 @@ def over_prompts(n: int, rho: float, *, is_mean: bool) -> Judge:
     def judge(rng: Draw) -> Judged:
         table = worlds.prompts_table(rng, n, rho, models=3 if is_mean else 1)
         trends = statistics.prompt_trends(table, "tokens", 8)
-        return _has(trends.interval if is_mean else trends.models[0].interval, truth)
+        return _has((trends.mean if is_mean else trends.models[0].rho).over, truth)
 
     return judge
 

@@ -4,19 +4,22 @@ Names, dimensions and meanings are those of the kinds' records of numbers, and w
 form is what it really has of a result that ships.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
 from coupling_core.analysis.by_step import step_columns, step_figures
-from coupling_core.analysis.exports import axes, frame, numbers_of, row
-from coupling_core.base import step_names as names
+from coupling_core.analysis.exports import axes, frame, row
+from coupling_core.base import figure_names as names
+from coupling_core.base.drawing import figures_of
 from coupling_core.base.kinds import kinds
+from coupling_core.base.numbers import numbers_of
 from coupling_core.base.results import Result
+from coupling_core.cli.reports import summary
 from coupling_core.store.disk import Store
 
 FILE = Path(__file__).with_name("outputs.md")
-STEP_NAMES = Path(names.__file__)
+FIGURE_NAMES = Path(names.__file__)
 HEAD = """# What results give out
 
 Written by `make docs` from the records of numbers in `coupling_core/kinds/*/numbers.py`. Where a
@@ -43,20 +46,28 @@ OF_ALL = {
 
 def text() -> str:
     """The whole document."""
-    folders = {kind.folder.rpartition(".")[2]: kind.name for kind in reversed(kinds().values())}
     common = (f"| `{name}` | {meaning} |" for name, meaning in OF_ALL.items())
     found = [HEAD, "| key of `--json` of every kind | meaning |", "|---|---|", *common, ""]
-    for folder, kind in reversed(folders.items()):
+    for folder, kind in _folders().items():
         key = next(entry.key for entry in Store().entries() if entry.request.kind == kind)
-        found += [f"## {folder}\n", *_rows(Store().get(key)), ""]
+        figures = ", ".join(f"`{name}`" for name in figures_of(kind))
+        found += [f"## {folder}\n", f"Figures: {figures}.\n", *_rows(Store().get(key)), ""]
     return "\n".join(found)
+
+
+def _folders() -> dict[str, str]:
+    """The first kind of each folder, in the order of messages."""
+    found: dict[str, str] = {}
+    for kind in kinds().values():
+        found.setdefault(kind.command, kind.name)
+    return found
 
 
 def _rows(result: Result) -> Iterator[str]:
     kind, view = kinds()[result.request.kind], result.default_view()
     numbers = numbers_of(kind.name)
     named = axes(result, view)
-    keys = kind.part("report").summary(result, view, stored=True)
+    keys = summary(result, view, stored=True)
     whole = {number.column_name: number.name for number in numbers if number.column is not None}
     places = {
         "table": [*frame(result, view)],
@@ -74,13 +85,28 @@ def _rows(result: Result) -> Iterator[str]:
         yield f"| `{name}` | {told} | {', '.join(named.get(name, ()))} | {where} |"
 
 
-def step_names() -> str:
-    """The module with the names of the curves over training steps, which type checkers read."""
-    names = "".join(f'    "{name}",\n' for name in step_figures())
-    head, _, _ = STEP_NAMES.read_text().partition("StepCurve")
-    return f"{head}StepCurve = Literal[\n{names}]\n"
+def figure_names() -> str:
+    """The module with the names of figures, which type checkers read."""
+    named = {folder: ("", *figures_of(kind)) for folder, kind in _folders().items()}
+    every = "\n    | ".join(_called(folder) for folder in named)
+    parts = [
+        FIGURE_NAMES.read_text().partition("import Literal\n")[0] + "import Literal\n",
+        *(_literal(_called(folder), names) for folder, names in named.items()),
+        f'FigureName = (\n    {every}\n)\n"""Of all kinds; "" is the first of its kind."""\n',
+        _literal("StepCurve", step_figures()),
+    ]
+    return "\n".join(parts)
+
+
+def _called(folder: str) -> str:
+    return f"{folder.title()}Figure"
+
+
+def _literal(name: str, choices: Iterable[str]) -> str:
+    lines = "".join(f'    "{choice}",\n' for choice in choices)
+    return f"{name} = Literal[\n{lines}]\n"
 
 
 if __name__ == "__main__":
     FILE.write_text(text())
-    STEP_NAMES.write_text(step_names())
+    FIGURE_NAMES.write_text(figure_names())

@@ -14,7 +14,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 for _package in (
     *FOLDERS,
     "coupling_core.analysis.exports",
-    "coupling_core.figures.tokens",
+    "coupling_core.figures",
     "coupling_core.sources.hub",
 ):
     import_module(_package)

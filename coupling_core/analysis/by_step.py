@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from coupling_core.analysis.exports import numbers_of, row
-from coupling_core.base.drawing import Drawing
-from coupling_core.base.errors import InputError, a_type
+from coupling_core.analysis.exports import row
+from coupling_core.base.drawing import Drawing, drawing, known_figure
+from coupling_core.base.errors import InputError
+from coupling_core.base.figure_names import StepCurve
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.notebook import Plottable
-from coupling_core.base.numbers import Column
+from coupling_core.base.notebook import Plottable, table_of
+from coupling_core.base.numbers import Column, numbers_of
 from coupling_core.base.records import AnyView, PathView, Request, View, viewed
 from coupling_core.base.results import DepthResult, SpectrumResult, TrajectoryResult
 from coupling_core.base.results.base import certified_words
-from coupling_core.base.step_names import StepCurve
 from coupling_core.sources.suites import Suite
 
 if TYPE_CHECKING:  # half a second to import
@@ -81,10 +81,7 @@ class Course(Plottable):
 
     @property
     def default_k(self) -> int:
-        """The K at which it is looked at where nobody says another.
-
-        It is that of its request, else that with which the run was watched, else 8.
-        """
+        """The K of its request, else that with which the run was watched, else 8."""
         most = (result.k_max for result in self.depth.values())
         return min([self.request.k or self.suite.usual_k, *most])
 
@@ -109,20 +106,15 @@ class Course(Plottable):
         Raises:
             InputError: where K or a block is not in the results.
         """
-        from pandas import DataFrame
-
         seen = viewed(view, self.default_k, k=k)
-        columns = ["step", *self.columns]
-        table = DataFrame([one.to_dict() for one in numbers(self, seen)], columns=columns)
-        table.attrs |= {"suite": self.suite.name, "prompt": self.request.prompt_words}
-        table.attrs.update(seen.attributes())
-        one = next(iter(self.depth.values()), None)
-        told = {} if one is None else one.attributes()
-        said = ("measured", "final_norm", "precision")
-        table.attrs |= {name: told[name] for name in said if name in told}
-        svds = [svd for result in self.depth.values() for svd in result.svds]
-        table.attrs |= {"certificate": certified_words(svds)} if svds else {}
-        return table
+        told = next((one.attributes() for one in self.depth.values()), {})
+        about: dict[str, object] = {"suite": self.suite.name, "prompt": self.request.prompt_words}
+        about |= seen.attributes()
+        about |= {name: told[name] for name in ("measured", "final_norm", "precision") if told}
+        if svds := [svd for result in self.depth.values() for svd in result.svds]:
+            about["certificate"] = certified_words(svds)
+        rows = [one.to_dict() for one in numbers(self, seen)]
+        return table_of(rows, about, ("step", *self.columns))
 
     def plot(
         self, figure: StepCurve = "corrected", view: View | None = None, *, k: int | None = None
@@ -140,8 +132,19 @@ class Course(Plottable):
                 them), or where K or a block is not in the results.
         """
         seen = viewed(view, self.default_k, k=k)
-        drawn: Drawing = kind_of("depth").part("views").course(self, seen, figure)
-        return drawn
+        name = known_figure(figure, step_figures())
+        measured = [*self.depth.values(), *self.paths.values()]
+        if not measured:
+            raise InputError(
+                f"nothing of {self.suite.name} is measured for this prompt: measure_steps(...) "
+                "does it"
+            )
+        if name in step_figures("spectrum") and self.spectra is None:
+            raise InputError(
+                f"the figure {name} is of spectra: measure_steps(..., spectra=True) measures them, "
+                "and collect(..., spectra=True) reads what is stored"
+            )
+        return drawing("training.course", self, name, seen, result=measured[-1], view=seen)
 
     @property
     def verdict(self) -> str:
@@ -188,14 +191,7 @@ class StepNumbers:
 
 
 class StepColumn(NamedTuple):
-    """A number of a training step.
-
-    Args:
-        kind: of the results that it is of; "" of the run itself.
-        column: how it is drawn.
-        heading: of its printed column.
-        form: how it is printed.
-    """
+    """A number of a training step, with the kind of the results that it is of; "" of the run."""
 
     kind: str
     column: Column
@@ -220,11 +216,7 @@ def step_columns() -> Mapping[str, StepColumn]:
 
 
 def step_figures(*kinds: str) -> tuple[str, ...]:
-    """The names of the figures over steps: those of the numbers, with hyphens.
-
-    Args:
-        kinds: of which kinds; of all where none is named.
-    """
+    """The names of the figures over steps: of the numbers of these kinds, or all, with hyphens."""
     return tuple(
         name.replace("_", "-")
         for name, of in step_columns().items()
@@ -269,11 +261,6 @@ def numbers(course: Course, view: View) -> tuple[StepNumbers, ...]:
     Raises:
         InputError: where K or a block is not in the results.
     """
-    if not isinstance(course, Course):
-        raise InputError(
-            f"{a_type(course)} came: expected what measure_steps(...) or collect(...) "
-            "gives of a training run"
-        )
     losses = course.suite.losses()
     return tuple(
         numbers_at(
@@ -297,19 +284,7 @@ def numbers_at(
     paths: TrajectoryResult | None = None,
     spectrum: SpectrumResult | None = None,
 ) -> StepNumbers:
-    """The numbers of one step, from what is measured of it.
-
-    Args:
-        step: of the optimiser.
-        view: K, definition, role and blocks.
-        loss: held-out, in nats a token.
-        depth: the blocks at one token.
-        paths: of all tokens.
-        spectrum: of the blocks' linear maps.
-
-    Raises:
-        InputError: where K or a block is not in the results.
-    """
+    """The numbers of one step, from what is measured of it; `loss` is held out, in nats."""
     found = dict.fromkeys(step_columns(), np.nan) | {"loss": loss}
     for result, seen in ((depth, view), (paths, PathView()), (spectrum, AnyView())):
         if result is not None:

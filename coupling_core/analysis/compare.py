@@ -27,12 +27,12 @@ from coupling_core.analysis.alignment import (
 )
 from coupling_core.analysis.path_comparison import PathComparison
 from coupling_core.analysis.scores import definition_name, score_pairs
-from coupling_core.analysis.token_scores import score_positions, weighted_mean, weights
+from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName, sampled_definitions
-from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, in_short
+from coupling_core.base.notebook import Plottable, in_short, table_of
 from coupling_core.base.records import Role, View, resolve_block, resolve_blocks, viewed
 from coupling_core.base.results import (
     DepthResult,
@@ -43,7 +43,13 @@ from coupling_core.base.results import (
     TokensResult,
     TrajectoryResult,
 )
-from coupling_core.base.results.scores import Along, ScoreMap, coordinates, over_pairs
+from coupling_core.base.results.scores import (
+    Along,
+    ScoreMap,
+    coordinates,
+    over_pairs,
+    weighted_mean,
+)
 from coupling_core.base.units import counted, ranges_spoken, rounded, with_difference
 from coupling_core.base.wording import Row, paragraph
 
@@ -125,18 +131,19 @@ class MapComparison(Plottable, Generic[Of, Scored]):
         Between tokens in a mean over all pairs of blocks, where a token with itself is another
         thing than two tokens, the correlation is over different tokens.
         """
-        a, b = self._mean(self.a_values, self.a), self._mean(self.b_values, self.b)
+        a, b = self._means(self.score)
         x, y = (values[self._correlated] for values in (self.a_values, self.b_values))
         has_none = x.size <= FEW or np.ptp(x) == 0 or np.ptp(y) == 0
         alike = float("nan") if has_none else float(np.corrcoef(x, y)[0, 1])
         return Summary(a, b, a - b, alike, int(self.counted.sum()))
 
-    def _mean(self, values: Float[np.ndarray, "row column"], of: Result) -> float:
-        """Mean of one side's numbers over the pairs counted."""
-        weight = np.ones_like(values)
-        if isinstance(of, TokenMeansResult):
-            weight = weights(of, self.view)
-        return weighted_mean(np.where(self.counted, values, np.nan), weight)
+    def _means(self, score: str) -> tuple[float, float]:
+        """Means of both sides' scores of this name over the pairs counted."""
+        a, b = (
+            weighted_mean(np.where(self.counted, getattr(of, score), np.nan), of.weights)
+            for of in (self.a_scores, self.b_scores)
+        )
+        return a, b
 
     @property
     def _correlated(self) -> Bool[np.ndarray, "row column"]:
@@ -170,11 +177,7 @@ class MapComparison(Plottable, Generic[Of, Scored]):
             1..n), `other_token` (of the basis), `text` and `other_text`. Its `attrs` say whose A
             and B are.
         """
-        from pandas import DataFrame
-
-        table = DataFrame(self.columns())
-        table.attrs.update(self.attributes())
-        return table
+        return table_of(self.columns(), self.attributes())
 
     def to_xarray(self) -> "xarray.Dataset":
         """The maps of A, of B and of their difference.
@@ -223,8 +226,7 @@ class MapComparison(Plottable, Generic[Of, Scored]):
     def _chance(self) -> str:
         """What chance gives of raw scores, or how sure its level is where that is sampled."""
         if not self.corrected:
-            sides = ((self.a_scores, self.a), (self.b_scores, self.b))
-            a, b = (rounded(self._mean(scores.chance, of)) for scores, of in sides)
+            a, b = map(rounded, self._means("chance"))
             return f"Chance gives {a} in A and {b} in B."
         if self.view.definition not in sampled_definitions():
             return ""
@@ -281,8 +283,8 @@ class Comparison(MapComparison[DepthResult, Scores]):
         Raises:
             InputError: on another name.
         """
-        drawn: Drawing = self.a.part("views").compared(self, figure)
-        return drawn
+        known_figure(figure, ("comparison", "difference"))
+        return drawing(f"compare.{figure}", self, result=self.a, view=self.view)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What it holds, by name: the scores and `blocks` of A and B, and their difference.
@@ -346,8 +348,7 @@ class TokenComparison(MapComparison[BetweenTokens, PositionScores]):
             InputError: on another name.
         """
         known_figure(figure, ("difference",))
-        drawn: Drawing = self.a.part("views").compared(self)
-        return drawn
+        return drawing("compare.difference", self, result=self.a, view=self.view)
 
 
 AXES = {

@@ -198,7 +198,7 @@ def _aligned(rows: "DataFrame", a: str, b: str, measure: str, k: float | None) -
     )
     wide = rows.pivot(index="prompt", columns="model", values=measure).reindex(columns=[a, b])
     wide = wide.reindex(rows["prompt"][rows["model"] == a]).astype(np.float64)
-    wide = wide[np.isfinite(wide).all(axis=1)]
+    wide = wide[np.isfinite(wide.to_numpy()).all(axis=1)]
     at = "" if k is None else f", at K = {k:g} or a share of each one's width, such as k=0.1"
     refuse(
         (
@@ -223,7 +223,7 @@ def _beside(rows: "DataFrame") -> list[Any]:
     texts = others.map(str)  # an empty cell is a value too
     is_one: Any = (texts.groupby(rows["prompt"]).nunique() == 1).all()
     return [
-        name
+        str(name)
         for name in others
         if is_one[name]
         and (texts[name].nunique() > 1 or (name == "category" and texts[name].any()))

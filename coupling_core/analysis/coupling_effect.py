@@ -22,9 +22,8 @@ from jaxtyping import Float, Int
 
 from coupling_core.analysis.effects import effect_maps
 from coupling_core.analysis.scores import score_pairs
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.kinds import kind_of
 from coupling_core.base.notebook import Plottable, in_a_line
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, WhatIfResult
@@ -174,14 +173,20 @@ class CouplingEffect(Plottable):
                 "minus_log_kl": self.smallness,
             }
         )
-        table.attrs |= {"of": self.whose, "prompts": self.prompts, "edit": self.edit}
-        table.attrs |= ({} if self.k is None else {"K": self.k}) | dict(self.of)
+        k = {} if self.k is None else {"K": self.k}
+        table.attrs |= {
+            "of": self.whose,
+            "prompts": self.prompts,
+            "edit": self.edit,
+            **k,
+            **self.of,
+        }
         return table
 
     def plot(self, figure: str = "pairs") -> Drawing:
         """A point a pair of blocks; "pairs" is the only figure."""
-        drawing: Drawing = kind_of("what-if").part("views").against(self, figure)
-        return drawing
+        known_figure(figure, ("pairs",))
+        return drawing("effect_scatter.coupling_against_effect", self)
 
     def __repr__(self) -> str:
         first, last = self.blocks

@@ -13,8 +13,10 @@ from jaxtyping import Bool, Float
 from coupling_core.analysis.alignment import attributes_of_both, refuse
 from coupling_core.analysis.directions import mean_angles, orthonormal
 from coupling_core.analysis.subspaces import chance_angles, median_told
-from coupling_core.base.drawing import Drawing, FigureName
+from coupling_core.base.drawing import Drawing, drawing, known_figure
+from coupling_core.base.figure_names import FigureName
 from coupling_core.base.notebook import Plottable, in_a_line
+from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult, Scores
 from coupling_core.base.results.directions import READOUTS, SIDES
 from coupling_core.base.units import counted, rounded
@@ -123,8 +125,9 @@ class Crossing(Plottable):
         Raises:
             InputError: on another name.
         """
-        drawn: Drawing = self.b.part("views").crossed(self, figure)
-        return drawn
+        known_figure(figure, ("angles",))
+        view = DirectionsView(None, self.k)
+        return drawing("crossing.crossing_angles", self, result=self.b, view=view)
 
     @property
     def verdict(self) -> str:
@@ -204,8 +207,9 @@ class CrossScores(Scores):
         Raises:
             InputError: on another name, or an option.
         """
-        drawn: Drawing = self.b.part("views").crossed_scores(self, figure or "crossed", **options)
-        return drawn
+        known_figure(figure or "crossed", ("crossed",))
+        view = DirectionsView(None, None if self.view is None else self.view.k)
+        return drawing("crossing.crossed_scores", self, result=self.b, view=view, **options)
 
     def _shown(self) -> Drawing:
         return self.plot()

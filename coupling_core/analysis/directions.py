@@ -3,17 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coupling_core.analysis.subspaces import chance_angles, median_told
+from coupling_core.analysis.subspaces import chance_angles, median_told, principal_angles
 from coupling_core.base.blocks import Blocks, blocks_of
-from coupling_core.base.choosing import none_of
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.choosing import require_one_of
+from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, Tabular, in_a_line, in_short
+from coupling_core.base.notebook import Plottable, Tabular, in_a_line
 from coupling_core.base.records import (
     DirectionsView,
     resolve_block,
@@ -33,6 +34,9 @@ ROUNDING = 3e-5
 TURNED = 0.1
 """An angle in radians: where rounding may turn two neighbours into one another by more, they are
 tied, and only the subspace of both means anything."""
+DONE = {"u": "write", "v": "read"}
+HELD = {"u": "written", "v": "read"}
+"""What blocks do with directions of a side, and what then is done with these."""
 
 
 def viewed(result: DirectionsResult, view: DirectionsView) -> tuple[tuple[int, ...], int]:
@@ -47,17 +51,13 @@ def viewed(result: DirectionsResult, view: DirectionsView) -> tuple[tuple[int, .
 
 def require_side(side: str) -> None:
     """Refuse a side that no block has."""
-    if side not in SIDES:
-        raise InputError(none_of("the side", side, SIDES))
+    require_one_of("the side", side, SIDES)
 
 
 def gaps(result: DirectionsResult) -> Float[np.ndarray, "block k"]:
     """(s_k - s_{k+1}) / s_1; NaN where there is no s_{k+1}."""
     s = np.column_stack([result.singular_values, result.next_singular_value]).astype(np.float64)
-    first = s[:, :1]
-    return np.divide(
-        s[:, :-1] - s[:, 1:], first, out=np.full_like(s[:, 1:], np.nan), where=first > 0
-    )
+    return -np.diff(s) / np.where(s[:, :1] > 0, s[:, :1], np.nan)
 
 
 def tied(result: DirectionsResult) -> Bool[np.ndarray, "block k"]:
@@ -104,35 +104,33 @@ def held(
     return np.array([np.linalg.norm(basis.T @ x) for basis in bases])
 
 
+class InCommon(NamedTuple):
+    """The directions that several subspaces have in common (see `Shared`)."""
+
+    directions: Float[np.ndarray, "d k"]
+    share: Float[np.ndarray, " k"]
+    chance: float
+    n: int
+
+
 @dataclass(frozen=True, repr=False)
-class InCommon:
-    """The directions that several subspaces have in common.
+class Shared(Plottable):
+    """The directions that several blocks have in common.
 
     Args:
-        directions: in columns, the most shared first, as many as one subspace has.
+        directions: in columns, the most shared first, as many as one block has.
         share: eigenvalues of the mean projection onto the blocks' subspaces: 1 lies in all.
         chance: the share that independent random subspaces stay below.
         count: how many of these directions are shared beyond chance.
+        result: the directions of all blocks.
+        blocks: those that share them, 1..L.
+        side: "u", what they write, or "v", what they read.
     """
 
     directions: Float[np.ndarray, "d k"]
     share: Float[np.ndarray, " k"]
     chance: float
     count: int
-
-    __repr__ = in_short
-
-
-@dataclass(frozen=True, repr=False)
-class Shared(InCommon, Plottable):
-    """The directions that several blocks have in common.
-
-    Args:
-        result: the directions of all blocks.
-        blocks: those that share them, 1..L.
-        side: "u", what they write, or "v", what they read.
-    """
-
     result: DirectionsResult = field(repr=False, compare=False)
     blocks: tuple[int, ...]
     side: str
@@ -141,7 +139,7 @@ class Shared(InCommon, Plottable):
         return in_a_line(
             self,
             self.result.whose,
-            f"blocks {ranges(self.blocks)} {'write' if self.side == 'u' else 'read'}",
+            f"blocks {ranges(self.blocks)} {DONE[self.side]}",
             f"{self.count} of {counted(len(self.share), 'direction')} shared beyond chance",
             f"shares {rounded(self.share[0])} to {rounded(self.share[-1])}",
             f"by chance below {rounded(self.chance)}",
@@ -150,10 +148,9 @@ class Shared(InCommon, Plottable):
     @property
     def verdict(self) -> str:
         """How many are shared beyond chance."""
-        does = "write" if self.side == "u" else "read"
         many = {0: "no direction", 1: "one direction"}.get(self.count, f"{self.count} directions")
         return (
-            f"Blocks {ranges_spoken(self.blocks)} {does} {many} in common beyond "
+            f"Blocks {ranges_spoken(self.blocks)} {DONE[self.side]} {many} in common beyond "
             f"chance, of the leading {len(self.share)} of each."
         )
 
@@ -179,8 +176,9 @@ class Shared(InCommon, Plottable):
 
     def plot(self, figure: str = "shared") -> Drawing:
         """The share of each direction beside chance; "shared" is the only figure."""
-        drawing: Drawing = self.result.part("views").shared(self, figure)
-        return drawing
+        known_figure(figure, ("shared",))
+        view = DirectionsView(self.blocks, len(self.share))
+        return drawing("directions.shared_directions", self, result=self.result, view=view)
 
 
 NULL_DRAWS = 20
@@ -225,7 +223,7 @@ def shared_of(
     chosen, count = viewed(result, _view(result, view, blocks, leading))
     require_side(side)
     bases = [orthonormal(result.basis(b, side)[:, :count]) for b in chosen]
-    return Shared(**vars(shared_subspace(bases)), result=result, blocks=chosen, side=side)
+    return Shared(*shared_subspace(bases), result, chosen, side)
 
 
 @dataclass(frozen=True, repr=False)
@@ -253,12 +251,11 @@ class BetweenPrompts(Tabular):
     results: tuple[DirectionsResult, ...] = field(repr=False, compare=False)
 
     def __repr__(self) -> str:
-        does = "written" if self.side == "u" else "read"
         return in_a_line(
             self,
             self.whose,
             f"{counted(len(self.blocks), 'block')}: {ranges(self.blocks)}",
-            f"{counted(self.leading, 'direction')} {does}",
+            f"{counted(self.leading, 'direction')} {HELD[self.side]}",
             median_told(self.angles, self.chance),
         )
 
@@ -346,7 +343,7 @@ def between_prompts(
     angles, shared = np.full((len(chosen), count), np.nan), np.zeros(len(chosen), int)
     for at, block in enumerate(chosen):
         bases = [orthonormal(one.basis(block, side)[:, :count]) for one in results]
-        shared[at] = shared_subspace(bases).count
+        shared[at] = shared_subspace(bases).n
         angles[at] = mean_angles(bases, count)
     chance = chance_angles(count, results[0].width)
     return BetweenPrompts(chosen, angles, chance, shared, count, side, tuple(results))
@@ -354,24 +351,23 @@ def between_prompts(
 
 def _require_prompts(results: Sequence[DirectionsResult]) -> None:
     """Refuse results of several models, and one prompt twice."""
-    models = dict.fromkeys(
-        (one.model_name, asked.revision or "", asked.dtype, asked.quantize or "")
-        for one, asked in ((each, each.request) for each in results)
-    )
+    asked = [(one.model_name, one.request) for one in results]
+    models = {
+        " ".join(filter(None, (name, of.revision, of.dtype, of.quantize))) for name, of in asked
+    }
     digests = {one.identity.get("digest") for one in results} - {None, ""}
     if len(models) > 1 or len(digests) > 1:
-        names = " and ".join(" ".join(filter(None, of)) for of in models)
         raise InputError(
-            f"prompts of one model are compared, and these results are of {names}"
-            f"{', each another module' * (len(models) == 1)}: cross(a, b) compares two models over "
-            "one prompt"
+            f"prompts of one model are compared, and these results are of "
+            f"{' and '.join(sorted(models))}{', each another module' * (len(models) == 1)}: "
+            "cross(a, b) compares two models over one prompt"
         )
-    read: dict[bytes, int] = {}
-    for number, one in enumerate(results, 1):
-        if (before := read.setdefault(one.token_ids.tobytes(), number)) != number:
+    read = [one.token_ids.tobytes() for one in results]
+    for at, one in enumerate(results):
+        if (before := read.index(read[at])) != at:
             raise InputError(
-                f"results {before} and {number} are of the same prompt, {short_prompt(one)!r}, and "
-                "prompts are compared with one another: leave one out"
+                f"results {before + 1} and {at + 1} are of the same prompt, "
+                f"{short_prompt(one)!r}, and prompts are compared with one another: leave one out"
             )
 
 
@@ -392,12 +388,7 @@ def mean_angles(bases: Sequence[Float[np.ndarray, "d _"]], k: int) -> Float[np.n
     """Principal angles in degrees, mean over each two of several bases; NaN below K directions."""
     if any(basis.shape[1] < k for basis in bases):
         return np.full(k, np.nan)
-    total = np.zeros(k)
-    for number, basis in enumerate(bases[1:], 1):
-        products = np.stack([other.T @ basis for other in bases[:number]])
-        cosines = np.clip(np.linalg.svd(products, compute_uv=False), 0, 1)
-        total += np.degrees(np.arccos(cosines)).sum(0)
-    return total / (len(bases) * (len(bases) - 1) / 2)
+    return np.mean([principal_angles(a, b) for a, b in combinations(bases, 2)], 0)
 
 
 @lru_cache(maxsize=64)

@@ -1,33 +1,63 @@
-"""Means of scores by the distance of blocks or of tokens, in words."""
+"""Means of scores by the distance of two blocks or of two tokens: what both curves share."""
+
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from coupling_core.base.arrays import arrays_of
+from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.notebook import Plottable, in_a_line, table_of
+from coupling_core.base.results import PositionScores, Scores
 from coupling_core.base.units import counted, rounded
 
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
 
-def verdict_by_distance(
-    distance: Int[np.ndarray, " distance"],
-    mean: Float[np.ndarray, " distance"],
-    pairs: Int[np.ndarray, " distance"],
-    name: str,
-    of: str,
-) -> str:
-    """The means at the shortest and at the longest distance, in a sentence.
 
-    Args:
-        distance: ascending.
-        mean: at each; NaN where there is none.
-        pairs: how many pairs each mean is of.
-        name: what the distance is called.
-        of: what the mean is of, as a phrase that follows it, such as " of c at K = 8".
-    """
-    known = np.flatnonzero(~np.isnan(mean))
-    if not known.size:
-        return f"No pair has a score: there is no mean{of}."
-    ends = dict.fromkeys((known[0], known[-1]))
-    at = (
-        f"{rounded(mean[i])} at {name} = {distance[i]} ({counted(int(pairs[i]), 'pair')})"
-        for i in ends
-    )
-    return f"The mean{of} is {' and '.join(at)}."
+class OverDistance(Plottable):
+    """A dataclass with these fields: the mean of `pairs` scores at each distance, ascending."""
+
+    apart: ClassVar[str]
+    """What the distance is called."""
+    figure: ClassVar[str]
+    """The name of the only figure."""
+    distance: Int[np.ndarray, " distance"]
+    mean: Float[np.ndarray, " distance"]
+    pairs: Int[np.ndarray, " distance"]
+    scores: Scores | PositionScores
+    corrected: bool
+
+    def __repr__(self) -> str:
+        view = self.scores.view
+        ends = f"{len(self.distance)} distances"
+        return in_a_line(self, self.scores.whose, self._among, view.k_told if view else "", ends)
+
+    @property
+    def _among(self) -> str:
+        """Of which blocks they are, where not of all."""
+        return ""
+
+    @property
+    def verdict(self) -> str:
+        """The means at the shortest and the longest distance."""
+        score = "chance-corrected score" if self.corrected else "of c"
+        of = f"mean {score}{self.scores.view.at_k if self.scores.view else ''}"
+        known = np.flatnonzero(~np.isnan(self.mean))
+        if not known.size:
+            return f"No pair has a score: there is no {of}."
+        ends = (
+            f"{rounded(self.mean[i])} at {self.apart} = {self.distance[i]} "
+            f"({counted(int(self.pairs[i]), 'pair')})"
+            for i in dict.fromkeys((known[0], known[-1]))
+        )
+        return f"The {of} is {' and '.join(ends)}."
+
+    def to_pandas(self) -> "DataFrame":
+        """A row a distance: a column for each array, and `attrs` that say of what."""
+        return table_of(arrays_of(self), self.scores.attributes())
+
+    def plot(self, figure: str = "") -> Drawing:
+        """The curve of the app's page, the only figure; InputError on another name."""
+        name: Any = known_figure(figure or self.figure, (self.figure,))
+        return self.scores.plot(name, corrected=self.corrected)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, plot
 from coupling_core.base.edits import DAMPED, parse_edit
 from coupling_core.base.errors import InputError
 from coupling_core.base.notebook import Plottable, in_a_line
@@ -90,8 +90,7 @@ class EffectMaps(Plottable):
                 f"figures are drawn of the divergence, and these maps are of {self.number}: leave "
                 "number= out, or take to_pandas()"
             )
-        drawing: Drawing = self.result.part("views").plot(self.result, self.view, figure)
-        return drawing
+        return plot(self.result, self.view, figure)
 
     def _shown(self) -> object:
         return self.plot() if self.number == "divergence" else self.to_pandas()

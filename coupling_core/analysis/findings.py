@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,6 @@ import pandas as pd
 from coupling_core.analysis import sentences, statistics
 from coupling_core.analysis.scores import MIN_NUMBERS
 from coupling_core.analysis.statistics import (
-    SIZES,
     SUBSETS,
     ClusterBy,
     Correlation,
@@ -23,33 +23,23 @@ from coupling_core.analysis.statistics import (
     PromptTrends,
 )
 from coupling_core.base import wording
-from coupling_core.base.choosing import none_of
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.kinds import kind_of
 from coupling_core.base.notebook import Plottable
 from coupling_core.base.records import (
-    MEASURES,
     METHODS,
-    MODEL_SUBSETS,
     PERFORMANCES,
     Measure,
     Method,
     ModelSubset,
     Performance,
     PromptNumber,
+    record,
 )
 from coupling_core.base.units import counted
 
-_CHOICES = {
-    "measure": MEASURES,
-    "against": PERFORMANCES,
-    "subset": MODEL_SUBSETS,
-    "method": METHODS,
-}
 
-
-@dataclass(frozen=True)
+@record
 class Question:
     """What is asked of a table.
 
@@ -64,16 +54,11 @@ class Question:
         InputError: on another choice.
     """
 
-    k: float
+    k: int | float
     measure: Measure = "corrected"
     against: Performance = "loss"
     subset: ModelSubset = "all"
     method: Method = "pearson"
-
-    def __post_init__(self) -> None:
-        for name, known in _CHOICES.items():
-            if getattr(self, name) not in known:
-                raise InputError(none_of(name, getattr(self, name), known))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -95,8 +80,10 @@ class Findings(Plottable):
     @cached_property
     def means(self) -> ModelMeans:
         """Coupling of every model of the subset."""
-        means = statistics.model_means(self.table, _k(self.question.k), self.question.measure)
-        return statistics.subset(means, self.question.subset)
+        asked = self.question
+        return statistics.subset(
+            statistics.model_means(self.table, asked.k, asked.measure), asked.subset
+        )
 
     @cached_property
     def points(self) -> Points:
@@ -106,7 +93,7 @@ class Findings(Plottable):
     @cached_property
     def by(self) -> ClusterBy:
         """What counts as one: families, or training runs if all are of one family."""
-        return "family" if len(set(self.points.family)) > 1 else "run"
+        return "family" if self.points.rows["family"].nunique() > 1 else "run"
 
     @cached_property
     def fits(self) -> tuple[Fit, ...]:
@@ -128,7 +115,7 @@ class Findings(Plottable):
     def partial(self) -> PartialCorrelation:
         """The correlation given the models' sizes."""
         against = self.question.against
-        return statistics.partial_correlation(self.means, against, given=SIZES, by=self.by)
+        return statistics.partial_correlation(self.means, against, by=self.by)
 
     @cached_property
     def by_k(self) -> dict[int, ModelMeans]:
@@ -139,24 +126,28 @@ class Findings(Plottable):
     @cached_property
     def correlations_by_k(self) -> dict[int, Correlation]:
         """The correlation at every K."""
-        asked = self.question
-        return statistics.correlations_by_k(self.by_k, asked.against, asked.method, by=self.by)
+        pairs = {
+            k: statistics.pair(means, "coupling", self.question.against)
+            for k, means in self.by_k.items()
+        }
+        return {
+            k: statistics.correlate(points, self.question.method, by=self.by)
+            for k, points in pairs.items()
+        }
 
     def trends(self, x: PromptNumber, *, last: bool = False) -> PromptTrends:
         """Coupling against length or difficulty of the prompts, within the subset's models.
 
-        Args:
-            x: which.
-            last: of each training run only the last checkpoint: its others are hardly independent.
+        With `last`, of each training run its last checkpoint: the others are hardly independent.
         """
         means = statistics.subset(self.means, "last") if last else self.means
         rows = self.table[self.table["model"].isin(means.rows["model"])]
-        return statistics.prompt_trends(rows, x, _k(self.question.k), self.question.measure)
+        return statistics.prompt_trends(rows, x, self.question.k, self.question.measure)
 
     @cached_property
     def falls(self) -> dict[str, Fall]:
         """Whether coupling falls after its highest checkpoint, by training run."""
-        falls, at_k = {}, statistics.at_k(self.table, _k(self.question.k))
+        falls, at_k = {}, statistics.at_k(self.table, self.question.k)
         for run, steps in self._courses():
             rows = at_k[at_k["model"].isin(steps["model"])]
             scores = rows.pivot_table(self.question.measure, "prompt", "step", dropna=False)
@@ -167,11 +158,11 @@ class Findings(Plottable):
     @cached_property
     def bends(self) -> dict[str, float]:
         """The p of a straight line of coupling against performance, by run; NaN for none."""
-        names = ["coupling", self.question.against]
-        known = {run: steps[names].dropna().drop_duplicates() for run, steps in self._courses()}
-        return {
-            run: statistics.bend_p(*steps.to_numpy(np.float64).T) for run, steps in known.items()
-        }
+        bends, names = {}, ["coupling", self.question.against]
+        for run, steps in self._courses():
+            known = steps[names].dropna().drop_duplicates()
+            bends[run] = statistics.bend_p(*known.to_numpy(np.float64).T)
+        return bends
 
     @property
     def shows(self) -> tuple[str, ...]:
@@ -223,8 +214,19 @@ class Findings(Plottable):
         Raises:
             InputError: on another name.
         """
-        drawing: Drawing = kind_of("depth").part("views").found_in_sweep(self, figure)
-        return drawing
+        against = self.question.against
+        figures = {
+            "models": ("generalization.over_models", self.means, "coupling", against, self.fits),
+            "families": ("generalization_forest.without_families", self.families),
+            "k": ("generalization.coupling_by_k", self.by_k),
+            "correlation": (
+                "generalization_forest.correlation_by_k", self.correlations_by_k, against,
+            ),
+        }  # fmt: skip
+        draws, *of = figures[known_figure(figure, tuple(figures))]
+        found = drawing(str(draws), *of)
+        found.figure.layout.meta = found.figure.layout.meta | {"source": self.source}
+        return found
 
     @property
     def does_not_show(self) -> tuple[str, ...]:
@@ -233,20 +235,14 @@ class Findings(Plottable):
             return ()
         return sentences.limits(self.points, self.question.against)
 
-    def doubts(self, plan: Mapping[str, object]) -> tuple[str, ...]:
-        """What is wrong with the numbers, if anything is.
-
-        Args:
-            plan: what was to be measured, as `Plan.described` or as a journal has it.
-        """
-        failed = int((self.table["certified"].astype(str) == "False").sum())
+    def doubts(self, plan: Mapping[str, Any]) -> tuple[str, ...]:
+        """What is wrong with the numbers, of what a plan or journal says was to be measured."""
+        failed = statistics.uncertified(self.table)
         prompts, without = self.means.rows["prompts"], int(self.means.rows["without"].sum())
         few, models = int((prompts < MIN_NUMBERS).sum()), len(prompts)
-        total, kinds = plan.get("total"), plan.get("kinds")
-        expected = missing = 0
-        if isinstance(total, int) and isinstance(kinds, list | tuple) and "depth" in kinds:
-            expected = total // len(kinds)
-            missing = expected - self.table["key"].nunique()
+        kinds = plan.get("kinds") or ()
+        expected = plan.get("total", 0) // len(kinds) if "depth" in kinds else 0
+        missing = expected - self.table["key"].nunique()
         return wording.sentences(
             (
                 failed,
@@ -292,7 +288,8 @@ def find(table: pd.DataFrame, question: Question | None = None) -> Findings:
 
     Args:
         table: of a sweep, a row for each model, prompt and K.
-        question: at which K, of which models, against what; None is `first_question`.
+        question: at which K, of which models, against what; by default at the first K that all
+            models have.
 
     Raises:
         InputError: where it is no table, has no depth-wise row at this K, or no model is in the
@@ -311,15 +308,7 @@ def find(table: pd.DataFrame, question: Question | None = None) -> Findings:
 
 
 def first_question(table: pd.DataFrame, asked: Iterable[float] = ()) -> Question:
-    """The question asked by default: at the first K that all models have.
-
-    Args:
-        table: of a sweep.
-        asked: the K of its file.
-
-    Raises:
-        InputError: where it is no table.
-    """
+    """The question asked by default: at the first K that all models have (see `every_k`)."""
     shared, known = every_k(table, asked), performances(table)
     return Question(shared[0] if shared else 1, against=known[0] if known else "loss")
 
@@ -334,14 +323,9 @@ def filled_subsets(table: pd.DataFrame) -> tuple[ModelSubset, ...]:
 
 
 def every_k(table: pd.DataFrame, asked: Iterable[float] = ()) -> tuple[float, ...]:
-    """The K at which every model of a table that has depth-wise rows was measured.
+    """The K at which every model of a table was measured depth-wise, rising.
 
-    Args:
-        table: of a sweep.
-        asked: the K of its file, of which those below 1 are shares of each model's width.
-
-    Returns:
-        whole numbers, rising, and then shares.
+    Then come those that its file asked for as shares of each model's width.
     """
     rows = table[table["kind"] == "depth"]
     of_model = [set(each["k"].astype(float)) for _, each in rows.groupby("model")]
@@ -353,8 +337,3 @@ def every_k(table: pd.DataFrame, asked: Iterable[float] = ()) -> tuple[float, ..
 def performances(table: pd.DataFrame) -> tuple[Performance, ...]:
     """Those that at least one model of a table has."""
     return tuple(name for name in PERFORMANCES if name in table and table[name].notna().any())
-
-
-def _k(k: float) -> int | float:
-    """A whole number as one, whoever wrote it with a point."""
-    return int(k) if float(k).is_integer() else k

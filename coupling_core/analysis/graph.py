@@ -20,6 +20,7 @@ from coupling_core.analysis.scores import Scores, score_pairs
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import InputError
+from coupling_core.base.notebook import table_of
 from coupling_core.base.records import DEFAULT_THRESHOLD, Role, View, resolve_blocks, viewed
 from coupling_core.base.results import DepthResult
 from coupling_core.base.results.base import NORM_INCLUDED
@@ -122,15 +123,13 @@ def scores_graph(
     one_way = found.corrected if corrected else found.coupling
     for cell in np.argwhere(np.triu(weight >= threshold)).tolist():
         i, j = sorted(cell, key=found.blocks.__getitem__)
-        block, basis = found.blocks[i], found.blocks[j]
-        forward, backward = float(one_way[i, j]), float(one_way[j, i])
         graph.add_edge(
-            block,
-            basis,
+            found.blocks[i],
+            found.blocks[j],
             weight=float(weight[i, j]),
-            distance=basis - block,
-            forward=forward,
-            backward=backward,
+            distance=found.blocks[j] - found.blocks[i],
+            forward=float(one_way[i, j]),
+            backward=float(one_way[j, i]),
             **_known({name: (one[i, j] + one[j, i]) / 2 for name, one in _scores(found).items()}),
         )
     for number, members in enumerate(communities(graph), 1):
@@ -157,17 +156,13 @@ def weights(found: Scores, *, corrected: bool = True) -> Float[np.ndarray, "bloc
 
 
 def strongest_partners(found: Scores, *, corrected: bool = True) -> dict[int, int]:
-    """For each block the one that it is coupled with most; its neighbour where no pair has a score.
-
-    A single block has itself.
-    """
-    weight = weights(found, corrected=corrected)
-    n = len(weight)
+    """The block that each is coupled with most; where it has no score its neighbour, or itself."""
+    blocks, last = found.blocks, len(found.blocks) - 1
     partners = {}
-    for i, block in enumerate(found.blocks):
-        known = not np.isnan(weight[i]).all()
-        best = int(np.nanargmax(weight[i])) if known else (i + 1 if i + 1 < n else max(0, i - 1))
-        partners[block] = found.blocks[best]
+    for i, weight in enumerate(weights(found, corrected=corrected)):
+        neighbour = i + 1 if i < last else max(0, i - 1)
+        best = neighbour if np.isnan(weight).all() else int(np.nanargmax(weight))
+        partners[blocks[i]] = blocks[best]
     return partners
 
 
@@ -315,11 +310,7 @@ def graph_edges(graph: "nx.Graph[int]") -> "DataFrame":
         of `block` in the basis of `basis`, and `backward`, the other way round. Scores have no
         unit. Its `attrs` are the graph's own.
     """
-    from pandas import DataFrame
-
-    table = DataFrame(edge_rows(graph), columns=list(EDGE_COLUMNS))
-    table.attrs.update(graph.graph)
-    return table
+    return table_of(edge_rows(graph), graph.graph, EDGE_COLUMNS)
 
 
 def directed(graph: "nx.Graph", result: DepthResult, view: View) -> "nx.DiGraph":

@@ -2,31 +2,26 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.analysis.distances import verdict_by_distance
+from coupling_core.analysis.distances import OverDistance
 from coupling_core.analysis.graph import weights
 from coupling_core.analysis.scores import score_pairs
-from coupling_core.base.arrays import arrays_of
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
-from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, in_a_line
-from coupling_core.base.records import Role, View, resolve_blocks, viewed
-from coupling_core.base.results import DepthResult
+from coupling_core.base.records import Role, View, viewed
+from coupling_core.base.results import DepthResult, Scores
 from coupling_core.base.units import ranges
-
-if TYPE_CHECKING:  # half a second to import
-    from pandas import DataFrame
 
 
 @dataclass(frozen=True, repr=False)
-class Locality(Plottable):
+class Locality(OverDistance):
     """The score of two blocks against how many blocks apart they are.
+
+    Its table has a column for each array, none of which has a unit.
 
     Args:
         distance: |l - l'|, ascending.
@@ -34,59 +29,23 @@ class Locality(Plottable):
         spread: their standard deviation (of all the pairs there are, so 0 for a single one).
         chance: mean of their chance floors, 0 for chance-corrected weights.
         pairs: how many have a weight.
-        result: what it is of.
-        view: how that is looked at.
+        scores: of which they are gathered.
         corrected: whether a weight is the chance-corrected score, or c.
     """
 
+    apart, figure = "|l - l'|", "locality"
     distance: Int[np.ndarray, " distance"]
     mean: Float[np.ndarray, " distance"]
     spread: Float[np.ndarray, " distance"]
     chance: Float[np.ndarray, " distance"]
     pairs: Int[np.ndarray, " distance"]
-    result: DepthResult = field(repr=False, compare=False)
-    view: View = field(repr=False, compare=False)
+    scores: Scores = field(repr=False, compare=False)
     corrected: bool = True
 
-    def __repr__(self) -> str:
-        chosen = resolve_blocks(self.view.blocks, self.result.n_blocks)
-        among = f"blocks {ranges(chosen)}" if self.view.blocks else ""
-        ends = f"{len(self.distance)} distances"
-        return in_a_line(self, self.result.whose, among, self.view.k_told, ends)
-
     @property
-    def verdict(self) -> str:
-        """The means at the shortest and the longest distance."""
-        of = f" {'chance-corrected score' if self.corrected else 'of c'}{self.view.at_k}"
-        return verdict_by_distance(self.distance, self.mean, self.pairs, "|l - l'|", of)
-
-    def to_pandas(self) -> "DataFrame":
-        """A row a distance.
-
-        Returns:
-            columns distance (|l - l'|), mean (of the pairs at that distance), spread (their
-            standard deviation), chance (mean of their chance levels), all without a unit, and pairs
-            (how many have a weight). Its `attrs` name the result and the view.
-        """
-        from pandas import DataFrame
-
-        table = DataFrame(arrays_of(self))
-        table.attrs.update(score_pairs(self.result, self.view).attributes())
-        return table
-
-    def plot(self, figure: Literal["locality"] = "locality") -> Drawing:
-        """The curve of the page Layer graph.
-
-        Args:
-            figure: "locality", the only one.
-
-        Raises:
-            InputError: on another name.
-        """
-        name = known_figure(figure, ("locality",))
-        views = self.result.part("views")
-        drawn: Drawing = views.plot(self.result, self.view, name, corrected=self.corrected)
-        return drawn
+    def _among(self) -> str:
+        view = self.scores.view
+        return f"blocks {ranges(self.scores.blocks)}" if view and view.blocks else ""
 
 
 def locality(
@@ -139,8 +98,7 @@ def locality(
         by_distance(np.std, weight),
         by_distance(np.mean, floor),
         np.array([at.sum() for at in pairs], np.int64),
-        result,
-        view,
+        scores,
         corrected,
     )
 

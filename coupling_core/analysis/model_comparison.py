@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from coupling_core.analysis.scores import MIN_PROMPTS
-from coupling_core.base.drawing import Drawing, known_figure
-from coupling_core.base.kinds import kind_of
+from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.notebook import Plottable
 from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, Measure
 from coupling_core.base.units import counted, interval_told, with_difference
@@ -223,8 +222,7 @@ class ModelComparison(Plottable):
             InputError: on another name.
         """
         known_figure(figure, ("differences",))
-        drawn: Drawing = kind_of("depth").part("views").differences(self, by)
-        return drawn
+        return drawing("model_comparison.prompt_differences", self, by)
 
 
 def paired(each: "DataFrame") -> dict[str, Any]:

@@ -30,14 +30,7 @@ LEAST, ALIKE = 3, 0.75
 
 
 class TokenMeasured(NamedTuple):
-    """The token of a prompt at which its blocks were measured.
-
-    Args:
-        text: of the token, as it is shown.
-        number: which one it is, 1..n.
-        n: tokens of the prompt.
-        asked: which was asked for: -1 is the last.
-    """
+    """The token, 1..n, at which a prompt was measured, and the one that was asked for."""
 
     text: str
     number: int
@@ -47,16 +40,9 @@ class TokenMeasured(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class OfPrompt:
-    """What is kept of one prompt's result: many results would fill the memory.
+    """What is kept of one prompt's result in one view: many results would fill the memory.
 
-    Args:
-        scores: in one view.
-        n_blocks: L of the model.
-        model: its name.
-        final_norm: whether a final norm belongs to its last block, in words.
-        certified: whether every SVD passed its certificate.
-        key: of the result.
-        at: the token that was measured.
+    `final_norm` says in words whether a final norm belongs to the last block.
     """
 
     scores: Scores
@@ -74,11 +60,7 @@ class OfPrompt:
 
 
 def of_prompt(result: DepthResult, view: View) -> OfPrompt:
-    """What is kept of a result.
-
-    Raises:
-        InputError: where K or a block is not in the result.
-    """
+    """What is kept of a result, which must have the view's K and blocks."""
     return OfPrompt(
         replace(score_pairs(result, view), result=None),
         result.n_blocks,
@@ -103,11 +85,7 @@ def mean_scores(found: Sequence[Scores]) -> Scores:
 def mean_graph(
     parts: Sequence[OfPrompt], *, corrected: bool = True, threshold: float = DEFAULT_THRESHOLD
 ) -> "nx.Graph[int]":
-    """The layer graph of the mean scores, of one model in one view, a prompt each.
-
-    Raises:
-        InputError: where the threshold is out of range.
-    """
+    """The layer graph of the mean scores, of one model in one view, a prompt each."""
     found = mean_scores([part.scores for part in parts])
     about: dict[str, str | float] = {"model": parts[0].model, "prompts": len(parts)}
     about |= {"K": found.view.k if found.view else 0, "final_norm": parts[0].final_norm}
@@ -136,9 +114,12 @@ def source(parts: Sequence[OfPrompt], listed: str, view: View) -> str:
 
 def interval_words(over: Interval) -> str:
     """A mean over prompts with its interval: 0.055 (95 % interval 0.053 to 0.057)."""
-    mean, low, high = map(rounded, (over.mean, over.low, over.high))
-    interval = f"95\u00a0% interval {low} to {high}" if over.n > 1 else "no interval: one prompt"
-    return f"{mean} ({interval})"
+    return f"{rounded(over.mean)} ({ends(over) if over.n > 1 else 'no interval: one prompt'})"
+
+
+def ends(over: Interval) -> str:
+    """Where an interval begins and ends."""
+    return f"95\u00a0% interval {rounded(over.low)} to {rounded(over.high)}"
 
 
 def spread_words(numbers: Mapping[int, float], *, of: str = "") -> str:

@@ -1,16 +1,26 @@
 """Two results of paths side by side: how straight and how even the paths of each are."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from jaxtyping import Float
 
 from coupling_core.analysis import trajectory
 from coupling_core.analysis.alignment import attributes_of_both, refuse, side_names
-from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.curves import Curves
+from coupling_core.base.drawing import (
+    Drawing,
+    Figure,
+    drawing,
+    figures_of,
+    known_figure,
+    plot,
+)
+from coupling_core.base.figure_names import TrajectoryFigure
 from coupling_core.base.notebook import Plottable
+from coupling_core.base.numbers import columns, in_rows
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted, rounded
@@ -20,20 +30,26 @@ if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
 
 
-OfTokens = Literal["line-shape", "expodistance", "equidistance"]
-OfDepth = Literal["line-shape-by-depth", "norms", "growth", "steps", "entropy"]
-InSpace = Literal["paths", "paths-3d", "paths-apart"]
-BothFigure = Literal[""] | OfTokens | OfDepth | InSpace
-"""Figures that two results have together; "" is the first that they can have."""
-BY_TOKEN, BY_DEPTH, IN_SPACE = map(get_args, (OfTokens, OfDepth, InSpace))
+APART = "paths-apart"
+"""Paths side by side, a figure of two results alone."""
 
-_NUMBERS: Mapping[str, tuple[str, Callable[[TrajectoryResult], Float[np.ndarray, " token"]]]] = {
-    "line_shape": ("line-shape score (1 of a straight path)", lambda of: of.line_shape),
-    "growth": ("norm's growth a block, as a logarithm,", lambda of: of.growth.mean(0)),
-    "expodistance": ("expodistance (0 of even growth)", lambda of: of.expodistance),
-    "equidistance": ("equidistance (0 of steps of one length)", lambda of: of.equidistance),
-}
-"""What is known of each token's path, NaN where it is not defined: in words, and the number."""
+
+def figures_of_both() -> dict[str, Figure]:
+    """The figures of one result that two have together too."""
+    every = figures_of("trajectory")
+    return {
+        name: figure
+        for name, figure in every.items()
+        if isinstance(figure.draws, Curves) or _of_paths(figure)
+    }
+
+
+def _by_token(figure: Figure) -> bool:
+    return isinstance(figure.draws, Curves) and figure.draws.x == "token"
+
+
+def _of_paths(figure: Figure) -> bool:
+    return figure.draws == "paths.paths"
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,14 +69,26 @@ class PathComparison(Plottable):
         """Whether each token of A is one of B, so that they are compared one by one."""
         return self.a.tokens == self.b.tokens
 
+    @property
+    def _numbers(self) -> dict[str, str]:
+        """What is known of each token's path, NaN where it is not defined, in words."""
+        every = in_rows(self.a, "token")
+        return {one.name: one.title[0].lower() + one.title[1:] for one in every if one.title}
+
+    @cached_property
+    def _both(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """These numbers of A and of B."""
+        a, b = (columns(of, of.default_view(), "token") for of in (self.a, self.b))
+        return a, b
+
     def columns(self) -> dict[str, Sequence[Any]]:
         """The columns of `to_pandas`, without pandas, which is slow to import."""
-        rows = [self._row(name) for name in _NUMBERS]
+        rows = [self._row(name) for name in self._numbers]
         return {name: [row[name] for row in rows] for name in rows[0]}
 
     def _row(self, name: str) -> dict[str, Any]:
         """The means of a number over the tokens that have it."""
-        a, b = (_NUMBERS[name][1](of) for of in (self.a, self.b))
+        a, b = (of[name] for of in self._both)
         counts = {"a_above": np.nan, "tokens": np.nan}
         if self.same_tokens:
             both = np.isfinite(a) & np.isfinite(b)
@@ -73,12 +101,10 @@ class PathComparison(Plottable):
         """A row a number.
 
         Returns:
-            columns `number`: `line_shape` (1 is a straight path), `growth` (mean over the blocks of
-            the logarithm of the norm's growth, per block), `expodistance` (0 is even growth) and
-            `equidistance` (0 is steps of one length); `a`, `b` and their `difference`, means over
-            the `tokens` at which both have a finite number; and `a_above`, at how many of these A
-            has more. Where the two have other tokens, `a` and `b` are each over those of its own
-            that have one, and the counts are NaN.
+            columns `number`, of each token's path, named as in the table of a trajectory; `a`, `b`
+            and their `difference`, means over the `tokens` at which both have a finite number; and
+            `a_above`, at how many of these A has more. Where the two have other tokens, `a` and `b`
+            are each over those of its own that have one, and the counts are NaN.
         """
         return self._signed(self.columns())
 
@@ -93,14 +119,12 @@ class PathComparison(Plottable):
             there, `a_text` and `b_text`, `a`, `b` and their `difference`; NaN where a number is not
             defined.
         """
-        n, times = min(len(self.a.tokens), len(self.b.tokens)), len(_NUMBERS)
-        a, b = (
-            np.concatenate([number(of)[:n] for _, number in _NUMBERS.values()])
-            for of in (self.a, self.b)
-        )
+        n, names = min(len(self.a.tokens), len(self.b.tokens)), list(self._numbers)
+        a, b = (np.concatenate([of[name][:n] for name in names]) for of in self._both)
+        times = len(names)
         return self._signed(
             {
-                "number": np.repeat(list(_NUMBERS), n),
+                "number": np.repeat(names, n),
                 "token": np.tile(np.arange(1, n + 1), times),
                 "a_text": self.a.tokens[:n] * times,
                 "b_text": self.b.tokens[:n] * times,
@@ -115,15 +139,16 @@ class PathComparison(Plottable):
         table.attrs.update(attributes_of_both(self.a, self.b))
         return table
 
-    def plot(self, figure: BothFigure = "", **options: Any) -> Drawing:
+    def plot(
+        self, figure: TrajectoryFigure | Literal["paths-apart"] = "", **options: Any
+    ) -> Drawing:
         """A number of both, as the page Trajectories draws a model and its twin.
 
         Args:
-            figure: "line-shape-by-depth", "norms", "growth", "steps" or "entropy": the median over
-                the tokens, by depth. Of the same tokens also "line-shape", "expodistance" or
-                "equidistance" of each. "paths" or "paths-3d": those of B in the components of A;
-                "paths-apart": side by side, each in its own. "" is "line-shape", and of other
-                tokens "norms".
+            figure: one of a trajectory, but `linearised`: a number by depth, as the median over the
+                tokens; of the same tokens also one of each token; "paths" or "paths-3d", those of B
+                in the components of A; and "paths-apart", side by side, each in its own. "" is the
+                first that the two can have.
             options: of the figure by name: `token`, which of A's is in ink, and of paths `fit`,
                 `part` and `first`, as `project_paths` has them.
 
@@ -131,24 +156,25 @@ class PathComparison(Plottable):
             InputError: on another name or option, on a number of each token where A and B have
                 others, and on paths of states of another width.
         """
-        name = figure or ("line-shape" if self.same_tokens else "norms")
+        every = figures_of_both()
+        able = [name for name, one in every.items() if self.same_tokens or not _by_token(one)]
+        name: str = figure or next(name for name in able if not _of_paths(every[name]))
         refuse(
             (
-                name in BY_TOKEN and not self.same_tokens,
+                name in every and name not in able,
                 f"A and B have other tokens, and {name!r} has a place for each token of one "
-                f"prompt: choose one by depth, {', '.join(BY_DEPTH)}; by_token() has the numbers",
+                f"prompt: choose one of {', '.join(able)}; by_token() has the numbers",
             )
         )
-        known_figure(name, BY_TOKEN + BY_DEPTH + IN_SPACE)
-        of_paths = {one.name for one in fields(PathView) if name in IN_SPACE} & options.keys()
-        view = replace(self.a.default_view(), **{one: options.pop(one) for one in of_paths})
-        views: Any = self.a.part("views")
-        drawn: Drawing = (
-            views.apart(self.a, self.b, view, **options)
-            if name == "paths-apart"
-            else views.plot(self.a, view, name, twin=self.b, **options)
-        )
-        return drawn
+        known_figure(name, (*every, APART))
+        is_in_space = name == APART or _of_paths(every[name])
+        of_view = [one.name for one in fields(PathView)] if is_in_space else []
+        seen = {one: options.pop(one) for one in of_view if one in options}
+        view = replace(self.a.default_view(), **seen)
+        if name == APART:
+            both = self.a, self.b, view
+            return drawing("paths_apart.paths_apart", *both, result=self.a, view=view, **options)
+        return plot(self.a, view, name, twin=self.b, **options)
 
     @property
     def verdict(self) -> str:
@@ -158,7 +184,7 @@ class PathComparison(Plottable):
         tokens += "" if self.same_tokens else f" of A and {len(self.b.tokens)} of B"
         means = "; ".join(
             f"the {words} is {_in_words(self._row(name), every)}"
-            for name, (words, _) in _NUMBERS.items()
+            for name, words in self._numbers.items()
         )
         return paragraph(
             f"A is {a}; B is {b}. On average over {tokens}, {means}.",
@@ -179,11 +205,11 @@ class PathComparison(Plottable):
         )
 
     def __repr__(self) -> str:
-        a, b = (rounded(trajectory.mean(of.line_shape)) for of in (self.a, self.b))
-        names = side_names(self.a, self.b)
+        names, name = side_names(self.a, self.b), next(iter(self._numbers))
+        a, b = (rounded(trajectory.mean(of[name])) for of in self._both)
         return (
-            f"PathComparison(A: {names[0]}, B: {names[1]}, mean line shape A "
-            f"{a}, B {b}, {len(self.a.tokens)} and {len(self.b.tokens)} tokens)"
+            f"PathComparison(A: {names[0]}, B: {names[1]}, mean {name.replace('_', ' ')} A {a}, "
+            f"B {b}, {len(self.a.tokens)} and {len(self.b.tokens)} tokens)"
         )
 
 

@@ -1,6 +1,6 @@
 """How far noise gets, and up to which size a Jacobian says it."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -8,6 +8,8 @@ from jaxtyping import Float
 from coupling_core.base.errors import InputError
 from coupling_core.base.results import PerturbationResult
 
+TENTH = 0.1
+"""The size, in units of the embedding, at which noise is looked at where nobody says one."""
 OFF = 0.1
 """How far the change to first order may be from the true one, relative to that, to stand for it."""
 BLURRED = OFF / 4
@@ -16,15 +18,8 @@ MOST = 0.95
 """Part of the draws that lie between `low` and `high`."""
 
 
-@dataclass(frozen=True)
-class Spread:
-    """Over the draws; NaN where nothing was measured.
-
-    Args:
-        median: of the draws.
-        low: what 1 in 40 draws lies below.
-        high: what 1 in 40 draws lies above.
-    """
+class Spread(NamedTuple):
+    """Over the draws, of which 1 in 40 lies below `low`, and 1 above `high`; NaN of none."""
 
     median: Float[np.ndarray, "*shape state"]
     low: Float[np.ndarray, "*shape state"]
@@ -33,8 +28,7 @@ class Spread:
 
 def spread(values: Float[np.ndarray, "*shape draw state"]) -> Spread:
     """Median over the draws, and between what 95 % of them lie."""
-    low, median, high = np.quantile(values, (0.5 - MOST / 2, 0.5, 0.5 + MOST / 2), axis=-2)
-    return Spread(median, low, high)
+    return Spread(*np.quantile(values, (0.5, 0.5 - MOST / 2, 0.5 + MOST / 2), axis=-2))
 
 
 def blurred(result: PerturbationResult) -> np.ndarray:
@@ -75,16 +69,13 @@ def _median(error: Float[np.ndarray, "way size draw state"]) -> Float[np.ndarray
 
 def _crossing(sizes: Float[np.ndarray, " size"], error: Float[np.ndarray, " size"]) -> float:
     """The size at which the error first reaches OFF."""
-    known = np.flatnonzero(np.isfinite(error))
-    if not known.size:
-        return float("nan")
-    past = known[error[known] >= OFF]
-    if not past.size:
-        return float("inf")
-    at = past[0]
-    before = known[known < at]
+    known = np.isfinite(error)
+    if not (error >= OFF).any():
+        return np.inf if known.any() else np.nan
+    at = int((error >= OFF).argmax())
+    before = np.flatnonzero(known[:at])
     if not before.size:
-        return 0.0 if at == 0 else float("nan")
+        return np.nan if at else 0.0
     below = before[-1]
     x, y = np.log(sizes[[below, at]]), np.log(np.maximum(error[[below, at]], 1e-12))
     return float(np.exp(x[0] + (np.log(OFF) - y[0]) / (y[1] - y[0]) * (x[1] - x[0])))

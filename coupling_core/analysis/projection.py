@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.analysis.alignment import side_names
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, in_a_line, in_short
-from coupling_core.base.records import Fit, Part, PathView, view_by
+from coupling_core.base.notebook import Plottable, in_a_line, table_of
+from coupling_core.base.records import Fit, Part, PathView, resolve_token, view_by
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted, percent
 
@@ -27,17 +27,8 @@ SMALL = 64
 """Up to so many samples or entries a full SVD is the quickest; above, ARPACK is, and as exact."""
 
 
-@dataclass(frozen=True, repr=False)
-class Projection:
-    """Paths in the principal components of some of their states.
-
-    Args:
-        coordinates: of every state; NaN past the number of components that there are.
-        explained: share of the variance of the fitted states along each component.
-        drawn: share of the variance of all states along each component, fitted or not.
-        center: the state whose coordinates are 0, the mean of those that were fitted.
-        components: unit vectors of the residual stream, a row each; as many as there are.
-    """
+class Projection(NamedTuple):
+    """Paths in principal components; what its fields are, `ProjectedPaths` says."""
 
     coordinates: Float[np.ndarray, "state token c"]
     explained: Float[np.ndarray, " c"]
@@ -45,12 +36,10 @@ class Projection:
     center: Float[np.ndarray, " d"]
     components: Float[np.ndarray, "known d"]
 
-    __repr__ = in_short
-
 
 @dataclass(frozen=True, repr=False)
-class ProjectedPaths(Projection, Plottable):
-    """A view of a result's paths.
+class ProjectedPaths(Plottable):
+    """A view of a result's paths in the principal components of some of their states.
 
     Args:
         coordinates: of every state; NaN past the number of components that there are.
@@ -67,6 +56,11 @@ class ProjectedPaths(Projection, Plottable):
             its own.
     """
 
+    coordinates: Float[np.ndarray, "state token c"]
+    explained: Float[np.ndarray, " c"]
+    drawn: Float[np.ndarray, " c"]
+    center: Float[np.ndarray, " d"]
+    components: Float[np.ndarray, "known d"]
     states: Int[np.ndarray, " state"]
     tokens: Int[np.ndarray, " token"]
     result: TrajectoryResult = field(repr=False, compare=False)
@@ -118,27 +112,18 @@ class ProjectedPaths(Projection, Plottable):
         """How much of the variance two components show."""
         if self.why_none:
             return self.why_none
-        is_one = len(self.components) == 1
-        if self.fitted_to is not None:
-            theirs, ours = self._theirs
-            of_states = {self._fitted: self.explained}
-            of_states |= {"all states": self.drawn} if self.view.fit == "last" else {}
-            known = [
-                f"{percent(np.nansum(shares[:2]), 1)} at {of}"
-                for of, shares in of_states.items()
-                if np.isfinite(shares).any()
-            ]
-            of_tokens = f"the variance of {counted(len(self.tokens), 'token')} of {ours}"
-            explain = "explains" if is_one else "explain"
-            return (
-                f"Of the components of {theirs}, {'one' if is_one else 'two'} {explain} of "
-                f"{of_tokens} {' and '.join(known) or 'nothing, since there is none'}."
-            )
+        theirs, ours = (f" of {of}" * (self.fitted_to is not None) for of in self._theirs)
+        of_states = {"all states": self.drawn} | {self._fitted: self.explained}
+        known = [
+            f"{percent(np.nansum(shares[:2]), 1)} at {of}"
+            for of, shares in reversed(of_states.items())
+            if np.isfinite(shares).any()
+        ]
+        components = "one component" if len(self.components) == 1 else "two components"
         return (
-            f"{'One component' if is_one else 'Two components'}, fitted on {self._fitted} of "
-            f"{counted(len(self.tokens), 'token')}, {'explains' if is_one else 'explain'} "
-            f"{percent(np.nansum(self.explained[:2]), 1)} of the variance there, and "
-            f"{percent(np.nansum(self.drawn[:2]), 1)} of that of all states that are drawn."
+            f"Of the variance of {counted(len(self.tokens), 'token')}{ours}, {components} fitted "
+            f"on {self._fitted}{theirs} explain{'s' * (len(self.components) == 1)} "
+            f"{' and '.join(known) or 'nothing, since there is none'}."
         )
 
     def to_pandas(self) -> "DataFrame":
@@ -148,16 +133,14 @@ class ProjectedPaths(Projection, Plottable):
             columns token (1..n), text, state (0..L), pc_1, pc_2, pc_3; its `attrs` say of what, as
             those of `to_xarray` do.
         """
-        from pandas import DataFrame
-
-        n = len(self.states)
-        points = self.coordinates.swapaxes(0, 1).reshape(-1, self.coordinates.shape[-1])
-        table = DataFrame(points, columns=[f"pc_{i + 1}" for i in range(points.shape[1])])
-        table.insert(0, "token", np.repeat(self.tokens, n))
-        table.insert(1, "text", [self.result.tokens[i - 1] for i in table["token"]])
-        table.insert(2, "state", np.tile(self.states, len(self.tokens)))
-        table.attrs |= self.attributes()
-        return table
+        numbers, points = np.repeat(self.tokens, len(self.states)), self.coordinates.swapaxes(0, 1)
+        columns = {
+            "token": numbers,
+            "text": np.array(self.result.tokens, object)[numbers - 1],
+            "state": np.tile(self.states, len(self.tokens)),
+        }
+        along = {f"pc_{i + 1}": points[..., i].ravel() for i in range(COMPONENTS)}
+        return table_of(columns | along, self.attributes())
 
     def to_xarray(self) -> "xarray.Dataset":
         """The coordinates over state, token and component, and the share that each explains.
@@ -192,8 +175,16 @@ class ProjectedPaths(Projection, Plottable):
 
     def plot(self, figure: Literal["paths", "paths-3d"] = "paths", token: int = -1) -> Drawing:
         """The paths in two or three components; `token`, 1..n or -1 (the last), is highlighted."""
-        drawing: Drawing = self.result.part("views").projected(self, figure, token)
-        return drawing
+        dimensions = {"paths": 2, "paths-3d": 3}
+        known_figure(figure, tuple(dimensions))
+        return drawing(
+            "paths.draw",
+            *(self.result, self.view, self),
+            token=resolve_token(token, len(self.result.tokens)),
+            dimensions=dimensions[figure],
+            result=self.result,
+            view=self.view,
+        )
 
 
 def project_paths(
@@ -243,7 +234,7 @@ def project_paths(
     X = np.asarray(result.states[states][:, chosen], np.float64)
     projected = project(X, view.fit) if onto is None else _project_onto(X, onto)
     return ProjectedPaths(
-        **vars(projected),
+        **projected._asdict(),
         states=states,
         tokens=result.kept[chosen],
         result=result,
@@ -253,7 +244,6 @@ def project_paths(
 
 
 def _project_onto(X: Float[np.ndarray, "state token d"], onto: ProjectedPaths) -> Projection:
-    """Paths in the components of others."""
     samples = X[-1] if onto.view.fit == "last" else X.reshape(-1, X.shape[-1])
     total, along = samples.var(0).sum(), ((samples - onto.center) @ onto.components.T).var(0)
     explained = along / total if total > 0 else np.full(len(along), np.nan)
@@ -265,8 +255,7 @@ def project_steps(
 ) -> dict[int, ProjectedPaths]:
     """The paths of one prompt over the steps of a training run, each in its own components.
 
-    A component has no sign of its own: at each step it takes the one in which the paths lie as
-    they did at the step before, so that nothing flips from step to step.
+    A component has no sign of its own: it takes the one in which the paths lie as a step before.
     """
     found: dict[int, ProjectedPaths] = {}
     before = np.zeros(())
@@ -282,10 +271,7 @@ def project_steps(
 
 
 def part_states(part: Part, n_blocks: int) -> Int[np.ndarray, " state"]:
-    """Numbers of the states (0..L) that belong to a part of the depth.
-
-    Both halves have the state in the middle, so that no step is lost between them.
-    """
+    """Numbers of the states (0..L) of a part of the depth; both halves have that in the middle."""
     middle = n_blocks // 2
     first, last = middle * (part == "deeper"), middle if part == "shallower" else n_blocks
     return np.arange(first, last + 1)
@@ -309,7 +295,6 @@ def _in_components(
     axes: Float[np.ndarray, "known d"],
     explained: Float[np.ndarray, " known"],
 ) -> Projection:
-    """States in components that are known."""
     flat = X.reshape(-1, X.shape[-1])
     along = (flat - center) @ axes.T
     total = flat.var(0).sum()

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError
 from coupling_core.base.jacobian import ALIKE
-from coupling_core.base.records import ROLES, View, resolve_block, resolve_blocks
+from coupling_core.base.records import ROLES, View, resolve_block, resolve_blocks, resolve_token
 from coupling_core.base.results import DepthResult, PositionCoupling, Result, Scores
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.results.scores import mean_off_diagonal as mean_off_diagonal
@@ -141,27 +141,21 @@ def score_square(
     result: DepthResult | PositionCoupling, view: View
 ) -> tuple[Float[np.ndarray, "row column"], Float[np.ndarray, "row column"]]:
     """Raw score of all pairs at one K, NaN where a rank is below it, and its chance floor."""
-    role, k = ROLES.index(view.role), view.k
-    coupling = score(
-        result.diagonal[role][..., :k],
-        result.off_diagonal[role][..., :k],
-        _spectrum(result)[:, None, :k],
-        view.definition,
-        view.p,
-    )[..., -1]
-    coupling = np.where(np.minimum.outer(*_ranks(result)) >= k, coupling, np.nan)
-    floor = chance_floor(result, view.definition, view.p)[:, k - 1, None]
+    coupling = _by_k(result, view, slice(None), slice(None), view.k)[..., -1]
+    floor = chance_floor(result, view.definition, view.p)[:, view.k - 1, None]
     return coupling, np.broadcast_to(floor, coupling.shape)
 
 
-def score_cell(
-    result: DepthResult | PositionCoupling, row: int, column: int, view: View
-) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Score of one pair (from 0), NaN past a rank, and its chance floor for K = 1..Kmax."""
-    pair, s = (ROLES.index(view.role), row, column), _spectrum(result)[row]
-    by_k = score(result.diagonal[pair], result.off_diagonal[pair], s, view.definition, view.p)
-    by_k[min(_ranks(result)[0, row], _ranks(result)[1, column]) :] = np.nan
-    return by_k, chance_floor(result, view.definition, view.p)[row]
+def _by_k(
+    result: DepthResult | PositionCoupling, view: View, rows: slice, columns: slice, most: int
+) -> Float[np.ndarray, "row column k"]:
+    """Raw score of some pairs for K = 1..most, NaN past a rank."""
+    at = ROLES.index(view.role), rows, columns, slice(most)
+    s = _spectrum(result)[rows, None, :most]
+    raw = score(result.diagonal[at], result.off_diagonal[at], s, view.definition, view.p)
+    of_rows, of_columns = np.broadcast_to(result.rank, (2, result.rank.shape[-1]))
+    ranks = np.minimum.outer(of_rows[rows], of_columns[columns])
+    return np.where(np.arange(1, raw.shape[-1] + 1) <= ranks[..., None], raw, np.nan)
 
 
 def _spectrum(result: DepthResult | PositionCoupling) -> Float[np.ndarray, "row k"]:
@@ -170,11 +164,6 @@ def _spectrum(result: DepthResult | PositionCoupling) -> Float[np.ndarray, "row 
         return result.singular_values
     exists = np.arange(result.k_max) < result.rank[0][:, None]
     return np.where(exists, result.singular_values[0], np.nan)
-
-
-def _ranks(result: DepthResult | PositionCoupling) -> Int[np.ndarray, "2 row"]:
-    """Those of the rows and of the columns."""
-    return np.broadcast_to(result.rank, (2, result.rank.shape[-1]))
 
 
 def score_pairs(result: DepthResult, view: View) -> Scores:
@@ -199,24 +188,26 @@ def score_pairs(result: DepthResult, view: View) -> Scores:
 
 
 def score_by_k(
-    result: DepthResult, block: int, basis: int, view: View
+    result: DepthResult | PositionCoupling, block: int, basis: int, view: View
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-    """Score of one pair and its chance floor for K = 1..Kmax.
+    """Score of one pair, NaN past a rank, and its chance floor for K = 1..Kmax.
 
     Args:
-        result: a depth-wise result.
-        block: l of the Jacobian, 1..L; -1 is the last.
-        basis: l' of the basis, 1..L.
+        result: of blocks, or of two blocks between tokens.
+        block: l (or t) of the Jacobian, from 1; -1 is the last.
+        basis: l' (or t') of the basis.
         view: definition, p and role.
 
     Returns:
         two arrays (k), without a unit.
 
     Raises:
-        InputError: where a block is out of range.
+        InputError: where a block or a token is out of range.
     """
-    row, column = (resolve_block(each, result.n_blocks) - 1 for each in (block, basis))
-    return score_cell(result, row, column, view)
+    resolve = resolve_block if isinstance(result, DepthResult) else resolve_token
+    i, j = (resolve(each, result.rank.shape[-1]) - 1 for each in (block, basis))
+    by_k = _by_k(result, view, slice(i, i + 1), slice(j, j + 1), result.k_max)
+    return by_k[0, 0], chance_floor(result, view.definition, view.p)[i]
 
 
 def arbitrary(result: DepthResult, view: View) -> tuple[int, ...]:
@@ -235,17 +226,10 @@ def mean_by_k(
     result: DepthResult, view: View
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
     """Raw score, chance floor and chance-corrected score for K = 1..Kmax, means over l != l'."""
-    blocks = resolve_blocks(view.blocks, result.n_blocks)
-    pairs = [
-        score_by_k(result, block, basis, view)
-        for block in blocks
-        for basis in blocks
-        if block != basis
-    ]
-    if not pairs:
-        nothing = np.full(result.k_max, np.nan)
-        return nothing, nothing, nothing
-    raw, floor = (np.stack(curves) for curves in zip(*pairs, strict=True))
+    at = np.array(resolve_blocks(view.blocks, result.n_blocks)) - 1
+    others = ~np.eye(len(at), dtype=bool)
+    raw = _by_k(result, view, slice(None), slice(None), result.k_max)[np.ix_(at, at)][others]
+    floor = chance_floor(result, view.definition, view.p)[at].repeat(len(at) - 1, 0)
     floor = np.where(np.isnan(raw), np.nan, floor)
     raw, floor, above = (nan_mean(x, 0) for x in (raw, floor, corrected(raw, floor)))
     return raw, floor, above
@@ -283,8 +267,7 @@ def block_means(
 def mean_interval(values: Float[np.ndarray, " n"] | Sequence[float] | Array) -> Interval:
     """Mean over prompts, or seeds, with its 95 % interval by Student's t.
 
-    Resampling would do for many; of few it makes intervals that are too short. The interval's
-    `verdict` says what so many numbers can bear out.
+    Resampling would make intervals of few that are too short.
 
     Args:
         values: a number a prompt, such as a column of a table of `measure_many` for one model. With

@@ -30,7 +30,7 @@ def correlate(found: Correlation, measure: str, against: Performance) -> str:
     name = "r" if found.method == "pearson" else "rho"
     return (
         f"Over n = {found.n} models, {measure} and {PERFORMANCES[against]} correlate with "
-        f"{name} = {found.estimate:.2f} ({found.over_clusters.told})."
+        f"{name} = {found.estimate:.2f} ({found.over.told})."
     )
 
 
@@ -39,15 +39,10 @@ def agreement(lines: Correlation, ranks: Correlation, against: Performance) -> s
 
     It is if Pearson's and Spearman's correlation both are beyond chance: one alone is too often
     where a curve or single families make it.
-
-    Args:
-        lines: Pearson's.
-        ranks: Spearman's.
-        against: which performance.
     """
     expected, sign = _EXPECTED[against]
     claim = f"the claim that better models are more coupled, which predicts a {sign} correlation"
-    over = lines.over_clusters, ranks.over_clusters
+    over = lines.over, ranks.over
     signs = {np.sign(lines.estimate), np.sign(ranks.estimate)}
     is_sure = len(signs) == 1 and all(one.p < LEVEL for one in over)
     return sentences(
@@ -59,13 +54,7 @@ def agreement(lines: Correlation, ranks: Correlation, against: Performance) -> s
 
 
 def course(falls: Mapping[str, Fall], bends: Mapping[str, float], against: Performance) -> str:
-    """What coupling does within training runs.
-
-    Args:
-        falls: by run.
-        bends: the p of a straight line against performance, by run.
-        against: which performance.
-    """
+    """What coupling does within training runs, of its fall and of the p of a straight line."""
     falling = [one for one in falls.values() if one.p * len(falls) < LEVEL]
     bent = sum(p * len(bends) < LEVEL for p in bends.values())
     text = []
@@ -107,13 +96,14 @@ def given_sizes(found: PartialCorrelation) -> str:
         (not given, "No size of these models is known and varies: none is accounted for."),
         (found.partial.reason, f"Given {given}: {found.partial.reason}."),
         f"Given {given}, the correlation (Pearson's) is {found.partial.estimate:.2f} "
-        f"({found.over_clusters.told}).{rest}",
+        f"({found.partial.over.told}).{rest}",
     )[0]
 
 
 def limits(points: Points, against: Performance) -> tuple[str, ...]:
     """What must not be concluded from models with these performances."""
-    one_family, checkpoints = len(set(points.family)) < 2, len(set(points.run)) < len(points)
+    one_family = points.rows["family"].nunique() < 2
+    checkpoints = points.rows["run"].nunique() < len(points)
     return sentences(
         points.counted,
         (

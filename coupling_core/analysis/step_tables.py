@@ -7,40 +7,29 @@ import numpy as np
 
 from coupling_core.analysis.by_step import Course, numbers, step_columns
 from coupling_core.analysis.scores import score_pairs
+from coupling_core.base.notebook import table_of
 from coupling_core.base.records import View
+from coupling_core.base.results.scores import MEASURES
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
 
 
 def steps_frame(courses: Sequence[Course], view: View) -> "DataFrame":
-    """A row a step of a suite.
-
-    Columns: suite, and those of `StepNumbers`.
-
-    Raises:
-        InputError: where K or a block is not in a result.
-    """
-    from pandas import DataFrame
-
+    """A row a step of a suite: its name, and the columns of `StepNumbers`."""
     rows = [
         {"suite": course.suite.name} | found.to_dict()
         for course in courses
         for found in numbers(course, view)
     ]
-    return DataFrame(rows, columns=["suite", "step", *step_columns()])
+    return table_of(rows, {}, ("suite", "step", *step_columns()))
 
 
 def steps_arrays(courses: Sequence[Course], view: View) -> dict[str, np.ndarray]:
-    """What training runs come to, by name; NaN is not measured.
+    """What training runs come to, by name, over the axes of `steps_axes`; NaN is not measured.
 
-    Returns:
-        `suites` (suite; text), `steps` (step; those of any suite), every number of `StepNumbers`
-        (suite step), and for each suite NAME `NAME_coupling`, `NAME_chance` and `NAME_corrected`
-        (step block block) with `NAME_steps`, the steps whose blocks are measured.
-
-    Raises:
-        InputError: where K or a block is not in a result.
+    `suites`, `steps` (those of any suite), the numbers of `StepNumbers`, and of each suite NAME the
+    maps of scores, with the steps whose blocks are measured.
     """
     steps = sorted({step for course in courses for step in course.steps})
     found = [{n.step: n for n in numbers(course, view)} for course in courses]
@@ -48,13 +37,14 @@ def steps_arrays(courses: Sequence[Course], view: View) -> dict[str, np.ndarray]
         name: np.array([[getattr(run.get(step), name, np.nan) for step in steps] for run in found])
         for name in step_columns()
     }
-    suites = np.array([course.suite.name for course in courses])
-    maps = [_maps(course, view) for course in courses if course.depth]
-    return (
-        {"suites": suites, "steps": np.array(steps)}
-        | named
-        | {name: values for course in maps for name, values in course.items()}
-    )
+    for course in courses:
+        if course.depth:
+            kept, suite = sorted(course.depth.keys() & {*course.steps}), course.suite.name
+            maps = [score_pairs(course.depth[step], view) for step in kept]
+            named[f"{suite}_steps"] = np.array(kept)
+            for name in MEASURES:
+                named[f"{suite}_{name}"] = np.stack([getattr(one, name) for one in maps])
+    return {"suites": np.array([c.suite.name for c in courses]), "steps": np.array(steps)} | named
 
 
 def steps_axes(courses: Sequence[Course]) -> dict[str, tuple[str, ...]]:
@@ -62,19 +52,9 @@ def steps_axes(courses: Sequence[Course]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = dict.fromkeys(step_columns(), ("suite", "step"))
     found |= {"suites": ("suite",), "steps": ("step",)}
     for name in (course.suite.name for course in courses):
-        own, maps = f"{name}_step", ("coupling", "chance", "corrected")
-        found |= {f"{name}_{part}": (own, f"{name}_block", f"{name}_basis") for part in maps}
+        own = f"{name}_step"
+        found |= dict.fromkeys(
+            (f"{name}_{part}" for part in MEASURES), (own, f"{name}_block", f"{name}_basis")
+        )
         found[f"{name}_steps"] = (own,)
     return found
-
-
-def _maps(course: Course, view: View) -> dict[str, np.ndarray]:
-    steps = [step for step in course.steps if step in course.depth]
-    found = [score_pairs(course.depth[step], view) for step in steps]
-    maps = {
-        name: np.stack([getattr(scores, name) for scores in found])
-        for name in ("coupling", "chance", "corrected")
-    }
-    return {
-        f"{course.suite.name}_{name}": a for name, a in ({"steps": np.array(steps)} | maps).items()
-    }

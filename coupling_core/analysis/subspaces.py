@@ -15,8 +15,7 @@ def gaps(result: DepthResult, k: int) -> Float[np.ndarray, " block"]:
     """
     require_k(result, k)
     s = np.column_stack([result.singular_values, result.next_singular_value]).astype(np.float64)
-    last, following = s[:, k - 1], s[:, k]
-    return np.divide(last, following, out=np.full_like(last, np.nan), where=following > 0)
+    return s[:, k - 1] / np.where(s[:, k] > 0, s[:, k], np.nan)
 
 
 def chance_angles(k: int, width: int) -> Float[np.ndarray, " k"]:
@@ -36,6 +35,14 @@ def chance_angles(k: int, width: int) -> Float[np.ndarray, " k"]:
     cosine = np.sqrt(4 * q * (1 - q)) * np.sin(at)
     shared = level > (1 - q) / q  # directions that two large subspaces cannot but share
     return np.degrees(np.arccos(np.where(shared, 1.0, cosine)))
+
+
+def principal_angles(
+    a: Float[np.ndarray, "d k"], b: Float[np.ndarray, "d k"]
+) -> Float[np.ndarray, " k"]:
+    """Those in degrees between the spans of two orthonormal bases, smallest first."""
+    cosines = np.linalg.svd(a.T @ b, compute_uv=False)
+    return np.degrees(np.arccos(np.clip(cosines, 0, 1)))
 
 
 def stored_angles(

@@ -2,35 +2,28 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.analysis.distances import verdict_by_distance
+from coupling_core.analysis.distances import OverDistance
 from coupling_core.analysis.scores import corrected, require_k, score_square
-from coupling_core.base.arrays import arrays_of
 from coupling_core.base.definitions import DEFINITIONS
-from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, in_a_line
 from coupling_core.base.records import ROLES, View
 from coupling_core.base.results import (
-    Means,
     PositionCoupling,
     PositionScores,
     Result,
     TokenMeansResult,
-    TokensResult,
 )
-
-if TYPE_CHECKING:  # half a second to import
-    from pandas import DataFrame
 
 
 @dataclass(frozen=True, repr=False)
-class ByDistance(Plottable):
+class ByDistance(OverDistance):
     """Scores by the distance |t - t'| of two tokens, without any Jacobian against itself.
+
+    Its table has a column for each array, none of which has a unit.
 
     Args:
         distance: 0 (where two blocks differ) up to the longest that has a score.
@@ -40,9 +33,10 @@ class ByDistance(Plottable):
         high: the largest.
         pairs: how many there are.
         scores: of which they are gathered.
-        above_chance: whether they are the chance-corrected ones.
+        corrected: whether they are the chance-corrected ones.
     """
 
+    apart, figure = "|t - t'|", "distance"
     distance: Int[np.ndarray, " distance"]
     mean: Float[np.ndarray, " distance"]
     spread: Float[np.ndarray, " distance"]
@@ -50,42 +44,7 @@ class ByDistance(Plottable):
     high: Float[np.ndarray, " distance"]
     pairs: Int[np.ndarray, " distance"]
     scores: PositionScores = field(repr=False, compare=False)
-    above_chance: bool = True
-
-    def __repr__(self) -> str:
-        at = self.scores.view.k_told if self.scores.view else ""
-        return in_a_line(self, self.whose, at, f"{len(self.distance)} distances")
-
-    @property
-    def verdict(self) -> str:
-        """The means at the shortest and the longest distance."""
-        at = self.scores.view.at_k if self.scores.view else ""
-        of = f" {'chance-corrected score' if self.above_chance else 'of c'}{at}"
-        return verdict_by_distance(self.distance, self.mean, self.pairs, "|t - t'|", of)
-
-    @property
-    def whose(self) -> str:
-        """Whose scores they are, in a line; "" where these have let go of their result."""
-        return self.scores.whose
-
-    def to_pandas(self) -> "DataFrame":
-        """A row a distance.
-
-        Returns:
-            columns distance (|t - t'|), mean, spread (the standard deviation), low (the smallest)
-            and high (the largest) of the scores at that distance, all without a unit, and pairs
-            (how many there are). Its `attrs` say of what.
-        """
-        from pandas import DataFrame
-
-        table = DataFrame(arrays_of(self))
-        table.attrs.update(self.scores.attributes())
-        return table
-
-    def plot(self, figure: Literal["distance"] = "distance") -> Drawing:
-        """The mean, its spread and range by distance; "distance" is the only figure."""
-        name: Literal["distance"] = known_figure(figure, ("distance",))
-        return self.scores.plot(name, corrected=self.above_chance)
+    corrected: bool = True
 
 
 def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> PositionScores:
@@ -115,9 +74,8 @@ def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> 
     coupling, floor = score_square(result, view)
     above = corrected(coupling, floor)
     itself = np.eye(len(above), dtype=bool) & (result.blocks[0] == result.blocks[1])
-    means = _means(coupling, floor, above, (~itself).astype(np.float64))
     of = result if isinstance(result, Result) else None
-    return PositionScores(coupling, floor, above, itself, means, result=of, view=view)
+    return PositionScores(coupling, floor, above, itself, 1.0 - itself, result=of, view=view)
 
 
 def _mean_scores(result: TokenMeansResult, view: View) -> PositionScores:
@@ -134,44 +92,8 @@ def _mean_scores(result: TokenMeansResult, view: View) -> PositionScores:
         getattr(result, name)[at].astype(np.float64) for name in ("coupling", "chance", "corrected")
     )
     itself = np.zeros(raw.shape, bool)
-    means = _means(raw, floor, above, weights(result, view))
-    return PositionScores(raw, floor, above, itself, means, result=result, view=view)
-
-
-def weights(
-    result: TokensResult | TokenMeansResult, view: View
-) -> Float[np.ndarray, "position position"]:
-    """What each pair of tokens weighs in a mean over pairs of tokens.
-
-    Every pair of Jacobians weighs the same, so that a pair of tokens weighs as many of them as its
-    score is the mean of: 1 where two blocks are compared.
-    """
-    if isinstance(result, TokenMeansResult):
-        return result.pairs[..., list(result.k_grid).index(view.k)].astype(np.float64)
-    n = len(result.tokens)
-    return np.ones((n, n))
-
-
-def weighted_mean(values: Float[np.ndarray, "*pair"], weight: Float[np.ndarray, "*pair"]) -> float:
-    """The mean of the values that exist; NaN where none does."""
-    counts = ~np.isnan(values) & (weight > 0)
-    known, weighs = values[counts], weight[counts]
-    if not known.size:
-        return float("nan")
-    if (weighs == weighs[0]).all():
-        return float(known.mean())
-    return float((known * weighs).sum() / weighs.sum())
-
-
-def _means(
-    coupling: Float[np.ndarray, "position position"],
-    chance: Float[np.ndarray, "position position"],
-    above: Float[np.ndarray, "position position"],
-    weight: Float[np.ndarray, "position position"],
-) -> Means:
-    """The means of a view: of raw scores, floors and corrected scores over the same pairs."""
-    weight = np.where(np.isnan(coupling), 0, weight)
-    return Means(*(weighted_mean(values, weight) for values in (above, coupling, chance)))
+    weight = result.pairs[..., kept.index(view.k)].astype(np.float64)
+    return PositionScores(raw, floor, above, itself, weight, result=result, view=view)
 
 
 def require_kept(view: View, definitions: Collection[str] = DEFINITIONS) -> None:
@@ -189,14 +111,14 @@ def require_kept(view: View, definitions: Collection[str] = DEFINITIONS) -> None
         )
 
 
-def by_distance(found: PositionScores, *, above_chance: bool = True) -> ByDistance:
+def by_distance(found: PositionScores, *, corrected: bool = True) -> ByDistance:
     """Gather the scores of a view by the distance of their tokens.
 
     Args:
         found: the scores.
-        above_chance: whether the chance-corrected ones are meant.
+        corrected: whether the chance-corrected ones are meant.
     """
-    values = found.corrected if above_chance else found.coupling
+    values = found.corrected if corrected else found.coupling
     counted = ~np.isnan(values) & ~found.itself
     number = np.arange(len(values))
     distance = np.abs(number[:, None] - number)
@@ -206,4 +128,4 @@ def by_distance(found: PositionScores, *, above_chance: bool = True) -> ByDistan
         np.array([of(group) for group in groups], float) for of in (np.mean, np.std, np.min, np.max)
     )
     pairs = np.array([group.size for group in groups], int)
-    return ByDistance(present, mean, spread, low, high, pairs, found, above_chance)
+    return ByDistance(present, mean, spread, low, high, pairs, found, corrected)

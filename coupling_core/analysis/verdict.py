@@ -5,23 +5,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from coupling_core.analysis.over_prompts import OfPrompt, mean_scores
+from coupling_core.analysis.over_prompts import OfPrompt, ends, mean_scores
 from coupling_core.analysis.scores import Interval, known_interval, score_pairs
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Scores
 from coupling_core.base.results.scores import Means
-from coupling_core.base.units import counted, rounded
+from coupling_core.base.units import counted, ranges, rounded
 from coupling_core.base.wording import paragraph, sentences
 
 MIDDLE = tuple(range(9, 17))
 """The blocks of the paper's Figure 3: those compared unless blocks are chosen."""
-
-
-def range_text(blocks: Sequence[int]) -> str:
-    """Blocks as they are typed: 9-16, or 3,7,9 if some between are missing."""
-    first, last = blocks[0], blocks[-1]
-    is_range = tuple(blocks) == tuple(range(first, last + 1))
-    return f"{first}-{last}" if is_range else ",".join(map(str, blocks))
 
 
 @dataclass(frozen=True)
@@ -33,12 +26,11 @@ class Verdict:
         trained: means of the trained model.
         untrained: of the untrained model with the same prompts; None if it is not measured.
         above: pairs of the trained model whose chance-corrected score exceeds that of every pair of
-            the untrained one.
+            the untrained one; corrected, for the chance levels of two models differ.
         pairs: how many there are.
         prompts: means of the trained model with each example prompt, over the same pairs.
         over: the interval of `trained` over many prompts; None for a single prompt.
-        corrected: whether the text has chance-corrected scores, else raw ones with their chance
-            levels. `above` counts corrected ones, for the chance levels of two models differ.
+        corrected: whether the text has chance-corrected scores, or raw ones and chance levels.
     """
 
     blocks: tuple[int, ...]
@@ -51,11 +43,11 @@ class Verdict:
     corrected: bool = True
 
     def __str__(self) -> str:
-        blocks = self.range_text
-        which = f"Blocks {blocks}" if "-" in blocks else counted(len(self.blocks), "block")
+        blocks, over = ranges(self.blocks), self.over
+        which = counted(len(self.blocks), "block") if "," in blocks else f"Blocks {blocks}"
         score = "chance-corrected score" if self.corrected else "score c"
         details = sentences(
-            _interval(self.over) if self.over else "",
+            "" if over is None else counted(over.n, "prompt") + f", {ends(over)}" * (over.n > 1),
             "" if self.untrained is None else f"untrained model {self._number(self.untrained)}",
             f"{'0 = chance, ' * self.corrected}1 = identical bases",
         )
@@ -71,11 +63,6 @@ class Verdict:
         if self.corrected:
             return rounded(mean.corrected)
         return f"{rounded(mean.coupling)} at chance level {rounded(mean.chance)}"
-
-    @property
-    def range_text(self) -> str:
-        """The blocks as they are typed."""
-        return range_text(self.blocks)
 
     @property
     def reason(self) -> str:
@@ -152,10 +139,3 @@ def _compared(
         over,
         corrected,
     )
-
-
-def _interval(over: Interval) -> str:
-    prompts = counted(over.n, "prompt")
-    if over.n < 2:
-        return prompts
-    return f"{prompts}, 95\u00a0% interval {rounded(over.low)} to {rounded(over.high)}"

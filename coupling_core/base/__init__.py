@@ -13,7 +13,9 @@ records         what is asked for and how it is looked at, frozen
 token_ids       token ids in whatever form they are handed over
 results         what is stored of a measurement, one class a file
 trials          what is tried with directions, and what comes of it
-drawing         a figure that a result draws of itself, shown or saved
+numbers         a record for each number of a kind, from which all that shows it is derived
+curves          what a figure of curves says: numbers, axes, caption
+drawing         the figures of a kind by name, and what shows or saves one
 notebook        what a notebook shows: a line, a verdict, a figure or a table
 jacobian        one block's Jacobian, with its singular triplets
 images          a picture as a prompt
@@ -29,7 +31,7 @@ memory          main memory: how much is free, and that it ran out
 allocator       what is kept of memory that was freed
 cores           how many cores of the processor may be used
 units           numbers with their units
-step_names      names of the curves over training steps, written by `make docs`
+figure_names    names of figures for type checkers, written by `make docs`
 wording         text as rows of (condition, sentence)
 bars            how far something is, where somebody watches
 pace            how long the rest of many alike takes

@@ -1,16 +1,18 @@
-"""A bar of how far something is, in a terminal or a notebook."""
+"""How far something is, on stderr: a bar in a terminal or a notebook, elsewhere a line at times."""
 
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from coupling_core.base import logs
+from coupling_core.base.results.progress import Progress
 
 if TYPE_CHECKING:  # who has a stored answer sees no bar
     from tqdm import tqdm
 
-_OFTEN = 0.1
-"""Seconds between two pictures of a bar."""
+APART = 10.0
+"""Seconds between two lines, where no bar shows how far it is."""
 _FORM = "{bar:32} {n_fmt}/{total_fmt} {remaining} {desc}"
 _UNKNOWN = "{elapsed} {desc}"
 """Where nobody knows how much there is."""
@@ -25,39 +27,75 @@ def is_watched() -> bool:
 
 
 class Bar:
-    """A bar on stderr, in plain text, which a notebook shows without any widgets."""
+    """A bar in plain text, which a notebook shows without any widgets; it ends with its `with`.
 
-    def __init__(self, *, stays: bool = False) -> None:
-        self._stays, self._drawn_at = stays, 0.0
+    It begins with the first report: a stored answer shows none. Lines and notes go to `say`; where
+    that is None, lines go to stderr, and notes are put above a bar alone.
+    """
+
+    def __init__(
+        self,
+        title: str = "",
+        *,
+        stays: bool = False,
+        shown: bool = True,
+        say: Callable[[str], object] | None = None,
+    ) -> None:
+        self.title, self.used = title, False
+        self._stays, self._shown, self._say = stays, shown, say
         self._bar: tqdm[None] | None = None
+        self._told = time.monotonic()
 
-    def show(self, done: int, total: int, what: str) -> None:
-        """Draw `done` of `total`; a total of 0 is not known."""
-        if self._bar is None:
-            self._bar = self._new()
-        bar = self._bar
-        now = time.monotonic()
-        is_news = (bar.total or 0, bar.desc) != (total, what)
-        if bar.total != (total or None):
-            bar.reset(total or None)
-            bar.bar_format = _FORM if total else _UNKNOWN
-        bar.n, bar.desc = done, what
-        if is_news or done == total or now - self._drawn_at > _OFTEN:
-            bar.refresh()
-            self._drawn_at = now
+    def __enter__(self) -> "Bar":
+        return self
 
-    def say(self, line: str) -> None:
-        """Leave a line above it."""
-        from tqdm import tqdm
-
-        tqdm.write(line, file=sys.stderr)
-
-    def end(self) -> None:
-        """Take it away, or leave it as it is."""
+    def __exit__(self, *error: object) -> None:
         if self._bar is not None:
             self._bar.close()
+
+    def __call__(self, progress: Progress) -> None:
+        """Show where a measurement stands."""
+        what, unit = f"{self.title} {progress.stage}".strip(), 1
+        if progress.stage == "downloading":
+            what, unit = f"{what}, MB", 10**6
+        self.show(progress.done // unit, progress.total // unit, what)
+        if progress.note:
+            self.note(progress.note)
+
+    def show(self, done: int, total: int, what: str, line: str = "") -> None:
+        """Show where anything stands, by the line where no bar is; a total of 0 is not known."""
+        if not self.used and self._shown and is_watched():
+            self._bar = self._new()
+        self.used = True
+        if self._bar is not None:
+            self._draw(self._bar, done, total, what)
+        elif self._shown and done < total and time.monotonic() - self._told >= APART:
+            self._told = time.monotonic()
+            (self._say or _write)(line or f"{what}: {done} of {total}")
+
+    def note(self, line: str) -> None:
+        """Leave a line above it."""
+        if self._bar is not None:
+            self._bar.write(line, file=sys.stderr)
+        elif self._say is not None:
+            self._say(line)
 
     def _new(self) -> "tqdm[None]":
         from tqdm import tqdm
 
         return tqdm(file=sys.stderr, leave=self._stays, bar_format=_UNKNOWN, dynamic_ncols=True)
+
+    @staticmethod
+    def _draw(bar: "tqdm[None]", done: int, total: int, what: str) -> None:
+        is_news = (bar.total or 0, bar.desc) != (total, what)
+        if bar.total != (total or None):
+            bar.reset(total or None)
+            bar.bar_format = _FORM if total else _UNKNOWN
+        bar.desc = what
+        bar.update(done - bar.n)
+        if is_news or done == total:
+            bar.refresh()
+
+
+def _write(line: str) -> None:
+    sys.stderr.write(f"{line}\n")

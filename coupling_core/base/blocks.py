@@ -36,16 +36,10 @@ def blocks_of(blocks: Blocks, n_blocks: int) -> tuple[int, ...] | None:
         return None
     if isinstance(blocks, str):
         return parse_blocks(blocks, n_blocks)
-    try:
-        listed = list(blocks) if isinstance(blocks, Iterable) else [blocks]
-        numbers = [index(each) for each in listed]
-        if any(isinstance(each, bool) for each in listed):
-            raise TypeError
-    except TypeError as error:
+    listed = list(blocks) if isinstance(blocks, Iterable) else [blocks]
+    if not listed or any(isinstance(it, bool) or not hasattr(it, "__index__") for it in listed):
         raise InputError(
             f"blocks {blocks!r} cannot be read: expected a text such as '9-16', a range, a list of "
             "whole numbers, or None for all blocks"
-        ) from error
-    if not numbers:
-        raise InputError("no block is named: give one, or None for all of them")
-    return resolve_blocks(numbers, n_blocks)
+        )
+    return resolve_blocks([index(each) for each in listed], n_blocks)

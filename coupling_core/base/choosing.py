@@ -1,7 +1,9 @@
-"""Names out of a closed list: the message for one that is not in it, with the list."""
+"""Names out of a closed list, and what is said of one that is not in it, with the list."""
 
 from collections.abc import Collection
 from difflib import get_close_matches
+
+from coupling_core.base.errors import InputError
 
 
 def nearest(name: object, known: Collection[str]) -> str:
@@ -15,3 +17,9 @@ def nearest(name: object, known: Collection[str]) -> str:
 def none_of(what: str, name: object, known: Collection[str]) -> str:
     """The message for a name that is not one of those known."""
     return f"{what} must be one of {', '.join(known)}, and {name!r} came{nearest(name, known)}"
+
+
+def require_one_of(what: str, name: object, known: Collection[str]) -> None:
+    """Refuse a name that is not one of those known."""
+    if name not in tuple(known):
+        raise InputError(none_of(what, name, known))

@@ -1,7 +1,7 @@
 """What a figure of curves says, apart from its numbers and from whatever draws it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 X_TITLES: Mapping[str, str] = {
     "block": "Block l",
@@ -22,10 +22,10 @@ class Curves:
     Titles and caption can be templates, in which `{k}` stands for what a figure fills in.
 
     Args:
-        numbers: what the legend calls each number of a kind that is drawn, by its name.
+        numbers: names of the numbers of a kind that are drawn, where the figure is of such.
         x: what the curves run over, a key of `X_TITLES`, or the title of the axis.
-        y: title of the axis, with its unit.
-        caption: how the figure is read.
+        y: title of the axis, with its unit; of numbers, their own where nothing is said.
+        caption: how the figure is read; of numbers, what they are where nothing is said.
         log: whether the y axis is logarithmic.
         log_x: whether the x axis is.
         zero: whether the y axis begins at 0.
@@ -34,9 +34,11 @@ class Curves:
         unit: after the value.
         at: what the mouse calls a place, before its number; "" shows all curves at a place.
         height: in pixels.
+        each: whether each token has a curve of the number.
+        rescaled: whether a final norm in the last block, which rescales its state, moves it.
     """
 
-    numbers: Mapping[str, str] = field(default_factory=dict)
+    numbers: Sequence[str] = ()
     x: str = "block"
     y: str = ""
     caption: str = ""
@@ -48,8 +50,22 @@ class Curves:
     unit: str = ""
     at: str = ""
     height: int = 400
+    each: bool = False
+    rescaled: bool = True
 
     @property
     def x_title(self) -> str:
         """Title of the x axis."""
         return X_TITLES.get(self.x, self.x)
+
+    @property
+    def first(self) -> int:
+        """Where it begins along x."""
+        return 0 if self.x == "state" else 1
+
+    @property
+    def drawn_by(self) -> str:
+        """Module and function of `coupling_core.figures` that draws numbers of a kind."""
+        if self.x == "token":
+            return "per_token.per_token"
+        return "by_depth.by_depth" if self.each else "curves.number_curves"

@@ -1,44 +1,26 @@
-"""A figure that a result draws of itself: shown in a notebook, or saved as a file."""
+"""The figures of a kind by name, and what shows one in a notebook or saves it as a file."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from inspect import Parameter, signature
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from coupling_core.base.choosing import none_of
+from coupling_core.base.choosing import require_one_of
+from coupling_core.base.curves import Curves
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import expanded
+from coupling_core.base.kinds import kind_of
 from coupling_core.base.writing import write_whole, writing
 
 if TYPE_CHECKING:  # plotly is slow to import, and whoever draws has done so
     import plotly.graph_objects as go
 
-
-DepthFigure = Literal[
-    "", "scores", "mosaic", "spectrum", "k", "scaling", "inverse-scaling", "graph", "locality"
-]
-TokensFigure = Literal["", "grid", "mosaic", "distance", "spectrum"]
-PathFigure = Literal[
-    "", "paths", "paths-3d", "line-shape", "line-shape-by-depth", "norms", "growth", "expodistance",
-    "steps", "equidistance", "entropy", "linearised",
-]  # fmt: skip
-EditFigure = Literal["", "interchange", "replace", "blocks"]
-SpectrumFigure = Literal["", "eigenvalues", "maps", "products"]
-NoiseFigure = Literal["", "cosine", "depth", "radius"]
-ReadoutFigure = Literal["", "readouts"]
-FigureName = (
-    DepthFigure
-    | TokensFigure
-    | PathFigure
-    | EditFigure
-    | SpectrumFigure
-    | NoiseFigure
-    | ReadoutFigure
-)
-"""The figures of each kind of results, and of all; "" is the first of its kind."""
-
+Maker = Callable[..., "go.Figure"]
 
 _IN_A_PAGE = """<div id="{name}"><p>This figure needs plotly.js from the internet. Without it,
 <code>.plot()</code> at the end of a cell draws the figure in Jupyter, and
@@ -68,7 +50,7 @@ class Drawing:
 
     def __init__(self, figure: "go.Figure", render: Callable[[str], bytes]) -> None:
         self.figure = figure
-        self._render = render
+        self.render = render
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the figure as its ending says: .html stands alone and can be moved with the mouse.
@@ -86,7 +68,7 @@ class Drawing:
             ComputeError: where nothing is there that draws such a file, or the disk is full.
         """
         path = expanded(path)
-        content = self._render(path.suffix)
+        content = self.render(path.suffix)
         with writing(path):
             write_whole(path, content)
         return path
@@ -116,17 +98,98 @@ class Drawing:
         )
 
 
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a kind of result: its name stands once, in `FIGURES` of the kind's `views`.
+
+    Args:
+        draws: module and function of `coupling_core.figures`, imported when it draws; or what
+            curves there are of which of the kind's numbers.
+        options: that the function is always given.
+        of_many: the number of each prompt that stands for it where there are many; "" where it is
+            of one prompt alone.
+        of_one: options of the command that say how it is drawn, and nothing of many prompts.
+        command: which offers it, where that is not the one of its kind.
+        lacks: why a result has no such figure; "" where it has.
+    """
+
+    draws: str | Curves
+    options: Mapping[str, Any] = field(default_factory=dict)
+    of_many: str = ""
+    of_one: tuple[str, ...] = ()
+    command: str = ""
+    lacks: Callable[[Any], str] = lambda _: ""
+
+    @property
+    def function(self) -> Maker:
+        """What draws it, of a result."""
+        if isinstance(self.draws, Curves):
+            return partial(_function(self.draws.drawn_by), spec=self.draws)
+        return partial(_function(self.draws), **self.options)
+
+    def of(self, result: Any, view: Any, options: Mapping[str, Any]) -> "go.Figure":
+        """The figure of a result in a view; of options of a command those that it has."""
+        takes = signature(self.function).parameters
+        given = {"view": view, **options}
+        return self.function(result, **{name: given[name] for name in given if name in takes})
+
+
+def figures_of(kind: str) -> Mapping[str, Figure]:
+    """The figures of a kind by name; the first is the main one of its page."""
+    found: Mapping[str, Figure] = kind_of(kind).part("views").FIGURES
+    return found
+
+
+def figure_of(result: Any, name: str) -> Figure:
+    """The figure of that name; raises `InputError` where the result has none."""
+    figures = figures_of(result.request.kind)
+    figure = figures[known_figure(name, tuple(figures))]
+    if why := figure.lacks(result):
+        raise InputError(f"the figure {name} {why}")
+    return figure
+
+
+def drawn(result: Any, view: Any, name: str, **options: Any) -> "go.Figure":
+    """The figure of that name.
+
+    Raises:
+        InputError: where the result has no such figure.
+    """
+    function = figure_of(result, name).function
+    seen = {"view": view} if "view" in signature(function).parameters else {}
+    return function(result, **seen, **options)
+
+
+def plot(result: Any, view: Any, name: str = "", **options: Any) -> Drawing:
+    """The same as something that shows and saves itself; "" is the main one of its page."""
+    name = name or next(iter(figures_of(result.request.kind)))
+    return _drawing(drawn(result, view, name, **options), result, view)
+
+
+def drawing(draws: str, *of: Any, result: Any = None, view: Any = None, **options: Any) -> Drawing:
+    """What a function of `coupling_core.figures` draws, as something that shows and saves itself.
+
+    Args:
+        draws: its module and its name; imported only now, for it is of a room above this one.
+        *of: its arguments.
+        result: where the figure comes from; None where it says so itself.
+        view: how that is looked at.
+        **options: its further arguments.
+    """
+    return _drawing(_function(draws)(*of, **options), result, view)
+
+
+def _drawing(figure: "go.Figure", result: Any, view: Any) -> Drawing:
+    return Drawing(figure, partial(_function("export.render"), figure, result=result, view=view))
+
+
+def _function(draws: str) -> Maker:
+    module, _, name = draws.rpartition(".")
+    found: Maker = getattr(import_module(f"coupling_core.figures.{module}"), name)
+    return found
+
+
 def known_figure(name: str, names: Sequence[str]) -> Any:
     """The name of a figure, where it is one of those that there are; raises `InputError`."""
-    if name not in names:
-        raise InputError(none_of("figure", name, names))
+    require_one_of("figure", name, names)
     return name
-
-
-Maker = Callable[..., "go.Figure"]
-"""Draws a figure of a result, which it has: only options are still to be said."""
-
-
-def options_of(make: Maker) -> Mapping[str, Parameter]:
-    """The options that a figure has, by name."""
-    return signature(make).parameters

@@ -43,11 +43,9 @@ _FORMS: Mapping[Verb, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that a slot does with the state that reaches it: x + factor * mean of f^m(x).
+    """One thing that a slot does with the state x that reaches it: x + factor * mean of f^m(x).
 
-    Args:
-        blocks: the m, 1..L; the residual maps of several are averaged.
-        factor: of the residual map. With 1 and a single block it is what the block gives, F^m(x).
+    The m are `blocks`, 1..L; with a factor of 1 and a single one that is F^m(x).
     """
 
     blocks: tuple[int, ...]
@@ -85,13 +83,12 @@ class Edit:
 
     def __post_init__(self) -> None:
         form, example = _FORMS[self.verb]
-        if len(self.blocks) != form.count(_ONE):
+        has_factor = self.verb == "damp" or self.factor == 1
+        if len(self.blocks) != form.count(_ONE) or not has_factor:
             raise InputError(
-                f"{self.verb} takes {form.count(_ONE)} block numbers, as in {example}, and "
-                f"{len(self.blocks)} came"
+                f"{self.verb} takes {form.count(_ONE)} block numbers, as in {example}, and only "
+                f"damp a factor: {self.blocks} and {self.factor} came"
             )
-        if self.verb != "damp" and self.factor != 1:
-            raise InputError(f"{self.verb} has no factor: only damp has one")
 
     def __str__(self) -> str:
         between = "-" if _FORMS[self.verb][0] == _RANGE else ","
@@ -146,11 +143,7 @@ def _changed(edit: Edit) -> dict[int, tuple[Step, ...]]:
 
 
 def parse_edit(text: str) -> Edit:
-    """Read an edit as it is spelled; spaces and capitals make no difference.
-
-    Raises:
-        InputError: on anything else.
-    """
+    """Read an edit as it is spelled; spaces and capitals make no difference."""
     bare = re.sub(r"\s+", "", text).lower()
     for verb, (inside, _) in _FORMS.items():
         if found := re.fullmatch(rf"{verb}\({inside}\)" if inside else verb, bare):
@@ -165,11 +158,7 @@ def parse_edit(text: str) -> Edit:
 
 @dataclass(frozen=True)
 class Edits:
-    """Several edits at once, no two of which change the same slot.
-
-    Args:
-        edits: in any order.
-    """
+    """Several edits at once, no two of which change the same slot."""
 
     edits: tuple[Edit, ...]
 
@@ -177,12 +166,7 @@ class Edits:
         return ", ".join(map(str, self.edits))
 
     def slots(self, n_blocks: int) -> Slots:
-        """What each of L slots does.
-
-        Raises:
-            InputError: where the model lacks a block, a range runs backwards, or two edits change
-                one slot.
-        """
+        """What each of L slots does; raises as `Edit.of`, and where two edits change one slot."""
         plain = Edit().slots(n_blocks)
         together, by = list(plain), dict[int, Edit]()
         for edit in self.edits:

@@ -52,8 +52,7 @@ def opened_image(file: Path | bytes, formats: tuple[str, ...] = FORMATS) -> Iter
     """A picture to be decoded: one at a time, and none that would fill the memory.
 
     Raises:
-        OSError: where it cannot be read, or has another format; Pillow's decoders raise more.
-        ValueError: where it is too large.
+        OSError, ValueError: where it cannot be read or is too large; Pillow's decoders raise more.
     """
     from PIL import Image
 
@@ -68,16 +67,10 @@ def opened_image(file: Path | bytes, formats: tuple[str, ...] = FORMATS) -> Iter
 
 
 def read_image(file: Path | bytes) -> str:
-    """A PNG, JPEG or WebP as a prompt.
+    """A PNG, JPEG or WebP, by its path or its content, as a prompt; raises `InputError`.
 
     Grey pictures stay grey, everything else becomes RGB; turned as its camera held it, and with its
     longer side at most `LARGEST_SIDE`.
-
-    Args:
-        file: its path, or its content.
-
-    Raises:
-        InputError: where it cannot be read as an image.
     """
     from PIL import ImageOps, UnidentifiedImageError
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.notebook import Tabular, in_a_line
+from coupling_core.base.notebook import Tabular, in_a_line, table_of
 from coupling_core.base.records import Certificate
 from coupling_core.base.units import percent, rounded
 
@@ -73,11 +73,8 @@ class BlockJacobian(Tabular):
             columns `component`, 1..k, `singular_value`, without a unit, and `share`, its square in
             parts of the squared Frobenius norm of J. Its `attrs` say whose Jacobian it is.
         """
-        from pandas import DataFrame
-
         numbers = np.arange(1, len(self.s) + 1)
-        table = DataFrame({"component": numbers, "singular_value": self.s, "share": self._shares})
-        table.attrs |= {
+        about = {
             "model": self.model,
             "block": self.block,
             "token": self.token,
@@ -85,8 +82,10 @@ class BlockJacobian(Tabular):
             "K": len(self.s),
             "precision": self.precision,
             "certificate": self.certificate.reason or "certified",
-        } | ({"final_norm": self.final_norm} if self.final_norm else {})
-        return table
+            **({"final_norm": self.final_norm} if self.final_norm else {}),
+        }
+        columns = {"component": numbers, "singular_value": self.s, "share": self._shares}
+        return table_of(columns, about)
 
     @property
     def verdict(self) -> str:

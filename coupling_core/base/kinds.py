@@ -1,18 +1,18 @@
 """Which kinds of results there are, and what is known of one before anything is measured.
 
 A kind is a folder. This registry has the folders by name; their records are read when a request is
-made, and the parts of a folder (`compose`, `cost`, `export`, `report`, `command`) are imported when
-they are needed. So no room imports a kind, and a stored result is read without torch.
+made, and the parts of a folder (`compose`, `cost`, `numbers`, `views`, ...) are imported when they
+are needed. So no room imports a kind, and a stored result is read without torch.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Literal
 
-from coupling_core.base.choosing import none_of
-from coupling_core.base.errors import InputError
+from coupling_core.base.choosing import require_one_of
 
 FOLDERS = (
     "coupling_core.kinds.depth",
@@ -25,6 +25,8 @@ FOLDERS = (
 )
 """The packages that have the kinds, each in its `KINDS`; this order is that of messages."""
 
+PLAIN = "coupling_core.kinds.plain"
+"""Has the command and the report of kinds that have none of their own."""
 DEFAULT_K_VIEW = 32
 
 
@@ -42,7 +44,7 @@ class KindOfResult:
         means: the class of its mean over all pairs of blocks, where a request may choose one pair;
             None where every block is measured in any case.
         k_view: largest side of the corner of each matrix that is kept, unless told.
-        in_sweeps: whether sweeps measure it; its `export` then has `row`.
+        in_sweeps: whether sweeps measure it.
     """
 
     name: str
@@ -55,9 +57,15 @@ class KindOfResult:
     k_view: int = DEFAULT_K_VIEW
     in_sweeps: bool = False
 
+    @property
+    def command(self) -> str:
+        """What its command is called: as its folder is."""
+        return self.folder.rpartition(".")[2]
+
     def part(self, name: str) -> Any:
-        """A module of its folder."""
-        return import_module(f"{self.folder}.{name}")
+        """A module of its folder, or where that has none the one that plain kinds share."""
+        own = f"{self.folder}.{name}"
+        return import_module(own if find_spec(own) else f"{PLAIN}.{name}")
 
 
 def kinds() -> Mapping[str, KindOfResult]:
@@ -67,8 +75,7 @@ def kinds() -> Mapping[str, KindOfResult]:
 
 def kind_of(name: str) -> KindOfResult:
     """The kind of this name; raises `InputError` where there is none."""
-    if name not in tuple(kinds()):
-        raise InputError(none_of("the kind", name, kinds()))
+    require_one_of("the kind", name, kinds())
     return kinds()[name]
 
 

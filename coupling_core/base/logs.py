@@ -15,6 +15,7 @@ import os
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, BinaryIO
@@ -131,11 +132,8 @@ def _wrap(reading: int, true: BinaryIO) -> None:
 def _as_object(text: str) -> str:
     """A line as it is where it is an object, else as the message of one."""
     if text.startswith("{"):
-        try:
+        with suppress(ValueError):
             json.loads(text)
-        except ValueError:
-            pass
-        else:
             return text
     record = logging.makeLogRecord({"name": "stderr", "levelname": "WARNING", "msg": text})
     return Lines().format(record)

@@ -2,6 +2,7 @@
 
 import html
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,17 @@ class Plottable(Tabular):
 
     def _shown(self) -> Any:
         return self.plot()
+
+
+def table_of(
+    values: Any, about: Mapping[str, object], columns: Collection[str] | None = None
+) -> "DataFrame":
+    """A table, whose `attrs` say what it is of; `columns` are those that even an empty one has."""
+    from pandas import DataFrame
+
+    table = DataFrame(values, columns=None if columns is None else list(columns))
+    table.attrs.update(about)
+    return table
 
 
 def in_a_page(record: Any, shown: Any) -> str:

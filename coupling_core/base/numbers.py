@@ -5,12 +5,14 @@ printed, the columns of sweeps and of many prompts, the figures over training st
 docs/outputs.md follow from them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+
+from coupling_core.base.kinds import kind_of
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,11 @@ class Number:
         of: makes it; None of a stored array.
         where: in which results and views it is.
         in_files: whether files of arrays have it.
-        in_table: whether a table whose rows are its only dimension has it.
+        in_table: whether the kind's table has it, where a row of that is of its only dimension.
+        title: of its axis, with its unit, or of its curve.
         heading: of its column in a printed table; "" leaves it out there.
         form: how it is printed.
+        why: why each place has no number; "" where it has, or that is not known.
         column: how it stands for a whole result; None where it does not.
     """
 
@@ -92,8 +96,10 @@ class Number:
     where: Callable[[Seen], bool] = lambda _: True
     in_files: bool = True
     in_table: bool = True
+    title: str = ""
     heading: str = ""
     form: str = ".3f"
+    why: Callable[[Seen], Sequence[str]] = lambda _: ()
     column: Column | None = None
 
     def values(self, seen: Seen) -> np.ndarray:
@@ -125,5 +131,51 @@ def last(values: np.ndarray) -> float:
 
 def tokens() -> Iterable[Number]:
     """The tokens of the prompt, which every kind has."""
-    yield Number("tokens", "texts of the tokens", ("token",), lambda seen: seen.result.tokens)
-    yield Number("token_ids", "ids of the tokens")
+    texts = "texts of the tokens"
+    yield Number("tokens", texts, ("token",), lambda seen: seen.result.tokens, in_table=False)
+    yield Number("token_ids", "ids of the tokens", in_table=False)
+
+
+def numbers_of(kind: str) -> tuple[Number, ...]:
+    """The records of a kind's numbers."""
+    records: tuple[Number, ...] = kind_of(kind).part("numbers").NUMBERS
+    return records
+
+
+def number_of(kind: str, name: str) -> Number:
+    """The record of a kind's number: where several share its name, the first."""
+    return next(number for number in numbers_of(kind) if number.name == name)
+
+
+def array_of(result: Any, view: Any, name: str) -> np.ndarray:
+    """One number of a result in a view, without the others."""
+    return number_of(result.request.kind, name).values(seen_in(result, view))
+
+
+def why_none(result: Any, view: Any, name: str) -> Sequence[str]:
+    """Why each place along a number has none; "" where it has."""
+    return number_of(result.request.kind, name).why(seen_in(result, view))
+
+
+def dims_of(result: Any, number: Number) -> tuple[str, ...]:
+    """The names of a number's dimensions."""
+    found: tuple[str, ...] = result.dims[number.name] if number.dims is None else number.dims
+    return found
+
+
+def seen_in(result: Any, view: Any, k_view: int | None = None) -> Seen:
+    """A result in a view, from which its numbers are taken."""
+    module = kind_of(result.request.kind).part("numbers")
+    return Seen(result, view, getattr(module, "derive", lambda *_: None), k_view)
+
+
+def in_rows(result: Any, dim: str) -> list[Number]:
+    """The numbers that are columns of a kind's table, whose rows are the places along `dim`."""
+    numbers = numbers_of(result.request.kind)
+    return [one for one in numbers if one.in_table and dims_of(result, one) == (dim,)]
+
+
+def columns(result: Any, view: Any, dim: str) -> dict[str, np.ndarray]:
+    """What these have, by name."""
+    seen = seen_in(result, view)
+    return {number.name: number.values(seen) for number in in_rows(result, dim)}

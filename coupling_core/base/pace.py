@@ -1,27 +1,21 @@
-"""How long the rest of many alike takes, told from how long they took until now."""
+"""How far many alike are, and how long the rest takes, told from how long they took until now."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
+from coupling_core.base.bars import Bar
 from coupling_core.base.units import about
-
-APART = 10.0
-"""Seconds between two lines of progress, where no bar shows it."""
 
 READ = 0.25
 """Seconds within which a stored answer is read: how long the rest takes is not told from those."""
 
 
 class Pace:
-    """How far many prompts are, and how long the rest takes.
+    """How far a total of prompts is, or of what `of` says, and how long the rest takes.
 
-    Args:
-        total: how many there are.
-        done: of them, before it begins.
-        clock: seconds, of any beginning.
-        of: what they are called.
-        starts_slowly: whether the first that is computed also waits for the workers, so that it
-            does not count.
+    Where it `starts_slowly`, the first that is computed also waits for the workers, and does not
+    count.
     """
 
     def __init__(
@@ -36,19 +30,17 @@ class Pace:
         self.total, self.done, self.computed = total, done, 0
         self._clock, self._of = clock, of
         self._starts_slowly = starts_slowly
-        self._last = self._told = clock()
+        self._last = clock()
         self._began: float | None = None
 
     def begin(self) -> None:
         """The first that is computed begins now, where none did; the model is there."""
         self._began = self._began or self._clock()
 
-    def step(self, *, computed: bool | None = None) -> None:
-        """One more is done.
+    def step(self, n: int = 1, *, computed: bool | None = None) -> None:
+        """So many more are done, and took their time if `computed`.
 
-        Args:
-            computed: whether it took its time; None where nobody knows: once one took longer than
-                reading takes, all do.
+        Where nobody knows (None), all do once one took longer than reading takes.
         """
         now = self._clock()
         if computed is None:
@@ -57,14 +49,13 @@ class Pace:
             self._starts_slowly, self._began, computed = False, now, False
         elif computed:
             self._began = self._began or self._last
-        self.computed += computed
-        self._last, self.done = now, self.done + 1
+        self.computed += n * computed
+        self._last, self.done = now, self.done + n
 
     def words(self, beside: int = 0) -> str:
         """The next and the time left, as far as it is known: "prompt 3 of 60, about 2 minutes".
 
-        Args:
-            beside: how many others are at work besides the next, halfway through on average.
+        So many `beside` the next are at work too, halfway through on average.
         """
         where = f"{self._of} {self.done + (not beside)} of {self.total}"
         left = self.left(beside)
@@ -77,10 +68,27 @@ class Pace:
         each = (self._clock() - self._began) / (self.computed + beside / 2)
         return each * (self.total - self.done)
 
-    def line(self, beside: int = 0) -> str:
-        """The same where it is time to tell it, and "" where it was told or nothing is known."""
-        now = self._clock()
-        if not self.computed or self.done >= self.total or now - self._told < APART:
-            return ""
-        self._told = now
-        return self.words(beside)
+
+@contextmanager
+def telling(
+    total: int, *, shown: bool, of: str = "prompt", starts_slowly: bool = False
+) -> Iterator[Callable[..., None]]:
+    """Tell on stderr how far many are, where that is to be `shown`; the rest is as of `Pace`.
+
+    Yields:
+        what is called with what is being measured, and how many more are done, 1 by default.
+    """
+    pace = Pace(total, of=of, starts_slowly=starts_slowly)
+    with Bar(stays=True, shown=shown) as bar:
+
+        def advance(what: str, done: int = 1) -> None:
+            if done:
+                pace.step(done)
+            bar.show(pace.done, total, what, pace.words())
+
+        try:
+            yield advance
+        except KeyboardInterrupt:
+            stopped = f"stopped: {pace.done} of {total}, the same call goes on where results are"
+            raise KeyboardInterrupt(f"{stopped} stored") from None
+        advance("", done=0)

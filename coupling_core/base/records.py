@@ -24,7 +24,7 @@ from pydantic import (
     ValidationError,
 )
 
-from coupling_core.base.choosing import none_of
+from coupling_core.base.choosing import require_one_of
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError, PromptError, problems
 from coupling_core.base.images import is_image, shown
@@ -106,12 +106,7 @@ MODEL_SUBSETS: tuple[ModelSubset, ...] = get_args(ModelSubset)
 
 
 class KBeyondWidth(InputError):
-    """A K above the width of a model, which was not known before.
-
-    Args:
-        k: that was asked for.
-        width: d.
-    """
+    """A K above the width d of a model, which was not known before."""
 
     def __init__(self, k: int, width: int) -> None:
         super().__init__(f"K must lie in 1..{width} (the model's width), and {k} came")
@@ -141,8 +136,14 @@ def _prompt(given: Any) -> str | tuple[int, ...]:
 def _model(given: Any) -> str:
     name = os.fspath(given)
     if not name.strip():
-        raise InputError("the model is empty: give an alias, a hub id, a folder or a .gguf file")
+        raise ValueError("it is empty: give an alias, a hub id, a folder or a .gguf file")
     return _text(name)
+
+
+def _apart(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(numbers)) < len(numbers):
+        raise ValueError("a number is named twice: name it once")
+    return numbers
 
 
 def _text(text: str) -> str:
@@ -154,7 +155,7 @@ Whole = Annotated[int, BeforeValidator(_whole)]
 Ordinal = Annotated[Whole, AfterValidator(_counted)]
 """Of a block or a token, from 1, or from the end (-1 is the last)."""
 Count = Annotated[Whole, Field(ge=1)]
-Ordinals = Annotated[tuple[Ordinal, ...], Field(min_length=1)]
+Ordinals = Annotated[tuple[Ordinal, ...], Field(min_length=1), AfterValidator(_apart)]
 """From a tuple, a list, a range or an array."""
 
 R = TypeVar("R")
@@ -182,13 +183,11 @@ def record(described: type[R]) -> type[R]:
 class Request:
     """What determines a result.
 
-    Of the kinds (see `coupling_core.base.kinds`), `depth` compares the blocks at one token. `self`,
-    `fixed-input` and `fixed-output` compare the tokens of a prompt: J^l_tt with J^l'_t't',
-    J_{t1 t2} with J_{t1 t2'}, and J_{t1 t2} with J_{t1' t2}. `trajectory` follows every token
-    through the blocks. `what-if` edits the model's depth, and takes all tokens too. `spectrum` has
-    the eigenvalues of every block's linear map at one token. `perturbation` adds noise to a token's
-    embedding, and compares what becomes of it with the linearised blocks. `directions` reads the
-    leading singular vectors of the blocks at one token.
+    Of the kinds, `depth` compares the blocks at one token; `self`, `fixed-input` and `fixed-output`
+    the tokens, J^l_tt with J^l'_t't', J_{t1 t2} with J_{t1 t2'}, and J_{t1 t2} with J_{t1' t2}.
+    `trajectory` follows every token, and `what-if` edits the depth. At one token, `spectrum` has
+    the eigenvalues of every block's linear map, `perturbation` adds noise to the embedding, and
+    `directions` reads the leading singular vectors.
 
     Args:
         prompt: the text, or the token ids themselves, in a list, a tuple, or an array or tensor of
@@ -211,7 +210,7 @@ class Request:
             None leaves them as they are.
         stack: which of the two stacks of an encoder-decoder model; None is the decoder there, and
             the only stack of any other model.
-        kind: what is compared.
+        kind: what is measured.
         block: l, between tokens: the block of the Jacobian, 1..L or counted from the end; None is
             the mean over all pairs of blocks.
         other_block: l', the block of the basis; None is l itself.
@@ -321,9 +320,8 @@ class Request:
 def usual_token(kind: str, prompt: object) -> int:
     """The token that is measured, or fixed, where nobody says one; -1 is the last.
 
-    A classifier reads an image from its class token, the first, as the next token of a text is read
-    from its last. Of `fixed-input` it is the first: the last reaches no other where a model reads
-    from left to right.
+    Of an image it is the class token, the first; and so it is of `fixed-input`, as the last reaches
+    no other.
     """
     of_class = kind_of(kind).token == "measured" and is_image(prompt)
     return 1 if of_class or kind == "fixed-input" else Request.token
@@ -360,8 +358,7 @@ class View(AnyView):
     blocks: Ordinals | None = None
 
     def __post_init__(self) -> None:
-        if self.definition not in tuple(DEFINITIONS):
-            raise InputError(none_of("definition", self.definition, DEFINITIONS))
+        require_one_of("definition", self.definition, DEFINITIONS)
 
     def attributes(self) -> dict[str, str | float]:
         """How it is looked at, for tables and arrays; p where the definition takes one."""
@@ -392,11 +389,7 @@ AView = TypeVar("AView", bound=AnyView)
 
 
 def view_by(wanted: type[AView], view: AView | None, **said: Any) -> AView:
-    """A view as it came, or made of the fields that were said by name; None is not said.
-
-    Raises:
-        InputError: where fields are said beside a view.
-    """
+    """A view as it came, or made of the fields that were said by name; None is not said."""
     given = {name: value for name, value in said.items() if value is not None}
     if view is None:
         return wanted(**given)
@@ -416,11 +409,7 @@ def require_order(definition: DefinitionName) -> None:
 
 
 def viewed(view: View | None, default_k: int, **said: Any) -> View:
-    """How scores are looked at, by a view, by its fields, or at the default K.
-
-    Raises:
-        InputError: as `view_by`, and on an order p of a definition that has none.
-    """
+    """How scores are looked at, by a view, by its fields, or at the default K."""
     seen = view_by(View, view, **said)
     if said.get("p") is not None:
         require_order(seen.definition)
@@ -465,10 +454,6 @@ class EffectView(AnyView):
 
     tokens: Ordinals | None = None
 
-    def __post_init__(self) -> None:
-        if self.tokens and len(set(self.tokens)) < len(self.tokens):
-            raise InputError("a token is named twice among those averaged over: name it once")
-
 
 @record
 class DirectionsView(AnyView):
@@ -483,14 +468,7 @@ class DirectionsView(AnyView):
     """
 
     blocks: Ordinals | None = None
-    leading: Whole | None = None
-
-    def __post_init__(self) -> None:
-        if self.leading is not None and not 1 <= self.leading <= KEPT_DIRECTIONS:
-            raise InputError(
-                f"K must lie in 1..{KEPT_DIRECTIONS} (the directions kept of a block), and "
-                f"{self.leading} came"
-            )
+    leading: Annotated[Whole, Field(ge=1, le=KEPT_DIRECTIONS)] | None = None
 
 
 @dataclass(frozen=True)
@@ -527,23 +505,25 @@ def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:
     """
     if text is None or text.strip() in ("", ALL_BLOCKS):
         return resolve_blocks(None, n_blocks)
-    chosen: list[int] = []
+    chosen: set[int] = set()
     for part in text.split(","):
-        form = re.fullmatch(r"(-?\d+)(?:\s*-\s*(-?\d+)(?:\s*:\s*(\d+))?)?", part.strip())
-        if form is None:
+        form = re.fullmatch(r"(-?\d+)(?:\s*-\s*(-?\d+)(?:\s*:\s*0*([1-9]\d*))?)?", part.strip())
+        ends = (form[1], form[2] or form[1]) if form else ()
+        first, last = [resolve_block(int(end), n_blocks) for end in ends] or (1, 0)
+        if first > last or form is None:
             raise InputError(
                 f"blocks {text!r} cannot be read: expected a form such as 1-{n_blocks}, "
-                f"3,7 or 1-{n_blocks}:2"
+                f"3,7 or 1-{n_blocks}:2, counted upwards"
             )
-        start, stop = (resolve_block(int(end), n_blocks) for end in (form[1], form[2] or form[1]))
-        step = int(form[3] or 1)
-        if step < 1 or start > stop:
-            raise InputError(
-                f"blocks {text!r} are not a range of blocks 1..{n_blocks}: they are counted "
-                "upwards, with a stride of at least 1"
-            )
-        chosen += range(start, stop + 1, step)
-    return tuple(sorted(set(chosen)))
+        chosen.update(range(first, last + 1, int(form[3] or 1)))
+    return tuple(sorted(chosen))
+
+
+def _resolved(number: int, n: int) -> int | None:
+    """A number, perhaps counted from the end, as 1..n; None where it is beyond."""
+    number = operator.index(number)
+    number = number + n + 1 if number < 0 else number
+    return number if 1 <= number <= n else None
 
 
 def resolve_block(block: int, n_blocks: int) -> int:
@@ -552,9 +532,7 @@ def resolve_block(block: int, n_blocks: int) -> int:
     Raises:
         InputError: where the model has no such block.
     """
-    block = operator.index(block)
-    resolved = block + n_blocks + 1 if block < 0 else block
-    if not 1 <= resolved <= n_blocks:
+    if (resolved := _resolved(block, n_blocks)) is None:
         raise InputError(
             f"block {block} is out of range: this model has blocks 1..{n_blocks} (-1 is the last)"
         )
@@ -583,9 +561,7 @@ def resolve_token(token: int, n: int) -> int:
     Raises:
         PromptError: where the prompt has no such token.
     """
-    token = operator.index(token)
-    resolved = token + n + 1 if token < 0 else token
-    if not 1 <= resolved <= n:
+    if (resolved := _resolved(token, n)) is None:
         raise PromptError(
             f"token {token} is out of range: this prompt has tokens 1..{n} (-1 is the last)"
         )

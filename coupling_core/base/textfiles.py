@@ -48,22 +48,18 @@ def read_stdin() -> str:
 
 
 def csv_rows(path: Path, required: Collection[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a CSV file by its columns, each with the line that it begins in.
-
-    Args:
-        path: of the file; its first line names the columns.
-        required: columns that it must have; it may have others.
-
-    Raises:
-        InputError: where it cannot be read, or is no such table.
-    """
+    """As `csv_rows_of`, of what the file says."""
     return csv_rows_of(read_text(path), path, required)
 
 
 def csv_rows_of(
     text: str, path: Path, required: Collection[str]
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The same of what a file says; `path` is for complaints."""
+    """The rows of a CSV file by the columns that its first line names, each with its line.
+
+    Raises:
+        InputError: where it lacks a required column, or is no table; it names the path.
+    """
     reader = csv.DictReader(io.StringIO(text, newline=""), restval="", strict=True)
     try:
         columns = reader.fieldnames = [

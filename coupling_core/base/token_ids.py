@@ -20,14 +20,10 @@ TokenIds = Sequence[SupportsIndex] | Sequence[Sequence[SupportsIndex]] | Array
 
 
 def token_ids(given: Any) -> tuple[int, ...]:
-    """The ids of one prompt, from whole numbers of shape (token) or (1 token).
-
-    Raises:
-        InputError: on the output of a tokenizer, several prompts, or anything but whole numbers.
-    """
-    if hasattr(given, "keys") or hasattr(given, "input_ids"):
-        raise InputError(f"expected token ids, got {a_type(given)}: pass its input_ids")
+    """The ids of one prompt, from whole numbers of shape (token) or (1 token)."""
     try:
+        if hasattr(given, "keys") or hasattr(given, "input_ids"):
+            raise TypeError("pass its input_ids")
         if isinstance(given, str | bytes | bytearray):
             raise TypeError("pass a text to a tokenizer")
         ids = list(given.tolist() if hasattr(given, "tolist") else given)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Float
 
-from coupling_core.base.drawing import Drawing
+from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.kinds import kind_of
-from coupling_core.base.notebook import Plottable, Tabular, in_a_line
+from coupling_core.base.notebook import Plottable, Tabular, in_a_line, table_of
+from coupling_core.base.records import DirectionsView
 from coupling_core.base.results.directions import DirectionsResult
 from coupling_core.base.units import counted, percent, ranges
 
@@ -29,17 +29,10 @@ UNITS = {"tokens": "KL, nats", "classes": "KL, nats", "states": "relative distan
 
 @dataclass(frozen=True)
 class Steer:
-    """Directions to be added to a state: x_t + e norm(x_t) u.
+    """Directions of length 1 to be added to a state: x_t + e norm(x_t) u, at each size e.
 
-    Args:
-        block: l, 1..L.
-        side: "u" adds to its output x^l, "v" to its input x^{l-1}.
-        tokens: at which, 1..n; what the model says is asked at the last of them.
-        directions: of length 1.
-        sizes: e.
-
-    Raises:
-        InputError: on no size, or one that is not finite.
+    "u" adds to the output x^l of block l, "v" to its input x^{l-1}, at tokens of 1..n; what the
+    model says is asked at the last of them.
     """
 
     block: int
@@ -63,12 +56,7 @@ class Steer:
 
 @dataclass(frozen=True)
 class Ablate:
-    """Frames to be taken out of what blocks read: x^{l-1}_t - V V^T x^{l-1}_t.
-
-    Args:
-        token: t, 1..n.
-        frames: orthonormal columns, by block l.
-    """
+    """Frames, by block l, to be taken out of what it reads: x^{l-1}_t - V V^T x^{l-1}_t."""
 
     token: int
     frames: Mapping[int, Float[np.ndarray, "d k"]]
@@ -148,8 +136,6 @@ class Steering(Plottable):
             rises and falls (tokens whose log-probability rises and falls most), rise and fall (the
             largest change of each, in nats). Its `attrs` say block, side and tokens.
         """
-        from pandas import DataFrame
-
         rows = [
             {
                 "direction": name,
@@ -164,15 +150,14 @@ class Steering(Plottable):
             for i, name in enumerate(self.names)
             for e, size in enumerate(self.sizes)
         ]
-        table = DataFrame(rows)
-        table.attrs |= self.result.attributes()
-        table.attrs |= {"block": self.block, "side": self.side, "tokens": list(self.tokens)}
-        return table
+        about = {"block": self.block, "side": self.side, "tokens": list(self.tokens)}
+        return table_of(rows, self.result.attributes() | about)
 
     def plot(self, figure: str = "steering") -> Drawing:
         """What each direction does by size, beside random directions; the only figure."""
-        drawing: Drawing = kind_of("directions").part("views").steered(self, figure)
-        return drawing
+        known_figure(figure, ("steering",))
+        view = DirectionsView(None, None)
+        return drawing("directions.steering", self, result=self.result, view=view)
 
 
 @dataclass(frozen=True, repr=False)
@@ -247,21 +232,16 @@ class Ablation(Tabular):
             same of random frames), part (of the states' squared length that lies in the frames)
             and part_by_chance (of random ones, k / d). Its `attrs` say whose directions they are.
         """
-        from pandas import DataFrame
-
-        table = DataFrame(
-            {
-                "blocks": [ranges(self.blocks)],
-                "token": self.token,
-                "k": self.k,
-                "divergence": self.divergence,
-                **_chance(self.by_chance),
-                "part": self.part,
-                "part_by_chance": self.k / self.width,
-            }
-        )
-        table.attrs |= self.result.attributes() | {"measured_of": self.measured_of}
-        return table
+        row = {
+            "blocks": ranges(self.blocks),
+            "token": self.token,
+            "k": self.k,
+            "divergence": self.divergence,
+            **_chance(self.by_chance),
+            "part": self.part,
+            "part_by_chance": self.k / self.width,
+        }
+        return table_of([row], self.result.attributes() | {"measured_of": self.measured_of})
 
 
 @dataclass(frozen=True, repr=False)
@@ -315,20 +295,15 @@ class Readings(Tabular):
             and away (the tokens at either end). Its `attrs` say which model reads them, and as
             what.
         """
-        from pandas import DataFrame
-
-        table = DataFrame(
-            {
-                "direction": range(1, len(self.peakedness) + 1),
-                "peakedness": self.peakedness,
-                "floor": self.floor,
-                "beyond_chance": self.beyond_chance,
-                "towards": [" ".join(map(repr, texts)) for texts in self.towards],
-                "away": [" ".join(map(repr, texts)) for texts in self.away],
-            }
-        )
-        table.attrs |= self.result.attributes() | {"readout": self.readout}
-        return table
+        columns = {
+            "direction": range(1, len(self.peakedness) + 1),
+            "peakedness": self.peakedness,
+            "floor": self.floor,
+            "beyond_chance": self.beyond_chance,
+            "towards": [" ".join(map(repr, texts)) for texts in self.towards],
+            "away": [" ".join(map(repr, texts)) for texts in self.away],
+        }
+        return table_of(columns, self.result.attributes() | {"readout": self.readout})
 
 
 def _chance(divergence: Float[np.ndarray, " random"]) -> dict[str, float]:

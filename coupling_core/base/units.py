@@ -49,16 +49,23 @@ def with_minus(text: str) -> str:
     return _HYPHENATED.sub(lambda found: found[1] or "\N{MINUS SIGN}", text)
 
 
-def with_difference(a: float, b: float, difference: float, digits: int = 3) -> tuple[str, str, str]:
+def _rounded_ever_finer(values: Iterable[float], digits: int) -> list[tuple[str, ...]]:
+    """Numbers with so many decimals, and with more and more."""
+    known = list(values)
+    finer = range(digits, digits + _MORE_DIGITS)
+    return [tuple(rounded(value, more) for value in known) for more in finer]
+
+
+def with_difference(a: float, b: float, difference: float, digits: int = 3) -> tuple[str, ...]:
     """Two numbers and a - b, with enough decimals that the three agree with each other."""
     agreeing = []
-    for more in range(digits, digits + _MORE_DIGITS):
-        first, second, apart = rounded(a, more), rounded(b, more), rounded(difference, more)
-        if rounded(float(first) - float(second), more) == apart:
-            agreeing.append((first, second, apart))
-            if not abs(float(apart)) < 9.5 * 10**-more:  # one digit says too little
-                return first, second, apart
-    return agreeing[0] if agreeing else (rounded(a), rounded(b), rounded(difference))
+    for more, told in enumerate(_rounded_ever_finer((a, b, difference), digits), digits):
+        first, second, apart = map(float, told)
+        if rounded(first - second, more) == told[2]:
+            agreeing.append(told)
+            if not abs(apart) < 9.5 * 10**-more:  # one digit says too little
+                return told
+    return agreeing[0] if agreeing else tuple(map(rounded, (a, b, difference)))
 
 
 def decimals(values: Iterable[float], least: int) -> int:
@@ -70,18 +77,13 @@ def decimals(values: Iterable[float], least: int) -> int:
 
 def told_apart(*values: float, digits: int = 3) -> tuple[str, ...]:
     """Numbers of one kind with so many decimals, or with more where all would read alike."""
-    tries = [
-        tuple(rounded(value, more) for value in values)
-        for more in range(digits, digits + _MORE_DIGITS)
-    ]
+    tries = _rounded_ever_finer(values, digits)
     return next((words for words in tries if len(set(words)) > 1), tries[0])
 
 
-def interval_told(low: float, high: float, digits: int = 3) -> tuple[str, str]:
+def interval_told(low: float, high: float, digits: int = 3) -> tuple[str, ...]:
     """The ends of an interval, with more decimals where an end would be read as 0 and is not."""
-    tries = [
-        (rounded(low, more), rounded(high, more)) for more in range(digits, digits + _MORE_DIGITS)
-    ]
+    tries = _rounded_ever_finer((low, high), digits)
     for a, b in tries:
         if a != b and bool(low) == bool(float(a)) and bool(high) == bool(float(b)):
             return a, b
@@ -100,6 +102,11 @@ def counted(n: int, noun: str) -> str:
     """So many of what a noun calls one: 1 block, 12 blocks, 3 families."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{n} {noun if n == 1 else plural}"
+
+
+def cut(text: str, longest: int) -> str:
+    """A text that is longer than so many characters without its end."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 NO_CATEGORY = "no category"
@@ -124,8 +131,7 @@ def ranges_spoken(numbers: Iterable[int]) -> str:
 
 def percent(share: float, digits: int = 0) -> str:
     """A share in percent, without a line break, and more digits where it would read as 0."""
-    for more in range(digits, digits + _MORE_DIGITS):
-        told = rounded(100 * share, more)
+    for (told,) in _rounded_ever_finer([100 * share], digits):
         if not share or float(told):
             return f"{told}\u00a0%"
     return f"under {told[:-1]}1\u00a0%"

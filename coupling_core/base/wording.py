@@ -1,6 +1,7 @@
 """Text as rows of (condition, sentence): which sentence is used when stands in one list."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 
 from coupling_core.base.records import Measure
 
@@ -24,3 +25,17 @@ def sentences(*rows: Row) -> tuple[str, ...]:
 def paragraph(*rows: Row) -> str:
     """The same as one paragraph."""
     return " ".join(sentences(*rows))
+
+
+_NO_INTERVAL = re.compile(r"an interval and a p need at least \d+ \w+; here the number is \d+")
+"""What statistics of too few units say of each of their numbers."""
+
+
+def once(texts: Iterable[str]) -> list[str]:
+    """The sentences, of which only the first says why there is no interval."""
+    kept: list[str] = []
+    for text in texts:
+        for why in _NO_INTERVAL.findall(" ".join(kept)):
+            text = text.replace(f" ({why})", "").replace(f"; {why}", "")
+        kept.append(text)
+    return kept

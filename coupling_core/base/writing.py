@@ -86,10 +86,7 @@ def sweep(folder: Path) -> None:
 def write_whole(path: Path, data: bytes, *, follow: bool = True) -> None:
     """Replace a file so that a reader, or a crash at any moment, sees the old one or the new one.
 
-    Args:
-        path: of the file.
-        data: that it has then.
-        follow: whether a link stays one, and what it leads to is replaced.
+    With `follow` a link stays one, and what it leads to is replaced.
     """
     path = target(path) if follow else path
     with replacing(path) as temporary:
@@ -99,7 +96,12 @@ def write_whole(path: Path, data: bytes, *, follow: bool = True) -> None:
             os.fsync(file.fileno())
         if temporary.read_bytes() != data:
             raise OSError(errno.EIO, "what was written does not read back the same")
-    _sync_folder(path.parent)
+    with suppress(OSError):  # not every system lets a folder be opened: it is then as durable
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def write_quietly(path: Path, text: str) -> bool:
@@ -131,13 +133,3 @@ def refused_write(error: OSError, path: Path, remedy: str) -> CouplingError:
         f"{path} could not be written ({why}): {_REMEDIES[error.errno]}; what was stored before is "
         "untouched"
     )
-
-
-def _sync_folder(folder: Path) -> None:
-    # Not every system lets a folder be opened; the rename is then as durable as it makes it.
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -4,13 +4,11 @@
     others        in the file of that name; `prompts` in `sources`, `app` in `serve`
 
     commands      all of them, with the fields of their records of options as parameters
-    options       records of options            strict        options that would have no effect
     one_or_many   one prompt measured and reported, or many averaged
     many          many prompts of one model     rows          one row a prompt, their means
     many_drawn    the figure of many prompts    reports       what is printed of a result
     terminal      progress, tables, JSON        files         what --out writes
-    stored        results by what people type   checkpoints   step by step, for `training`
-    signals       Ctrl-C ends a command in order
+    stored        results by what people type   signals       Ctrl-C ends a command in order
     completing    what a shell completes beside options
 
 Exit status: 0 done, 2 the input is wrong, 1 the computing failed, 130 stopped by Ctrl-C; each but
@@ -90,10 +88,10 @@ def _run() -> int:
     except MemoryError:
         return _say("memory ran out: choose a smaller model, or close other programs", 1)
     except OSError as error:
-        if not _is_of_stdout(error):
-            raise
-        why = f"the output cannot be printed ({error.strerror})"
-        return _say(f"{why}: make room where it goes, or send it to another place", 1)
+        with suppress(OSError):  # where printing failed, the rest cannot be printed either
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        what = error.filename or "the output"
+        return _say(f"{what} cannot be read or written: {error.strerror or error}", 1)
     return _say("stopped", status) if status == _STOPPED else status
 
 
@@ -105,17 +103,6 @@ def _misused(error: "typer.TyperException") -> str:
         if any("--prompt" in one.opts for one in context.command.params):
             told += f'; a text comes after --prompt: {context.command_path} --prompt "The cat sat"'
     return told or "a command is missing"
-
-
-def _is_of_stdout(error: OSError) -> bool:
-    """Whether it was printing that failed, and fails again; then nothing more is printed."""
-    try:
-        print(flush=True)  # noqa: T201
-    except OSError as again:
-        if again.errno == error.errno:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return True
-    return False
 
 
 def _say(message: str, status: int) -> int:

@@ -1,6 +1,6 @@
 """All commands together: those of the kinds of results, and those that are of no one kind."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from importlib import import_module
@@ -10,26 +10,17 @@ from typing import Annotated, Any
 
 import typer
 
+from coupling_core.base.errors import InputError
 from coupling_core.base.folders import expanded
-from coupling_core.base.kinds import FOLDERS
+from coupling_core.base.kinds import KindOfResult, kinds
 from coupling_core.cli import terminal
-from coupling_core.cli.bench import bench
-from coupling_core.cli.compare import compare
-from coupling_core.cli.cross import cross
-from coupling_core.cli.doctor import doctor
-from coupling_core.cli.graph import graph
-from coupling_core.cli.health import health
-from coupling_core.cli.jobs import jobs
-from coupling_core.cli.models import models
-from coupling_core.cli.prune import prune
-from coupling_core.cli.runs import app as runs
-from coupling_core.cli.serve import serve
+from coupling_core.cli.many_drawn import of_many
+from coupling_core.cli.serve import health, jobs, serve
 from coupling_core.cli.sources import show_prompts
-from coupling_core.cli.strict import Strict
-from coupling_core.cli.suite import app as suite
-from coupling_core.cli.sweep import app as sweep
-from coupling_core.cli.training import training
-from coupling_core.cli.vision import app as vision
+
+ALONE = ("graph", "compare", "cross", "prune", "training", "models", "doctor", "bench")
+GROUPS = ("runs", "suite", "sweep", "vision")
+"""Commands, and groups of them, in the files of their names."""
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result and errors.")]
 
@@ -51,28 +42,39 @@ def _spread(one: Parameter) -> list[Parameter]:
     ]
 
 
-def of_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def of_options(command: Any, name: str | None) -> Callable[..., Any]:
     """A command as typer reads it: with the fields of its records of options, and --quiet."""
     own = signature(command).parameters
     records: dict[str, Any] = {
-        name: one.annotation for name, one in own.items() if is_dataclass(one.annotation)
+        whole: one.annotation for whole, one in own.items() if is_dataclass(one.annotation)
     }
+
+    parameters = [part for one in own.values() for part in _spread(one)]
+    usual = {one.name: one.default for one in parameters}
 
     @wraps(command)
     def called(*, quiet: bool = False, **given: Any) -> Any:
         if quiet:
             terminal.hush()
+        if given.get("many") is not None and "figure" in given:
+            _require_of_many(given["figure"], of_many(str(name)), usual["figure"])
         # A shell leaves the ~ of --out=~/x.csv, and of what stands in quotes.
-        given = {name: _at_home(value) for name, value in given.items()}
-        for name, record in records.items():
-            given[name] = record(**{each.name: given.pop(each.name) for each in fields(record)})
+        given = {option: _at_home(value) for option, value in given.items()}
+        for whole, record in records.items():
+            given[whole] = record(**{each.name: given.pop(each.name) for each in fields(record)})
         return command(**given)
 
-    parameters = [part for one in own.values() for part in _spread(one)]
     parameters.append(Parameter("quiet", Parameter.KEYWORD_ONLY, default=False, annotation=Quiet))
     called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {one.name: one.annotation for one in parameters}
     return called
+
+
+def _require_of_many(figure: str, drawn: Collection[str], usual: str) -> None:
+    """Refuse the figure of one prompt; the usual one has another in its place."""
+    if figure not in (usual, *drawn):
+        instead = f"choose {', '.join(drawn)}" if drawn else "leave it out"
+        raise InputError(f"{figure} is a figure of one prompt; with --prompts, {instead}")
 
 
 def _version(value: bool) -> bool:
@@ -102,16 +104,25 @@ def top(
     """Measure transformer block coupling."""
 
 
-for folder in FOLDERS:
-    app.command(folder.rpartition(".")[2])(import_module(f"{folder}.command").command)
-for alone in (graph, compare, cross, prune, training, models, doctor, health, jobs, bench):
-    app.command()(alone)
-app.command("prompts")(show_prompts)
-app.command("app")(serve)
-groups = {"runs": runs, "suite": suite, "sweep": sweep, "vision": vision}
+of_kinds: dict[str, KindOfResult] = {}
+for kind in kinds().values():
+    of_kinds.setdefault(kind.command, kind)
+for name, kind in of_kinds.items():
+    part = kind.part("command")
+    app.command(name)(getattr(part, "command", None) or part.command_of(kind))
+for alone in ALONE:
+    app.command(alone)(getattr(import_module(f"coupling_core.cli.{alone}"), alone))
+others: dict[str, Callable[..., Any]] = {
+    "jobs": jobs,
+    "health": health,
+    "prompts": show_prompts,
+    "app": serve,
+}
+for name, other in others.items():
+    app.command(name)(other)
+groups = {name: import_module(f"coupling_core.cli.{name}").app for name in GROUPS}
 for name, group in groups.items():
     app.add_typer(group, name=name)
 for group in (app, *groups.values()):
-    for command in group.registered_commands:
-        if command.callback is not None:
-            command.callback, command.cls = of_options(command.callback), Strict
+    for found in group.registered_commands:
+        found.callback = of_options(found.callback, found.name)

@@ -1,9 +1,8 @@
 """`coupling compare`: two stored results side by side."""
 
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -11,18 +10,14 @@ import typer
 from coupling_core.analysis.alignment import differences
 from coupling_core.analysis.compare import AXES, Comparison, TokenComparison
 from coupling_core.analysis.compare import compare as compare_results
-from coupling_core.analysis.exports import signed_differences, written
-from coupling_core.analysis.path_comparison import InSpace, OfDepth, OfTokens, PathComparison
+from coupling_core.analysis.exports import signed_differences
+from coupling_core.analysis.path_comparison import APART, PathComparison, figures_of_both
 from coupling_core.base.errors import InputError
-from coupling_core.cli import completing, files, options
+from coupling_core.cli import completing, files, options, reports
 from coupling_core.cli.stored import open_result
-from coupling_core.cli.terminal import print_lines, print_table
+from coupling_core.cli.terminal import fact_lines, print_lines, print_table
 from coupling_core.store.disk import Store
 
-if TYPE_CHECKING:  # half a second to import
-    from pandas import DataFrame
-
-FigureName = Literal["comparison", "difference", OfTokens, OfDepth, InSpace]
 AnyComparison = Comparison | TokenComparison | PathComparison
 SHOWN = 10
 """Rows of the printed table."""
@@ -43,10 +38,14 @@ def compare(
     b: B,
     *,
     blocks: options.Blocks = None,
-    scores: options.StoredScores,
+    scores: options.Scores,
     figure: Annotated[
-        FigureName | None,
-        typer.Option(help="Which figure --out draws.", show_default="the first"),
+        str | None,
+        options.figure_option(
+            ("comparison", "difference", *figures_of_both(), APART),
+            help="Which figure --out draws.",
+            show_default="the first",
+        ),
     ] = None,
     output: options.Numbers,
 ) -> None:
@@ -56,7 +55,7 @@ def compare(
     by the numbers of their paths, whose figures are all but comparison and difference.
     """
     output.require_writable()
-    shelf, out = Store(output.store), output.out
+    shelf = Store(output.store)
     of_any_kind: Callable[..., AnyComparison] = compare_results  # which no type checker knows
     found = of_any_kind(
         open_result(shelf, a),
@@ -68,32 +67,25 @@ def compare(
         role=None if scores.role == "A" else scores.role,
         corrected=scores.corrected,
     )
-    if out is not None:
-        _write(out, found, figure)
-    output.tell(
-        lambda: _summary(found) if isinstance(found, Comparison) else _rows_summary(found),
-        lambda: _show(found, out),
-    )
+    if output.out is not None:
+        _write(output.out, found, figure)
+    output.tell(lambda: _summary(found), lambda: _show(found))
 
 
 def _write(out: Path, found: AnyComparison, figure: str | None) -> None:
     """Write the file that --out names."""
-    ending = files.ending(out)
-
-    def table() -> "DataFrame":
-        return signed_differences(found.to_pandas(), found)
-
-    if isinstance(found, Comparison):
-        content = written(ending, table, found.arrays, AXES, found.attributes())
-    elif ending in (".npz", ".nc"):
-        raise InputError(f"of these two there is a table or a figure, and no {ending} file")
-    else:
-        content = written(ending, table, dict, {})
-    if content is not None:
-        files.write(out, content)
-    else:
-        named: tuple[Any, ...] = (figure,) if figure else ()
-        found.plot(*named).save(out)
+    maps = found if isinstance(found, Comparison) else None
+    if not maps and files.ending(out) in (".npz", ".nc"):
+        raise InputError(f"of these two there is a table or a figure, and no {out.suffix} file")
+    named: tuple[Any, ...] = (figure,) if figure else ()
+    files.write_numbers(
+        out,
+        lambda: signed_differences(found.to_pandas(), found),
+        lambda: maps.arrays() if maps else {},
+        AXES,
+        maps.attributes() if maps else None,
+        lambda ending: found.plot(*named).render(ending),
+    )
 
 
 def _records(found: AnyComparison) -> list[dict[str, Any]]:
@@ -103,45 +95,30 @@ def _records(found: AnyComparison) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def _summary(found: Comparison) -> dict[str, Any]:
-    view, arrays = found.view, found.arrays()
-    sides = {"a": (found.a, found.a_scores), "b": (found.b, found.b_scores)}
+def _summary(found: AnyComparison) -> dict[str, Any]:
+    sides: dict[str, Any] = {
+        name: {"key": side.key, "model": side.model_name}
+        for name, side in (("a", found.a), ("b", found.b))
+    }
+    if not isinstance(found, Comparison):
+        return sides | {"verdict": found.verdict, "rows": _records(found)}
+    sides["a"]["blocks"], sides["b"]["blocks"] = found.a_scores.blocks, found.b_scores.blocks
+    arrays = found.arrays()
     return {
-        **{
-            side: {"key": of.key, "model": of.model_name, "blocks": scores.blocks}
-            for side, (of, scores) in sides.items()
-        },
-        "k": view.k,
-        "definition": view.definition,
-        "p": view.p,
-        "role": view.role,
+        **sides,
+        **reports.how_scored(found.view),
         "score": found.score,
         "matched_by": "number" if found.same_depth else "relative depth",
         "differ_in": differences(found.a, found.b),
-        "summary": asdict(found.mean()),
+        "summary": found.mean(),
         **{name: of for name, of in arrays.items() if name not in ("blocks", "sides")},
         "differences": _records(found),
     }
 
 
-def _rows_summary(found: TokenComparison | PathComparison) -> dict[str, Any]:
-    sides = {"a": found.a, "b": found.b}
-    return {
-        **{side: {"key": of.key, "model": of.model_name} for side, of in sides.items()},
-        "verdict": found.verdict,
-        "rows": _records(found),
-    }
-
-
-def _show(found: AnyComparison, out: Path | None) -> None:
-    apart = [f"differ in   {difference}" for difference in differences(found.a, found.b)]
-    print_lines(found.verdict, *apart, "")
-    rows = [[_cell(cell) for cell in row.values()] for row in _records(found)[:SHOWN]]
-    print_table(tuple(found.columns()), rows, right=True)
-    print_lines(*(["", f"written     {out}"] if out else []))
-
-
-def _cell(cell: object) -> str:
-    if isinstance(cell, float):
-        return "" if cell != cell else f"{cell:z.4g}"
-    return str(cell)
+def _show(found: AnyComparison) -> None:
+    print_lines(found.verdict, *fact_lines(differ_in=differences(found.a, found.b)), "")
+    columns = found.columns()
+    forms = {name: "z.4g" * (np.asarray(of).dtype.kind == "f") for name, of in columns.items()}
+    rows = [[*row.values()] for row in _records(found)[:SHOWN]]
+    print_table(forms, rows, right=True)

@@ -1,11 +1,9 @@
 """`coupling doctor`: what is right and what is wrong with this installation."""
 
-from dataclasses import asdict
-
 import typer
 
 from coupling_core.cli import options
-from coupling_core.cli.terminal import print_json, print_table, say
+from coupling_core.cli.terminal import print_records, say
 
 
 def doctor(as_json: options.Json = False) -> None:
@@ -17,8 +15,6 @@ def doctor(as_json: options.Json = False) -> None:
         if not found or finding.about != found[-1].about:
             say(f"looked at {finding.about}")
         found.append(finding)
-    if as_json:
-        print_json([asdict(finding) for finding in found])
-    else:
-        print_table(("", "about", "found"), [(f.state, f.about, f.text) for f in found])
+    titles = ("", "about", "found")
+    print_records(found, titles, lambda one: (one.state, one.about, one.text), as_json=as_json)
     raise typer.Exit(int(any(finding.state == "wrong" for finding in found)))

@@ -2,10 +2,11 @@
 
 import sys
 import tempfile
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from coupling_core.analysis.exports import (
     ENDINGS,
@@ -26,6 +27,7 @@ from coupling_core.store.result_file import save
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
     import plotly.graph_objects as go
+    from pandas import DataFrame
 
 FIGURES = (".html", ".pdf", ".svg", ".png")
 OF_MANY = (*ENDINGS, *FIGURES)
@@ -35,10 +37,16 @@ STDOUT = Path("-")
 """What --out calls standard output; CSV is written to it."""
 
 
-def require_writable(path: Path | None, formats: tuple[str, ...], *, as_json: bool = False) -> None:
+def require_writable(
+    path: Path | None,
+    formats: tuple[str, ...],
+    *,
+    as_json: bool = False,
+    many: Path | None = None,
+) -> None:
     """Try out whether --out can be written: its ending is one of the formats, its folder is there.
 
-    On standard output nothing else is printed from then on.
+    It is not the file of `many` prompts. On standard output nothing else is printed from then on.
     """
     if path is None:
         return
@@ -52,6 +60,8 @@ def require_writable(path: Path | None, formats: tuple[str, ...], *, as_json: bo
         told = hint.get(path.suffix, "")
         endings = ", ".join(formats)
         raise InputError(f"expected a file that ends in {endings}, got {path.name!r}{told}")
+    if many is not None and many.resolve() == path.resolve():
+        raise InputError(f"{path} is the file of the prompts, which would be lost: name another")
     with writing(path):
         if path.is_dir():
             raise InputError(f"{path} is a folder: give a file")
@@ -69,30 +79,45 @@ def write(path: Path, content: bytes) -> None:
         write_whole(path, content)
 
 
+def write_numbers(
+    path: Path,
+    table: "Callable[[], DataFrame]",
+    arrays: Callable[[], Mapping[str, np.ndarray]],
+    axes: Mapping[str, Sequence[str]],
+    attributes: Mapping[str, str | int | float] | None,
+    draw: Callable[[str], bytes],
+) -> None:
+    """Write numbers in the form that the path's ending names, or the figure of them."""
+    content = written(ending(path), table, arrays, axes, attributes)
+    write(path, draw(path.suffix) if content is None else content)
+
+
 def write_result(
     path: Path,
     result: Result,
     view: AnyView,
-    draw: Callable[[], "go.Figure"],
+    draw: "Callable[[Any, Any], go.Figure]",
     *,
     k_view: int | None = None,
 ) -> None:
     """Write a result in the form that the path's ending names, one of `FORMATS`."""
+
+    def drawn(ending: str) -> bytes:
+        from coupling_core import figures
+
+        return figures.render(draw(result, view), ending, result, view)
+
     if path.suffix == SUFFIX:
         save(result, path)
         return
-    content = written(
-        ending(path),
+    write_numbers(
+        path,
         lambda: signed(frame(result, view), result, view),
-        partial(arrays, result, view, k_view),
+        lambda: arrays(result, view, k_view),
         axes(result, view),
         attributes(result, view),
+        drawn,
     )
-    if content is None:
-        from coupling_core import figures
-
-        content = figures.render(draw(), path.suffix, result, view)
-    write(path, content)
 
 
 def ending(path: Path) -> str:

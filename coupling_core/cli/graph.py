@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
@@ -35,31 +35,27 @@ from coupling_core.base.records import (
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.cli import files, options, reports
 from coupling_core.cli.many import Shown, table_of_means
-from coupling_core.cli.many_drawn import Together, figure_of, listed
+from coupling_core.cli.many_drawn import Together, figure_option, listed, one_drawn
 from coupling_core.cli.one_or_many import measured
 from coupling_core.cli.rows import Row
-from coupling_core.cli.terminal import Told, print_json, print_lines, print_table
+from coupling_core.cli.terminal import Told, fact_lines, print_facts, print_lines, print_table
 
 if TYPE_CHECKING:
-    import networkx as nx
     import plotly.graph_objects as go
 
 NUMBERS = (".graphml", *ENDINGS)
-FORMATS = (*NUMBERS, ".html", ".pdf", ".svg", ".png")
 SHOWN = 10
 """Edges in the printed table."""
 POINTS = 4
 """Of the locality curve, in the printed line."""
-
-FigureName = Literal["graph", "locality"]
 
 
 @dataclass(frozen=True)
 class Output(options.Output):
     """A graph's own files too."""
 
-    formats: ClassVar[tuple[str, ...]] = FORMATS
-    out: Annotated[Path | None, options.written_as(FORMATS)] = None
+    formats: ClassVar[tuple[str, ...]] = (*NUMBERS, *files.FIGURES)
+    out: Annotated[Path | None, options.written_as(formats)] = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,7 @@ class Look:
     threshold: Annotated[float, typer.Option(help="Smallest weight of an edge, 0..1.")] = (
         DEFAULT_THRESHOLD
     )
-    figure: Annotated[FigureName, figure_of("graph")] = "graph"
+    figure: Annotated[str, figure_option("graph")] = "graph"
     layout: Annotated[Layout, typer.Option(help="Where its nodes lie.")] = "line"
     color: Annotated[NodeColor, typer.Option(help="What colours its nodes.")] = "community"
     auto_range: Annotated[
@@ -91,7 +87,7 @@ def graph(
     With --prompts, count what each prompt's graph has, and take the means over the prompts.
     """
     require_threshold(look.threshold)
-    output.require_writable(of_many=asked.many is not None)
+    output.require_writable(asked.many)
     ask = asked.request(token=token, k=scores.k)
     graphs = Graphs("corrected" if scores.corrected else "coupling", asked.many, look)
 
@@ -108,43 +104,39 @@ def graph(
     view = seen(result)
     if output.out is not None:
         files.write(output.out, graphs.content(files.ending(output.out), result, view))
-    if output.as_json:
-        print_json(graphs.summary(result, view, stored=stored))
-    else:
-        graphs.show(result, view)
-        failed = reports.uncertified(result.certificates)
-        print_lines("", *reports.foot(result, failed, stored=stored, out=output.out))
+    output.tell(
+        lambda: graphs.summary(result, view, stored=stored),
+        lambda: graphs.show(result, view, stored=stored),
+    )
 
 
 @dataclass
 class Graphs(Together):
-    """The graph of one prompt, or of the mean scores of many, in every form that is asked for.
-
-    Args:
-        look: how it is drawn.
-        parts: what is kept of each prompt.
-    """
+    """The graph of one prompt, or of the mean scores of many, in every form that is asked for."""
 
     look: Look
     parts: list[OfPrompt] = field(default_factory=list)
 
     @property
-    def corrected(self) -> bool:
-        """Whether its weights are chance-corrected."""
-        return self.dots == "corrected"
+    def weighed(self) -> dict[str, Any]:
+        """By which score, and from which weight on there is an edge."""
+        return {"corrected": self.dots == "corrected", "threshold": self.look.threshold}
 
-    def of(self, result: DepthResult, view: View) -> "nx.Graph[int]":
-        """The graph of one prompt."""
-        return layer_graph(result, view, corrected=self.corrected, threshold=self.look.threshold)
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """The same, and how it is drawn."""
+        look = {name: value for name, value in vars(self.look).items() if name != "figure"}
+        return look | self.weighed
 
     def locality(self, result: DepthResult, view: View) -> Locality:
         """The locality curve of one prompt."""
-        return locality(result, view, corrected=self.corrected)
+        return locality(result, view, corrected=self.dots == "corrected")
 
     def row(self, result: DepthResult, view: View) -> dict[str, float]:
         """One prompt's mean scores over all pairs, edges, communities, and score of neighbours."""
         self.parts.append(of_prompt(result, view))
-        graph, near = self.of(result, view), self.locality(result, view)
+        graph = layer_graph(result, view, **self.weighed)
+        near = self.locality(result, view)
         return {
             **means(score_pairs(result, view)),
             "edges": float(graph.number_of_edges()),
@@ -155,82 +147,54 @@ class Graphs(Together):
     def content(self, ending: str, result: DepthResult, view: View) -> bytes:
         """One prompt's graph as the content of a file."""
         if ending in NUMBERS:
-            threshold = self.look.threshold
-            return graph_file(ending, result, view, corrected=self.corrected, threshold=threshold)
+            return graph_file(ending, result, view, **self.weighed)
         from coupling_core import figures  # plotly
 
         return figures.render(self.draw_one(result, view), ending, result, view)
 
     def draw_one(self, result: DepthResult, view: View) -> "go.Figure":
         """The figure of one prompt."""
-        from coupling_core import figures  # plotly
-
-        look = self.look
-        if look.figure == "locality":
-            return figures.locality(result, view, corrected=self.corrected)
-        return figures.graph(
-            result,
-            view,
-            corrected=self.corrected,
-            threshold=look.threshold,
-            layout=look.layout,
-            color=look.color,
-            auto_range=look.auto_range,
-        )
+        return one_drawn(self.look.figure, **self.drawn)(result, view)
 
     def draw(self, rows: Sequence[Row]) -> "go.Figure":
         """The figure of the mean scores."""
         from coupling_core import figures  # plotly
 
-        look = self.look
-        return figures.mean_graph(
-            self.parts,
-            listed(self.file),
-            corrected=self.corrected,
-            threshold=look.threshold,
-            layout=look.layout,
-            color=look.color,
-            auto_range=look.auto_range,
-        )
+        return figures.mean_graph(self.parts, listed(self.file), **self.drawn)
 
     def told(self, rows: Sequence[Row]) -> Told:
         """The graph of the mean scores, for JSON, and in lines."""
-        graph = mean_graph(self.parts, corrected=self.corrected, threshold=self.look.threshold)
-        lines = ("", f"mean graph  {edges_words(graph)}", f"communities {communities_words(graph)}")
-        return {"mean_graph": graph_record(graph)}, lambda: print_lines(*lines)
+        graph = mean_graph(self.parts, **self.weighed)
+        lines = fact_lines(mean_graph=edges_words(graph), communities=communities_words(graph))
+        return {"mean_graph": graph_record(graph)}, lambda: print_lines("", *lines)
 
     def summary(self, result: DepthResult, view: View, *, stored: bool) -> dict[str, Any]:
         """One prompt's graph, for JSON."""
-        return (
-            reports.about(result, stored=stored)
-            | {"token": result.token}
-            | reports.of_view(result, view)
-            | {
-                "blocks": view.blocks,
-                "score": self.dots,
-                "locality": arrays_of(self.locality(result, view)),
-            }
-            | graph_record(self.of(result, view))
-        )
+        return {
+            **reports.about(result, stored=stored),
+            **reports.of_view(result, view),
+            "blocks": view.blocks,
+            "score": self.dots,
+            "locality": arrays_of(self.locality(result, view)),
+            **graph_record(layer_graph(result, view, **self.weighed)),
+        }
 
-    def show(self, result: DepthResult, view: View) -> None:
+    def show(self, result: DepthResult, view: View, *, stored: bool) -> None:
         """One prompt's graph in lines, and its heaviest edges."""
-        graph, near = self.of(result, view), self.locality(result, view)
-        score = "chance-corrected" if self.corrected else "c"
-        norm = result.final_norm_words
+        graph = layer_graph(result, view, **self.weighed)
+        near = self.locality(result, view)
+        score = "chance-corrected" if self.dots == "corrected" else "c"
         points = list(zip(near.distance, near.mean, strict=True))
         shown = points[:: max(1, -(-len(points) // POINTS))]
-        curve = ", ".join(f"{mean:z.3f} at |l - l'| = {distance}" for distance, mean in shown)
-        note = last_block_words(graph)
-        print_lines(
-            *reports.head(result),
-            f"token       {result.token_words(result.token)}",
-            f"score       {score}, {definition_name(view)}, K = {view.k}, {norm}",
-            f"edges       {edges_words(graph)}",
-            f"communities {communities_words(graph)}",
-            *([f"note        {note}"] if note else []),
-            f"locality    {curve}",
-            "",
+        print_lines(*reports.head(result))
+        print_facts(
+            score=f"{score}, {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
+            edges=edges_words(graph),
+            communities=communities_words(graph),
+            note=last_block_words(graph),
+            locality=", ".join(f"{mean:z.3f} at |l - l'| = {distance}" for distance, mean in shown),
         )
+        print_lines("")
         forms = {name: "z.3f" * (name in EDGE_COLUMNS[3:]) for name in EDGE_COLUMNS}
         print_table(forms, [[*row.values()] for row in edge_rows(graph)[:SHOWN]], right=True)
+        print_lines("", *reports.foot(result, stored=stored))

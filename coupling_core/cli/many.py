@@ -1,11 +1,10 @@
 """Many prompts: each measured (a stored one is only read), told as it goes, stopped in order."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from coupling_core.analysis.exports import written
 from coupling_core.analysis.over_prompts import few_words
 from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW, Interval
 from coupling_core.base.errors import InputError, by_reason, every_prompt_failed
@@ -16,16 +15,17 @@ from coupling_core.base.units import counted, decimals, ranges
 from coupling_core.cli import files, rows
 from coupling_core.cli.many_drawn import Together, looked_at
 from coupling_core.cli.options import Measuring, Output
-from coupling_core.cli.rows import Axes, Failed, Row
+from coupling_core.cli.rows import Failed, Row
 from coupling_core.cli.signals import stopping
 from coupling_core.cli.terminal import (
     NOTHING,
-    ProgressBar,
     Told,
-    complain,
+    print_facts,
     print_json,
     print_lines,
     print_table,
+    progress_bar,
+    say,
     warn,
 )
 from coupling_core.measuring.many import Answers
@@ -64,17 +64,22 @@ class Shown:
     more: Callable[[Any], Told] = lambda _: NOTHING
 
 
+def require_blocks(blocks: str | None, progress: Progress) -> None:
+    """Refuse blocks as soon as the model turns out not to have them."""
+    if progress.stage == "blocks" and progress.total:
+        parse_blocks(blocks, progress.total)
+
+
 def each(
     ask: Ask,
     prompts: Sequence[Prompt],
     store: Store,
-    failed: Failed,
     *,
     device: str | None = None,
     fast: bool = True,
     blocks: str | None = None,
     take: Callable[[Prompt, Result, bool], None],
-) -> None:
+) -> Failed:
     """Measure each prompt; one that fails does not lose the others.
 
     `take` is given each prompt with its result, and whether that was stored before. It is called
@@ -83,22 +88,26 @@ def each(
     resolve(ask("-"))  # one complaint about the model, not one a prompt
     if told := repeated([prompt.words for prompt in prompts]):
         warn(told)
-    requests = {}
+    requests, failed = {}, Failed()
     for number, prompt in enumerate(prompts):
         try:
             requests[number] = ask(prompt.text)
         except InputError as error:
             failed[prompt.row] = error
-    pace = Pace(len(prompts), len(failed))
-    bar = ProgressBar(blocks, pace.words())
+    pace, bar = Pace(len(prompts), len(failed)), progress_bar()
+
+    def show(stage: str = "") -> None:
+        words = pace.words(answers.crew.processes - 1)
+        bar.show(pace.done, pace.total, f"{words} {stage}", words)
 
     def report(_: int, progress: Progress) -> None:
         if progress.stage not in BEGINNING:
             pace.begin()
-        if answers.crew.processes == 1 or progress.note or not pace.computed:
-            bar(progress)
-        elif progress.stage == "blocks" and progress.total:
-            parse_blocks(blocks, progress.total)
+        require_blocks(blocks, progress)
+        is_alone = answers.crew.processes == 1
+        show(f"{progress.stage} {progress.done} of {progress.total}" if is_alone else "")
+        if progress.note:
+            bar.note(progress.note)
 
     answers = Answers(requests, store, device=device, fast=fast, report=report)
 
@@ -110,27 +119,23 @@ def each(
             prompt = prompts[answer.number]
             if answer.error:
                 failed[prompt.row] = answer.error
-            computed = answer.result is not None and not answer.stored  # what fails takes no time
-            pace.step(computed=computed)
-            beside = answers.crew.processes - 1
-            bar.title = pace.words(beside)
-            if bar.used and beside:
-                bar.show(pace.done, pace.total, bar.title)
-            if line := pace.line(beside):
-                bar.say_unseen(line)
+            # What fails takes no time.
+            pace.step(computed=answer.result is not None and not answer.stored)
+            if bar.used:
+                show()
             if answer.result:
                 take(prompt, answer.result, answer.stored)
     if len(failed) == len(prompts):
         raise every_prompt_failed([*failed.values()])
     for reason, lines in by_reason(dict(sorted(failed.items()))).items():
         named = "line {} is" if len(lines) == 1 else "lines {} are"
-        complain(f"{named.format(ranges(lines))} left out: {reason}")
+        say(f"{named.format(ranges(lines))} left out: {reason}", logging.ERROR)
+    return failed
 
 
 def table_of_means(asked: Measuring, ask: Ask, shown: Shown, output: Output) -> None:
     """Measure prompts, write a row of numbers each, and print their means over the prompts."""
     done: list[Row] = []
-    failed: Failed = {}
     together = shown.together
 
     def take(prompt: Prompt, result: Result, stored: bool) -> None:
@@ -138,11 +143,10 @@ def table_of_means(asked: Measuring, ask: Ask, shown: Shown, output: Output) -> 
         mean = together.row(result, view)
         done.append(Row.of(prompt, result, mean, view, stored=stored, chosen=shown.chosen))
 
-    each(
+    failed = each(
         ask,
         asked.listed(),
         Store(output.store),
-        failed,
         device=asked.device,
         fast=asked.fast,
         blocks=shown.blocks,
@@ -150,18 +154,15 @@ def table_of_means(asked: Measuring, ask: Ask, shown: Shown, output: Output) -> 
     )
     done.sort(key=lambda row: row.prompt.row)
     if output.out is not None:
-        further = together.arrays(done)
-        axes: dict[str, Axes] = dict.fromkeys(
-            ("line", "prompt", "category", *done[0].mean), ("prompt",)
-        )
-        content = written(
-            files.ending(output.out),
-            partial(rows.frame, done),
-            partial(rows.arrays, done, {name: values for name, (_, values) in further.items()}),
-            axes | {name: of for name, (of, _) in further.items()},
+        named = rows.arrays(done) | dict(together.arrays(done))
+        files.write_numbers(
+            output.out,
+            lambda: rows.frame(done),
+            lambda: {name: values for name, (_, values) in named.items()},
+            {name: axes for name, (axes, _) in named.items()},
             rows.alike(done),
+            lambda ending: _drawn(together, done, ending),
         )
-        files.write(output.out, content or _drawn(together, done, output.out.suffix))
     _report(done, failed, together.told(done), output)
 
 
@@ -180,9 +181,8 @@ def _few(done: Sequence[Row]) -> str:
 
 
 def _report(done: Sequence[Row], failed: Failed, together: Told, output: Output) -> None:
-    over = rows.over_prompts(done)
-    means = [over, *rows.by_category(done).values()]
-    counts = {one.n for of in means for one in of.values()}
+    over, categories = rows.over_prompts(done), rows.by_category(done)
+    counts = {one.n for of in (over, *categories.values()) for one in of.values()}
     uncertified = sum(row.certified is False for row in done)
     for doubt in (
         _few(done),
@@ -199,31 +199,24 @@ def _report(done: Sequence[Row], failed: Failed, together: Told, output: Output)
     if output.as_json:
         print_json(rows.summary(done, failed) | more)
         return
-    print_lines(
-        f"prompts     {len(done)} measured, {sum(row.stored for row in done)} of them from the "
-        "store" + f", {len(failed)} left out" * bool(failed),
-        f"of          {' · '.join(looked_at(done))}",
-        *([f"written     {output.out}"] if output.out else []),
-        "",
+    stored = sum(row.stored for row in done)
+    left_out = f", {len(failed)} left out" * bool(failed)
+    print_facts(
+        prompts=f"{len(done)} measured, {stored} of them from the store{left_out}",
+        of=" · ".join(looked_at(done)),
+        written=output.out,
     )
+    print_lines("")
+    named = ("category",) if categories else ()
     digits = {name: decimals((row.mean[name] for row in done), DIGITS) for name in over}
     print_table(
-        ("", "mean", "median", "95 % interval"),
+        (*named, "", "prompts", "mean", "median", "95 % interval"),
         [
-            (name + f" (of {one.n})" * (one.n < len(done)), *_cells(one, digits[name]))
-            for name, one in over.items()
+            (*[category for _ in named], name, one.n, *_cells(one, digits[name]))
+            for category, of in ({"all": over} | categories).items()
+            for name, one in of.items()
         ],
     )
-    if categories := rows.by_category(done):
-        print_lines("")
-        print_table(
-            ("category", "", "prompts", "mean", "median", "95 % interval"),
-            [
-                (category, name, one.n, *_cells(one, digits[name]))
-                for category, of in categories.items()
-                for name, one in of.items()
-            ],
-        )
     show()
 
 

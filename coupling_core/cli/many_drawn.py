@@ -1,19 +1,21 @@
 """What --out draws of many prompts, where a command has a figure of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import typer
 
 from coupling_core.analysis.exports import columns_of, row
-from coupling_core.analysis.path_curves import CURVES
 from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW
+from coupling_core.base import drawing
+from coupling_core.base.drawing import Figure
+from coupling_core.base.kinds import kinds
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.textfiles import legible
 from coupling_core.base.units import NO_CATEGORY, counted
+from coupling_core.cli import options
 from coupling_core.cli.files import STDOUT
 from coupling_core.cli.rows import Axes, Row, alike, mean_of_each, over_prompts
 from coupling_core.cli.terminal import NOTHING, Told
@@ -22,27 +24,41 @@ if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
     import plotly.graph_objects as go
 
 
-OF_MANY = {
-    "depth": ("scores",),
-    "graph": ("graph",),
-    "trajectory": ("line-shape", "expodistance", "equidistance", *CURVES),
-    "whatif": ("interchange", "replace", "blocks"),
-    "spectrum": ("maps", "products"),
-    "perturbation": ("cosine", "radius"),
-}
-"""Figures of many prompts that --figure may name, by command; others draw where each stands."""
-
-OF_ONE = {
-    "trajectory": ("token", "fit", "part", "first"),
-    "perturbation": ("size",),
-}
-"""Options by command that say how the figure of one prompt is drawn, and nothing of many."""
+def figures_of(command: str) -> dict[str, Figure]:
+    """The figures that a command offers, by name."""
+    return {
+        name: figure
+        for kind in kinds().values()
+        for name, figure in drawing.figures_of(kind.name).items()
+        if command == (figure.command or kind.command)
+    }
 
 
-def figure_of(command: str) -> Any:
+def of_many(command: str) -> dict[str, str]:
+    """Which figures a command has of many prompts, and the number of each that stands for it."""
+    return {name: one.of_many for name, one in figures_of(command).items() if one.of_many}
+
+
+def dots(command: str, figure: str) -> str:
+    """The number of each prompt that is drawn of many: the figure's, or the command's first."""
+    found = of_many(command)
+    return found.get(figure) or next(iter(found.values()))
+
+
+def figure_option(command: str) -> Any:
     """The option --figure of a command, which says what of it there is of many prompts."""
-    of_many = ", ".join(OF_MANY.get(command, ())) or "a dot for each"
-    return typer.Option("--figure", help=f"Which figure --out draws; with --prompts: {of_many}.")
+    many = ", ".join(of_many(command)) or "a dot for each"
+    told = f"Which figure --out draws; with --prompts: {many}."
+    return options.figure_option(figures_of(command), help=told)
+
+
+def one_drawn(figure: str, /, **chosen: Any) -> "Callable[[Any, Any], go.Figure]":
+    """What draws the figure of one prompt, with those of its command's options that it has."""
+
+    def draw(result: Any, view: Any) -> "go.Figure":
+        return drawing.figure_of(result, figure).of(result, view, chosen)
+
+    return draw
 
 
 @dataclass
@@ -77,14 +93,14 @@ class Together:
         column = columns_of(str(rows[0].whose["kind"]))[name]
         over = over_prompts(rows)
         mean, ideal = over[name], column.ideal
+        at = over[ideal].mean if isinstance(ideal, str) else ideal
         figure = figures.prompt_strip(
             {row.prompt.row: row.mean[name] for row in rows},
             {row.prompt.row: row.prompt.words for row in rows},
             mean,
             column.title,
             origin=origin(rows, self.file),
-            chance=over[ideal].mean if isinstance(ideal, str) else ideal,
-            zero=column.ideal_name,
+            levels={column.ideal_name: at} if at is not None else {},
             one="line",
             groups={row.prompt.row: row.prompt.category or NO_CATEGORY for row in rows},
         )

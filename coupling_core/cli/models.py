@@ -1,7 +1,6 @@
 """`coupling models`: which models and revisions are at hand, and converting one ahead of time."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +10,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
 from coupling_core.base.units import size as in_words
 from coupling_core.cli import options
-from coupling_core.cli.terminal import print_json, print_lines, print_table, say, warn
+from coupling_core.cli.terminal import print_json, print_lines, print_records, say, warn
 from coupling_core.sources import hub
 from coupling_core.sources.hub.nearest import told
 from coupling_core.sources.identity import ALIASES, locate
@@ -29,6 +28,13 @@ class Listed:
     size: int
     remedy: str = ""
     revisions: tuple[str, ...] = ()
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """Its line in the table."""
+        state = ", ".join(filter(None, (self.state, self.remedy)))
+        size = in_words(self.size) if self.size else ""
+        return self.model, self.name, size, state, told(self.revisions)
 
 
 def models(
@@ -58,30 +64,14 @@ def models(
         _prepare(prepare)
     else:
         own = [_suite(suite) for suite in suites().values() if suite.is_own]
-        _show([_alias(name) for name in ALIASES] + own + _hub_cache(), as_json=as_json)
-
-
-def _show(listed: Sequence[Listed], *, as_json: bool) -> None:
-    if as_json:
-        print_json([asdict(model) for model in listed])
-        return
-    print_table(
-        ("model", "name", "size", "state", "revisions"),
-        [
-            (
-                m.model,
-                m.name,
-                in_words(m.size) if m.size else "",
-                ", ".join(filter(None, (m.state, m.remedy))),
-                told(m.revisions),
+        every = [_alias(name) for name in ALIASES] + own + _hub_cache()
+        titles = ("model", "name", "size", "state", "revisions")
+        print_records(every, titles, lambda one: one.row, as_json=as_json)
+        if not as_json:
+            print_lines(
+                "Any hub id, folder with config.json and safetensors, or .gguf file works too.",
+                "Steps of training runs: coupling suite list.",
             )
-            for m in listed
-        ],
-    )
-    print_lines(
-        "Any hub id, folder with config.json and safetensors, or .gguf file works too.",
-        "Steps of training runs: coupling suite list.",
-    )
 
 
 def _prepare(model: str) -> None:
@@ -99,24 +89,21 @@ def _probe(request: Request, *, as_json: bool) -> None:
 
     found = probe(resolve(request))
     if as_json:
-        print_json(asdict(found))
+        print_json(found)
         return
     width = max(len(name) for name, _ in found.facts())
     print_lines(f"{found.name}", *(f"{name:{width}}  {text}" for name, text in found.facts()))
 
 
 def _list_revisions(repo: str, *, as_json: bool) -> None:
-    found = hub.revisions(repo)
-    is_own = hub.cache.is_own(repo)
+    found, is_own = hub.revisions(repo), hub.cache.is_own(repo)
     if not is_own and not any(revision.upstream for revision in found):
         warn(f"the hub was not asked or did not answer: these are the cached revisions of {repo}")
-    if as_json:
-        print_json([asdict(revision) for revision in found])
-        return
-    print_table(
-        ("revision", "commit", "state"),
-        [(revision.name, revision.commit[:12], _state(revision, is_own)) for revision in found],
-    )
+
+    def row(revision: hub.Revision) -> tuple[str, str, str]:
+        return revision.name, revision.commit[:12], _state(revision, is_own)
+
+    print_records(found, ("revision", "commit", "state"), row, as_json=as_json)
 
 
 def _state(revision: hub.Revision, is_own: bool) -> str:
@@ -156,14 +143,8 @@ def _hub_cache() -> list[Listed]:
         repositories = scan_cache_dir(hub.cache.root()).repos
     except (CacheNotFound, PermissionError):
         return []
+    sizes = {one.repo_id: one.size_on_disk for one in repositories if one.repo_type == "model"}
     return [
-        Listed(
-            repo.repo_id,
-            repo.repo_id.rpartition("/")[2],
-            "in the hub cache",
-            repo.size_on_disk,
-            revisions=tuple(hub.cached(repo.repo_id)),
-        )
-        for repo in sorted(repositories, key=lambda repo: repo.repo_id)
-        if repo.repo_type == "model"
+        Listed(id, id.rpartition("/")[2], "in the hub cache", size, "", tuple(hub.cached(id)))
+        for id, size in sorted(sizes.items())
     ]

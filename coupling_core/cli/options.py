@@ -4,7 +4,7 @@ A command takes a record of them as a parameter, whose fields `commands` makes p
 command line. So one more field of `Measuring` is one more option of every command that measures.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 import typer
 
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
+from coupling_core.base.drawing import known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import read_image
 from coupling_core.base.records import (
@@ -28,7 +29,7 @@ from coupling_core.base.records import (
     usual_token,
 )
 from coupling_core.cli import completing, files
-from coupling_core.cli.terminal import print_json, warn
+from coupling_core.cli.terminal import print_facts, print_json, warn
 from coupling_core.sources.prompts import TEXTS, Prompt, read_file
 
 T = TypeVar("T", int, float)
@@ -58,7 +59,28 @@ def written_as(formats: tuple[str, ...]) -> Any:
     return typer.Option("--out", help=f"{words}; or -, standard output, as CSV.")
 
 
-StoredK = Annotated[int | None, k_option(f"{DEFAULT_K}, or all that are stored")]
+K = Annotated[int | None, k_option(f"{DEFAULT_K}, or as many as there are")]
+
+
+def figure_option(names: Iterable[str], **told: Any) -> Any:
+    """The option --figure with the names that it takes, and what typer is told of it besides."""
+    known = tuple(names)
+
+    def read(name: str) -> str:
+        try:
+            return str(known_figure(name, known))
+        except InputError as error:
+            raise typer.BadParameter(str(error)) from None
+
+    return typer.Option(
+        "--figure",
+        parser=read,
+        metavar=f"<{'|'.join(known)}>",
+        autocompletion=lambda: list(known),
+        **told,
+    )
+
+
 Definition = Annotated[_Definition, typer.Option("--definition", help="Which score.")]
 Norm = Annotated[
     FinalNorm,
@@ -124,10 +146,8 @@ class Prompts:
             return read_image(self.image)
         text = str(self.prompt)
         if text.lower().endswith(TEXTS) and Path(text).is_file():
-            warn(
-                f"{text} is a file here, and its name is measured: --prompts {text} reads its "
-                "prompts"
-            )
+            reads = f"--prompts {text} reads its prompts"
+            warn(f"{text} is a file here, and its name is measured: {reads}")
         return text
 
     def listed(self) -> list[Prompt]:
@@ -174,30 +194,14 @@ class Measuring(Model, Prompts):
         return True
 
     def request(
-        self,
-        kind: str = "depth",
-        *,
-        token: int | None = None,
-        k: int | None = None,
-        k_view: int | None = None,
-        block: int | None = None,
-        other_block: int | None = None,
+        self, kind: str = "depth", *, token: int | None = None, **own: Any
     ) -> Callable[[str], Request]:
         """What makes the request of a prompt; its token is the usual one where none is given."""
         names = {field.name for field in fields(Request)} - {"prompt"}
-        given = {name: value for name, value in vars(self).items() if name in names}
+        given: dict[str, Any] = {name: of for name, of in vars(self).items() if name in names}
 
         def ask(text: str) -> Request:
-            return Request(
-                text,
-                kind=kind,
-                token=token_of(token, text, kind),
-                k=k,
-                k_view=k_view,
-                block=block,
-                other_block=other_block,
-                **given,
-            )
+            return Request(text, kind=kind, token=token_of(token, text, kind), **own, **given)
 
         return ask
 
@@ -231,7 +235,7 @@ class Differentiating(Normed):
 class Scoring:
     """How scores are looked at."""
 
-    k: Annotated[int | None, k_option(f"{DEFAULT_K}, or the width where that is less")] = None
+    k: K = None
     definition: Definition = "paper"
     p: Annotated[float, typer.Option(help="Order of the norm in the paper's score.")] = View.p
     role: Annotated[Role, typer.Option(help="A is U'JV, B is V'JU.")] = "A"
@@ -255,13 +259,6 @@ class Scores(Scoring):
         bool,
         typer.Option("--corrected/--raw", help="The chance-corrected score, or the raw score c."),
     ] = True
-
-
-@dataclass(frozen=True)
-class StoredScores(Scores):
-    """The same of results that are stored."""
-
-    k: StoredK = None
 
 
 @dataclass(frozen=True)
@@ -300,10 +297,16 @@ class Output(Report, _File):
     formats: ClassVar[tuple[str, ...]] = files.FORMATS
     out: Annotated[Path | None, written_as(formats)] = None
 
-    def require_writable(self, *, of_many: bool = False) -> None:
-        """As `files.require_writable`, of one result or of many prompts."""
-        formats = files.OF_MANY if of_many else self.formats
-        files.require_writable(self.out, formats, as_json=self.as_json)
+    def require_writable(self, many: Path | None = None) -> None:
+        """As `files.require_writable`, of one result or of `many` prompts."""
+        formats = self.formats if many is None else files.OF_MANY
+        files.require_writable(self.out, formats, as_json=self.as_json, many=many)
+
+    def tell(self, numbers: Callable[[], Any], show: Callable[[], None]) -> None:
+        """Print JSON, or for people, who are told which file was written."""
+        super().tell(numbers, show)
+        if not self.as_json:
+            print_facts(written=self.out)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
 
 Axes = tuple[str, ...]
 """Names of the axes of an array."""
-
 Failed = dict[int, InputError | ComputeError]
 """Errors by the line of the prompt."""
 
@@ -33,22 +32,20 @@ class Row:
     """One prompt's part in a table.
 
     Args:
-        seconds: of computing; 0 where it was stored.
-        load_seconds: of loading the model; 0 where it was in memory already.
         whose: which model, what was measured, and how that is looked at.
         certified: whether every SVD passed its checks; None where there was none.
+        cost: seconds of computing and of loading the model; 0 where nothing was.
         of_model: what else tables say of a model: `trained`, `layers` and `width`.
     """
 
     prompt: Prompt
     key: str
     stored: bool
-    seconds: float
-    load_seconds: float
     mean: dict[str, float]
     whose: dict[str, str | float]
     certified: bool | None
     final_norm: str
+    cost: dict[str, float]
     of_model: dict[str, bool | int]
 
     @classmethod
@@ -57,7 +54,7 @@ class Row:
         prompt: Prompt,
         result: Result,
         mean: dict[str, float],
-        view: AnyView | None,
+        view: AnyView,
         *,
         stored: bool,
         chosen: Mapping[str, str | float] | None = None,
@@ -67,21 +64,17 @@ class Row:
         whose = facts(result, view) | {"kind": asked.kind} | _chosen(result, view)
         whose |= {"token": asked.token} if kind_of(asked.kind).token else {}
         del whose["prompt"]
+        is_trained, depth = asked.untrained is None, result.n_blocks
         return cls(
             prompt,
             result.key,
             stored,
-            0.0 if stored else float(made["seconds"]),
-            0.0 if stored else float(made["load_seconds"]),
             mean,
             whose | dict(chosen or {}),
             result.certified if result.svds else None,
             result.final_norm_words,
-            {
-                "trained": asked.untrained is None,
-                "layers": result.n_blocks,
-                "width": result.width,
-            },
+            {name: 0.0 if stored else float(made[name]) for name in ("seconds", "load_seconds")},
+            {"trained": is_trained, "layers": depth, "width": result.width},
         )
 
     @property
@@ -91,7 +84,7 @@ class Row:
         return {k: v for k, v in own.items() if v is not None} | dict(self.prompt.fields)
 
 
-def _chosen(result: Result, view: AnyView | None) -> dict[str, str | float]:
+def _chosen(result: Result, view: AnyView) -> dict[str, str | float]:
     """The blocks that are looked at, where not all are, and how many directions of each."""
     told: dict[str, str | float] = {}
     if isinstance(view, View | DirectionsView) and view.blocks is not None:
@@ -105,9 +98,8 @@ def _chosen(result: Result, view: AnyView | None) -> dict[str, str | float]:
 
 def over_prompts(rows: Sequence[Row]) -> dict[str, Interval]:
     """The mean of each number over prompts, with its interval."""
-    return {
-        name: known_interval(np.array([row.mean[name] for row in rows])) for name in rows[0].mean
-    }
+    names = rows[0].mean
+    return {name: known_interval(np.array([row.mean[name] for row in rows])) for name in names}
 
 
 def mean_of_each(over: Mapping[str, Interval]) -> str:
@@ -174,9 +166,8 @@ def frame(rows: Sequence[Row]) -> "DataFrame":
 def _kept_apart(row: Row) -> dict[str, str | float]:
     """Whose a row is, with the kind and K under the names that tables of many prompts have."""
     whose = dict(row.whose)
-    k = whose.pop("K", float("nan"))
-    named = {"model": whose.pop("model"), **row.of_model, "kind": whose.pop("kind"), "k": k}
-    return named | whose
+    named = {"model": whose.pop("model"), **row.of_model, "kind": whose.pop("kind")}
+    return named | {"k": whose.pop("K", float("nan"))} | whose
 
 
 def _cell(value: Any) -> Any:
@@ -184,16 +175,17 @@ def _cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
-def arrays(rows: Sequence[Row], further: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Which prompts they are and their numbers, by name, and further arrays of theirs."""
-    categories = [row.prompt.category for row in rows]
-    return {
-        "line": np.array([row.prompt.row for row in rows]),
-        "prompt": np.array([row.prompt.words for row in rows]),
-        **({"category": np.array(categories)} if any(categories) else {}),
-        **{name: np.array([row.mean[name] for row in rows]) for name in rows[0].mean},
-        **further,
+def arrays(rows: Sequence[Row]) -> dict[str, tuple[Axes, np.ndarray]]:
+    """Which prompts they are and their numbers, by name, with the names of their axes."""
+    listed: dict[str, list[Any]] = {
+        "line": [row.prompt.row for row in rows],
+        "prompt": [row.prompt.words for row in rows],
+        "category": [row.prompt.category for row in rows],
+        **{name: [row.mean[name] for row in rows] for name in rows[0].mean},
     }
+    if not any(listed["category"]):
+        del listed["category"]
+    return {name: (("prompt",), np.array(values)) for name, values in listed.items()}
 
 
 def summary(rows: Sequence[Row], failed: Failed) -> dict[str, Any]:
@@ -201,26 +193,16 @@ def summary(rows: Sequence[Row], failed: Failed) -> dict[str, Any]:
     return {
         "n": len(rows),
         "measured": alike(rows),
-        "seconds": sum(row.seconds for row in rows),
-        "load_seconds": sum(row.load_seconds for row in rows),
+        **{name: sum(row.cost[name] for row in rows) for name in rows[0].cost},
         "stored": all(row.stored for row in rows),
         "key": [row.key for row in rows],
         "prompts": [
-            {
-                "line": row.prompt.row,
-                "prompt": row.prompt.words,
-                "key": row.key,
-                "stored": row.stored,
-                "certified": row.certified,
-                "mean": row.mean,
-                **({"fields": row.fields} if row.fields else {}),
-            }
+            {"line": row.prompt.row, "prompt": row.prompt.words}
+            | {name: getattr(row, name) for name in ("key", "stored", "certified", "mean")}
+            | ({"fields": row.fields} if row.fields else {})
             for row in rows
         ],
         "failed": [{"line": line, "error": str(error)} for line, error in sorted(failed.items())],
-        "over_prompts": {name: vars(one) for name, one in over_prompts(rows).items()},
-        "by_category": {
-            category: {name: vars(one) for name, one in means.items()}
-            for category, means in by_category(rows).items()
-        },
+        "over_prompts": over_prompts(rows),
+        "by_category": by_category(rows),
     }

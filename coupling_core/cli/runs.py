@@ -2,21 +2,21 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from coupling_core.base.drawing import plot
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import AnyView, View
-from coupling_core.base.units import counted, size
+from coupling_core.base.units import counted, cut, size
 from coupling_core.base.writing import writing
 from coupling_core.cli import completing, files, options, reports
 from coupling_core.cli.stored import open_result
-from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table, say
+from coupling_core.cli.terminal import print_lines, print_table, progress_bar, say
 from coupling_core.measuring.recheck import Recheck
 from coupling_core.measuring.recheck import recheck as recheck_result
 from coupling_core.store.archive import SUFFIX
@@ -52,10 +52,12 @@ def list_(
     report: options.Report,
 ) -> None:
     """List the stored results, the last used first."""
+    words = words or []
     entries = [
         entry
         for entry in Store(report.store).entries()
-        if not (own and entry.read_only) and _has(entry, words or ())
+        if not (own and entry.read_only)
+        and all(word.lower() in _line(entry).lower() for word in words)
     ]
     if words and not entries:
         say(f"no stored result has {' and '.join(map(repr, words))} in its line")
@@ -70,7 +72,7 @@ def list_(
 def show(
     *,
     key: Key,
-    k: options.StoredK = None,
+    k: options.K = None,
     definition: options.Definition = "paper",
     output: options.Output,
 ) -> None:
@@ -81,9 +83,9 @@ def show(
     view: AnyView = kind.view()
     if kind.has_k:
         view = View(result.default_k if k is None else k, definition)
-    if (out := output.out) is not None:
-        files.write_result(out, result, view, lambda: kind.part("views").plot(result, view).figure)
-    reports.tell(result, view, stored=True, as_json=output.as_json, out=out)
+    if output.out is not None:
+        files.write_result(output.out, result, view, lambda *seen: plot(*seen).figure)
+    reports.tell(result, view, stored=True, as_json=output.as_json, out=output.out)
 
 
 @app.command()
@@ -93,9 +95,8 @@ def verify(keys: Keys = None, store: options.StoreFolder = None) -> None:
     problems = {key: shelf.verify(key) for key in _full(shelf, keys)}
     print_lines(*(f"{key}  {problem or 'sound'}" for key, problem in problems.items()))
     if damaged := sum(map(bool, problems.values())):
-        raise ComputeError(
-            f"{damaged} of {counted(len(problems), 'result')} cannot be read: remove them"
-        )
+        of = counted(len(problems), "result")
+        raise ComputeError(f"{damaged} of {of} cannot be read: remove them")
 
 
 def _full(shelf: Store, keys: Iterable[str] | None) -> list[str]:
@@ -120,7 +121,7 @@ def recheck(
         raise InputError("give keys of stored results, or --all")
     shelf = Store(report.store)
     found = []
-    with ProgressBar() as bar:
+    with progress_bar() as bar:
         for key in _full(shelf, keys):
             try:
                 one = recheck_result(open_result(shelf, key), device=device, progress=bar)
@@ -129,8 +130,7 @@ def recheck(
             found.append(one)
             if not report.as_json:
                 print_lines(f"{key}  {one.words}")
-    if report.as_json:
-        print_json([asdict(one) | {"words": one.words} for one in found])
+    report.tell(lambda: [vars(one) | {"words": one.words} for one in found], lambda: None)
     counts = Counter(one.verdict for one in found)
     if counts["changed"] or counts["unknown"]:
         raise ComputeError(
@@ -160,9 +160,8 @@ def export(
     """Pack stored results into one file."""
     files.require_writable(out, (".zip",))
     shelf = Store(store)
-    wanted = [shelf.full_key(key) for key in keys or []] or [
-        entry.key for entry in shelf.entries() if not entry.read_only and not entry.problem
-    ]
+    own = (one.key for one in shelf.entries() if not one.read_only and not one.problem)
+    wanted = [shelf.full_key(key) for key in keys] if keys else list(own)
     if not wanted:
         raise InputError("the store has no result of its own to export")
     with writing(out):
@@ -186,11 +185,10 @@ def import_(
         raise ComputeError(f"{refused} of the pack's results were refused; the others are stored")
 
 
-def _has(entry: Entry, words: Iterable[str]) -> bool:
-    """Whether each of the words stands in the entry's line, large letters or small."""
-    request = entry.request
-    line = " ".join((*_row(entry), "".join(entry.tokens), request.kind if request else "")).lower()
-    return all(word.lower() in line for word in words)
+def _line(entry: Entry) -> str:
+    """What people look for: its row, its whole prompt, and the name of its kind."""
+    kind = entry.request.kind if entry.request else ""
+    return " ".join((*_row(entry), "".join(entry.tokens), kind))
 
 
 def _row(entry: Entry) -> tuple[str, ...]:
@@ -206,10 +204,10 @@ def _row(entry: Entry) -> tuple[str, ...]:
         name if entry.request.untrained is None else f"{name}, untrained",
         entry.request.kind_words,
         str(entry.token or "all"),
-        repr(prompt if len(prompt) <= SHOWN else prompt[: SHOWN - 1] + "…"),
+        repr(cut(prompt, SHOWN)),
         "; ".join(filter(None, ("" if entry.certified else "not certified", entry.outdated))),
     )
 
 
 def _plain(entry: Entry) -> dict[str, Any]:
-    return asdict(entry) | {"path": str(entry.path), "outdated": entry.outdated}
+    return vars(entry) | {"path": str(entry.path), "outdated": entry.outdated}

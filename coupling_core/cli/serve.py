@@ -1,13 +1,25 @@
-"""`coupling app`: the app, from a checkout or from a wheel."""
+"""`coupling app`, `jobs` and `health`: the app, what it measures, and whether it lives."""
 
 import os
+import urllib.request
+from collections.abc import Mapping
+from http.client import HTTPException
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.extras import needed
 from coupling_core.base.folders import ROOT
+from coupling_core.base.units import duration
+from coupling_core.cli import options
+from coupling_core.cli.terminal import print_lines, print_table
+from coupling_core.serving import desk, heartbeat
+from coupling_core.store.disk import Store
+
+HEALTH = "/_stcore/health"
+SECONDS = 5
 
 
 def serve(
@@ -24,6 +36,75 @@ def serve(
         streamlit = import_module("streamlit.web.cli")
     # The web server would believe what any program of this machine says of who it speaks for.
     os.environ.setdefault("FORWARDED_ALLOW_IPS", "")
-    options = {"--server.port": port, "--server.address": address}
-    told = [f"{name}={value}" for name, value in options.items() if value is not None]
+    given = {"--server.port": port, "--server.address": address}
+    told = [f"{name}={value}" for name, value in given.items() if value is not None]
     streamlit.main(["run", str(ROOT / "serve.py"), *told])
+
+
+def health(
+    url: Annotated[str, typer.Option(help="Address of the app.")] = "http://127.0.0.1:8501",
+    store: options.StoreFolder = None,
+) -> None:
+    """Say whether an app answers and its worker lives; exit status 1 where not."""
+    if not url.startswith(("http://", "https://")):
+        url = f"http://{url}"
+    try:
+        address = url.rstrip("/") + HEALTH
+        with urllib.request.urlopen(address, timeout=SECONDS) as answer:  # nosec B310  # http
+            said = answer.read(100).decode(errors="replace").strip()
+    except (OSError, ValueError, HTTPException) as error:
+        raise ComputeError(f"{url} does not answer: {error}") from error
+    if said != "ok":
+        raise ComputeError(f"{url} is not well: it says {said!r}")
+    if wrong := heartbeat.problem(Store(store)):
+        raise ComputeError(wrong)
+    print_lines("ok")
+
+
+def jobs(
+    *,
+    end: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY", help="A job to end, named by the first letters of its key."),
+    ] = None,
+    report: options.Report,
+) -> None:
+    """List the jobs of the apps that run with this store, or end some of them."""
+    root = Store(report.store).root
+    found = desk.jobs(root)
+    if end:
+        for key in [_resolve(found, text) for text in end]:
+            desk.end(root, key)
+            print_lines(f"{key}  ended")
+        return
+    report.tell(lambda: found, lambda: _show(found))
+
+
+def _resolve(found: list[Mapping[str, Any]], text: str) -> str:
+    """The one key that begins so."""
+    keys = sorted({row["key"] for row in found if row["key"].startswith(text)})
+    if len(keys) != 1:
+        what = f"begins {len(keys)} keys: give more letters" if keys else "is not a job under way"
+        raise InputError(f"{text!r} {what}; `coupling jobs` lists all jobs")
+    return str(keys[0])
+
+
+def _show(found: list[Mapping[str, Any]]) -> None:
+    if not found:
+        print_lines("nothing is being measured")
+        return
+    rows = []
+    for job in found:
+        is_queued = job["state"] == "queued"
+        rows.append(
+            (
+                job["key"],
+                f"queued, {job['place']}" if is_queued else job["state"],
+                "" if is_queued else duration(job["seconds"]),
+                job["stage"] + (f" {job['done']}/{job['total']}" if job["total"] else ""),
+                job["model"] + (f"@{job['revision']}" if job["revision"] else ""),
+                job["kind"],
+                " ".join(job["whose"]),
+            )
+        )
+    print_table(("key", "state", "for", "done", "model", "kind", "whose"), rows)

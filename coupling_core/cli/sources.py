@@ -1,7 +1,6 @@
 """`coupling prompts`: what a file or a data set gives, before anything is measured."""
 
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 from typing import Annotated
@@ -9,8 +8,9 @@ from typing import Annotated
 import typer
 
 from coupling_core.base.folders import expanded
+from coupling_core.base.units import cut
 from coupling_core.cli import options
-from coupling_core.cli.terminal import print_json, print_lines
+from coupling_core.cli.terminal import print_facts, print_json, print_lines
 from coupling_core.sources.prompts import BENCHMARKS, PromptSource, Sample, load
 
 SHOWN, WIDTH = 5, 90
@@ -46,34 +46,26 @@ def show_prompts(
         )
     )
     if as_json:
-        print_json({"origin": asdict(found.origin), "prompts": [asdict(p) for p in found.prompts]})
+        print_json({"origin": found.origin, "prompts": found.prompts})
     else:
-        print_lines(*_lines(found))
+        _show(found)
 
 
-def _lines(found: Sample) -> list[str]:
+def _show(found: Sample) -> None:
     origin, prompts = found.origin, found.prompts
     words = [len(prompt.words.split()) for prompt in prompts]
     categories = Counter(prompt.category for prompt in prompts if prompt.category)
+    named = ", ".join(f"{name} {n}" for name, n in categories.most_common(SHOWN))
+    more = f" and {len(categories) - SHOWN} more" * (len(categories) > SHOWN)
     rated = [prompt.difficulty for prompt in prompts if prompt.difficulty is not None]
-    place = " ".join(filter(None, (origin.repo or origin.source, origin.config, origin.split)))
     drawn = "all" if origin.sample is None else f"a sample, seed {origin.seed}"
-    more = len(categories) - SHOWN
-    return [
-        f"source      {place}",
-        f"revision    {origin.revision}",
-        f"prompts     {origin.n} ({drawn})",
-        f"words       {min(words)} to {max(words)}, median {median(words):g}",
-        *([f"difficulty  {min(rated):g} to {max(rated):g}, of {len(rated)}"] if rated else []),
-        f"categories  {', '.join(f'{name} {n}' for name, n in categories.most_common(SHOWN))}"
-        + f" and {more} more" * (more > 0)
-        if categories
-        else "categories  none",
-        "",
-        *(_line(prompt.row, prompt.words) for prompt in prompts[:SHOWN]),
-    ]
-
-
-def _line(row: int, text: str) -> str:
-    line = " ".join(text.split())
-    return f"{row:>6}  {line if len(line) <= WIDTH else line[: WIDTH - 1] + '…'}"
+    print_facts(
+        source=" ".join(filter(None, (origin.repo or origin.source, origin.config, origin.split))),
+        revision=origin.revision,
+        prompts=f"{origin.n} ({drawn})",
+        words=f"{min(words)} to {max(words)}, median {median(words):g}",
+        difficulty=f"{min(rated):g} to {max(rated):g}, of {len(rated)}" if rated else None,
+        categories=named + more or "none",
+    )
+    lines = ((one.row, " ".join(one.words.split())) for one in prompts[:SHOWN])
+    print_lines("", *(f"{row:>6}  {cut(line, WIDTH)}" for row, line in lines))

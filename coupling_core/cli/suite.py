@@ -1,23 +1,34 @@
-"""`coupling suite`: the training runs whose checkpoints can be measured."""
+"""`coupling suite`: the training runs whose checkpoints can be measured, and making them."""
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from coupling_core.base.errors import ComputeError
 from coupling_core.base.units import size as in_words
 from coupling_core.cli import completing, options
-from coupling_core.cli.terminal import print_lines, print_table, warn
-from coupling_core.cli.train import new, train
+from coupling_core.cli.signals import stopping
+from coupling_core.cli.terminal import print_lines, print_table, progress_bar, say, warn
+from coupling_core.experiments.own.plans import (
+    BLOCKS,
+    DROPPED,
+    RATES,
+    WIDTHS,
+    OwnPlan,
+    goal_of,
+)
+from coupling_core.experiments.pretraining.plans import find_plan
 from coupling_core.sources import hub
 from coupling_core.sources.suites import Suite, find_suite, revision, suites
 from coupling_core.store.disk import Store
 
+if TYPE_CHECKING:  # torch
+    from coupling_core.experiments.own.training import Standing
+    from coupling_core.experiments.pretraining.training import Trained
+
 app = typer.Typer(help="List and make suites of checkpoints.", no_args_is_help=True)
-app.command()(train)
-app.command()(new)
 
 Counts = Counter[tuple[str, str]]
 """How many results there are of each hub id and commit."""
@@ -50,11 +61,9 @@ def list_(
 def _listed(suite: Suite, results: Counts) -> dict[str, Any]:
     """A suite, and what there is of it: steps with weights here, steps with results, bytes."""
     commits = hub.cache.refs(suite.repo)
+    names = ("name", "repo", "title", "steps")
     return {
-        "name": suite.name,
-        "repo": suite.repo,
-        "title": suite.title,
-        "steps": suite.steps,
+        **{name: getattr(suite, name) for name in names},
         "here": suite.here(),
         "stored": [s for s in suite.known() if results[suite.repo, commits[revision(s)]]],
         "size": hub.cache.size(suite.repo),
@@ -99,19 +108,17 @@ def _checkpoints(suite: Suite, results: Counts) -> list[dict[str, Any]]:
 
 def _show_all(every: Sequence[dict[str, Any]]) -> None:
     first = ("suite", "what it is", "steps", "weights here")
-    print_table(
-        (*first, "results stored", "on this disk", "to fetch a step"),
-        [
-            (
-                one["name"],
-                one["title"] + " (*)" * bool(one["caution"]),
-                f"{len(steps := one['steps'])}, {steps[0]} to {steps[-1]}",
-                *(_of(one[some], steps) for some in ("here", "stored")),
-                *(in_words(one[of]) if one[of] else "" for of in ("size", "checkpoint_bytes")),
-            )
-            for one in every
-        ],
-    )
+    rows = [
+        (
+            one["name"],
+            one["title"] + " (*)" * bool(one["caution"]),
+            f"{len(steps := one['steps'])}, {steps[0]} to {steps[-1]}",
+            *(_of(one[some], steps) for some in ("here", "stored")),
+            *(in_words(one[of]) if one[of] else "" for of in ("size", "checkpoint_bytes")),
+        )
+        for one in every
+    ]
+    print_table((*first, "results stored", "on this disk", "to fetch a step"), rows)
     print_lines("(*) Read `coupling suite list SUITE` before it is fetched or trusted.")
 
 
@@ -127,15 +134,105 @@ def _show_one(one: dict[str, Any]) -> None:
     if one["caution"]:
         warn(one["caution"])
     titles = dict.fromkeys(("step", "revision", "commit", "weights", "results stored"), "")
-    print_table(
-        titles | {"held-out loss": ".3f"},
-        [
-            (
-                *(of["step"], of["revision"], of["commit"][:12], of["weights"]),
-                *(of["results"] or "", of["held_out"]),
-            )
-            for of in checkpoints
-        ],
-    )
+    shorter = ({"commit": of["commit"][:12], "results": of["results"] or ""} for of in checkpoints)
+    rows = [[*(of | short).values()] for of, short in zip(checkpoints, shorter, strict=True)]
+    print_table(titles | {"held-out loss": ".3f"}, rows)
     if any(of["weights"] == "not made" for of in checkpoints):
         print_lines(f"Not on this disk: {hub.cache.whence(repo)}.")
+
+
+@app.command()
+def train(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Such as mini-128.")],
+    threads: options.Threads = None,
+    device: options.Device = None,
+) -> None:
+    """Train a suite's checkpoints, or go on with a run that was stopped."""
+    plan = find_plan(name)
+    folder = hub.cache.trained_here(find_suite(name).repo)
+    import torch
+
+    from coupling_core.experiments.pretraining import corpus, training
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    text = corpus.corpus(say)
+    stopped = "stopped; the same command goes on from where it was saved"
+    with stopping(stopped), progress_bar(stays=True) as bar:
+
+        def show(at: "Trained") -> None:
+            pace = f"{at.tokens_per_second:,.0f} tokens/s"
+            bar.show(at.step, at.steps, f"loss {at.loss:.3f}, held out {at.held_out:.3f}, {pace}")
+
+        training.train(plan, text, folder, show, device)
+    print_lines(f"{name} is ready in {folder}")
+
+
+@app.command()
+def new(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="What to call it: small letters, digits, hyphens."),
+    ],
+    n_blocks: Annotated[
+        int, typer.Option(help=f"How many blocks, {BLOCKS[0]} to {BLOCKS[-1]}.")
+    ] = OwnPlan.blocks,
+    width: Annotated[
+        int, typer.Option(help=f"Width of the residual stream: {', '.join(map(str, WIDTHS))}.")
+    ] = OwnPlan.width,
+    learning_rate: Annotated[
+        float, typer.Option(help=f"The highest learning rate, {RATES[0]:g} to {RATES[1]:g}.")
+    ] = OwnPlan.learning_rate,
+    drop: Annotated[
+        float,
+        typer.Option(
+            help=f"With which probability a text skips the last block, 0 to {DROPPED:g}: "
+            "stochastic depth."
+        ),
+    ] = OwnPlan.drop_path,
+    goal: Annotated[
+        str,
+        typer.Option(
+            help="What a penalty does to coupling: raise, lower, or a value from -1 to 1 to hold "
+            "it at; none by default."
+        ),
+    ] = "",
+    weight: Annotated[
+        float, typer.Option(help="Weight of the penalty in the loss.")
+    ] = OwnPlan.weight,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = OwnPlan.seed,
+    threads: options.Threads = None,
+    device: options.Device = None,
+) -> None:
+    """Train a small language model of your own, in a minute or two; it becomes a suite."""
+    plan = OwnPlan(
+        name,
+        blocks=n_blocks,
+        width=width,
+        learning_rate=learning_rate,
+        drop_path=drop,
+        goal=goal_of(goal),
+        weight=weight,
+        seed=seed,
+    )
+    import torch
+
+    from coupling_core.experiments.own import training
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    with stopping("stopped; nothing is kept of it"), progress_bar(stays=True) as bar:
+
+        def show(at: "Standing") -> None:
+            done, corrected = at.trained, at.look.numbers["corrected"]
+            words = (
+                f"loss {done.loss:.3f}, held out {done.held_out:.3f}, coupling {corrected:.3f} "
+                f"at step {at.look.step}"
+            )
+            bar.show(done.step, done.steps, words)
+
+        folder = training.train(plan, show, device)
+    print_lines(
+        f"{plan.title}: ready in {folder}",
+        f"`coupling training --suite {name}` measures it step by step; pages know it as {name}",
+    )

@@ -2,9 +2,9 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
@@ -14,13 +14,20 @@ from coupling_core.base.records import Measure, Method, ModelSubset, Performance
 from coupling_core.base.units import counted
 from coupling_core.cli import files, options
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import ProgressBar, print_lines, print_table, warn
+from coupling_core.cli.terminal import (
+    fact_lines,
+    print_facts,
+    print_lines,
+    print_table,
+    progress_bar,
+    warn,
+)
 from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from coupling_core.analysis.findings import Findings
+    from coupling_core.analysis.findings import Findings as Found
     from coupling_core.experiments.sweeps import Failure, Journal, Plan, State, Status
 
 app = typer.Typer(help="Measure many models with many prompts.", no_args_is_help=True)
@@ -39,6 +46,22 @@ TABLES = (".csv", ".parquet")
 """Endings of a table of scores."""
 TOLD = 5
 """Reasons of failures that are told."""
+
+
+@dataclass(frozen=True)
+class Table(options.Output):
+    """The file of a table."""
+
+    formats: ClassVar[tuple[str, ...]] = TABLES
+    out: Annotated[Path | None, options.written_as(formats)] = None
+
+
+@dataclass(frozen=True)
+class Findings(options.Output):
+    """The file of a report, or of a table."""
+
+    formats: ClassVar[tuple[str, ...]] = (".html", *TABLES)
+    out: Annotated[Path | None, options.written_as(formats)] = None
 
 
 @dataclass(frozen=True)
@@ -79,8 +102,8 @@ def new(
     files.require_writable(out, (".toml",))
     name = file_part(out.stem) or "mine"
     files.write(out, BEGINNING.read_text().replace("NAME", name).encode())
-    measures = f"`coupling sweep run {shlex.quote(str(out))}` measures it"
-    print_lines(f"written     {out}", f"            {measures}")
+    print_facts(written=out)
+    print_lines(f"            `coupling sweep run {shlex.quote(str(out))}` measures it")
 
 
 @app.command()
@@ -91,19 +114,17 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be measured.")
     ] = False,
-    out: Annotated[Path | None, options.written_as(TABLES)] = None,
-    report: options.Report,
+    output: Table,
 ) -> None:
     """Measure what the store lacks of a sweep; if stopped, run it again to go on."""
-    files.require_writable(out, TABLES, as_json=report.as_json)
+    output.require_writable()
     from coupling_core.experiments import sweeps
 
-    plan, shelf = sweeps.make(sweeps.read(file), noted=False), Store(report.store)
+    plan, shelf = sweeps.make(sweeps.read(file), noted=False), Store(output.store)
     if dry_run:
         found = sweeps.status(plan, shelf)
-        numbers = {name: getattr(found, name) for name in ("id", "stored", "missing")}
-        numbers |= {"models": [asdict(model) for model in found.models]}
-        report.tell(lambda: plan.described | numbers, lambda: _show_counted(plan, found))
+        numbers = plan.described | _numbers(found, "id", "stored", "missing")
+        output.tell(lambda: numbers, lambda: _show_counted(plan, found))
         if lost := sum(bool(weights.problem) for weights in plan.weights):
             of = counted(len(plan.weights), "model")
             warn(f"{lost} of {of} cannot be measured as things are: see above why")
@@ -112,35 +133,35 @@ def run(
     state = _measured(plan, shelf, place, journal)
     table, left_out = sweeps.make_table(plan, shelf)
     sweeps.write_sealed(journal.table, table)
-    if out is not None:
-        _write_table(out, table)
-    failures = journal.failures()
-    report.tell(
-        lambda: _ended(plan, state, len(table), failures),
-        lambda: _show_ended(plan, state, len(table), failures, out or journal.table),
+    if output.out is not None:
+        _write_table(output.out, table)
+    output.tell(
+        lambda: _ended(plan, state, len(table), journal),
+        lambda: _show_ended(plan, state, len(table), journal),
     )
-    for key, why in left_out.items():
+    if left_out:
+        keys, why = " ".join(left_out), next(iter(left_out.values()))
         warn(
-            f"the result {key} cannot be used ({why}): run `coupling runs rm {key}`, and then the "
-            "sweep again"
+            f"{counted(len(left_out), 'result')} cannot be used ({why}): run `coupling runs rm "
+            f"{keys}`, and then the sweep again"
         )
     # The journal has the reasons of the first thousand; the state counts them all.
-    evicted = max(0, len(plan.missing(shelf)) - state.failed)
-    if evicted:
+    if evicted := max(0, len(plan.missing(shelf)) - state.failed):
         warn(
             f"{counted(evicted, 'result')} went again, since the store may be no larger: raise "
             "COUPLING_STORE_BYTES, and run the sweep again"
         )
-    if lacking := state.failed + evicted:
+    if lacking := state.failed + evicted + len(left_out):
+        of = counted(len(plan), "measurement")
         raise ComputeError(
-            f"{lacking} of {counted(len(plan), 'measurement')} missing: "
-            f"`coupling sweep status {file}` has the reasons, and running it again tries them again"
+            f"{lacking} of {of} missing: `coupling sweep status {file}` has the reasons, and "
+            "running it again tries them again"
         )
-    if left_out:
-        raise ComputeError(
-            f"{len(left_out)} of {counted(len(plan), 'result')} cannot be used: remove them as "
-            "told above, and run the sweep again"
-        )
+
+
+def _numbers(found: "Status", *names: str) -> dict[str, Any]:
+    """How far a sweep is, ready for JSON."""
+    return {name: getattr(found, name) for name in (*names, "models")}
 
 
 def _measured(plan: "Plan", shelf: Store, place: Place, journal: "Journal") -> "State":
@@ -154,7 +175,7 @@ def _measured(plan: "Plan", shelf: Store, place: Place, journal: "Journal") -> "
         done = len(plan) - len(plan.missing(shelf))
         return f"stopped: {done} of {len(plan)} stored, the same command goes on"
 
-    with stopping(stopped), ProgressBar(stays=True) as bar:
+    with stopping(stopped), progress_bar(stays=True) as bar:
         bar.show(0, len(plan), "starting workers")
 
         def show(state: "State") -> None:
@@ -163,8 +184,7 @@ def _measured(plan: "Plan", shelf: Store, place: Place, journal: "Journal") -> "
             waiting = "waiting for workers" if ended < state.total else "done"
             workers = counted(state.workers, "worker")
             at = ", ".join(state.working[:2]) or waiting
-            line = f"{ended} of {state.total}{failed}; {workers}: {at}"
-            bar.show(ended, len(plan), f"{workers}{failed}: {at}", line)
+            bar.show(ended, len(plan), f"{workers}{failed}: {at}")
 
         with place.client(plan, journal) as client:
             return sweeps.run(plan, shelf, client, show)
@@ -175,28 +195,23 @@ def status(file: File, report: options.Report) -> None:
     """Tell what is stored of a sweep, what is missing, and what failed."""
     from coupling_core.experiments import sweeps
 
-    shelf = Store(report.store)
     plan = sweeps.make(sweeps.read(file), told=False, noted=report.store)
-    found = sweeps.status(plan, shelf)
-    numbers = {name: getattr(found, name) for name in ("id", "total", "stored", "runs")}
-    numbers |= {
-        "state": found.state and asdict(found.state),
-        "models": [asdict(model) for model in found.models],
-        "failed": [asdict(failure) for failure in found.failures],
-    }
+    found = sweeps.status(plan, Store(report.store))
+    numbers = _numbers(found, "id", "total", "stored", "runs", "state")
+    numbers |= {"failed": found.failures}
     report.tell(lambda: numbers, lambda: _show_status(plan, found))
     if found.missing:
-        raise ComputeError(
-            f"{found.missing} of {counted(found.total, 'measurement')} missing: "
-            f"`coupling sweep run {file}`"
-        )
+        raise ComputeError(_missing(found.missing, found.total, file))
+
+
+def _missing(n: int, total: int, file: Path) -> str:
+    return f"{n} of {counted(total, 'measurement')} missing: `coupling sweep run {file}`"
 
 
 @app.command("report")
 def report_(
     *,
     file: File,
-    out: Annotated[Path | None, options.written_as((".html", *TABLES))] = None,
     k: Annotated[
         float | None,
         typer.Option(help="Singular triplets counted.", show_default="the sweep's smallest"),
@@ -207,7 +222,7 @@ def report_(
     ] = None,
     subset: Annotated[ModelSubset, typer.Option(help="Which models.")] = "all",
     method: Annotated[Method, typer.Option(help="Which correlation.")] = "pearson",
-    report: options.Report,
+    output: Findings,
 ) -> None:
     """Write what a sweep says of coupling and performance, with figures; or its table of scores.
 
@@ -217,24 +232,22 @@ def report_(
     from coupling_core.experiments import sweeps
 
     sweep = sweeps.read(file)
-    out = out or Path(f"{sweep.name}.html")
-    files.require_writable(out, (".html", *TABLES), as_json=report.as_json)
+    out = output.out or Path(f"{sweep.name}.html")
+    output = replace(output, out=out)
+    output.require_writable()
     from coupling_core.analysis.findings import Question, find, first_question
     from coupling_core.analysis.statistics import at_k
     from coupling_core.experiments.sweeps.report import report as make_report
 
-    plan, shelf = sweeps.make(sweep, told=False, noted=report.store), Store(report.store)
-    table, _ = sweeps.make_table(plan, shelf)
-    missing = len(plan) - table["key"].nunique()
-    if missing:
-        warn(
-            f"{missing} of {counted(len(plan), 'measurement')} missing: `coupling sweep run {file}`"
-        )
+    plan = sweeps.make(sweep, told=False, noted=output.store)
+    table, _ = sweeps.make_table(plan, Store(output.store))
+    if missing := len(plan) - table["key"].nunique():
+        warn(_missing(missing, len(plan), file))
     if files.ending(out) in TABLES:
         only = None if k is None else int(k) if k.is_integer() else k
         _write_table(out, table if only is None else at_k(table, only))
-        if not report.as_json and "depth" not in plan.sweep.kinds:
-            print_lines(f"written     {out}")
+        if not output.as_json and "depth" not in plan.sweep.kinds:
+            print_facts(written=out)
             return
     first = first_question(table, plan.sweep.k)
     question = Question(
@@ -243,7 +256,7 @@ def report_(
     found = find(table, question)
     if out.suffix == ".html":
         files.write(out, make_report(plan.described, table, question))
-    report.tell(lambda: _answer(found, missing), lambda: _show_findings(plan, found, out))
+    output.tell(lambda: _answer(found, missing), lambda: _show_findings(plan, found))
 
 
 def _write_table(out: Path, table: "DataFrame") -> None:
@@ -255,78 +268,66 @@ def _write_table(out: Path, table: "DataFrame") -> None:
         sweeps.write_table(out, table)
 
 
-def _answer(found: "Findings", missing: int) -> dict[str, Any]:
+def _answer(found: "Found", missing: int) -> dict[str, Any]:
     """Every number of a report, ready for JSON."""
+    families, partial = found.families, found.partial
     return {
-        "question": asdict(found.question),
+        "question": found.question,
         "missing": missing,
         "n": len(found.points),
-        "correlations": {name: asdict(one) for name, one in found.correlations.items()},
-        "fits": [asdict(one) for one in found.fits],
-        "without": {name: asdict(one) for name, one in found.families.without.items()},
-        "within": asdict(found.families.within)
-        | {"over_clusters": asdict(found.families.within_families)},
-        "partial": asdict(found.partial.partial)
-        | {"given": found.partial.given, "over_clusters": asdict(found.partial.over_clusters)},
+        "correlations": found.correlations,
+        "fits": found.fits,
+        "without": families.without,
+        "within": families.within,
+        "partial": vars(partial.partial) | {"given": partial.given},
         "shows": found.shows,
         "does_not_show": found.does_not_show,
         "models": found.means.rows.to_dict("records"),
     }
 
 
-def _show_findings(plan: "Plan", found: "Findings", out: Path) -> None:
+def _show_findings(plan: "Plan", found: "Found") -> None:
     """What the sweep shows, and the coupling of each model, the highest first."""
-    print_lines(
-        _title(plan),
-        f"score       {plan.sweep.definition}, role {plan.sweep.role}, final norm "
-        f"{plan.sweep.final_norm}d",
-        *(f"shows       {line}" for line in found.shows if line),
-        *(f"but         {line}" for line in found.does_not_show if line),
-        "",
+    sweep = plan.sweep
+    print_facts(
+        sweep=_title(plan),
+        score=f"{sweep.definition}, role {sweep.role}, final norm {sweep.final_norm}d",
+        shows=found.shows,
+        but=found.does_not_show,
     )
+    print_lines("")
     rows = found.means.rows.sort_values("coupling", ascending=False)
+    numbers = dict.fromkeys((found.measure, "95 % from", "to"), "z.4f")
     each = rows[["model", "coupling", "low", "high", "prompts"]].itertuples(index=False)
-    titles = {"model": "", found.measure: "z.4f", "95 % interval": "", "prompts": ""}
-    between = "{:z.4f} to {:z.4f}"
-    print_table(
-        titles,
-        [
-            (name, mean, between.format(low, high) if low == low else "", n)
-            for name, mean, low, high, n in each
-        ],
-    )
-    for doubt in found.doubts({}):  # what is missing is told above
-        print_lines("", f"note        {doubt}")
-    print_lines("", f"written     {out}")
+    print_table({"model": "", **numbers, "prompts": ""}, each)
+    print_lines("", *fact_lines(note=found.doubts({})))  # what is missing is told above
 
 
 def _title(plan: "Plan") -> str:
-    return f"sweep       {plan.sweep.title or plan.sweep.name} ({plan.id})"
+    return f"{plan.sweep.title or plan.sweep.name} ({plan.id})"
 
 
 def _show_counted(plan: "Plan", found: "Status") -> None:
     of = f"{counted(len(plan.weights), 'model')}, {counted(len(plan.prompts), 'prompt')}"
-    print_lines(
-        _title(plan),
-        f"measures    {of}, {', '.join(plan.sweep.kinds)}; K = {', '.join(map(str, plan.sweep.k))}",
-        f"stored      {found.stored} of {found.total}",
-        "",
+    print_facts(
+        sweep=_title(plan),
+        measures=f"{of}, {', '.join(plan.sweep.kinds)}; K = {', '.join(map(str, plan.sweep.k))}",
+        stored=f"{found.stored} of {found.total}",
     )
+    print_lines("")
     print_table(
         ("model", "stored", "of", ""),
         [(one.model, one.stored, one.total, one.problem) for one in found.models],
     )
 
 
-def _ended(
-    plan: "Plan", state: "State", rows: int, failures: Sequence["Failure"]
-) -> dict[str, Any]:
+def _ended(plan: "Plan", state: "State", rows: int, journal: "Journal") -> dict[str, Any]:
     return {
         "id": plan.id,
         "total": len(plan),
         "stored": state.stored,
         "done": state.done,
-        "failed": [asdict(failure) for failure in failures],
+        "failed": journal.failures(),
         "seconds": state.seconds,
         "busy_seconds": state.busy,
         "wall_seconds": state.updated - state.started,
@@ -334,16 +335,14 @@ def _ended(
     }
 
 
-def _show_ended(
-    plan: "Plan", state: "State", rows: int, failures: Sequence["Failure"], written: Path
-) -> None:
+def _show_ended(plan: "Plan", state: "State", rows: int, journal: "Journal") -> None:
     whole = state.total == state.stored
-    print_lines(
-        _title(plan),
-        f"measured    {f'all {len(plan)} were stored' if whole else state.told}",
-        f"table       {counted(rows, 'row')} in {written}",
+    print_facts(
+        sweep=_title(plan),
+        measured=f"all {len(plan)} were stored" if whole else state.told,
+        table=f"{counted(rows, 'row')} in {journal.table}",
     )
-    _show_failures(failures)
+    _show_failures(journal.failures())
 
 
 def _show_status(plan: "Plan", found: "Status") -> None:

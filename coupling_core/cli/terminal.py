@@ -4,32 +4,22 @@ import logging
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import fields, is_dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import typer
 
 from coupling_core.base import logs
-from coupling_core.base.bars import Bar, is_watched
-from coupling_core.base.records import parse_blocks
-from coupling_core.base.results import Progress
+from coupling_core.base.bars import Bar
 
 Told = tuple[Any, Callable[[], None]]
 """What is reported: for JSON, and what prints it for people."""
 NOTHING: Told = ({}, lambda: None)
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass
-class _Wanted:
-    """What of a command's words goes out."""
-
-    notes: bool = True
-    report: bool = True
-
-
-_wanted = _Wanted()
+_wanted = SimpleNamespace(notes=True, report=True)
+"""What of a command's words goes out."""
 
 
 def begin() -> None:
@@ -49,53 +39,9 @@ def leave_stdout() -> None:
     _wanted.report = False
 
 
-class ProgressBar:
-    """How far something is: a bar on stderr, or lines where nobody watches it.
-
-    It begins with the first report: a stored answer shows none. The blocks that were asked for are
-    refused as soon as the model turns out not to have them.
-    """
-
-    def __init__(self, blocks: str | None = None, title: str = "", *, stays: bool = False) -> None:
-        self.blocks, self.title, self.used = blocks, title, False
-        self._stays, self._tenths = stays, 0
-        self._bar: Bar | None = None
-
-    def __enter__(self) -> "ProgressBar":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.end()
-
-    def __call__(self, progress: Progress) -> None:
-        """Show where a measurement stands."""
-        if progress.stage == "blocks" and progress.total:
-            parse_blocks(self.blocks, progress.total)
-        what, unit = f"{self.title} {progress.stage}".strip(), 1
-        if progress.stage == "downloading":
-            what, unit = f"{what}, MB", 10**6
-        self.show(progress.done // unit, progress.total // unit, what)
-        if progress.note and self._bar is not None:
-            self._bar.say(progress.note)
-        elif progress.note:
-            say(progress.note)
-
-    def show(self, done: int, total: int, what: str, line: str = "") -> None:
-        """Show where anything stands, or say the line, at every tenth of the whole."""
-        if not self.used and _wanted.notes and is_watched():
-            self._bar = Bar(stays=self._stays)
-        self.used = True
-        if self._bar is not None:
-            self._bar.show(done, total, what)
-        elif line and (tenths := 10 * done // max(1, total)) > self._tenths:
-            self._tenths = tenths
-            say(line)
-
-    def say_unseen(self, line: str) -> None:
-        """Say how far it is, where no bar shows it."""
-        if self._bar is None:
-            say(line)
+def progress_bar(title: str = "", *, stays: bool = False) -> Bar:
+    """How far something is, unless the command is quiet."""
+    return Bar(title, stays=stays, shown=_wanted.notes, say=say)
 
 
 def print_json(payload: Any) -> None:
@@ -106,8 +52,26 @@ def print_json(payload: Any) -> None:
 
 def print_lines(*lines: str) -> None:
     """Print on stdout."""
-    if _wanted.report:
+    if _wanted.report and lines:
         typer.echo("\n".join(lines))
+
+
+def print_facts(**facts: object) -> None:
+    """Print a line for each fact, as `fact_lines` has them."""
+    print_lines(*fact_lines(**facts))
+
+
+def fact_lines(**facts: object) -> list[str]:
+    """A line for each fact with its name before it; none of one that is None or ""."""
+    listed = {
+        name: fact if isinstance(fact, list | tuple) else [fact] for name, fact in facts.items()
+    }
+    return [
+        f"{name.replace('_', ' '):11} {one}"
+        for name, every in listed.items()
+        for one in every
+        if one is not None and one != ""
+    ]
 
 
 def print_table(
@@ -134,6 +98,20 @@ def print_table(
     console.print(table)
 
 
+def print_records(
+    records: Sequence[Any],
+    titles: Sequence[str] | Mapping[str, str],
+    row: Callable[[Any], Sequence[Any]],
+    *,
+    as_json: bool,
+) -> None:
+    """Print records as JSON, or as a table with a line each."""
+    if as_json:
+        print_json(records)
+    else:
+        print_table(titles, map(row, records))
+
+
 def _cell(value: Any, form: str) -> str:
     if isinstance(value, str):
         return value
@@ -157,14 +135,12 @@ def warn(message: str) -> None:
     say(message, logging.WARNING)
 
 
-def complain(message: str) -> None:
-    """What went wrong with a part of what was asked, on stderr, however quiet the command is."""
-    say(message, logging.ERROR)
-
-
 def _plain(value: Any) -> Any:
+    """What JSON has for records, arrays, and numbers that do not exist."""
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
+    if is_dataclass(value):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):

@@ -1,9 +1,7 @@
 """`coupling training`: one prompt over the checkpoints of training runs."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -17,22 +15,29 @@ from coupling_core.analysis.by_step import (
     step_columns,
     step_figures,
 )
-from coupling_core.analysis.exports import written
 from coupling_core.analysis.scores import definition_name
 from coupling_core.analysis.step_tables import steps_arrays, steps_axes, steps_frame
+from coupling_core.base.bars import Bar
 from coupling_core.base.errors import InputError
+from coupling_core.base.figure_names import StepCurve
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import Result
-from coupling_core.base.step_names import StepCurve
 from coupling_core.base.units import counted
-from coupling_core.cli import completing, files, options
-from coupling_core.cli.checkpoints import fill, parse_steps
-from coupling_core.cli.terminal import print_lines, print_table, say, warn
+from coupling_core.cli import completing, files, options, reports
+from coupling_core.cli.terminal import (
+    print_facts,
+    print_lines,
+    print_table,
+    progress_bar,
+    say,
+    warn,
+)
 from coupling_core.measuring.borrowing import Borrower
+from coupling_core.measuring.filling import fill
 from coupling_core.measuring.measure import measure
 from coupling_core.measuring.stored_steps import collect
 from coupling_core.sources import hub
-from coupling_core.sources.suites import DEFAULT_SUITE, Suite, find_suite
+from coupling_core.sources.suites import DEFAULT_SUITE, Suite, find_suite, require_steps
 from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:  # half a second to import
@@ -82,29 +87,50 @@ def training(
     request = Request(
         said, token=options.token_of(token, said), k=view.k, final_norm=final_norm, dtype=dtype
     )
-    wanted = [parse_steps(suite, steps) for suite in suites]
+    wanted = [_steps(suite, steps) for suite in suites]
     output.require_writable()
     for suite in suites:
         if suite.caution:
             warn(f"{suite.name}: {suite.caution}")
     shelf = Store(output.store)
+    courses: list[Course] = []
+    computed: list[Result] = []
     with Borrower() as borrower:
-        by = measure if keep else borrower
-        done = [
-            fill(collect(suite, request, shelf, its, spectra=spectra), shelf, by, device)
-            for suite, its in zip(suites, wanted, strict=True)
-        ]
-    courses = [course for course, _ in done]
-    for course in courses:
-        if why := doubt(course):
-            warn(f"{course.suite.name}: {why}")
-    computed = [result for _, results in done for result in results]
+        for suite, its in zip(suites, wanted, strict=True):
+            course, results = fill(
+                collect(suite, request, shelf, its, spectra=spectra),
+                shelf,
+                measure if keep else borrower,
+                device,
+                watching=partial(_bar, suite),
+                warn=warn,
+            )
+            courses.append(course)
+            computed += results
+            if why := doubt(course):
+                warn(f"{suite.name}: {why}")
     if output.out is not None:
-        files.write(output.out, _content(files.ending(output.out), courses, view, figure))
-    output.tell(
-        lambda: _summary(courses, view, computed),
-        lambda: _show(courses, view, computed, output.out),
-    )
+        told = _facts(courses, view)
+        files.write_numbers(
+            output.out,
+            lambda: _table(courses, view).assign(**told),
+            lambda: steps_arrays(courses, view),
+            steps_axes(courses),
+            told,
+            lambda ending: _drawn(courses, view, figure, ending),
+        )
+    output.tell(lambda: _summary(courses, view, computed), lambda: _show(courses, view, computed))
+
+
+def _steps(suite: Suite, text: str) -> tuple[int, ...]:
+    """Steps of a suite as they are typed: "all", or "0,16,512"."""
+    if text.strip() == "all":
+        return suite.steps
+    return require_steps(suite, set(options.numbers(text, int, "--steps", "all, or 0,16,512")))
+
+
+def _bar(suite: Suite, step: int) -> Bar:
+    return progress_bar(f"{suite.name} step {step}")
 
 
 def _probe(suites: Sequence[Suite]) -> Any:
@@ -121,11 +147,7 @@ def _probe(suites: Sequence[Suite]) -> Any:
     return first
 
 
-def _content(ending: str, courses: Sequence[Course], view: View, figure: str) -> bytes:
-    numbers_of = partial(_table, courses, view), partial(steps_arrays, courses, view)
-    content = written(ending, *numbers_of, steps_axes(courses), _facts(courses, view))
-    if content is not None:
-        return content
+def _drawn(courses: Sequence[Course], view: View, figure: str, ending: str) -> bytes:
     from coupling_core import figures  # plotly
 
     runs = {course.suite.title: numbers(course, view) for course in courses}
@@ -135,19 +157,15 @@ def _content(ending: str, courses: Sequence[Course], view: View, figure: str) ->
 
 
 def _table(courses: Sequence[Course], view: View) -> "DataFrame":
-    """A row a step of each run, with columns that say whose they are."""
-    table = steps_frame(courses, view)
+    """A row a step of each run."""
     widest = max((course.columns for course in courses), key=len)
-    table = table[["suite", "step", *widest]]
-    return table.assign(**_facts(courses, view))
+    return steps_frame(courses, view)[["suite", "step", *widest]]
 
 
 def _facts(courses: Sequence[Course], view: View) -> dict[str, str | float]:
     """Whose the numbers of training runs are, and how their scores are looked at."""
-    of = courses[0].request
-    told: dict[str, str | float] = {"prompt": of.prompt_words, "K": view.k}
-    told |= {"definition": view.definition, "p": view.p, "role": view.role}
-    return told | {"final_norm": of.final_norm}
+    of, how = courses[0].request, reports.how_scored(view)
+    return {"prompt": of.prompt_words, "K": how.pop("k"), **how, "final_norm": of.final_norm}
 
 
 def _results(courses: Sequence[Course]) -> list[Result]:
@@ -161,20 +179,14 @@ def _results(courses: Sequence[Course]) -> list[Result]:
 
 def _summary(courses: Sequence[Course], view: View, computed: Sequence[Result]) -> dict[str, Any]:
     """Every number, ready for JSON."""
+    request = vars(courses[0].request)
     return {
         "stored": not computed,
         **_cost(computed),
         "key": [result.key for result in _results(courses)],
         # Of which model and revision, each suite says.
-        "request": {
-            name: value
-            for name, value in asdict(courses[0].request).items()
-            if name not in ("model", "revision")
-        },
-        "k": view.k,
-        "definition": view.definition,
-        "p": view.p,
-        "role": view.role,
+        "request": {name: of for name, of in request.items() if name not in ("model", "revision")},
+        **reports.how_scored(view),
         "suites": [
             {
                 "name": course.suite.name,
@@ -194,16 +206,13 @@ def _cost(computed: Sequence[Result]) -> dict[str, float]:
     return {name: sum(result.provenance[name] for result in computed) for name in names}
 
 
-def _show(
-    courses: Sequence[Course], view: View, computed: Sequence[Result], out: Path | None
-) -> None:
+def _show(courses: Sequence[Course], view: View, computed: Sequence[Result]) -> None:
     every = _results(courses)
-    token = next((r.token_words(r.token) for c in courses for r in c.depth.values()), "none")
-    print_lines(
-        f"prompt      {every[-1].prompt_text!r}",
-        f"token       {token}",
-        f"score       {definition_name(view)}, K = {view.k}, {every[-1].final_norm_words}, means "
-        "over l != l'",
+    norm = every[-1].final_norm_words
+    print_facts(
+        prompt=repr(every[-1].prompt_text),
+        token=next((r.token_words(r.token) for c in courses for r in c.depth.values()), "none"),
+        score=f"{definition_name(view)}, K = {view.k}, {norm}, means over l != l'",
     )
     for course in courses:
         found = numbers(course, view)
@@ -213,21 +222,13 @@ def _show(
         rows = [[one.step, *(one.values[name] for name in shown)] for one in found]
         print_table(titles, rows, right=True)
     svds = [certificate.certified for result in every for certificate in result.svds]
-    print_lines(
-        "",
-        f"SVDs        {sum(svds)} of {len(svds)} certified",
-        f"origin      {_origin(every, computed)}",
-        *([f"written     {out}"] if out else []),
-    )
-
-
-def _origin(every: Sequence[Result], computed: Sequence[Result]) -> str:
-    if not computed:
-        return "from the store"
     cost = _cost(computed)
-    return (
-        f"{len(computed)} of {counted(len(every), 'result')} computed in {cost['seconds']:.1f} s "
-        f"after {cost['load_seconds']:.1f} s of loading"
+    took = f"{cost['seconds']:.1f} s after {cost['load_seconds']:.1f} s of loading"
+    of = f"{len(computed)} of {counted(len(every), 'result')}"
+    print_lines("")
+    print_facts(
+        SVDs=f"{sum(svds)} of {len(svds)} certified",
+        origin=f"{of} computed in {took}" if computed else "from the store",
     )
 
 

@@ -1,14 +1,13 @@
 """`coupling vision`: vision transformers by their rate of stochastic depth."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from coupling_core.cli import options
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import ProgressBar, print_json, print_lines, print_table, say
+from coupling_core.cli.terminal import print_json, print_lines, print_table, progress_bar, say
 from coupling_core.experiments.vision.plans import DATA, DEFAULT_PRESET, PRESETS, plan_runs
 from coupling_core.experiments.vision.suite import SUITE, VisionRun
 
@@ -54,10 +53,10 @@ def train(
 
     stopped = "stopped; the same command goes on from the last whole epochs"
     total = sum(plan.epochs for plan in plans)
-    with stopping(stopped), ProgressBar(stays=True) as bar:
+    with stopping(stopped), progress_bar(stays=True) as bar:
 
         def show(done: int, what: str) -> None:
-            bar.show(done, total, what, f"{done} of {total} {what}")
+            bar.show(done, total, what)
 
         train_all(plans, show, say, device, threads, workers)
     _show([VisionRun(plan.repo, plan.drop_path, plan.seed) for plan in plans])
@@ -67,7 +66,7 @@ def train(
 def list_(as_json: options.Json = False) -> None:
     """List the runs that come with the program, with their accuracies."""
     if as_json:
-        print_json([asdict(run) | _noted(run) for run in SUITE.runs])
+        print_json([vars(run) | _noted(run) for run in SUITE.runs])
     else:
         print_lines(f"{SUITE.name}: {SUITE.title}")
         _show(SUITE.runs)
@@ -81,13 +80,9 @@ def _noted(run: VisionRun) -> dict[str, float | None]:
 
 def _show(runs: Sequence[VisionRun]) -> None:
     titles = {"model": "", "rate": "g", "seed": "", "accuracy": ".2%", "on what was learned": ".2%"}
-    print_table(
-        titles | {"weights": ""},
-        [
-            (
-                *(run.repo, run.rate, run.seed, run.accuracy(), run.learned_accuracy()),
-                "here" if run.here() else "not here",
-            )
-            for run in runs
-        ],
-    )
+    rows = []
+    for run in runs:
+        accuracy, learned, is_here = _noted(run).values()
+        weights = "here" if is_here else "not here"
+        rows.append((run.repo, run.rate, run.seed, accuracy, learned, weights))
+    print_table(titles | {"weights": ""}, rows)

@@ -4,7 +4,6 @@ sweeps          many models with many prompts, on one machine or many
 many            many prompts with several models, from Python
 many_answers    where its results come from
 many_on_dask    the same on a dask client that is handed over
-many_progress   how far it is
 many_asked      the forms in which prompts and models are given to it
 steps           one prompt over the steps of a training run, from Python
 watching        coupling while a model trains: a callback for trainers and loops

@@ -13,6 +13,7 @@ from coupling_core.base.callers import warn_caller
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import ComputeError, InputError, by_reason, every_prompt_failed
 from coupling_core.base.kinds import kind_of
+from coupling_core.base.pace import telling
 from coupling_core.base.records import (
     DEFAULT_K,
     DEFAULT_MODEL,
@@ -31,7 +32,6 @@ from coupling_core.base.results import Result
 from coupling_core.base.units import ranges
 from coupling_core.experiments.many_answers import answers
 from coupling_core.experiments.many_asked import Model, Models, Prompts, models_of, prompts_of
-from coupling_core.experiments.many_progress import telling
 from coupling_core.experiments.sweeps.plan import published, with_width
 from coupling_core.experiments.sweeps.table import (
     COLUMNS,

@@ -47,9 +47,6 @@ def answers(
         tokenizer: that of the modules of one's own.
         device: where to compute.
         client: a `Client` of `dask.distributed`, whose workers measure; None measures here.
-
-    Raises:
-        InputError: where a client is given, and with it a module or no store.
     """
     if client is not None:
         return _on_client(client, models, prompts, said, store, device)

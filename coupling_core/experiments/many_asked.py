@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter
+
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.choosing import nearest
 from coupling_core.base.errors import InputError
@@ -70,11 +72,7 @@ class Model:
 
 
 def prompts_of(prompts: Any) -> Iterator[Asked]:
-    """Every prompt with what stands beside it.
-
-    Raises:
-        InputError: where there is none, or one is none.
-    """
+    """Every prompt with what stands beside it; raises `InputError` where there is none."""
     if isinstance(prompts, str | os.PathLike):
         path = expanded(prompts)
         if not path.exists():
@@ -84,56 +82,40 @@ def prompts_of(prompts: Any) -> Iterator[Asked]:
             )
         yield from (Asked(prompt.text, prompt) for prompt in read_file(path))
         return
-    is_frame = hasattr(prompts, "to_dict") and hasattr(prompts, "columns")  # a column has none
-    if is_frame and not prompts.columns.is_unique:
-        twice = prompts.columns[prompts.columns.duplicated()][0]
-        raise InputError(f"the column {twice!r} comes twice in the frame of prompts: rename one")
-    records = prompts.to_dict("records") if is_frame else prompts
-    if isinstance(prompts, Mapping) and not is_frame:
-        records = _records(prompts)
-    for number, record in enumerate(records, 1):
+    for number, record in enumerate(_records(prompts), 1):
         fields = known_names(record) if isinstance(record, Mapping) else {"prompt": record}
         fields = {name: None if _is_missing(value) else value for name, value in fields.items()}
-        there = _there(fields["prompt"], number)
+        prompt = fields["prompt"]
+        if prompt is None or (isinstance(prompt, str) and not prompt.strip()):
+            raise InputError(
+                f"prompt {number} of those that came is empty or missing: leave it out, in a frame "
+                'by dropna(subset=["prompt"])'
+            )
         with about(f"prompt {number}"):
-            text = prompt_of(there)
+            text = prompt_of(prompt)
             words = text if isinstance(text, str) else Request(text).prompt_words
             found = Prompt.of(fields | {"prompt": words}, "own", number)
         yield Asked(text, found)
 
 
-def _records(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows of columns by name, or one row where a mapping has one text as its prompt.
-
-    Raises:
-        InputError: where it has no prompts, or its columns are not equally long.
-    """
-    known = known_names(columns)
-    prompt = known.get("prompt")
-    if isinstance(prompt, str):
-        return [known]
-    if isinstance(prompt, Iterable):
-        lengths = {name: len(list(each)) for name, each in known.items() if not is_named(each)}
-        if len(lengths) == len(known) and len({*lengths.values()}) == 1:
-            return [dict(zip(known, row, strict=True)) for row in zip(*known.values(), strict=True)]
-    raise InputError(
-        "the prompts came as a mapping: expected columns by name, equally long lists, one of them "
-        f"'prompt', and it has {', '.join(map(str, columns)) or 'none'}"
-    )
-
-
-def _there(prompt: Any, number: int) -> Any:
-    """A prompt that is one.
-
-    Raises:
-        InputError: where a row has none.
-    """
-    if prompt is None or (isinstance(prompt, str) and not prompt.strip()):
-        raise InputError(
-            f"prompt {number} of those that came is empty or missing: leave it out, in a frame by "
-            'dropna(subset=["prompt"])'
-        )
-    return prompt
+def _records(prompts: Any) -> Iterable[Any]:
+    """The rows of a frame, or of columns by name; the one row of a mapping with one text."""
+    is_frame = hasattr(prompts, "to_dict") and hasattr(prompts, "columns")  # a column has none
+    if isinstance(prompts, Mapping) and not is_frame:
+        known = known_names(prompts)
+        if is_named(prompt := known.get("prompt")) and prompt is not None:
+            return [known]
+        if prompt is None or len({len(list(each)) for each in known.values()}) > 1:
+            raise InputError(
+                "the prompts came as a mapping: expected columns by name, equally long lists, one "
+                f"of them 'prompt', and it has {', '.join(map(str, prompts)) or 'none'}"
+            )
+        return [dict(zip(known, row, strict=True)) for row in zip(*known.values(), strict=True)]
+    if is_frame and not prompts.columns.is_unique:
+        twice = prompts.columns[prompts.columns.duplicated()][0]
+        raise InputError(f"the column {twice!r} comes twice in the frame of prompts: rename one")
+    found: Iterable[Any] = prompts.to_dict("records") if is_frame else prompts
+    return found
 
 
 def _is_missing(value: Any) -> bool:
@@ -144,11 +126,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def models_of(models: Any) -> list[Model]:
-    """Every model, with names that differ.
-
-    Raises:
-        InputError, ComputeError: where one is out of reach.
-    """
+    """Every model, with names that differ; raises where one is out of reach."""
     if isinstance(models, Mapping) and not _says_one(models):
         named = [(str(name), model) for name, model in models.items()]
     else:
@@ -205,7 +183,8 @@ def _module(name: str, module: Any, seen: Counter[str], said: Mapping[str, Any])
 
     if unknown := said.keys() - {*_OF_MODULES}:
         raise _none_of(unknown, _OF_MODULES, "that is a module of your own")
-    variant, trained = str(said.get("variant", "")), said.get("trained", True)
+    variant = str(said.get("variant", ""))
+    trained = TypeAdapter(bool).validate_python(said.get("trained", True))  # a table has "False"
     title = own_name(module, variant)
     seen[title] += 1
     title += f" {seen[title]}" * (seen[title] > 1)  # modules of one class are numbered

@@ -11,15 +11,15 @@ from typing import Any
 from coupling_core.analysis.by_step import Course, doubt, steps_told
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.errors import InputError
+from coupling_core.base.pace import telling
 from coupling_core.base.records import FinalNorm, Request
-from coupling_core.base.results.base import seen_at
-from coupling_core.experiments.many_progress import telling
 from coupling_core.measuring import stored_steps
 from coupling_core.measuring.asked import Prompt, prompt_of, request_for
 from coupling_core.measuring.borrowing import Borrower
 from coupling_core.measuring.filling import fill
 from coupling_core.measuring.front import UNSAID, Shelf, shelf
 from coupling_core.measuring.measure import measure
+from coupling_core.measuring.origin import seen_at
 from coupling_core.sources.suites import DEFAULT_SUITE, Suite, find_suite, require_steps
 from coupling_core.store.disk import Store
 

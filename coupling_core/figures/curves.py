@@ -14,41 +14,26 @@ import plotly.colors as colors
 import plotly.graph_objects as go
 from jaxtyping import Float, Real
 
-from coupling_core.analysis.exports import arrays
 from coupling_core.base.curves import Curves
+from coupling_core.base.numbers import Number, array_of, number_of
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
+from coupling_core.base.wording import paragraph
 from coupling_core.figures import style
+from coupling_core.figures.words import subject
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
 
-MOST_DESCRIBED = 8
-"""Up to so many curves are described one by one."""
+MOST_DESCRIBED = 8  # up to so many curves are described one by one
 COLORS = (style.ACCENT, style.SECOND, style.INK, *style.CATEGORIES)
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One curve, and the band round it.
+    """One curve, and the band between two more; without `y` the band alone.
 
-    Args:
-        name: in the legend.
-        x: its places.
-        y: its values; NaN is a gap. None where there is a band alone.
-        color: of line and marks.
-        width: of the line in pixels; 0 draws none.
-        dash: of the line.
-        marks: size of the marks in pixels; 0 draws none.
-        symbol: of the marks.
-        band: the lower and the upper edge of the band.
-        band_name: its name; the legend lists it where it has one.
-        tint: its colour.
-        at: what `x` stands for where it is a place on the axis only, such as a training step.
-        hover: whether the mouse shows its values.
-        column: in the table; "" leaves it out.
-        uid: what tells it from others of that name.
-        more: of the trace, as plotly names it.
+    Line and marks have sizes in pixels, 0 draws none. The legend lists a band that has a name.
     """
 
     name: str
@@ -63,8 +48,9 @@ class Series:
     band_name: str = ""
     tint: str = style.BAND
     at: Real[np.ndarray, " point"] | None = None
+    """What `x` stands for where it is a place on the axis only, such as a training step."""
     hover: bool = True
-    column: str = ""
+    column: str = ""  # in the table; "" leaves it out
     uid: str = ""
     more: Mapping[str, object] = field(default_factory=dict)
 
@@ -85,20 +71,10 @@ def curves(
     yaxis: Mapping[str, object] | None = None,
     told: Mapping[str, object] | None = None,
 ) -> go.Figure:
-    """Draw curves.
+    """Draw curves, the lowest first: a trace each, named as it is, after that of its band.
 
-    Args:
-        series: the curves, the lowest first.
-        spec: axes and caption.
-        of: what they are of: model and prompt.
-        words: what titles and caption are filled with where they are templates.
-        also: after the alternative text.
-        xaxis: further layout of the axis.
-        yaxis: the same.
-        told: further `meta`, as of `style.new_figure`.
-
-    Returns:
-        a figure with a trace for each curve, named as it is, after that of its band.
+    `of` is the model and prompt, `words` fill templates in titles and caption, `also` stands after
+    the alternative text, and `told` is for `style.new_figure`.
     """
     x_title, y_title, caption = (
         text.format(**words) if words else text for text in (spec.x_title, spec.y, spec.caption)
@@ -129,18 +105,69 @@ def curves(
     return figure.add_traces([trace for one in series for trace in _traces(one, spec)])
 
 
+def number_curves(
+    result: Result, view: AnyView, spec: Curves, *, twin: Result | None = None
+) -> go.Figure:
+    """The curves over the blocks, or states, of the numbers that a record names.
+
+    Args:
+        result: may be partial.
+        view: how it is looked at.
+        spec: which numbers, and their axes.
+        twin: the untrained model at the same token, whose curves are dotted.
+
+    Returns:
+        a figure with a trace for each number, named by its title, and those of the twin.
+    """
+    series = number_lines(result, view, spec, twin)
+    return curves(series, of_numbers(result.request.kind, spec), subject(result))
+
+
 def number_lines(
     result: Result, view: AnyView, spec: Curves, twin: Result | None = None, width: float = 2
 ) -> list[Series]:
-    """The curves over the blocks of the numbers that a record names, and those of a twin."""
+    """The curves of the numbers that a record names, and those of a twin."""
 
     def series(of: Result) -> list[Series]:
-        named = arrays(of, view)
-        chosen = {label: named[name] for name, label in spec.numbers.items()}
-        return lines(named["blocks"], chosen, width)
+        kind = of.request.kind
+        named = {_called(number_of(kind, name)): array_of(of, view, name) for name in spec.numbers}
+        return lines(_places(spec, named), named, width)
 
     beside = [] if twin is None else [one.untrained for one in series(twin)]
     return [*series(result), *beside]
+
+
+def of_numbers(kind: str, spec: Curves) -> Curves:
+    """A record of curves with what it leaves to its numbers to say: axis and caption."""
+    numbers = [number_of(kind, name) for name in spec.numbers]
+    y = spec.y or ", ".join(map(_called, numbers))
+    whats = [one.what if len(numbers) == 1 else f"{_called(one)}: {one.what}" for one in numbers]
+    return replace(
+        spec,
+        y=y,
+        caption=spec.caption or paragraph(*(f"{what[0].upper()}{what[1:]}." for what in whats)),
+    )
+
+
+def numbers_table(result: Result, view: AnyView, spec: Curves) -> "DataFrame":
+    """Twin of a figure of numbers: a row a place, a column a number, or of one a token."""
+    from pandas import DataFrame, Index
+
+    named = {name: array_of(result, view, name) for name in spec.numbers}
+    index = Index(_places(spec, named), name=spec.x)
+    if spec.each:
+        columns = [f"{i} {text}" for i, text in enumerate(result.tokens, 1)]
+        return DataFrame(named[spec.numbers[0]], index, columns)
+    texts = {"text": result.tokens} if spec.x == "token" else {}
+    return DataFrame(texts | named, index)
+
+
+def _called(number: Number) -> str:
+    return number.title or number.heading or number.name.replace("_", " ")
+
+
+def _places(spec: Curves, named: Mapping[str, np.ndarray]) -> np.ndarray:
+    return np.arange(spec.first, spec.first + len(next(iter(named.values()))))
 
 
 def lines(
@@ -168,21 +195,14 @@ def chance(
     return Series(name, x, level, width=width, dash=dash, column="chance")
 
 
-def one_deviation(
-    mean: Series, low: Real[np.ndarray, " point"], high: Real[np.ndarray, " point"]
-) -> Series:
+def one_deviation(mean: Series, spread: Float[np.ndarray, " point"]) -> Series:
     """A mean with the band of one standard deviation."""
-    name = "one standard deviation"
-    return replace(mean, band=(low, high), band_name=name, tint=style.ACCENTED_BAND)
+    y, name = np.asarray(mean.y), "one standard deviation"
+    return replace(mean, band=(y - spread, y + spread), band_name=name, tint=style.ACCENTED_BAND)
 
 
 def table(series: Iterable[Series], x: str) -> "DataFrame":
-    """The curves that have a column, a row a place.
-
-    Args:
-        series: all over the same places.
-        x: name of the first column.
-    """
+    """The curves that have a column, all over the same places: a row a place."""
     from pandas import DataFrame
 
     named = [one for one in series if one.column]
@@ -197,12 +217,7 @@ def depth_colors(shares: Iterable[float]) -> list[str]:
 
 
 def described(series: Iterable[Series], place: str = "") -> str:
-    """Where curves begin, end and turn.
-
-    Args:
-        series: the curves; those that the mouse does not show are left out.
-        place: what goes before the number of a place, such as "block ".
-    """
+    """Where the curves that the mouse shows begin, end and turn."""
     named = [one for one in series if one.y is not None and np.size(one.y) > 1 and one.hover]
     if len(named) <= MOST_DESCRIBED:
         return " ".join(f"{plain(one.name)}: {_course(one, place)}." for one in named)
@@ -235,9 +250,9 @@ def _traces(one: Series, spec: Curves) -> list[go.Scatter]:
         drawn.append(style.band(x, low[known], high[known], name, color=one.tint, listed=listed))
     if one.y is None:
         return drawn
-    modes = ["lines"] * bool(one.width) + ["markers"] * bool(one.marks)
-    look: dict[str, object] = {"mode": "+".join(modes)}
+    look: dict[str, object] = {"mode": "markers"}
     if one.width:
+        look["mode"] = "lines+markers" if one.marks else "lines"
         look["line"] = {"color": one.color, "width": one.width, "dash": one.dash}
     if one.marks:
         look["marker"] = {"color": one.color, "size": one.marks, "symbol": one.symbol}

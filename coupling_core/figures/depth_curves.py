@@ -10,24 +10,18 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from coupling_core.analysis.compare import Comparison
 from coupling_core.analysis.locality import locality as measure_locality
 from coupling_core.analysis.random_bases import random_scores
 from coupling_core.analysis.scaling import TOP, inverse_fits
 from coupling_core.analysis.scores import definition_name, score_pairs
-from coupling_core.analysis.subspaces import chance_angles, stored_angles
+from coupling_core.analysis.subspaces import chance_angles, gaps, stored_angles
 from coupling_core.base.curves import Curves
-from coupling_core.base.records import View, resolve_block
+from coupling_core.base.records import View, resolve_block, resolve_blocks
 from coupling_core.base.results import DepthResult
 from coupling_core.base.units import counted, percent
 from coupling_core.figures import style
-from coupling_core.figures.curves import (
-    Series,
-    chance,
-    curves,
-    depth_colors,
-    one_deviation,
-    table,
-)
+from coupling_core.figures.curves import Series, chance, curves, depth_colors, one_deviation, table
 from coupling_core.figures.words import subject
 
 if TYPE_CHECKING:  # half a second to import
@@ -93,12 +87,9 @@ def angles(result: DepthResult, block: int, basis: int, view: View) -> go.Figure
 
     Returns:
         a figure with the traces "chance", "left (U)" and "right (V)".
-
-    Raises:
-        InputError: where K or a block is not in the result.
     """
-    series = _angles(result, block, basis, view)
     block, basis = (resolve_block(each, result.n_blocks) for each in (block, basis))
+    series = _angles(result, block, basis, view)
     k = len(series[0].x)
     return curves(
         series,
@@ -117,7 +108,6 @@ def angles_table(result: DepthResult, block: int, basis: int, view: View) -> "Da
 
 
 def _angles(result: DepthResult, block: int, basis: int, view: View) -> list[Series]:
-    block, basis = (resolve_block(each, result.n_blocks) for each in (block, basis))
     k, (left, right) = stored_angles(result, block, basis, view)
     index = np.arange(1, k + 1)
     return [
@@ -138,12 +128,8 @@ def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.F
     Returns:
         a figure with the traces "chance", "one standard deviation" and the mean, whose customdata
         is the spread and the number of pairs.
-
-    Raises:
-        InputError: where K or a block is not in the result.
     """
     found = measure_locality(result, view, corrected=corrected)
-    fixed = style.CORRECTED_RANGE if corrected else style.RAW_RANGE
     low, high = found.mean - found.spread, found.mean + found.spread
     name = f"mean ({definition_name(view)}; K = {view.k})"
     more = {
@@ -153,7 +139,7 @@ def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.F
     }
     mean = Series(name, found.distance, found.mean, style.ACCENT, 2.5, marks=5, more=more)
     return curves(
-        [chance(found.distance, found.chance), one_deviation(mean, low, high)],
+        [chance(found.distance, found.chance), one_deviation(mean, found.spread)],
         LOCALITY,
         subject(result),
         {
@@ -161,13 +147,8 @@ def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.F
             "level": "0" if corrected else "the chance line",
         },
         xaxis={"range": [0, max(found.distance, default=1) + 1]},
-        yaxis={"range": style.covering(fixed, low, high)},
+        yaxis={"range": style.score_range(corrected, low, high)},
     )
-
-
-def locality_table(result: DepthResult, view: View, *, corrected: bool = True) -> "DataFrame":
-    """Twin of the locality curve: columns distance, mean, spread, chance, pairs."""
-    return measure_locality(result, view, corrected=corrected).to_pandas()
 
 
 def scaling(result: DepthResult, *, inverse: bool = False) -> go.Figure:
@@ -211,40 +192,49 @@ def scaling_table(result: DepthResult) -> "DataFrame":
 
     s = result.singular_values[:, :TOP]
     _, lines = inverse_fits(s)
-    found = DataFrame(s.T, columns=[f"block {i + 1}" for i in range(len(s))])
-    found.index = RangeIndex(1, s.shape[1] + 1, name="k")
-    for place, name in enumerate(("slope", "intercept", "r_squared")):
-        found.insert(place, name, [getattr(line, name) for line in lines])
-    return found
+    k = RangeIndex(1, s.shape[1] + 1, name="k")
+    values = DataFrame(s.T, k, columns=[f"block {i + 1}" for i in range(len(s))])
+    return DataFrame(lines, k).join(values)
+
+
+def spectrum_table(result: DepthResult, view: View) -> "DataFrame":
+    """Twin of the singular values: a row a block, with the gap s_K / s_{K+1} at the viewed K."""
+    from pandas import DataFrame
+
+    blocks = resolve_blocks(view.blocks, result.n_blocks)
+    at = np.array(blocks) - 1
+    named = {f"s_{k}": values for k, values in enumerate(result.singular_values[at].T, 1)}
+    return DataFrame({"block": blocks, "gap": gaps(result, view.k)[at], **named})
+
+
+def pair_spectra_table(found: Comparison, block: int, basis: int) -> "DataFrame":
+    """Twin of the spectra of one pair of a comparison: a row an index k, a column a line."""
+    from pandas import DataFrame
+
+    block, basis = (resolve_block(each, found.a.n_blocks) for each in (block, basis))
+    k = min(found.a.k_max, found.b.k_max)
+    named = {
+        f"{side}, block {number}": result.singular_values[number - 1][:k]
+        for side, result, numbers in (
+            ("A", found.a, (block, basis)),
+            ("B", found.b, (found.partner(block), found.partner(basis))),
+        )
+        for number in numbers
+    }
+    return DataFrame({"k": range(1, k + 1), **named})
 
 
 def reactions(result: DepthResult, block: int) -> Float[np.ndarray, " k"]:
-    """Singular values of a block's Jacobian, in units of its reaction to a random direction.
+    """Singular values of a block's Jacobian in units of its reaction to a random direction.
 
-    Args:
-        result: with the Jacobian.
-        block: l, 1..L.
-
-    Returns:
-        s_k / (norm_F(J) / sqrt d), the largest first; without a unit.
+    These are s_k / (norm_F(J) / sqrt d), the largest first; without a unit.
     """
     usual = result.jacobian_norm[block - 1] / np.sqrt(result.width)
     return result.singular_values[block - 1].astype(np.float64) / usual
 
 
 def reaction(result: DepthResult, block: int) -> go.Figure:
-    """How strongly a block reacts to small moves of its input, direction by direction.
-
-    Args:
-        result: with the Jacobian.
-        block: l, 1..L.
-
-    Returns:
-        a figure with the trace "block ..." and a line at the reaction to a random direction.
-
-    Raises:
-        InputError: where the model has no such block.
-    """
+    """How strongly a block reacts to small moves of its input, direction by direction."""
     block = resolve_block(block, result.n_blocks)
     found = reactions(result, block)
     k = np.arange(1, len(found) + 1)
@@ -262,22 +252,7 @@ def reaction(result: DepthResult, block: int) -> go.Figure:
 def random_bases(
     result: DepthResult, pair: tuple[int, int], view: View, count: int, seed: int = 0
 ) -> go.Figure:
-    """A pair's raw score and those of random bases with the same Jacobian, on a line from 0 to 1.
-
-    Args:
-        result: with the Jacobian of the pair's first block.
-        pair: block of the Jacobian and block of the basis.
-        view: K and definition.
-        count: how many random bases.
-        seed: of the draws.
-
-    Returns:
-        a figure with the traces "random bases" and "basis of block ...", and a line at the chance
-        level.
-
-    Raises:
-        InputError: where K or a block is not in the result.
-    """
+    """A pair's raw score and those of random bases with the same Jacobian, from 0 to 1."""
     found = score_pairs(result, view)
     at = tuple(block - 1 for block in pair)
     own, level = float(found.coupling[at]), float(found.chance[at])
@@ -297,11 +272,7 @@ def random_bases(
     )
     grey = {"color": style.INK, "size": 9}
     red = {"color": style.ACCENT, "size": 16, "symbol": "diamond"}
-    basis = f"basis of block {pair[1]}"
-    for name, x, y, mark in (("random bases", drawn, spread, grey), (basis, [own], [0], red)):
-        figure.add_scatter(
-            x=x, y=y, mode="markers", name=name, marker=mark, showlegend=True,
-            hovertemplate="%{x:.3f}<extra></extra>",
-        )  # fmt: skip
-    figure.add_vline(level, line=style.DOTTED, name="floor")
-    return figure
+    figure.add_trace(style.dots(drawn, spread, "random bases", grey))
+    figure.add_trace(style.dots([own], [0], f"basis of block {pair[1]}", red))
+    figure.update_traces(showlegend=True, hovertemplate="%{x:.3f}<extra></extra>")
+    return figure.add_vline(level, line=style.DOTTED, name="floor")

@@ -8,11 +8,20 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from coupling_core.analysis.directions import Shared, counts, held, track, track_chance, viewed
+from coupling_core.analysis.directions import (
+    DONE,
+    HELD,
+    Shared,
+    counts,
+    held,
+    track,
+    track_chance,
+    viewed,
+)
 from coupling_core.base.curves import Curves
 from coupling_core.base.records import DirectionsView, resolve_block
 from coupling_core.base.results import DirectionsResult
-from coupling_core.base.results.directions import READOUTS, SIDES
+from coupling_core.base.results.directions import READOUTS
 from coupling_core.base.trials import UNITS, Steering
 from coupling_core.figures import style
 from coupling_core.figures.curves import COLORS, Series, chance, curves, lines
@@ -28,8 +37,6 @@ LABELS = {
 }
 LEAST = 5
 """Directions that the axis reaches at least, so that one or two look as few as they are."""
-_DONE = {"u": "write", "v": "read"}
-_SIDES = {"u": "written", "v": "read"}
 READOUT_COUNTS = Curves(
     y="Readouts beyond chance, of {k}",
     caption="Of the {k} leading directions of each block, how many have a readout more peaked than "
@@ -84,13 +91,8 @@ def readouts(
 ) -> go.Figure:
     """Readouts of each block that are more peaked than those of random directions.
 
-    Args:
-        result: may be partial.
-        view: blocks, and how many directions of each.
-        twin: the untrained model at the same token, whose readouts are dotted lines.
-
-    Returns:
-        a figure with a trace for each readout that the model allows, and then for each of its twin.
+    There is a trace for each readout that the model allows, and then for each of its untrained
+    twin's at the same token.
     """
     blocks, k = viewed(result, view)
     at = np.array(blocks)
@@ -111,16 +113,7 @@ def readouts(
 
 
 def direction_track(result: DirectionsResult, block: int, component: int) -> go.Figure:
-    """What every block's Jacobian makes of one pair of directions: u_k . J^l v_k over l.
-
-    Args:
-        result: the directions.
-        block: l', whose pair it is.
-        component: k, 1..K.
-
-    Raises:
-        InputError: where the result has no such block or direction.
-    """
+    """What every block's Jacobian makes of one pair of directions of a block: u_k . J^l v_k."""
     number = resolve_block(block, result.n_blocks)
     values, level = track(result, number, component), track_chance(result)
     x, own = np.arange(1, result.n_blocks + 1), slice(number - 1, number)
@@ -135,19 +128,10 @@ def direction_track(result: DirectionsResult, block: int, component: int) -> go.
 
 
 def direction_elsewhere(result: DirectionsResult, block: int, component: int) -> go.Figure:
-    """How much of a block's pair of directions lies in the subspaces of every block.
-
-    Args:
-        result: the directions.
-        block: whose pair it is.
-        component: k, 1..K.
-
-    Raises:
-        InputError: where the result has no such block or direction.
-    """
+    """How much of a block's pair of directions lies in the subspaces of every block."""
     number = resolve_block(block, result.n_blocks)
-    x, level = np.arange(1, result.n_blocks + 1), _held_by_chance(result)
-    named = {_SIDES[side]: values for side, values in _held(result, number, component).items()}
+    named, level = _held(result, number, component)
+    x = np.arange(1, result.n_blocks + 1)
     words = {"block": number, "k": component, "count": result.count, "chance": level}
     return curves(
         [*lines(x, named), chance(x, level, "a random direction", "dot", 1)],
@@ -162,27 +146,23 @@ def direction_table(result: DirectionsResult, block: int, component: int) -> "Da
     from pandas import DataFrame
 
     number = resolve_block(block, result.n_blocks)
-    held_there = _held(result, number, component)
+    named, level = _held(result, number, component)
     return DataFrame(
         {
             "block": np.arange(1, result.n_blocks + 1),
             "gain": track(result, number, component),
             "gain_by_chance": track_chance(result),
-            **{f"{_SIDES[side]}_held": values for side, values in held_there.items()},
-            "held_by_chance": _held_by_chance(result),
+            **{f"{does}_held": values for does, values in named.items()},
+            "held_by_chance": level,
         }
     )
 
 
 def shared_directions(found: Shared) -> go.Figure:
-    """The eigenvalues of the blocks' mean projection, beside what independent subspaces give.
-
-    Args:
-        found: what they share.
-    """
+    """The eigenvalues of the blocks' mean projection, beside what independent subspaces give."""
     numbers, level = np.arange(1, len(found.share) + 1), float(found.chance)
     series = Series("shared direction", numbers, found.share, style.ACCENT)
-    words = {"first": found.blocks[0], "last": found.blocks[-1], "done": _DONE[found.side]}
+    words = {"first": found.blocks[0], "last": found.blocks[-1], "done": DONE[found.side]}
     return curves(
         [series, chance(numbers, level, "by chance, at most", "dot", 1)],
         SHARED,
@@ -195,12 +175,7 @@ def shared_directions(found: Shared) -> go.Figure:
 def steering(found: Steering) -> go.Figure:
     """The change of each direction at each size, beside random directions of the same sizes.
 
-    Args:
-        found: what they do.
-
-    Returns:
-        a figure with the traces of the random directions (their range), "random, median", and one
-        a direction.
+    Traces: the random directions (their range), "random, median", and one a direction.
     """
     order = np.argsort(found.sizes)
     sizes, random = np.array(found.sizes)[order], found.by_chance[:, order]
@@ -215,10 +190,10 @@ def steering(found: Steering) -> go.Figure:
 
 def _held(
     result: DirectionsResult, block: int, component: int
-) -> dict[str, Float[np.ndarray, " block"]]:
-    """How much of each of the pair every block's subspace holds, by side."""
-    return {side: held(result, result.basis(block, side)[:, component - 1], side) for side in SIDES}
-
-
-def _held_by_chance(result: DirectionsResult) -> float:
-    return float(np.sqrt(result.count / result.width))
+) -> tuple[dict[str, Float[np.ndarray, " block"]], float]:
+    """How much of each of the pair every block's subspace holds, and of a random direction."""
+    of_pair = {
+        name: held(result, result.basis(block, side)[:, component - 1], side)
+        for side, name in HELD.items()
+    }
+    return of_pair, float(np.sqrt(result.count / result.width))

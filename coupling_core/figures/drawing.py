@@ -4,7 +4,6 @@ Data, ranges, scales and colours are the plotly figure's; ticks, fonts and margi
 What else a figure may have is refused: three dimensions, pictures, graphs, arrows.
 """
 
-import base64
 import html
 import io
 import re
@@ -20,15 +19,13 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedFormatter, FixedLocator, LogLocator, MaxNLocator, MultipleLocator
+from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, MultipleLocator
 from matplotlib.transforms import Bbox, Transform, blended_transform_factory
 
 from coupling_core.figures import style
 
-PIXEL = 0.72
-"""Points: a picture has 100 pixels an inch."""
-LETTER = 0.88 * PIXEL
-"""The same of letters: matplotlib's font is wider than that of the web."""
+PIXEL = 0.72  # points: a picture has 100 pixels an inch
+LETTER = 0.88 * PIXEL  # the same of letters: matplotlib's font is wider than that of the web
 DASHES: Mapping[str, Any] = {"dot": ":", "dash": "--", "dashdot": "-.", "longdash": (0, (8, 3))}
 SYMBOLS: Mapping[str, Any] = {
     **{"circle": "o", "square": "s", "diamond": "D", "cross": "P", "x": "X", "star": "*"},
@@ -67,7 +64,7 @@ def _fill(picture: Figure, page: go.Figure) -> None:
     frames: dict[str, Transform] = {"paper": paper.transAxes}
     axis: dict[str, Any] = {}
     named: dict[Any, str] = {}
-    shown = [one for one in page.data if one.visible in (None, True) and one.opacity != 0]
+    shown = [one for one in page.data if one.opacity != 0]
     for order, trace in enumerate(shown, 2):
         if trace.type not in ("scatter", "scattergl", "heatmap"):
             raise ValueError(f"a trace of the kind {trace.type}")
@@ -81,7 +78,7 @@ def _fill(picture: Figure, page: go.Figure) -> None:
             frames |= {x: axes.transData, y: axes.transData}
             frames |= {f"{x} domain": axes.transAxes, f"{y} domain": axes.transAxes}
         is_map = trace.type == "heatmap"
-        made = (_map if is_map else _curve)(plots[x], trace, shown[order - 3], order)
+        made = (_map if is_map else _curve)(plots[x], trace, order)
         by_default = not is_map and (layout.showlegend or len(shown) > 1)
         listed = by_default if trace.showlegend is None else trace.showlegend
         if listed and layout.showlegend is not False:
@@ -107,7 +104,7 @@ def _fill(picture: Figure, page: go.Figure) -> None:
             xytext=((note.xshift or 0) * PIXEL, (note.yshift or 0) * PIXEL),
             textcoords="offset points",
             ha=note.xanchor or "center",
-            va={"middle": "center"}.get(note.yanchor, note.yanchor or "center"),
+            va=note.yanchor or "center",
             fontsize=LETTER * note.font.size if note.font.size else None,
         )
 
@@ -123,9 +120,7 @@ def _axis(axes: Axes, letter: str, axis: Any) -> None:
         axes.set(**{f"{letter}lim": (0, None)})
     if axis.tickvals is None:
         own.set_major_formatter(lambda at, _: f"{at:g}{suffix}".replace("-", "\u2212"))
-        if is_log and axis.dtick is None:
-            own.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        elif isinstance(axis.dtick, int | float) and not is_log:
+        if axis.dtick is not None and not is_log:
             own.set_major_locator(MultipleLocator(axis.dtick, offset=axis.tick0 or 0))
     else:
         _label(own, axis)
@@ -150,7 +145,7 @@ def _label(own: Any, axis: Any) -> None:
     own.set_major_formatter(FixedFormatter([_plain(str(text)) for text in texts]))
 
 
-def _map(axes: Axes, trace: Any, _: Any, order: float) -> Any:
+def _map(axes: Axes, trace: Any, order: float) -> Any:
     """Draw a heatmap; returns what stands for it in a legend."""
     if trace.texttemplate:
         raise ValueError("numbers in cells")
@@ -164,16 +159,13 @@ def _map(axes: Axes, trace: Any, _: Any, order: float) -> Any:
     return Patch(color=colors(0.0))
 
 
-def _curve(axes: Axes, trace: Any, before: Any, order: float) -> Any:
+def _curve(axes: Axes, trace: Any, order: float) -> Any:
     """Draw ground, line, error bars, points and texts; returns what stands for it in a legend."""
     x, y = _array(trace.x), _array(trace.y)
     made: list[Any] = []
     if trace.fill:
         ground = _rgba(trace.fillcolor or style.FAINT)
-        if trace.fill == "tonexty":
-            made.append(axes.fill_between(x, _array(before.y), y, fc=ground, lw=0, zorder=order))
-        else:
-            made += axes.fill(x, y, fc=ground, lw=0, zorder=order)
+        made += axes.fill(x, y, fc=ground, lw=0, zorder=order)
     if "lines" in trace.mode:
         made += axes.plot(x, y, zorder=order, **_stroke(trace.line, trace.opacity or 1))
     for bars, name in ((trace.error_x, "xerr"), (trace.error_y, "yerr")):
@@ -266,16 +258,12 @@ def _stroke(line: Any, opacity: float = 1.0) -> dict[str, Any]:
 
 
 def _array(values: Any) -> np.ndarray:
-    """Numbers, None as NaN, also from plotly's packed form."""
-    if isinstance(values, Mapping):
-        flat = np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
-        return flat.reshape([int(n) for n in str(values.get("shape", len(flat))).split(",")])
+    """Numbers, None as NaN."""
     return np.asarray(values, float)
 
 
 def _each(given: Any, default: Any, n: int) -> np.ndarray:
     """An attribute that all points share, or one of each."""
-    given = _array(given) if isinstance(given, Mapping) else given
     return np.broadcast_to(np.asarray(default if given is None else given), n)
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from coupling_core.analysis.spectra import effective_rank
 from coupling_core.base.curves import Curves
+from coupling_core.base.numbers import array_of
 from coupling_core.base.records import AnyView, resolve_block
 from coupling_core.base.results import SpectrumResult
 from coupling_core.base.units import counted, percent
@@ -14,19 +14,8 @@ from coupling_core.figures.words import subject
 
 _QUANTILE, _LEAST = 0.995, 1.2
 """Share of the values at each end up to which an axis reaches, and how far it reaches at least."""
-LINEAR_MAPS = Curves(
-    {"departure": "departure", "asymmetry": "asymmetry", "mean_u_dot_v": "u · v"},
-    y="Departure, asymmetry, u · v<br>(no unit)",
-    caption="Departure: Henrici's departure from normality (0 = normal, with orthogonal "
-    "eigenvectors). Asymmetry: of J (0 = symmetric, 1 = a random matrix). u · v: the mean cosine "
-    "between what leading directions write and what they read; below 0 a block removes what it "
-    "acts on most.",
-)
 PRODUCTS = Curves(
-    {
-        "product_effective_rank": "effective rank",
-        "product_participation": "participation ratio",
-    },
+    ["product_effective_rank", "product_participation"],
     y="Directions",
     caption="Of the {width} directions in which the first state can be moved, how many arrive "
     "behind block l with about the same strength. Crosses: the same blocks multiplied in random "
@@ -47,9 +36,6 @@ def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
     Returns:
         a figure with the traces "unit circle", "certain" and "uncertain"; customdata of the points
         is [block, modulus, how far it may be off].
-
-    Raises:
-        InputError: where there is no such block.
     """
     L = result.n_blocks
     blocks = range(1, L + 1) if block is None else (resolve_block(block, L),)
@@ -57,23 +43,28 @@ def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
     values, which = result.values[at].ravel(), np.repeat(np.array(blocks), result.width)
     off, sure = result.uncertainty[at].ravel(), result.certain[at].ravel()
     known = np.isfinite(values)
-    across, up = _ends(values[known])
-    outside = (values[known].real < across[0]) | (values[known].real > across[1])
-    outside |= np.abs(values[known].imag) > up[1]
-    real = {"title": {"text": "Real part"}, "range": across, "constrain": "domain", **style.GRID}
+    drawn, across, up = values[known], [-_LEAST, _LEAST], [-_LEAST, _LEAST]
+    if drawn.size:  # past the circle, and past all but a few
+        left, right = 1.05 * np.quantile(drawn.real, [1 - _QUANTILE, _QUANTILE])
+        top = max(_LEAST, 1.05 * float(np.quantile(np.abs(drawn.imag), _QUANTILE)))
+        across, up = [min(-_LEAST, float(left)), max(_LEAST, float(right))], [-top, top]
+    outside = (drawn.real < across[0]) | (drawn.real > across[1]) | (np.abs(drawn.imag) > up[1])
+    shown = f"{len(blocks)} blocks" if len(blocks) > 1 else f"block {blocks[0]}"
     figure = style.new_figure(
-        _alt(result, blocks, values[known], sure[known]),
+        _alt(f"{shown} of {subject(result)}", drawn, sure[known]),
         "Eigenvalues of M = I + J: outside the circle what a block lets grow, inside what it lets "
         "shrink, far from the real axis what it turns. What lies at 1 passes as it is. "
         f"Outside of what is drawn: {counted(int(outside.sum()), 'eigenvalue')}.",
         height=600,
         legend=style.BELOW,
-        xaxis=real | {"constraintoward": "left"},  # beside its colour bar
+        xaxis=style.axis(  # beside its colour bar
+            "Real part", range=across, constrain="domain", constraintoward="left"
+        ),
         yaxis=style.axis("Imaginary part", range=up, scaleanchor="x"),
     )
-    turn, look = np.linspace(0, 2 * np.pi, 181), {"line": style.DOTTED, "hoverinfo": "skip"}
-    circle = {"x": np.cos(turn), "y": np.sin(turn), "name": "unit circle", "mode": "lines"}
-    figure.add_scatter(**circle, **look)
+    turn = np.linspace(0, 2 * np.pi, 181)
+    circle = style.line(np.cos(turn), np.sin(turn), "unit circle", hoverinfo="skip")
+    figure.add_trace(circle.update(line=style.DOTTED))
     shade = (which - 1) / max(1, L - 1)
     for name, these in (("certain", known & sure), ("uncertain", known & ~sure)):
         figure.add_trace(_points(name, values[these], which[these], off[these], shade[these]))
@@ -82,60 +73,36 @@ def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
     return style.fix_margins(figure)
 
 
-def _ends(values: np.ndarray) -> tuple[list[float], list[float]]:
-    """Where the axes end, real and imaginary: past the circle, and past all but a few."""
+def _alt(of: str, values: np.ndarray, sure: np.ndarray) -> str:
+    opening = f"Eigenvalues of the linear maps I + J of {of} in the plane:"
     if not values.size:
-        return [-_LEAST, _LEAST], [-_LEAST, _LEAST]
-    left, right = np.quantile(values.real, [1 - _QUANTILE, _QUANTILE])
-    up = max(_LEAST, 1.05 * float(np.quantile(np.abs(values.imag), _QUANTILE)))
-    return [min(-_LEAST, 1.05 * float(left)), max(_LEAST, 1.05 * float(right))], [-up, up]
+        return f"{opening} none yet."
+    return (
+        f"{opening} {len(values)} of them, {percent(np.mean(np.abs(values) > 1))} outside the unit "
+        f"circle, the largest of modulus {np.abs(values).max():.3g}; {percent(np.mean(sure), 1)} "
+        "are certain to 1\u00a0%."
+    )
 
 
 def _points(
     name: str, values: np.ndarray, which: np.ndarray, off: np.ndarray, shade: np.ndarray
 ) -> go.Scatter | go.Scattergl:
-    is_sure = name == "certain"
-    color = depth_colors(shade) if is_sure else style.INK
-    marker = {"size": 4, "color": color, "opacity": 0.7}
-    return (go.Scatter if len(values) <= style.SVG_POINTS else go.Scattergl)(
-        x=values.real,
-        y=values.imag,
+    look = {"color": depth_colors(shade), "symbol": "circle"}
+    if name == "uncertain":
+        name, look = (
+            "may be off by more than 1\u00a0%",
+            {"color": style.INK, "symbol": "circle-open"},
+        )
+    return style.dots(
+        values.real,
+        values.imag,
+        name,
+        look | {"size": 4, "opacity": 0.7},
         customdata=np.stack([which, np.abs(values), off], 1),
-        name=name if is_sure else "may be off by more than 1\u00a0%",
-        mode="markers",
         showlegend=bool(len(values)),
-        marker=marker | {"symbol": "circle" if is_sure else "circle-open"},
         hovertemplate="block %{customdata[0]}<br>%{x:.4f} %{y:+.4f} i<br>modulus "
         "%{customdata[1]:.4f}, off by %{customdata[2]:.1g} at most<extra></extra>",
     )
-
-
-def _alt(
-    result: SpectrumResult, blocks: "range | tuple[int, ...]", values: np.ndarray, sure: np.ndarray
-) -> str:
-    shown = f"{len(blocks)} blocks" if len(blocks) > 1 else f"block {blocks[0]}"
-    if not values.size:
-        return f"Eigenvalues of the linear maps of {shown} of {subject(result)}: none yet."
-    return (
-        f"Eigenvalues of the linear maps I + J of {shown} of {subject(result)} in the plane: "
-        f"{len(values)} of them, {percent(np.mean(np.abs(values) > 1))} outside the unit circle, "
-        f"the largest of modulus {np.abs(values).max():.3g}; {percent(np.mean(sure), 1)} are "
-        "certain to 1\u00a0%."
-    )
-
-
-def linear_maps(result: SpectrumResult, *, twin: SpectrumResult | None = None) -> go.Figure:
-    """How far each block's map is from normal, and what it does to what it acts on most.
-
-    Args:
-        result: may be partial.
-        twin: the untrained model at the same token, whose curves are dotted.
-
-    Returns:
-        a figure with the traces "departure", "asymmetry" and "u · v", and those of the twin.
-    """
-    series = number_lines(result, AnyView(), LINEAR_MAPS, twin)
-    return curves(series, LINEAR_MAPS, subject(result))
 
 
 def products_over_depth(result: SpectrumResult, *, twin: SpectrumResult | None = None) -> go.Figure:
@@ -149,7 +116,7 @@ def products_over_depth(result: SpectrumResult, *, twin: SpectrumResult | None =
         a figure with the traces "effective rank", "participation ratio", those of the twin and, at
         the last block, "effective rank, blocks in random order".
     """
-    shuffled = effective_rank(result.shuffled_values)
+    shuffled = array_of(result, AnyView(), "shuffled_effective_rank")
     last, name = np.full(len(shuffled), result.n_blocks), "effective rank, blocks in random order"
     crosses = Series(name, last, shuffled, width=0, marks=8, symbol="x")
     series = number_lines(result, AnyView(), PRODUCTS, twin, 2.5)

@@ -3,6 +3,7 @@
 import asyncio
 import html
 import logging
+import re
 import textwrap
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,14 +15,13 @@ from coupling_core.base.extras import remedy
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
 from coupling_core.base.units import with_minus
+from coupling_core.base.wording import paragraph
 from coupling_core.figures import style, words
-from coupling_core.figures.typeset import in_html
 
 FORMATS = (".html", ".pdf", ".svg", ".png")
 WIDTH = 760
 INK = style.BLACK
-AXIS = 64
-"""Pixels that tick labels and the title of the x axis take."""
+AXIS = 64  # pixels that tick labels and the title of the x axis take
 _log = logging.getLogger(__name__)
 
 _LINE = 16  # pixels
@@ -56,7 +56,10 @@ def render(
         body = page.to_html(full_html=False, include_plotlyjs=True)
         return _PAGE.format(title=html.escape(title), alt=alt, body=body).encode()
     picture = drawn(page, ending)
-    return _with_title(picture, alt) if ending == ".svg" else picture
+    if ending == ".svg":  # the text where screen readers look for it
+        title = f' role="img"><title>{alt}</title>'.encode()
+        return re.sub(rb"(<svg[^>]*)>", lambda found: found[1] + title, picture, count=1)
+    return picture
 
 
 def on_paper(
@@ -64,7 +67,7 @@ def on_paper(
 ) -> go.Figure:
     """The figure on white, with its caption and its source below."""
     meta, width = figure.layout.meta, figure.layout.width or WIDTH
-    caption = " ".join(filter(None, [meta.get("summary"), meta["caption"]]))
+    caption = paragraph(meta.get("summary", ""), meta["caption"])
     lines = notes(caption, source(figure, result, view), _LETTERS * width // WIDTH)
     page = style.reink(go.Figure(figure), style.BLACK)
     square = page.layout.yaxis.scaleanchor is not None and figure.layout.width is None
@@ -105,7 +108,7 @@ def source(figure: go.Figure, result: Result | None, view: AnyView | None) -> st
 def notes(caption: str, origin: str, letters: int) -> list[str]:
     """Lines below a figure: its caption, and in grey its source."""
     return [
-        f"<span style='color: {ink}'>{in_html(html.escape(line))}</span>"
+        f"<span style='color: {ink}'>{words.in_html(html.escape(line))}</span>"
         for text, ink in ((with_minus(caption), INK), (origin, style.INK))
         for line in textwrap.wrap(text, letters)
     ]
@@ -124,14 +127,13 @@ def _of_maps(page: go.Figure) -> int:
 def _legend_below(page: go.Figure, square: bool) -> int:
     """Pixels of a legend under the axis; its entries stand three in a row."""
     legend = page.layout.legend
-    named = [
-        t
-        for t in page.data
-        if t.type != "image" and (t.showlegend or (t.showlegend is None and t.type == "scatter"))
+    traces = [one for one in page.data if one.type != "image"]
+    listed = [
+        one.showlegend or (one.showlegend is None and one.type == "scatter") for one in traces
     ]
-    if legend.y is None or not named:
+    if legend.y is None or not any(listed):
         return 0
-    rows = (len(named) - 1) // 3 + bool(legend.title.text)
+    rows = (sum(listed) - 1) // 3 + bool(legend.title.text)
     # Its place is given in parts of the plot, and may lie further down than the axis ends.
     gap = 0 if square else max(0, round(-legend.y * (page.layout.height - AXIS - _TOP)) - AXIS)
     return gap + _LEGEND_BELOW + _LEGEND_ROW * rows
@@ -190,13 +192,6 @@ def options(page: go.Figure, ending: str) -> dict[str, str | int]:
     """How Chromium is to draw a figure, as kaleido has it."""
     size = {"width": page.layout.width, "height": page.layout.height}
     return size | {"format": ending[1:], "scale": 2 if ending == ".png" else 1}
-
-
-def _with_title(svg: bytes, alt: str) -> bytes:
-    """Put the alternative text where screen readers look for it."""
-    before, _, own = svg.partition(b"<svg")
-    head, _, rest = own.partition(b">")
-    return before + b"<svg" + head + b' role="img">' + f"<title>{alt}</title>".encode() + rest
 
 
 _PAGE = """<!doctype html>

@@ -1,21 +1,21 @@
-"""Estimates with their intervals, a row each: without each family, and within each model."""
+"""Correlations with their intervals: a row for each family or model, or a place for each K."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
 
 from coupling_core.base.units import with_minus
-from coupling_core.figures import generalization_words as words
 from coupling_core.figures import style
-from coupling_core.figures.generalization import bars, frame
-from coupling_core.figures.generalization_tables import trends_table, without_families_table
+from coupling_core.figures.generalization import bars, frame, k_axis, short
 
 if TYPE_CHECKING:  # statistics import scipy and pandas, which pages do without until they need them
     from pandas import DataFrame
 
-    from coupling_core.analysis.statistics import LeaveOneFamilyOut, PromptTrends
+    from coupling_core.analysis.statistics import Correlation, LeaveOneFamilyOut, PromptTrends
 
+COEFFICIENTS = {"pearson": "Pearson's r", "spearman": "Spearman's ρ"}  # noqa: RUF001 - rho it is
 ROW, MARGINS = 30, 110
 """Pixels."""
 BELOW = 86
@@ -27,31 +27,125 @@ INTERVALS: dict[str, dict[str, object]] = {
 }
 """The look of both bars by the prefix of their columns: those over models are thick; those over
 families are thin, and capped lest they drown in them."""
+SIGNIFICANT = 0.05
+BARS = (
+    "Thick bars: 95\u00a0% interval over models, as if they were independent; thin bars: over "
+    "whole {of}, if there are enough."
+)
+FAMILIES = (
+    f"The correlation over all models, and without each family. {BARS} Within: each family's mean "
+    "is subtracted first. Between: of the families' means. {verdict} {counted}"
+)
+PROMPTS = (
+    "Rank correlation over prompts within each model, with its 95\u00a0% interval; of a training "
+    "run its last checkpoint. The mean is over these models; its interval leaves out the same "
+    "prompt of all of them. Prompts count as independent, which those of one source may not be."
+)
+BY_K = (
+    f"Correlation over models at each K. {BARS} A filled symbol has p < 0.05 over whole {{of}}. A "
+    "gap has no number."
+)
 
 
 def without_families(found: "LeaveOneFamilyOut", *, source: str = "") -> go.Figure:
     """A correlation over all models, without each family, within families and between them."""
-    title, caption = words.forest_axis(found), words.without_families(found)
-    return _forest(without_families_table(found), caption, title, source)
+    of, points = found.overall.over.of, found.points
+    names = f"{short(points.x_name)} and {short(points.y_name)}"
+    caption = FAMILIES.format(of=of, verdict=found.verdict, counted=points.counted)
+    return _forest(found.rows, f"{COEFFICIENTS[found.overall.method]} of {names}", caption, source)
 
 
 def prompt_correlations(trends: "PromptTrends", *, source: str = "") -> go.Figure:
     """Rank correlation of coupling and a number of the prompt, within each model (Figure 10)."""
-    title = f"{words.COEFFICIENTS['spearman']} of coupling and {trends.x_name}"
-    return _forest(trends_table(trends), words.PROMPT_CORRELATIONS, title, source)
+    title = f"{COEFFICIENTS['spearman']} of coupling and {trends.x_name}"
+    return _forest(trends.rows, title, PROMPTS, source)
 
 
-def _forest(table: "DataFrame", caption: str, title: str, source: str) -> go.Figure:
+def correlation_by_k(found: Mapping[int, "Correlation"], y: str, *, source: str = "") -> go.Figure:
+    """Correlation of coupling and performance against K (the preprint's section 5.4).
+
+    Traces: "correlation" (interval over models) and "outer" (over families or runs); customdata: n.
+    """
+    table = correlations_table(found, "k")
+    method, of = next(((one.method, one.over.of) for one in found.values()), ("pearson", ""))
+    title = f"{COEFFICIENTS[method]} of coupling and {short(y)}"
+    figure = frame(
+        estimates_told(title, {f"K = {k}": one for k, one in found.items()}),
+        BY_K.format(of=of),
+        f"correlation of coupling and {short(y)} against K",
+        source,
+        k_axis(found),
+        style.axis(title, range=[-1.05, 1.05]),
+    )
+    figure.add_hline(y=0, line=style.DOTTED)
+    symbols = np.where(table["p"] < SIGNIFICANT, "circle", "circle-open")
+    for prefix in INTERVALS:
+        line = style.line(table["k"], table["estimate"], "correlation", style.ACCENT, 1.5)
+        line.update(
+            name="outer" if prefix else "correlation",
+            error_y=_interval(table, prefix, style.ACCENT),
+            customdata=table["n"],
+            mode="lines+markers",
+            marker={"size": 10, "symbol": symbols},
+            showlegend=False,
+            hovertemplate="K = %{x}: %{y:.2f}, n = %{customdata}<extra></extra>",
+        )
+        figure.add_trace(line)
+    return figure
+
+
+def correlations_table(
+    found: Mapping[str, "Correlation"] | Mapping[int, "Correlation"], of: str = "row"
+) -> "DataFrame":
+    """Twin of these figures: a row a correlation, NaN and a reason where there is none.
+
+    p, outer_low and outer_high are over families; low and high as if models were independent.
+    """
+    from pandas import DataFrame
+
+    table = DataFrame(
+        {
+            of: name,
+            "n": one.n,
+            "estimate": one.estimate,
+            "p": one.over.p,
+            "low": one.over_models.low,
+            "high": one.over_models.high,
+            "outer_low": one.over_clusters.low if one.over_clusters else np.nan,
+            "outer_high": one.over_clusters.high if one.over_clusters else np.nan,
+            "reason": one.over_models.reason,
+        }
+        for name, one in found.items()
+    )
+    return table
+
+
+def estimates_told(title: str, found: Mapping[str, "Correlation"]) -> str:
+    """Every correlation with the interval that its p goes with, or why it has none."""
+    return f"{title}. {'; '.join(f'{name}: {_told(one)}' for name, one in found.items())}."
+
+
+def _told(found: "Correlation") -> str:
+    if found.reason:
+        return found.reason
+    over = found.over
+    interval = "" if over.reason else f" [{over.low:z.2f}, {over.high:z.2f}], p = {over.p:.2g}"
+    return with_minus(f"{found.estimate:z.2f}{interval}, n = {found.n}")
+
+
+def _forest(found: Mapping[str, "Correlation"], title: str, caption: str, source: str) -> go.Figure:
     """A forest plot: the first row, which the others are compared with, has the accent.
 
     Traces: "estimate" (interval over models) and "outer" (over families), of the first row and of
     the others, with the rows' names as customdata; "no estimate", the reasons of the rest.
     """
+    table = correlations_table(found).assign(text=[_told(one) for one in found.values()])
     figure = frame(
-        (described(title, table), caption),
+        estimates_told(title, found),
+        caption,
         title,
         source,
-        {"title": {"text": title.replace(" of ", "<br>of ")}, "range": [-1.08, 1.08]},
+        style.axis(title.replace(" of ", "<br>of "), range=[-1.08, 1.08]),
         {
             "type": "category",
             "categoryorder": "array",
@@ -75,9 +169,9 @@ def _forest(table: "DataFrame", caption: str, title: str, source: str) -> go.Fig
             figure.add_scatter(
                 x=rows["estimate"],
                 y=rows["row"],
-                error_x=interval(rows, prefix, color),
+                error_x=_interval(rows, prefix, color),
                 customdata=rows["row"],
-                text=[_numbers(row, row.low, row.high) for row in rows.itertuples()],
+                text=rows["text"],
                 mode="markers",
                 marker={"color": color, "size": 10, "symbol": "square"},
                 name="outer" if prefix else "estimate",
@@ -95,28 +189,7 @@ def _forest(table: "DataFrame", caption: str, title: str, source: str) -> go.Fig
     )
 
 
-def interval(rows: "DataFrame", prefix: str, color: str) -> dict[str, object]:
-    """Error bars of the estimates of a forest's table, by the prefix of their columns."""
+def _interval(rows: "DataFrame", prefix: str, color: str) -> dict[str, object]:
+    """Error bars of the estimates, by the prefix of their columns."""
     look = INTERVALS[prefix]
     return bars(rows, color if prefix else SOFT[color], "estimate", prefix, **look)
-
-
-def described(title: str, table: "DataFrame") -> str:
-    """Every row's estimate with the interval that its p goes with, or why it has none."""
-
-    def text(row: Any) -> str:
-        if not np.isfinite(row.estimate):
-            return str(row.reason)
-        if np.isfinite(row.outer_low):
-            return _numbers(row, row.outer_low, row.outer_high)
-        return _numbers(row, row.low if np.isfinite(row.p) else np.nan, row.high)
-
-    name = "K = {}" if "k" in table else "{}"
-    rows = (f"{name.format(row[1])}: {text(row)}" for row in table.itertuples())
-    return f"{title}. {'; '.join(rows)}."
-
-
-def _numbers(row: Any, low: float, high: float) -> str:
-    interval = f" [{low:z.2f}, {high:z.2f}]" if np.isfinite(low) else ""
-    sure = f", p = {row.p:.2g}" if np.isfinite(row.p) else ""
-    return with_minus(f"{row.estimate:z.2f}{interval}{sure}, n = {row.n}")

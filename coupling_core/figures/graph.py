@@ -5,18 +5,28 @@ make an element of the page of each edge.
 """
 
 from collections.abc import Mapping
+from itertools import cycle
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from coupling_core.analysis.graph import groups, layer_graph, strongest_partners
+from coupling_core.analysis.graph import (
+    communities_words,
+    edges_words,
+    groups,
+    last_block_words,
+    layer_graph,
+    strongest_partners,
+)
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import DEFAULT_THRESHOLD, Layout, NodeColor, View
 from coupling_core.base.results import DepthResult, Scores
 from coupling_core.base.units import counted, ranges
-from coupling_core.figures import graph_words, style, words
+from coupling_core.base.wording import paragraph
+from coupling_core.figures import style, words
 from coupling_core.figures.layouts import Placed
 from coupling_core.figures.score_squares import score_lines
 
@@ -26,14 +36,21 @@ if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
 CORRECTED_STEPS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 """Lower ends of the steps of the scale: few pairs of a trained model pass the last."""
 RAW_STEPS = (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9)
-WIDTHS = (0.6, 6.0)
-"""Pixels of the faintest and of the strongest step."""
+WIDTHS = (0.6, 6.0)  # pixels of the faintest and of the strongest step
 OPACITIES = (0.52, 0.95)
 """Of the same, in ink on paper and in white on a dark page: three times as light or as dark as that
 is the least that people see well."""
 NODE_PIXELS = 13
-MOST_LABELS = 40
-"""Numbers round a circle: with more of them they would collide."""
+MOST_LABELS = 40  # numbers round a circle: with more of them they would collide
+PLACES = {
+    ("line", True): "Blocks lie in order, and an arc is as high as its blocks are apart.",
+    ("line", False): "Blocks lie in order.",
+    ("circle", True): "Blocks run clockwise from the top.",
+    ("circle", False): "Blocks run clockwise from the top.",
+    ("spring", True): "Blocks that are coupled pull each other close.",
+    ("spring", False): "No two blocks have an edge, which would pull them close.",
+}
+"""Where the nodes lie, by layout and whether there is an edge."""
 
 
 def graph(
@@ -63,9 +80,6 @@ def graph(
         a figure whose traces "edges" and "blocks" take clicks, with customdata [l, l']; of a node,
         l' is its strongest partner. `layout.meta` also has the "summary": how many edges there
         are, and the communities.
-
-    Raises:
-        InputError: where K or a block is not in the result, or the threshold is out of range.
     """
     return graph_of(
         layer_graph(result, view, corrected=corrected, threshold=threshold),
@@ -89,24 +103,40 @@ def graph_of(
     subject: str,
     *,
     corrected: bool,
-    layout: Layout,
-    color: NodeColor,
-    auto_range: bool,
-    selected: tuple[int, int] | None,
+    layout: Layout = "line",
+    color: NodeColor = "community",
+    auto_range: bool = False,
+    selected: tuple[int, int] | None = None,
     told: Mapping[str, object] | None = None,
 ) -> go.Figure:
     """The same of a graph that was made of these scores, such as of means over prompts."""
     placed = Placed.of(blocks, layout)
+    heaviest = max(blocks.edges(data="weight"), key=itemgetter(2), default=None)
+    strongest = "The strongest edge joins blocks {} and {} with {:.3f}."
+    terms = style.score_terms(view)
+    scale = "over what is drawn (auto range)" if auto_range else "on a fixed scale"
+    where = "top of an arc" if layout == "line" else "middle of an edge"
+    on_page = (
+        f"The {where} is where the mouse shows the numbers, and where a click selects the pair."
+    )
     figure = style.new_figure(
-        graph_words.graph_alt(subject, view, blocks),
-        graph_words.graph_caption(
-            layout, color, corrected, auto_range, any_edge=blocks.number_of_edges() > 0
+        paragraph(
+            f"Graph of {counted(len(blocks), 'block')} of {subject}: {edges_words(blocks)}.",
+            f"Weights are the {blocks.graph['weight_meaning']} ({terms}).",
+            strongest.format(*heaviest) if heaviest else "",
+            communities_words(blocks),
+            last_block_words(blocks),
         ),
-        {
-            "summary": graph_words.graph_summary(blocks),
-            "on_page": graph_words.graph_on_page(layout),
-            **(told or {}),
-        },
+        paragraph(
+            PLACES[layout, heaviest is not None],
+            (color == "depth", "The first block is blue, and the last one yellow."),
+            (
+                heaviest,
+                f"Width and opacity show the {style.score_name(corrected).lower()}, the mean of "
+                f"both directions, {scale}.",
+            ),
+        ),
+        {"summary": graph_summary(blocks), "on_page": on_page, **(told or {})},
         **_axes(placed),
     )
     _add_edges(figure, blocks, placed, _steps(blocks, corrected, auto_range))
@@ -119,8 +149,13 @@ def graph_of(
     figure.add_traces(_nodes(blocks, placed, partners, n_blocks, color, selected))
     if layout != "line":
         figure.add_trace(_labels(placed))
-    title = f"{style.score_name(corrected)} ({style.score_terms(view)})"
+    title = f"{style.score_name(corrected)} ({terms})"
     return figure.update_layout(legend_title={"text": title, "side": "top"})
+
+
+def graph_summary(blocks: "nx.Graph") -> str:
+    """How many pairs are edges, and the communities."""
+    return paragraph(f"{edges_words(blocks)}.", communities_words(blocks), last_block_words(blocks))
 
 
 def _steps(blocks: "nx.Graph", corrected: bool, auto_range: bool) -> Float[np.ndarray, " step"]:
@@ -142,12 +177,11 @@ def _add_edges(
         step = max(0, int(np.searchsorted(steps, weight, side="right")) - 1)
         of_step.setdefault(step, []).append((block, basis))
     for step, edges in sorted(of_step.items()):
-        width, opacity = (np.interp(step / last, (0, 1), each) for each in (WIDTHS, OPACITIES))
+        width, opacity = (
+            float(np.interp(step / last, (0, 1), each)) for each in (WIDTHS, OPACITIES)
+        )
         name = f"{ends[step]} or more" if step == last else f"{ends[step]} to {ends[step + 1]}"
-        look = {
-            "line": {"color": style.BLACK, "width": float(width)},
-            "opacity": float(opacity),
-        }
+        look = {"line": {"color": style.BLACK, "width": width}, "opacity": opacity}
         _add_lines(figure, placed.path(edges), name, look, ink=style.INKED)
 
 
@@ -173,23 +207,14 @@ def _add_lines(
 def _handles(blocks: "nx.Graph", placed: Placed) -> go.Scatter | go.Scattergl:
     """Invisible points on the edges: they carry the hover text and can be selected."""
     edges = list(blocks.edges)
-    at = placed.handles(edges).astype(np.float32)
-    trace = go.Scatter if len(edges) <= style.SVG_POINTS else go.Scattergl
-    return trace(
-        x=at[:, 0],
-        y=at[:, 1],
-        customdata=np.array(edges).reshape(-1, 2),
-        mode="markers",
-        marker={"size": style.PICKED_PIXELS, "opacity": 0, "color": style.INK},
-        text=[
-            f"blocks {block} and {basis}, mean of both directions<br>"
-            + score_lines(edge["coupling"], edge["chance"], edge.get("corrected", float("nan")))
-            for block, basis, edge in blocks.edges(data=True)
-        ],
-        hovertemplate="%{text}<extra></extra>",
-        showlegend=False,
-        name="edges",
-    )
+    texts = [
+        f"blocks {block} and {basis}, mean of both directions<br>"
+        + score_lines(edge["coupling"], edge["chance"], edge.get("corrected", float("nan")))
+        for block, basis, edge in blocks.edges(data=True)
+    ]
+    x, y = placed.handles(edges).astype(np.float32).T
+    look, numbers = style.PICKED | {"color": style.INK}, np.array(edges).reshape(-1, 2)
+    return style.dots(x, y, "edges", look, texts, customdata=numbers, showlegend=False)
 
 
 def _nodes(
@@ -203,65 +228,46 @@ def _nodes(
     """The nodes that take clicks, and for the legend a name for each community."""
     colors = dict.fromkeys(blocks, style.INK)  # a block alone is grey
     keys = []
-    for number, members in enumerate(groups(blocks)):
-        shade = style.CATEGORIES[number % len(style.CATEGORIES)]
+    for members, shade in zip(groups(blocks), cycle(style.CATEGORIES), strict=False):
         colors |= dict.fromkeys(members, shade)
-        keys.append(
-            go.Scatter(
-                x=[None],
-                y=[None],
-                mode="markers",
-                marker={"color": shade, "size": 10},
-                name=f"community: {ranges(members)}",
-                hoverinfo="skip",
-            )
-        )
-    by_depth = {"color": list(blocks), "cmin": 1, "cmax": n_blocks, "colorscale": style.DEPTH}
-    at, chosen = placed.nodes.astype(np.float32), [block in (selected or ()) for block in blocks]
-    nodes = go.Scatter(
-        x=at[:, 0],
-        y=at[:, 1],
-        customdata=np.array([(block, partners[block]) for block in blocks]),
-        mode="markers",
-        marker=(by_depth if color == "depth" else {"color": [*colors.values()]})
-        | {
-            "size": [NODE_PIXELS + 4 * on for on in chosen],
-            "opacity": 1,
-            "line": {
-                "color": [style.ACCENT if on else "rgba(0, 0, 0, 0)" for on in chosen],
-                "width": [3 * on for on in chosen],
-            },
+        name, mark = f"community: {ranges(members)}", {"color": shade, "size": 10}
+        keys.append(style.dots([None], [None], name, mark, hoverinfo="skip"))
+    chosen = [block in (selected or ()) for block in blocks]
+    marker: dict[str, object] = {
+        "color": [*colors.values()],
+        "size": [NODE_PIXELS + 4 * on for on in chosen],
+        "opacity": 1,
+        "line": {
+            "color": [style.ACCENT if on else style.NOTHING for on in chosen],
+            "width": [3 * on for on in chosen],
         },
-        text=[
-            f"block {block}, community {node['community']}<br>"
-            f"{counted(blocks.degree(block), 'edge')}, strength {node['strength']:.2f}<br>"
-            f"strongest partner: block {partners[block]}"
-            for block, node in blocks.nodes(data=True)
-        ],
-        hovertemplate="%{text}<extra></extra>",
-        showlegend=False,
-        name="blocks",
-    )
+    }
+    if color == "depth":
+        scale = {"cmin": 1, "cmax": n_blocks, "colorscale": style.DEPTH}
+        marker |= scale | {"color": list(blocks)}
+    texts = [
+        f"block {block}, community {node['community']}<br>"
+        f"{counted(blocks.degree(block), 'edge')}, strength {node['strength']:.2f}<br>"
+        f"strongest partner: block {partners[block]}"
+        for block, node in blocks.nodes(data=True)
+    ]
+    x, y = placed.nodes.astype(np.float32).T
+    numbers = np.array([(block, partners[block]) for block in blocks])
+    nodes = style.dots(x, y, "blocks", marker, texts, customdata=numbers, showlegend=False)
     return [nodes, *(keys if color == "community" else [])]
 
 
 def _labels(placed: Placed) -> go.Scatter:
     """Block numbers: round the circle, or over the nodes."""
-    is_circle, at = placed.layout == "circle", placed.nodes
-    step = -(-len(at) // MOST_LABELS) if is_circle else 1
-    away = 1.1 if is_circle else 1.0
-    return go.Scatter(
-        x=away * at[::step, 0],
-        y=away * at[::step, 1],
-        mode="markers+text",
-        # An invisible node, which keeps the number at a distance.
-        marker={"size": NODE_PIXELS + 4, "opacity": 0},
-        text=[str(block) for block in list(placed.at)[::step]],
-        textposition="middle center" if is_circle else "top center",
-        hoverinfo="skip",
-        showlegend=False,
-        name="numbers",
-    )
+    step, away, place = 1, 1.0, "top center"
+    if placed.layout == "circle":
+        step, away, place = -(-len(placed.at) // MOST_LABELS), 1.1, "middle center"
+    x, y = away * placed.nodes[::step].T
+    # Invisible nodes, which keep the numbers at a distance.
+    nodes = {"size": NODE_PIXELS + 4, "opacity": 0}
+    labels = style.dots(x, y, "numbers", nodes, hoverinfo="skip", showlegend=False)
+    texts = [str(block) for block in list(placed.at)[::step]]
+    return labels.update(mode="markers+text", text=texts, textposition=place)
 
 
 def _axes(placed: Placed) -> dict[str, object]:
@@ -271,11 +277,9 @@ def _axes(placed: Placed) -> dict[str, object]:
             "height": 560,
             "legend": style.UNDER_AXIS,
             "xaxis": {"title": {"text": "Block"}, "range": [first - 1, last + 1]},
-            "yaxis": {
-                "title": {"text": "|l - l'| (blocks)"},
-                "range": [-0.04 * (last - first) - 0.5, last - first + 1],
-            }
-            | style.GRID,
+            "yaxis": style.axis(
+                "|l - l'| (blocks)", range=[-0.04 * (last - first) - 0.5, last - first + 1]
+            ),
         }
     hidden = {"visible": False, "constrain": "domain", "range": [-1.2, 1.2]}
     return {

@@ -12,8 +12,7 @@ from coupling_core.base.records import Layout
 if TYPE_CHECKING:  # a tenth of a second to import, for graphs only
     import networkx as nx
 
-SEED = 0
-"""Of the springs, which start from a random place."""
+SEED = 0  # of the springs, which start from a random place
 _QUARTER = 0.5523
 """How far the control points of a cubic curve lie out so that it is a quarter of a circle."""
 _TURNS = 200
@@ -25,13 +24,10 @@ _OFF_CENTRE = 0.42
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """Places of the nodes, the same every time.
+    """Places of the blocks, the same every time.
 
-    Args:
-        layout: `line` lays the blocks out by number; `circle` clockwise from the top, with a gap
-            between the last and the first; `spring` has edges pull by their weight
-            (Fruchterman-Reingold).
-        at: place of each block, in the order of the graph.
+    `line` lays them out by number; `circle` clockwise from the top, with a gap between the last and
+    the first; `spring` has edges pull by their weight (Fruchterman-Reingold).
     """
 
     layout: Layout
@@ -57,25 +53,22 @@ class Placed:
 
     def path(self, edges: Sequence[tuple[int, int]]) -> str:
         """Edges as one path of SVG: arcs as high as they are wide over a line, else straight."""
-        run = _arc if self.layout == "line" else _straight
-        return " ".join(run(*self.at[block], *self.at[basis]) for block, basis in edges)
+        if self.layout == "line":
+            return " ".join(_arc(*edge) for edge in edges)
+        straight = "M{:.4g},{:.4g}L{:.4g},{:.4g}"
+        return " ".join(straight.format(*self.at[one], *self.at[other]) for one, other in edges)
 
     def handles(self, edges: Sequence[tuple[int, int]]) -> Float[np.ndarray, "edge 2"]:
         """A point of each edge for the mouse, no two edges' alike."""
-        start, end = (
-            np.array([self.at[edge[side]] for edge in edges]).reshape(-1, 2) for side in (0, 1)
-        )
+        places = np.array([[self.at[block] for block in edge] for edge in edges])
+        start, end = places.reshape(-1, 2, 2).swapaxes(0, 1)
         if self.layout == "line":
             return np.stack([(start + end)[:, 0] / 2, np.abs(end - start)[:, 0]], 1)
         part = _OFF_CENTRE if self.layout == "circle" else 0.5
         return start + part * (end - start)
 
 
-def _straight(x0: float, y0: float, x1: float, y1: float) -> str:
-    return f"M{x0:.4g},{y0:.4g}L{x1:.4g},{y1:.4g}"
-
-
-def _arc(first: float, _: float, last: float, __: float) -> str:
+def _arc(first: int, last: int) -> str:
     """Half an ellipse over a line, in two cubic curves."""
     middle, radius = (first + last) / 2, (last - first) / 2
     height, aside = 2 * abs(radius), _QUARTER * radius

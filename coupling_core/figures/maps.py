@@ -3,68 +3,37 @@
 One stitched heatmap with gaps shows all matrices: for a plot a pair, a browser takes minutes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float32
 
-from coupling_core.analysis.scores import score_pairs
-from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.records import ROLES, View
-from coupling_core.base.results import DepthResult, TokenMeansResult, TokensResult
-from coupling_core.figures import square_words, style
-from coupling_core.figures.score_squares import ScoreSquare, score_look
-from coupling_core.figures.squares import matrix_look
-from coupling_core.figures.words import leading, subject
+from coupling_core.base.results import DepthResult, Scores, TokenMeansResult, TokensResult
+from coupling_core.base.units import counted, rounded
+from coupling_core.base.wording import paragraph
+from coupling_core.figures import style, words
+from coupling_core.figures.score_squares import ITSELF, ScoreSquare, score_look, scores_of
+from coupling_core.figures.squares import BEYOND, matrix_look
 
-MOST_PIXELS = 600
-"""Side of a whole mosaic: one array cell then has at least a pixel on the screen."""
+MOST_PIXELS = 600  # side of a whole mosaic: one array cell then has at least a pixel on the screen
 GAP = 2
+COMPARED = {
+    "self": "Token t's Jacobian is from its state to the same token.",
+    "fixed-input": "Token t's Jacobian is from the fixed input to token t.",
+    "fixed-output": "Token t's Jacobian is from token t to the fixed output.",
+}
+ITSELF_READ = "The diagonal is a Jacobian in its own basis: 1 by construction, and grey."
+MEANS_READ = (
+    "Each cell is the mean over all pairs of blocks. Between different tokens a block with itself "
+    "counts too, whose weights are the same at each: there even an untrained model is above chance."
+)
 
 
 def scores(
-    result: DepthResult,
-    view: View,
-    *,
-    corrected: bool = True,
-    auto_range: bool = False,
-    selected: tuple[int, int] | None = None,
-    limit: float = style.CORRECTED_RANGE[1],
-) -> go.Figure:
-    """Map of the score of every pair of the viewed blocks.
-
-    Args:
-        result: may be partial; cells that wait are grey.
-        view: K, definition, role and blocks.
-        corrected: draw the chance-corrected score (in a fixed range), else c (0..1).
-        auto_range: stretch the colours over what is drawn, and say so on the colour bar.
-        selected: the pair (l, l') to outline.
-        limit: end of the fixed range of the chance-corrected score, which begins at 0.
-
-    Returns:
-        a figure whose first trace is the map and whose trace "pairs" takes clicks, with
-        customdata [l, l'].
-
-    Raises:
-        InputError: where K or a block is not in the result.
-    """
-    shown = ScoreSquare.of(score_pairs(result, view))
-    return score_map(
-        shown,
-        view,
-        subject(result),
-        square_words.scores_caption(result, shown, view, corrected=corrected),
-        corrected=corrected,
-        auto_range=auto_range,
-        selected=selected,
-        limit=limit,
-    )
-
-
-def grid(
-    result: TokensResult | TokenMeansResult,
+    result: DepthResult | TokensResult | TokenMeansResult,
     view: View,
     *,
     rows: Iterable[int] | int | None = None,
@@ -72,25 +41,46 @@ def grid(
     corrected: bool = True,
     auto_range: bool = False,
     selected: tuple[int, int] | None = None,
+    limit: float = style.CORRECTED_RANGE[1],
 ) -> go.Figure:
-    """Map of the score of every pair of tokens, with their texts on the axes.
+    """Map of the score of every pair of the viewed blocks, or of tokens with their texts.
 
-    Its options are those of `scores`, where a pair is (t, t'), and `rows` and `columns`: numbers of
-    the tokens shown, 1..n; None shows the first that fit.
+    Args:
+        result: may be partial; cells that wait are grey.
+        view: K, definition, role and blocks.
+        rows: numbers of the tokens of the Jacobians shown, 1..n; None shows the first that fit.
+        columns: the same of the bases.
+        corrected: draw the chance-corrected score (in a fixed range), else c (0..1).
+        auto_range: stretch the colours over what is drawn, and say so on the colour bar.
+        selected: the pair (l, l') or (t, t') to outline.
+        limit: end of the fixed range of the chance-corrected score, which begins at 0.
 
-    Raises:
-        InputError: where K or a token is not in the result.
+    Returns:
+        a figure whose first trace is the map and whose trace "pairs" takes clicks, with
+        customdata [l, l'] or [t, t'].
     """
-    shown = ScoreSquare.of(score_positions(result, view), rows, columns)
+    shown = ScoreSquare.of(scores_of(result, view), rows, columns)
+    itself = (ITSELF[shown.noun] in shown.why, ITSELF_READ)
+    read = (
+        f"How well the top {counted(view.k, 'singular vector')} of {shown.noun} {shown.letter}' "
+        f"(column) diagonalise the Jacobian of {shown.noun} {shown.letter} (row): 1 is coupled, "
+        f"{words.zero_words(corrected, shown.found.mean().chance)}."
+    )
+    if isinstance(result, DepthResult) and isinstance(shown.found, Scores):
+        last = words.last_row(result.final_norm_words, result.n_blocks, shown.found, corrected)
+        caption = paragraph(read, itself, last, words.arbitrary_told(result, view))
+    else:
+        means = (isinstance(result, TokenMeansResult), MEANS_READ)
+        caption = paragraph(COMPARED[result.request.kind], read, means, itself)
     return score_map(
         shown,
         view,
-        subject(result),
-        square_words.scores_caption(result, shown, view, corrected=corrected),
-        height=640,
+        words.subject(result),
+        caption,
         corrected=corrected,
         auto_range=auto_range,
         selected=selected,
+        limit=limit,
     )
 
 
@@ -99,51 +89,35 @@ def score_map(
     view: View,
     subject: str,
     caption: str,
-    told: dict[str, object] | None = None,
+    told: Mapping[str, object] | None = None,
     *,
-    height: int = 600,
     corrected: bool,
     auto_range: bool,
     selected: tuple[int, int] | None,
     limit: float = style.CORRECTED_RANGE[1],
 ) -> go.Figure:
     """The map of scores, such as means over prompts, under its own caption."""
-    z = shown.colored(corrected=corrected)
+    z, highest = shown.colored(corrected=corrected), ""
+    if not np.isnan(z).all():
+        row, column = np.unravel_index(np.nanargmax(z), z.shape)
+        highest = (
+            f"The highest is {rounded(float(z[row, column]))}, of {shown.noun} {shown.rows[row]} "
+            f"in the basis of {shown.noun} {shown.columns[column]}."
+        )
+    name = f"Heatmap of the {style.score_name(corrected).lower()} ({style.score_terms(view)})"
     look = score_look(z, view, corrected=corrected, auto_range=auto_range, limit=limit)
     return shown.figure(
-        square_words.scores_alt(shown, subject, view, corrected=corrected),
+        shown.alt(name, subject, z, highest),
         caption,
         shown.traces(shown.heatmap(z, **look), shown.why, shown.hover_texts()),
-        height=height,
+        height=640 if shown.texts else 600,
         selected=selected,
         told=told,
     )
 
 
 def mosaic(
-    result: DepthResult, view: View, *, magnitude: bool = True, auto_range: bool = False
-) -> go.Figure:
-    """Leading corner of A (or B) of every pair of blocks, in units of s_1 of its row's Jacobian.
-
-    Args:
-        result: may be partial; cells that wait are grey.
-        view: K, role and blocks; the definition only enters the hover texts.
-        magnitude: draw abs(A), else A with its signs.
-        auto_range: stretch the colours over what is drawn, and say so on the colour bar.
-
-    Returns:
-        a figure whose first trace is the picture and whose trace "pairs" takes clicks, with
-        customdata [l, l'].
-
-    Raises:
-        InputError: where K or a block is not in the result.
-    """
-    shown = ScoreSquare.of(score_pairs(result, view))
-    return _mosaic(result, shown, view, magnitude, auto_range, None)
-
-
-def token_mosaic(
-    result: TokensResult,
+    result: DepthResult | TokensResult,
     view: View,
     *,
     rows: Iterable[int] | int | None = None,
@@ -152,38 +126,45 @@ def token_mosaic(
     auto_range: bool = False,
     selected: tuple[int, int] | None = None,
 ) -> go.Figure:
-    """Leading corner of A (or B) of every pair of tokens, in units of s_1 of its row's Jacobian.
+    """Leading corner of A (or B) of every pair, in units of s_1 of its row's Jacobian.
 
-    Its options are those of `mosaic` and of `grid`.
+    Args:
+        result: may be partial; cells that wait are grey.
+        view: K, role and blocks; the definition only enters the hover texts.
+        rows: numbers of the tokens of the Jacobians shown, 1..n; None shows the first that fit.
+        columns: the same of the bases.
+        magnitude: draw abs(A), else A with its signs.
+        auto_range: stretch the colours over what is drawn, and say so on the colour bar.
+        selected: the pair (l, l') or (t, t') to outline.
 
-    Raises:
-        InputError: where K or a token is not in the result.
+    Returns:
+        a figure whose first trace is the picture and whose trace "pairs" takes clicks, with
+        customdata [l, l'] or [t, t'].
     """
-    shown = ScoreSquare.of(score_positions(result, view), rows, columns)
-    return _mosaic(result, shown, view, magnitude, auto_range, selected)
-
-
-def _mosaic(
-    result: DepthResult | TokensResult,
-    shown: ScoreSquare,
-    view: View,
-    magnitude: bool,
-    auto_range: bool,
-    selected: tuple[int, int] | None,
-) -> go.Figure:
+    shown = ScoreSquare.of(scores_of(result, view), rows, columns)
     fits = (MOST_PIXELS + GAP) // max(shown.why.shape) - GAP
     shown = replace(shown, side=max(1, min(view.k, result.k_view, fits)), gap=GAP)
     z = _stitched(result, shown, view.role)
     z = np.abs(z) if magnitude else z
-    row = "block l" if isinstance(result, DepthResult) else "the row"
-    terms = f"{leading(view.k, shown.side)}; in units of s₁ of {row}{style.AUTO * auto_range}"
+    is_depth, leading = isinstance(result, DepthResult), words.leading(view.k, shown.side)
+    unit = f"in units of s₁ of {'block l' if is_depth else 'the row'}"
+    terms = f"{leading}; {unit}{style.AUTO * auto_range}"
     look = matrix_look(z, view, terms, magnitude=magnitude, auto_range=auto_range)
     matrices = go.Heatmap(z=z, **look, hoverinfo="skip", name="matrices")
-    no_score = np.isnan(shown.take(shown.found.coupling))
-    why = np.where(no_score, shown.why, "")  # a Jacobian in its own basis has a matrix too
+    values = shown.take(shown.found.coupling)
+    why = np.where(np.isnan(values), shown.why, "")  # a Jacobian in its own basis has a matrix too
+    caption = paragraph(
+        COMPARED.get(result.request.kind, ""),
+        f"Each square is the Jacobian of {shown.noun} {shown.letter} (row) in the leading "
+        f"{counted(shown.side, 'singular vector')} of {shown.noun} {shown.letter}' (column): a "
+        "visible diagonal on a quiet square means that the two are coupled.",
+        (is_depth, "Where l = l' it is diagonal by construction."),
+        BEYOND,
+    )
+    name = f"Mosaic of the matrices {style.matrix_name(view, magnitude)}, {leading},"
     return shown.figure(
-        square_words.mosaic_alt(shown, subject(result), view, magnitude=magnitude),
-        square_words.mosaic_caption(result, shown),
+        shown.alt(name, words.subject(result), values),
+        caption,
         shown.traces(matrices, why, shown.hover_texts()),
         height=640 if shown.texts else 760,
         selected=selected,

@@ -4,7 +4,7 @@ import html
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,13 +14,15 @@ from coupling_core.analysis.over_prompts import OfPrompt, mean_scores, source, w
 from coupling_core.analysis.over_prompts import mean_graph as graph_over_prompts
 from coupling_core.analysis.path_curves import curve_over_prompts
 from coupling_core.analysis.scores import Interval
-from coupling_core.base.records import DEFAULT_THRESHOLD, Layout, NodeColor, View
+from coupling_core.base.curves import Curves
+from coupling_core.base.numbers import number_of
+from coupling_core.base.records import DEFAULT_THRESHOLD, View
 from coupling_core.base.results import Scores
 from coupling_core.base.units import counted, decimals, rounded, with_minus
 from coupling_core.base.wording import paragraph
 from coupling_core.figures import style, words
-from coupling_core.figures.graph import graph_of
-from coupling_core.figures.graph_words import graph_summary
+from coupling_core.figures.curves import Series, curves
+from coupling_core.figures.graph import graph_of, graph_summary
 from coupling_core.figures.maps import score_map
 from coupling_core.figures.score_squares import ScoreSquare
 
@@ -31,15 +33,18 @@ DOT = 9
 """Pixels of a prompt's dot; of the selected one, half as many more."""
 WRAP, SHOWN = 60, 240
 """Letters of a line, and of all that is shown, of a prompt's text under the mouse."""
+BY_DEPTH = Curves(
+    y="{title}",
+    caption="The line is the mean over {n} of the median of each prompt's tokens; the band holds "
+    "the middle 80\u00a0% of the prompts.{more}",
+    at="l = ",
+    hover=".4g",
+    height=HEIGHT,
+)
 
 
 def mean_map(
-    parts: Sequence[OfPrompt],
-    listed: str,
-    *,
-    corrected: bool = True,
-    auto_range: bool = False,
-    selected: tuple[int, int] | None = None,
+    parts: Sequence[OfPrompt], listed: str, *, corrected: bool = True, **look: Any
 ) -> go.Figure:
     """Map of the mean score of every pair over the prompts of a list, drawn as `figures.scores`.
 
@@ -56,16 +61,9 @@ def mean_map(
         words.last_row(parts[0].final_norm, parts[0].n_blocks, found, corrected),
         (uncertified, f"{counted(uncertified, 'prompt')} with SVDs that are not certified."),
     )
-    return score_map(
-        ScoreSquare.of(found),
-        view,
-        whose(parts, listed),
-        caption,
-        _origin(parts, listed, view),
-        corrected=corrected,
-        auto_range=auto_range,
-        selected=selected,
-    )
+    look = {"auto_range": False, "selected": None, "corrected": corrected} | look
+    origin = _origin(parts, listed, view)
+    return score_map(ScoreSquare.of(found), view, whose(parts, listed), caption, origin, **look)
 
 
 def mean_graph(
@@ -74,10 +72,7 @@ def mean_graph(
     *,
     corrected: bool = True,
     threshold: float = DEFAULT_THRESHOLD,
-    layout: Layout = "line",
-    color: NodeColor = "community",
-    auto_range: bool = False,
-    selected: tuple[int, int] | None = None,
+    **look: Any,
 ) -> go.Figure:
     """The layer graph of the mean scores over the prompts of a list, drawn as `figures.graph`.
 
@@ -85,21 +80,11 @@ def mean_graph(
         InputError: where the threshold is out of range.
     """
     found, view = _means(parts)
-    graph = graph_over_prompts(parts, corrected=corrected, threshold=threshold)
-    summary = f"{graph_summary(graph)} An edge is of the mean of the prompts' scores."
-    return graph_of(
-        graph,
-        found,
-        parts[0].n_blocks,
-        view,
-        whose(parts, listed),
-        corrected=corrected,
-        layout=layout,
-        color=color,
-        auto_range=auto_range,
-        selected=selected,
-        told=_origin(parts, listed, view) | {"summary": summary},
-    )
+    blocks = graph_over_prompts(parts, corrected=corrected, threshold=threshold)
+    summary = f"{graph_summary(blocks)} An edge is of the mean of the prompts' scores."
+    told = _origin(parts, listed, view) | {"summary": summary}
+    n_blocks, whom = parts[0].n_blocks, whose(parts, listed)
+    return graph_of(blocks, found, n_blocks, view, whom, corrected=corrected, told=told, **look)
 
 
 def prompt_strip(
@@ -110,18 +95,19 @@ def prompt_strip(
     *,
     origin: Mapping[str, object],
     terms: str = "",
-    chance: float | None = None,
+    levels: Mapping[str, float] | None = None,
     selected: int = 0,
     beside: Mapping[int, float] | None = None,
     other: str = "",
-    other_chance: float | None = None,
     name: str = "prompts",
-    zero: str = "chance",
     groups: Mapping[int, str] | None = None,
     mean: str = "mean",
     one: str = "prompt",
 ) -> go.Figure:
     """Where each prompt stands: a dot a prompt, from the lowest number up.
+
+    Shapes: "interval", "mean" and those of `levels`. Traces: the dots, whose customdata is [place
+    of the prompt], called `name`, or one a group; and those of the other model.
 
     Args:
         numbers: by the prompts' places in their list, from 1; NaN if one has none.
@@ -130,42 +116,32 @@ def prompt_strip(
         title: of the axis, with its unit.
         origin: the "title" and the "source" of the figure's file.
         terms: definition and K, set smaller under the title.
-        chance: the number's chance level, or its ideal value; None if it has neither.
+        levels: the number's chance levels or ideal values, by name; the axis reaches the first.
         selected: the prompt to mark; 0 is none.
-        beside: the numbers of another model with the same prompts.
-        other: the name of that model.
-        other_chance: the chance level of its number, if that is another one.
+        beside: the numbers of the `other` model with the same prompts.
+        other: its name.
         name: of the dots.
-        zero: what `chance` is.
-        groups: the group of each prompt, such as its category. Two groups or more have a colour
-            each, up to as many as there are colours.
+        groups: of each prompt, such as its category: a colour each, as far as there are colours.
         mean: the name of the mean of a group's numbers.
         one: what stands before a prompt's place: "line" if it is that in a file.
-
-    Returns:
-        a figure with the shapes "interval" and "mean", and dots whose customdata is [place of the
-        prompt]: a trace called `name`, or one a group, and one of the other model.
     """
     known = {place: value for place, value in numbers.items() if np.isfinite(value)}
     order = sorted(known, key=known.__getitem__)
     x, y = np.array([known[place] for place in order]), np.arange(1, len(order) + 1)
-    places = np.array(order, np.int64)[:, None]
     rings = np.array([(beside or {}).get(place, np.nan) for place in order])
-    groups, digits, without = groups or {}, decimals(x.tolist(), 3), len(numbers) - len(order)
-    zeros = {
-        "chance": (zero, chance),
-        "other chance": (f"chance of the {other} model", other_chance),
-    }
-    levels = [(called, what, at) for called, (what, at) in zeros.items() if at is not None]
-    values = np.array([*x, *rings, over.low, over.high, *(at for _, _, at in levels[:1])])
-    members = _members(order, groups)
+    groups, levels, digits = groups or {}, levels or {}, decimals(x.tolist(), 3)
+    without, members = len(numbers) - len(order), _members(order, groups)
+    alt = f"{title}: no prompt has a number."
+    if order:
+        low, high = (f"{rounded(x[at])} ({one} {order[at]})" for at in (0, -1))
+        n = counted(len(order), "prompt")
+        alt = f"{title} of {n}, a dot each: mean {rounded(over.mean)}, from {low} to {high}."
     figure = style.new_figure(
-        _strip_alt(x, over, title, [f"{one} {place}" for place in order])
-        + f" Open circles: {other}." * bool(beside),
+        alt + f" Open circles: {other}." * bool(beside),
         paragraph(
             "Each dot is a prompt. The red line is the mean over the prompts"
             + (", the band its 95\u00a0% interval." if np.isfinite(over.low) else "."),
-            *(f"The dotted line is {what}: {at:.3g}." for _, what, at in levels),
+            *(f"The dotted line is {what}: {at:.3g}." for what, at in levels.items()),
             (without, f"{counted(without, 'prompt')} without a number."),
             _groups_caption(dict.fromkeys(groups.values()), "colour is"),
         ),
@@ -173,7 +149,9 @@ def prompt_strip(
         height=HEIGHT,
         xaxis=style.axis(
             style.two_lines(title, terms),
-            range=_range(values),
+            range=style.with_room(
+                np.array([*x, *rings, over.low, over.high, *[*levels.values()][:1]]), 0.05
+            ),
             exponentformat="none",
             ticklabeloverflow="allow",  # the last label may stand past the end of the axis
         ),
@@ -189,25 +167,28 @@ def prompt_strip(
         band = {"fillcolor": style.ACCENTED_BAND, "line_width": 0, "layer": "below"}
         figure.add_vrect(over.low, over.high, name="interval", **band)
     figure.add_vline(over.mean, line={"color": style.ACCENT, "width": 1.5}, name="mean")
-    for called, _, at in levels:
-        figure.add_vline(at, line=style.DOTTED, name=called)
-    if beside:
+    for what, at in levels.items():
+        figure.add_vline(at, line=style.DOTTED, name=what)
+
+    def add(x: Float[np.ndarray, " row"], rows: Sequence[int], name: str, **look: Any) -> None:
+        places = np.array(order)[list(rows), None]
         figure.add_scatter(
-            x=rings,
-            y=y,
-            customdata=places,
-            mode="markers",
-            marker={"color": style.INK, "size": DOT, "symbol": "circle-open", "line_width": 1.5},
-            hovertemplate=f"{other}: %{{x:.3f}}<extra></extra>",
-            name=f"the same prompts, {other}",
+            x=x[rows], y=y[rows], customdata=places, mode="markers", name=name, **look
         )
+
+    every = range(len(order))
+    if beside:
+        ring = {"color": style.INK, "size": DOT, "symbol": "circle-open", "line_width": 1.5}
+        hover = f"{other}: %{{x:.3f}}<extra></extra>"
+        add(rings, every, f"the same prompts, {other}", marker=ring, hovertemplate=hover)
     for color, (group, rows) in zip(style.CATEGORIES, members.items(), strict=False):
-        of_group = f"{group}: {mean} {with_minus(rounded(x[rows].mean(), digits))}" if group else ""
-        figure.add_scatter(
-            x=x[rows],
-            y=y[rows],
-            customdata=places[rows],
-            mode="markers",
+        of_group = (
+            f"{group}: {mean} {with_minus(rounded(x[rows].mean(), digits))} (n = {len(rows)})"
+        )
+        add(
+            x,
+            rows,
+            of_group if group else name,
             marker={"color": color, "size": DOT, "opacity": 0.85},
             text=[
                 f"{one} {order[row]}: {with_minus(rounded(x[row]))}<br>"
@@ -215,74 +196,63 @@ def prompt_strip(
                 for row in rows
             ],
             hovertemplate="%{text}<extra></extra>",
-            name=f"{of_group} (n = {len(rows)})" if group else name,
         )
     if selected in known:  # a trace of its own: a legend shows the colour of a trace's first dot
-        row, line = order.index(selected), {"color": style.ACCENT, "width": 3}
-        figure.add_scatter(
-            x=x[[row]],
-            y=y[[row]],
-            mode="markers",
-            marker={"color": style.ACCENT, "size": DOT * 1.5, "line": line},
-            hoverinfo="skip",
-            showlegend=False,
-            name="chosen",
-        )
+        line = {"color": style.ACCENT, "width": 3}
+        marker = {"color": style.ACCENT, "size": DOT * 1.5, "line": line}
+        rows = [order.index(selected)]
+        add(x, rows, "chosen", marker=marker, hoverinfo="skip", showlegend=False)
     return figure
 
 
 def by_depth_over_prompts(
-    curves: Float[np.ndarray, "prompt depth"],
-    first: int,
-    title: str,
-    depth: str,
+    curves_of: Float[np.ndarray, "prompt depth"],
+    curve: Curves,
     *,
     origin: Mapping[str, object],
-    log: bool = False,
     normed: bool = False,
     selected: tuple[int, Float[np.ndarray, " depth"]] | None = None,
     groups: Mapping[str, Float[np.ndarray, "_ depth"]] | None = None,
 ) -> go.Figure:
     """A number of paths by depth: the mean over prompts of the median of each prompt's tokens.
 
-    Args:
-        curves: the medians; NaN where a prompt has none.
-        first: depth of the first column.
-        title: of the axis, with its unit.
-        depth: title of the axis of depth.
-        origin: the "title" and the "source" of the figure's file.
-        log: whether the axis is logarithmic.
-        normed: whether the last block, and its number, includes the final norm.
-        selected: the number of a prompt, and its curve.
-        groups: the medians of the prompts of each group, which have a mean line each.
+    `normed` says whether the last block includes the final norm; `selected` is a prompt's place and
+    curve; each of the `groups` has a mean line.
     """
-    at, n = np.arange(first, first + curves.shape[1]), counted(len(curves), "prompt")
-    mean, low, high, _ = curve_over_prompts(curves)
-    known, groups = np.isfinite(low), groups or {}
-    band = "middle 80\u00a0% of the prompts"
-    figure = style.new_figure(
-        f"{title} by depth, mean over {n} of the median of their tokens, with the {band}.",
-        paragraph(
-            f"The line is the mean over {n} of the median of each prompt's tokens; the band holds "
-            f"the {band}.",
-            (normed, "The last step includes the final norm, whose rescaling counts too."),
-            _groups_caption(groups, "thinner line is the mean over"),
-        ),
-        origin,
-        height=HEIGHT,
-        xaxis={"title": {"text": depth}},
-        yaxis=style.axis(title) | (style.log_axis(curves) if log else {}),
-    )
-    ground = at[known], low[known], high[known]
-    figure.add_trace(style.band(*ground, band, color=style.ACCENTED_BAND, listed=True))
-    figure.add_trace(style.line(at, mean, "mean over prompts", style.ACCENT, 2.5))
-    for color, (group, of) in zip(style.CATEGORIES, _with_colors(groups).items(), strict=False):
+    at = np.arange(curve.first, curve.first + curves_of.shape[1])
+    mean, low, high, _ = curve_over_prompts(curves_of)
+    series = [
+        Series(
+            "mean over prompts",
+            at,
+            mean,
+            style.ACCENT,
+            2.5,
+            tint=style.ACCENTED_BAND,
+            band=(low, high),
+            band_name="middle 80\u00a0% of the prompts",
+        )
+    ]
+    for color, (group, of) in zip(
+        style.CATEGORIES, _with_colors(groups or {}).items(), strict=False
+    ):
         called = f"{group}: mean over {counted(len(of), 'prompt')}"
-        figure.add_trace(style.line(at, curve_over_prompts(of).mean, called, color, 1.5))
+        series.append(Series(called, at, curve_over_prompts(of).mean, color, 1.5))
     if selected:
-        number, curve = selected
-        figure.add_trace(style.line(at, curve, f"prompt {number}", style.CATEGORIES[0]))
-    return figure
+        number, own = selected
+        series.append(Series(f"prompt {number}", at, own, style.CATEGORIES[0]))
+    n = counted(len(curves_of), "prompt")
+    more = paragraph(
+        (normed, "The last step includes the final norm, whose rescaling counts too."),
+        _groups_caption(groups or {}, "thinner line is the mean over"),
+    )
+    words = {
+        "title": number_of("trajectory", curve.numbers[0]).title,
+        "n": n,
+        "more": f" {more}" * bool(more),
+    }
+    spec = replace(BY_DEPTH, x=curve.x_title, log=curve.log)
+    return curves(series, spec, f"mean over {n}", words, told=origin)
 
 
 def _means(parts: Sequence[OfPrompt]) -> tuple[Scores, View]:
@@ -293,17 +263,6 @@ def _means(parts: Sequence[OfPrompt]) -> tuple[Scores, View]:
 
 def _origin(parts: Sequence[OfPrompt], listed: str, view: View) -> dict[str, object]:
     return {"title": whose(parts, listed), "source": source(parts, listed, view)}
-
-
-def _strip_alt(
-    x: Float[np.ndarray, " prompt"], over: Interval, title: str, names: Sequence[str]
-) -> str:
-    if not names:
-        return f"{title}: no prompt has a number."
-    return (
-        f"{title} of {counted(len(names), 'prompt')}, a dot each: mean {rounded(over.mean)}, from "
-        f"{rounded(x[0])} ({names[0]}) to {rounded(x[-1])} ({names[-1]})."
-    )
 
 
 def _members(order: Sequence[int], groups: Mapping[int, str]) -> dict[str, list[int]]:
@@ -323,13 +282,6 @@ def _wrapped(text: str) -> str:
     """The beginning of a text in lines, as plotly takes it."""
     lines = textwrap.wrap(textwrap.shorten(text, SHOWN, placeholder=" …"), WRAP)
     return "<br>".join(map(html.escape, lines))
-
-
-def _range(values: Float[np.ndarray, " point"]) -> list[float]:
-    """A range with room at both ends of the numbers."""
-    low, high = style.span(values)
-    room = 0.05 * ((high - low) or 1)
-    return [low - room, high + room]
 
 
 def _with_colors(groups: Mapping[str, Of]) -> Mapping[str, Of]:

@@ -1,8 +1,9 @@
 """One pair of Jacobians close up, of two blocks or of two tokens: its matrix, its score against K.
 
-Row l (or t) is the Jacobian, column l' (or t') the basis.
+Row l (or t) is the Jacobian, column l' (or t') the basis. Beside it the mean of all pairs by K.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,20 +12,33 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Float32
 
 from coupling_core.analysis.scores import corrected as above_chance
-from coupling_core.analysis.scores import require_k, score_cell, score_pairs
+from coupling_core.analysis.scores import definition_name, require_k
+from coupling_core.analysis.scores import mean_by_k as mean_curves
+from coupling_core.analysis.scores import score_by_k as score_curve
 from coupling_core.analysis.token_scores import score_positions
+from coupling_core.base.curves import Curves
 from coupling_core.base.records import ROLES, View, resolve_block, resolve_token
-from coupling_core.base.results import DepthResult, TokensResult
+from coupling_core.base.results import DepthResult, TokenMeansResult, TokensResult
+from coupling_core.base.results.scores import PairScores
+from coupling_core.base.units import counted, rounded
 from coupling_core.base.wording import paragraph
-from coupling_core.figures import square_words, style
-from coupling_core.figures.by_k import score_curves
-from coupling_core.figures.score_squares import reasons
-from coupling_core.figures.squares import grey, matrix_look, square_axes
+from coupling_core.figures import style
+from coupling_core.figures.curves import Series, chance, curves
+from coupling_core.figures.score_squares import reasons, scores_of
+from coupling_core.figures.squares import BEYOND, grey, matrix_look, square_axes
 from coupling_core.figures.words import leading, subject
 from coupling_core.sources.tokens import visible
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
+
+BY_K = Curves(
+    x="k",
+    y="{name} ({definition})",
+    caption="{what} as more singular triplets are counted. Only what lies above the chance line is "
+    "coupling.",
+    height=380,
+)
 
 
 @dataclass(frozen=True)
@@ -47,8 +61,10 @@ class _Pair:
         return cls(result, row, column, view)
 
     @property
-    def noun(self) -> str:
-        return "block" if isinstance(self.result, DepthResult) else "token"
+    def names(self) -> list[str]:
+        """Of the two, without the tokens' texts."""
+        noun = "block" if isinstance(self.result, DepthResult) else "token"
+        return [f"{noun} {number}" for number in (self.row, self.column)]
 
     @property
     def corner(self) -> Float32[np.ndarray, "k k"]:
@@ -58,41 +74,29 @@ class _Pair:
         return self.result.matrices[at][:side, :side].astype(np.float32)
 
     @property
-    def unit(self) -> float:
-        """That s_1."""
-        s = self.result.singular_values
-        return float(s.reshape(-1, s.shape[-1])[self.row - 1, 0])  # of tokens the first side
-
-    @property
-    def curves(self) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
-        """Score and chance floor for K = 1..Kmax."""
-        return score_cell(self.result, self.row - 1, self.column - 1, self.view)
+    def curves(self) -> tuple[Float[np.ndarray, " k"], ...]:
+        """Raw score, chance floor and corrected score for K = 1..Kmax."""
+        raw, floor = score_curve(self.result, self.row, self.column, self.view)
+        return raw, floor, above_chance(raw, floor)
 
     @property
     def why(self) -> str:
         """Why it may have no score."""
-        result, view = self.result, replace(self.view, blocks=None)
-        found = (
-            score_pairs(result, view)
-            if isinstance(result, DepthResult)
-            else score_positions(result, view)
-        )
+        found = scores_of(self.result, replace(self.view, blocks=None))
         return str(reasons(found)[self.row - 1, self.column - 1])
 
     @property
     def score(self) -> str:
         """The score as a sentence, or why there is none."""
-        raw, floor = self.curves
-        curves, at = (raw, floor, above_chance(raw, floor)), self.view.k - 1
-        c, chance, above = (float(curve[at]) for curve in curves)
-        if np.isnan(c):
-            return square_words.NO_SCORE.format(why=self.why)
-        return square_words.score(c, chance, above, self.view)
+        raw, floor, above = (float(curve[self.view.k - 1]) for curve in self.curves)
+        if np.isnan(raw):
+            return f"The pair has no score: {self.why}."
+        return _score_words(PairScores(above, raw, floor), self.view)
 
     @property
     def words(self) -> str:
         """Which Jacobian in which basis, as a phrase."""
-        names = [f"{self.noun} {number}" for number in (self.row, self.column)]
+        names = self.names
         if isinstance(self.result, TokensResult):
             texts = (self.result.tokens[number - 1] for number in (self.row, self.column))
             names = [f"{name} “{visible(text)}”" for name, text in zip(names, texts, strict=True)]
@@ -100,13 +104,7 @@ class _Pair:
 
 
 def matrix(
-    result: DepthResult | TokensResult,
-    row: int,
-    column: int,
-    view: View,
-    *,
-    magnitude: bool = True,
-    limit: float = style.MATRIX_LIMIT,
+    result: DepthResult | TokensResult, row: int, column: int, view: View, *, magnitude: bool = True
 ) -> go.Figure:
     """Leading corner of A (or B) of one pair, in units of s_1 of its Jacobian.
 
@@ -116,38 +114,40 @@ def matrix(
         column: l' (or t'), whose singular vectors are the basis.
         view: K and role; the definition enters the caption.
         magnitude: draw abs(A), else A with its signs.
-        limit: end of the colour range, in units of s_1.
 
     Returns:
         a figure whose first trace is the matrix.
-
-    Raises:
-        InputError: where K, a block or a token is not in the result.
     """
     pair = _Pair.of(result, row, column, view)
     z = np.abs(pair.corner) if magnitude else pair.corner
-    side = len(z)
-    terms = {
-        "matrix": style.matrix_name(view, magnitude),
-        "leading": leading(view.k, side),
-        "pair": pair.words,
-        "subject": subject(result),
-        "score": pair.score,
-    }
-    read = square_words.MATRIX_READ.format(**terms | {"pair": pair.words[1:]})
-    corner = (side < view.k, square_words.CORNER.format(side=side, k=view.k))
+    side, score = len(z), pair.score
+    name, shown = style.matrix_name(view, magnitude), leading(view.k, side)
+
+    def axis(vector: str) -> dict[str, Any]:
+        return {
+            "title": {"text": f"Singular vector {vector} of {pair.names[1]}"},
+            "range": [0.5, side + 0.5],
+            "tick0": 1,
+            "dtick": max(1, -(-side // 8)),
+        }
+
+    left, right = ("u", "v") if view.role == "A" else ("v", "u")
+    stored = f"The leading {side} by {side} entries are stored; the score counts all {view.k}."
+    read = f"T{pair.words[1:]}: diagonal where the two are coupled. {score}"
     figure = style.new_figure(
-        square_words.MATRIX_ALT.format(**terms),
-        paragraph(read, corner, square_words.BEYOND),
+        f"Heatmap of {name}, {shown}: {pair.words}, {subject(result)}. {score}",
+        paragraph(read, (side < view.k, stored), BEYOND),
         height=560,
-        **_axes(f"{pair.noun} {pair.column}", side, view),
+        **square_axes(axis(right), axis(left)),
     )
-    triplets, unit = np.arange(1, side + 1), f"{terms['leading']}; unit s₁ = {pair.unit:.3g}"
+    s = result.singular_values
+    unit = s.reshape(-1, s.shape[-1])[pair.row - 1, 0]  # of tokens the first side
+    terms, triplets = f"{shown}; unit s₁ = {unit:.3g}", np.arange(1, side + 1)
     figure.add_heatmap(
         x=triplets,
         y=triplets,
         z=z,
-        **matrix_look(z, view, unit, magnitude=magnitude, limit=limit),
+        **matrix_look(z, view, terms, magnitude=magnitude),
         hovertemplate="row %{y}, column %{x}: %{z:.4f} s₁<extra></extra>",
         name="matrix",
     )
@@ -185,19 +185,15 @@ def score_by_k(
         corrected: draw the chance-corrected score, whose floor is 0.
 
     Returns:
-        a figure with the traces "score", "chance" and "K".
-
-    Raises:
-        InputError: where K, a block or a token is not in the result.
+        a figure with the traces "chance", "score" and "K = ...".
     """
     pair = _Pair.of(result, row, column, view)
-    raw, floor = pair.curves
-    shown = above_chance(raw, floor) if corrected else raw
-    what = f"Coupling of {pair.noun} {pair.row} in the basis of {pair.noun} {pair.column}"
-    words, of = {"name": style.score_name(corrected), "what": what}, subject(result)
-    return score_curves(
-        shown, floor, view, words, f"{pair.words}, {of}", corrected, f" {pair.score}"
-    )
+    words = {
+        "name": style.score_name(corrected),
+        "what": "Coupling of {} in the basis of {}".format(*pair.names),
+    }
+    of, also = f"{pair.words}, {subject(result)}", f" {pair.score}"
+    return _score_curves(pair.curves, view, words, of, corrected, also)
 
 
 def score_by_k_table(
@@ -206,21 +202,70 @@ def score_by_k_table(
     """Twin of the score against K: columns k, coupling, chance, corrected."""
     from pandas import DataFrame
 
-    raw, floor = _Pair.of(result, row, column, view).curves
-    above = above_chance(raw, floor)
-    k = np.arange(1, result.k_max + 1)
-    return DataFrame({"k": k, "coupling": raw, "chance": floor, "corrected": above})
+    curves = _Pair.of(result, row, column, view).curves
+    named = dict(zip(("coupling", "chance", "corrected"), curves, strict=True))
+    return DataFrame({"k": np.arange(1, result.k_max + 1), **named})
 
 
-def _axes(basis: str, side: int, view: View) -> dict[str, object]:
-    left, right = ("u", "v") if view.role == "A" else ("v", "u")
+def mean_by_k(result: DepthResult, view: View, *, corrected: bool = False) -> go.Figure:
+    """Mean score over all pairs of different blocks viewed for K = 1..Kmax, and its chance level.
 
-    def axis(vector: str) -> dict[str, Any]:
-        return {
-            "title": {"text": f"Singular vector {vector} of {basis}"},
-            "range": [0.5, side + 0.5],
-            "tick0": 1,
-            "dtick": max(1, -(-side // 8)),
-        }
+    Args:
+        result: may be partial; pairs that wait are left out.
+        view: K, definition, role and blocks.
+        corrected: draw the chance-corrected score, whose chance level is 0.
 
-    return square_axes(axis(right), axis(left))
+    Returns:
+        a figure with the traces "chance", "score" and "K = ...".
+    """
+    require_k(result, view.k)
+    words = {
+        "name": f"Mean {style.score_name(corrected).lower()}",
+        "what": "Mean over all pairs of blocks l ≠ l'",
+    }
+    return _score_curves(mean_curves(result, view), view, words, subject(result), corrected)
+
+
+def _score_curves(
+    scores: tuple[Float[np.ndarray, " k"], ...],
+    view: View,
+    words: Mapping[str, str],
+    of: str,
+    corrected: bool,
+    also: str = "",
+) -> go.Figure:
+    """A raw score, its chance level and the corrected score, of which one is shown."""
+    raw, floor, above = scores
+    shown = above if corrected else raw
+    level = np.where(np.isnan(floor), np.nan, 0.0) if corrected else floor
+    k, here = np.arange(1, len(shown) + 1), slice(view.k - 1, view.k)
+    return curves(
+        [
+            chance(k, level),
+            Series("score", k, shown, style.ACCENT, 2.5),
+            Series(f"K = {view.k}", k[here], shown[here], style.ACCENT, 0, marks=10, hover=False),
+        ],
+        BY_K,
+        of,
+        {**words, "definition": definition_name(view)},
+        also=also,
+        xaxis={"range": [0, len(k) + 1]},
+        yaxis={"range": style.score_range(corrected, shown, level)},
+    )
+
+
+def cell_words(result: TokenMeansResult, token: int, other: int, view: View) -> str:
+    """The mean score of one pair of tokens as a sentence, with the number of its pairs."""
+    score = score_positions(result, view)[token, other]
+    if np.isnan(score.coupling):
+        return f"Tokens {token} and {other} have no score."
+    count = int(result.pairs[token - 1, other - 1, list(result.k_grid).index(view.k)])
+    mean = f"Tokens {token} and {other}, mean over {counted(count, 'pair')} of blocks."
+    return f"{mean} {_score_words(score, view)}"
+
+
+def _score_words(score: PairScores, view: View) -> str:
+    return (
+        f"Score c = {rounded(score.coupling)} with chance floor {rounded(score.chance)}, "
+        f"chance-corrected {rounded(score.corrected)} ({style.score_terms(view)})."
+    )

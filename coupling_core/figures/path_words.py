@@ -16,8 +16,7 @@ from coupling_core.figures.words import subject
 
 FAR_LESS = 0.05
 """Share of the first paths' reach below which the others are hardly seen beside them."""
-SHOWN = 24
-"""Letters of a prompt in a legend."""
+SHOWN = 24  # letters of a prompt in a legend
 PARTS: dict[Part, str] = {
     "all": "all blocks",
     "shallower": "the shallower half",
@@ -31,19 +30,18 @@ def which(
     """What tells a result from the one beside it, in a legend.
 
     Trained or untrained; of other models their names; of one model its prompts, or its final norm
-    where the prompt is one too; A and B where these are alike, of which the `second` is B.
+    where the prompt is one too; A and B where these are alike.
     """
     own = "trained" if result.request.untrained is None else "untrained twin"
     if beside is None:
         return own
     if result.model_name == beside.model_name:
-        names = (
-            (result.final_norm_words, beside.final_norm_words)
+        names = [
+            of.final_norm_words
             if result.tokens == beside.tokens
-            else tuple(
-                f"“{escape(short_prompt(of, SHOWN), quote=False)}”" for of in (result, beside)
-            )
-        )
+            else f"“{escape(short_prompt(of, SHOWN), quote=False)}”"
+            for of in (result, beside)
+        ]
         return names[0] if names[0] != names[1] else "AB"[second]
     is_twin = (result.request.untrained is None) != (beside.request.untrained is None)
     return own if result.request.model == beside.request.model and is_twin else result.model_name
@@ -60,10 +58,7 @@ def both_in_words(a: TrajectoryResult, b: TrajectoryResult) -> tuple[str, str]:
 
 
 def of_both(result: TrajectoryResult, beside: TrajectoryResult | None, mark: str) -> str:
-    """Whose the other numbers are, where a second result is drawn; else nothing.
-
-    `mark` is what is the second's in the figure, such as "The dashed line is of".
-    """
+    """Whose numbers the `mark` shows, such as "The dashed line is of"; "" without a second."""
     if beside is None:
         return ""
     if beside.tokens == result.tokens:
@@ -80,9 +75,8 @@ def mean_words(values: Float[np.ndarray, " token"]) -> str:
     known = np.isfinite(values)
     if not known.any():
         return "no number"
-    return f"mean {values[known].mean():.2f}" + (
-        "" if known.all() else f" without {(~known).sum()}"
-    )
+    without = f" without {(~known).sum()}" * (not known.all())
+    return f"mean {values[known].mean():.2f}{without}"
 
 
 def walked(result: TrajectoryResult, found: ProjectedPaths) -> ProjectedPaths:
@@ -120,25 +114,24 @@ def paths_caption(
     n_drawn: int,
     beside: ProjectedPaths | None = None,
 ) -> str:
-    """How the paths are read, of which some are drawn, and of another result dashed ones."""
+    """How the paths are read, of which `n_drawn` are drawn, and dashed those beside them."""
     first, last = found.states[[0, -1]]
     end, skipped = walked(result, found).states[-1], view.leaves_out_first(len(result.tokens))
     to, known = found.fitted_to, found.drawn[np.isfinite(found.drawn)]
     fitted = "" if to is None else f" to {both_in_words(to, result)[0]}"
     fitted += f" on state x^{last}" if view.fit == "last" else " on all of these states"
     of_all = f" ({_shares(known)} of all that is drawn)" * (view.fit == "last" and known.size > 0)
+    is_part = len(found.tokens) < len(result.tokens) - skipped
     return paragraph(
         f"Each line is a token's path from x^{first} to x^{end} (dot).",
         f"The components are fitted{fitted} and explain {_shares(found.explained)} of its variance "
         f"here{of_all}.",
         (end < last, f"Rings are x^{last}, after the last block and the final norm."),
-        (len(found.tokens) < len(result.tokens) - skipped,
-         f"States of {len(result.kept)} tokens of this long prompt are stored."),
+        (is_part, f"States of {len(result.kept)} tokens of this long prompt are stored."),
         (n_drawn < len(found.tokens), f"{n_drawn} of them are drawn."),
         (skipped, "The first token is left out."),
-        found.why_none,
-        "" if beside is None or found.why_none else _beside(result, found, beside),
-    )  # fmt: skip
+        found.why_none or (_beside(result, found, beside) if beside else ""),
+    )
 
 
 def _shares(shares: Float[np.ndarray, " c"]) -> str:
@@ -152,10 +145,10 @@ def _beside(result: TrajectoryResult, found: ProjectedPaths, beside: ProjectedPa
         for paths in (found, beside)
     )
     share = percent(np.nansum(beside.explained[:2]), 1)
+    apart = "The directions of models that were trained apart do not correspond."
     return paragraph(
         f"Lines: {own}; dashed, in the same components: {other}.",
         (np.isfinite(beside.explained).any(), f"Two of these explain {share} of its variance."),
         (theirs < FAR_LESS * ours, f"Its paths reach {percent(theirs / (ours or 1), 1)} as far."),
-        (result.model_name != beside.result.model_name,
-         "The directions of models that were trained apart do not correspond."),
-    )  # fmt: skip
+        (result.model_name != beside.result.model_name, apart),
+    )

@@ -2,34 +2,28 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
 from coupling_core.analysis.projection import COMPONENTS, ProjectedPaths, project_paths
-from coupling_core.base.records import PathView
+from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
 from coupling_core.figures.curves import depth_colors
 from coupling_core.figures.token_labels import label
 
-if TYPE_CHECKING:  # half a second to import
-    from pandas import DataFrame
-
 Dimensions = Literal[2, 3]
 MOST = 64
 """Paths drawn; of a longer prompt they are taken evenly, the selected token always among them."""
-LABELLED = 16
-"""Up to so many paths carry their token's text."""
-PICKS = 600
-"""Points, over all paths, on which a click selects a token."""
+LABELLED = 16  # up to so many paths carry their token's text
+PICKS = 600  # points, over all paths, on which a click selects a token
 HEIGHT = 560
 CAMERA = {"x": 1.6, "y": 1.6, "z": 0.9}
 """Where the reader stands in three dimensions: far enough for the axes' titles."""
-ROOM = 0.08
-"""Of the range over all training steps at each end, for the texts of the tokens."""
+ROOM = 0.08  # of the range over all training steps at each end, for the texts of the tokens
 _AT_A_STEP = (
     " Each step has components of its own; their signs are chosen so that the paths lie as at the "
     "step before, and the axes span all steps that are measured."
@@ -40,7 +34,7 @@ def paths(
     result: TrajectoryResult,
     view: PathView,
     *,
-    token: int,
+    token: int = -1,
     dimensions: Dimensions = 2,
     twin: TrajectoryResult | None = None,
 ) -> go.Figure:
@@ -49,7 +43,7 @@ def paths(
     Args:
         result: may be partial.
         view: which states and tokens, and what the components are fitted on.
-        token: the selected one, 1..n, drawn in ink and on top.
+        token: the selected one, 1..n, drawn in ink and on top; -1 is the last.
         dimensions: 2 or 3.
         twin: another result, whose paths are drawn dashed in the same components.
 
@@ -61,7 +55,7 @@ def paths(
     Raises:
         InputError: where the twin's states have another width.
     """
-    found = project_paths(result, view)
+    token, found = resolve_token(token, len(result.tokens)), project_paths(result, view)
     beside = None if twin is None else project_paths(twin, onto=found)
     return draw(result, view, found, token=token, dimensions=dimensions, beside=beside)
 
@@ -85,12 +79,12 @@ def draw(
         showlegend=False,
         **_axes(found, view, dimensions),
     )
-    n, is_selected = len(result.tokens), found.tokens[chosen] == token
+    is_selected = found.tokens[chosen] == token
     rings, lines, dots = [], [], []
     if beside is not None and not found.why_none:
         dashed, m = path_words.walked(beside.result, beside), len(beside.result.tokens)
         for at in chosen_tokens(beside.tokens, m).tolist():
-            line = _line(m, dashed, at, dimensions, 1.5)
+            line = _line(dashed, at, dimensions, 1.5)
             lines.append(line.update(line_dash="dash", name=f"twin {line.name}"))
     for which, width, size, end, ring, ink in (
         (chosen[~is_selected], 1.5, 6, "ends", "normed", None),
@@ -100,14 +94,16 @@ def draw(
             continue
         if len(walked.states) < len(found.states):
             # A line to the normed state would run back through all of the path.
-            normed = _dots(n, found, which, dimensions, 8, ring)
+            normed = _dots(found, which, dimensions, 8, name=ring)
             rings.append(normed.update(marker_symbol="circle-open", meta=ink))
         for at in which.tolist():
-            line = _line(n, walked, at, dimensions, width)
+            line = _line(walked, at, dimensions, width)
             if dimensions == 3:
-                line.update(hoverinfo=None, hovertemplate=_hover(result, line.name))
+                text = label(result.tokens[int(line.name) - 1])
+                hover = f"token {line.name}, “{text}”<br>state x<sup>%{{customdata}}</sup>"
+                line.update(hoverinfo=None, hovertemplate=f"{hover}<extra></extra>")
             lines.append(line.update(meta=ink))
-        ends = _dots(n, walked, which, dimensions, size, end)
+        ends = _dots(walked, which, dimensions, size, name=end)
         if ink or len(found.tokens) <= LABELLED:
             texts = [label(result.tokens[number - 1]) for number in found.tokens[which]]
             font = {"color": ends.marker.color, "size": 12}
@@ -115,21 +111,16 @@ def draw(
         dots.append(ends.update(marker_line_width=0, meta=ink))
     figure.add_traces([*rings, *lines, *dots])
     style.reink(figure, style.BLACK)
-    bar = style.place_bar(n, "Token", "by its place in the prompt", _trace(dimensions))
+    bar = style.place_bar(len(result.tokens), "Token", "by its place in the prompt", dimensions)
     figure.add_trace(bar.update(marker_colorbar_len=220))
     if dimensions == 2:
-        figure.add_trace(_picks(result, found, chosen))
+        figure.add_trace(_picks(found, chosen))
     if found.why_none:
         text = style.two_lines(*found.why_none.split(": ", 1))
         figure.add_annotation(
             text=text, x=0.5, y=0.6, xref="paper", yref="paper", showarrow=False, font_size=14
         )
     return figure
-
-
-def paths_table(result: TrajectoryResult, view: PathView) -> "DataFrame":
-    """Twin of the paths: a row a state of a token, columns token, text, state, pc_1, ..."""
-    return project_paths(result, view).to_pandas()
 
 
 def paths_at(
@@ -156,9 +147,7 @@ def paths_at(
     figure.update_layout(meta=meta | {"caption": meta["caption"] + _AT_A_STEP})
     every = [paths.coordinates.reshape(-1, COMPONENTS) for paths in projected.values()]
     points = np.nan_to_num(np.concatenate(every))
-    low, high = points.min(0), points.max(0)
-    room = ROOM * np.where(high > low, high - low, 1)
-    ranges = [{"range": ends} for ends in np.stack([low - room, high + room], 1).tolist()]
+    ranges = [{"range": style.with_room(values, ROOM)} for values in points.T]
     if dimensions == 3:
         axes = {f"{name}axis": ends for name, ends in zip("xyz", ranges, strict=True)}
         return figure.update_layout(scene=axes | {"aspectmode": "cube"})
@@ -173,10 +162,6 @@ def chosen_tokens(tokens: Int[np.ndarray, " token"], selected: int) -> Int[np.nd
     return np.unique(np.r_[spread, np.flatnonzero(tokens == selected)])
 
 
-def _trace(dimensions: int) -> type[go.Scatter | go.Scatter3d]:
-    return go.Scatter if dimensions == 2 else go.Scatter3d
-
-
 def _axes(found: ProjectedPaths, view: PathView, dimensions: Dimensions) -> dict[str, object]:
     if dimensions == 3:  # where longer titles would leave the picture
         titles = {f"{axis}axis": {"title": {"text": f"PC {i + 1}"}} for i, axis in enumerate("xyz")}
@@ -187,33 +172,40 @@ def _axes(found: ProjectedPaths, view: PathView, dimensions: Dimensions) -> dict
     }
 
 
-def _line(
-    n: int, found: ProjectedPaths, at: int, dimensions: int, width: float
+def _scatter(
+    points: Float[np.ndarray, "point c"], dimensions: int, **look: object
 ) -> go.Scatter | go.Scatter3d:
-    """One path of a prompt of n tokens."""
+    """Points or a line; a component that there is not, is drawn as 0."""
+    known = np.nan_to_num(points).astype(np.float32)
+    at = {axis: known[:, i] for i, axis in enumerate("xyz"[:dimensions])}
+    return (go.Scatter if dimensions == 2 else go.Scatter3d)(**at, **look)
+
+
+def _line(
+    found: ProjectedPaths, at: int, dimensions: int, width: float
+) -> go.Scatter | go.Scatter3d:
+    """One path."""
     number = int(found.tokens[at])
-    return _trace(dimensions)(
-        **_coordinates(found.coordinates[:, at], dimensions),
+    return _scatter(
+        found.coordinates[:, at],
+        dimensions,
         mode="lines",
-        line={"color": _color(number, n), "width": width * (dimensions - 1)},
+        line={"color": _color(number, len(found.result.tokens)), "width": width * (dimensions - 1)},
         name=str(number),
         customdata=found.states,
         hoverinfo="skip",
     )
 
 
-def _hover(result: TrajectoryResult, number: str) -> str:
-    text = label(result.tokens[int(number) - 1])
-    return f"token {number}, “{text}”<br>state x<sup>%{{customdata}}</sup><extra></extra>"
-
-
 def _dots(
-    n: int, found: ProjectedPaths, which: np.ndarray, dimensions: int, size: float, name: str
+    found: ProjectedPaths, which: np.ndarray, dimensions: int, size: float, name: str
 ) -> go.Scatter | go.Scatter3d:
     """A dot at the last state of each path."""
+    n = len(found.result.tokens)
     shades = [_color(int(number), n) for number in found.tokens[which]]
-    return _trace(dimensions)(
-        **_coordinates(found.coordinates[-1, which].reshape(-1, COMPONENTS), dimensions),
+    return _scatter(
+        found.coordinates[-1, which].reshape(-1, COMPONENTS),
+        dimensions,
         mode="markers",
         marker={"color": shades, "size": size / (dimensions - 1)},
         hoverinfo="skip",
@@ -221,31 +213,22 @@ def _dots(
     )
 
 
-def _coordinates(
-    points: Float[np.ndarray, "state c"], dimensions: int
-) -> dict[str, Float[np.ndarray, " state"]]:
-    """Coordinates by axis; a component that there is not, is drawn as 0."""
-    known = np.nan_to_num(points).astype(np.float32)
-    return {axis: known[:, i] for i, axis in enumerate("xyz"[:dimensions])}
-
-
 @lru_cache(maxsize=4096)  # a millisecond each
 def _color(number: int, n: int) -> str:
     return depth_colors([(number - 1) / max(1, n - 1)])[0]
 
 
-def _picks(
-    result: TrajectoryResult, found: ProjectedPaths, chosen: Int[np.ndarray, " chosen"]
-) -> go.Scatter:
+def _picks(found: ProjectedPaths, chosen: Int[np.ndarray, " chosen"]) -> go.Scatter | go.Scatter3d:
     """Invisible points that take the clicks: lines alone cannot be selected."""
     stride = -(-len(found.states) * len(chosen) // PICKS)
     states = found.states[::-1][::stride]  # from the end, so that it is among them
     points = found.coordinates[::-1][::stride][:, chosen]
-    texts = [label(result.tokens[number - 1]) for number in found.tokens[chosen]]
-    return go.Scatter(
-        **_coordinates(points.reshape(-1, points.shape[-1]), 2),
+    texts = [label(found.result.tokens[number - 1]) for number in found.tokens[chosen]]
+    return _scatter(
+        points.reshape(-1, points.shape[-1]),
+        2,
         mode="markers",
-        marker={"size": style.PICKED_PIXELS, "opacity": 0},
+        marker=style.PICKED,
         customdata=np.tile(found.tokens[chosen], len(states)),
         hovertext=[f"“{text}”<br>state x<sup>{state}</sup>" for state in states for text in texts],
         hovertemplate="token %{customdata}, %{hovertext}<extra></extra>",

@@ -4,7 +4,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from coupling_core.analysis.projection import project_paths
-from coupling_core.base.records import PathView
+from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
 from coupling_core.figures.paths import HEIGHT, draw
@@ -19,7 +19,12 @@ _BAR = "places"
 
 
 def paths_apart(
-    a: TrajectoryResult, b: TrajectoryResult, view: PathView, *, token: int, other_token: int
+    a: TrajectoryResult,
+    b: TrajectoryResult,
+    view: PathView,
+    *,
+    token: int = -1,
+    other_token: int | None = None,
 ) -> go.Figure:
     """The paths of A at the left and those of B at the right, on axes of their own.
 
@@ -31,6 +36,10 @@ def paths_apart(
     Returns:
         a figure with the traces of `paths` twice, without those for clicks.
     """
+    n = len(b.tokens)
+    if other_token is None:
+        other_token = min(token, n) if token > 0 else max(token, -n)
+    token, other_token = resolve_token(token, len(a.tokens)), resolve_token(other_token, n)
     names = path_words.which(a, b), path_words.which(b, a, second=True)
     whole = make_subplots(1, 2, subplot_titles=names, horizontal_spacing=GAP)
     panels = [

@@ -1,101 +1,53 @@
 """One number of each token's whole path."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
 
-from coupling_core.analysis import trajectory
 from coupling_core.base.curves import Curves
+from coupling_core.base.numbers import array_of, number_of, why_none
+from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
-from coupling_core.figures.curves import Series, curves
+from coupling_core.figures.curves import Series, curves, of_numbers
 from coupling_core.figures.token_labels import label
 from coupling_core.figures.words import subject
 
-if TYPE_CHECKING:  # half a second to import
-    from pandas import DataFrame
-
-PathNumber = Literal["line-shape", "expodistance", "equidistance"]
 LABELLED = 48
 """Up to so many tokens have their texts on the axis; more have numbers."""
 
 
-@dataclass(frozen=True)
-class Number:
-    """One number of a path.
-
-    Args:
-        title: of the axis, with its unit.
-        values: (token).
-        caption: what it is.
-        log: whether the axis is logarithmic.
-        line: what a number is compared with: the value that an ideal path has; None where the
-            axis cannot show it.
-        ideal: what that path is, or has.
-    """
-
-    title: str
-    values: Callable[[TrajectoryResult], Float[np.ndarray, " token"]]
-    caption: str
-    log: bool = False
-    line: float | None = None
-    ideal: str = ""
-
-
-NUMBERS: dict[PathNumber, Number] = {
-    "line-shape": Number(
-        "Line-shape score (1 is a line)",
-        lambda r: r.line_shape,
-        "Line-shape score of each token's path (paper, Eq. 10): 1 is a straight line.",
-        line=1.0,
-        ideal="a straight path",
-    ),
-    "expodistance": Number(
-        "Expodistance (0 is even growth)",
-        lambda r: trajectory.expodistance(r.norms),
-        "Variance of the growth rates over their squared mean (paper, Eq. 13): 0 is a norm that "
-        "grows by one factor in every block.",
-        log=True,
-    ),
-    "equidistance": Number(
-        "Variation of the steps (0 is equal steps)",
-        lambda r: trajectory.equidistance(r.step_lengths),
-        "Coefficient of variation of the lengths of the steps: 0 is steps of one length.",
-        line=0.0,
-        ideal="equal steps",
-    ),
-}
-
-
 def per_token(
     result: TrajectoryResult,
-    name: PathNumber,
+    view: PathView,
+    spec: Curves,
     *,
-    token: int,
+    token: int = -1,
     twin: TrajectoryResult | None = None,
 ) -> go.Figure:
     """One number of every token's path, and the mean over the prompt.
 
     Args:
         result: may be partial.
-        name: which number.
-        token: the selected one, 1..n, drawn in ink.
+        view: as the number takes it.
+        spec: which number.
+        token: the selected one, 1..n, drawn in ink; -1 is the last.
         twin: another result of the same prompt, drawn beside it.
 
     Returns:
         a figure with the traces "own", "selected" and, where there is a twin, "twin", by their
         `uid`; each point's custom data is the token's number.
     """
-    number = NUMBERS[name]
-    values = number.values(result)
+    (name,) = spec.numbers
+    number = number_of(result.request.kind, name)
+    token = resolve_token(token, len(result.tokens))
+    own = array_of(result, view, name)
     both = path_words.of_both(result, twin, "Hollow dots and their mean are of")
-    drawn = [(result, values, style.ACCENT, "own", "circle")]
+    drawn = [(result, own, style.ACCENT, "own", "circle")]
     if twin is not None:
-        drawn.insert(0, (twin, number.values(twin), style.SECOND, "twin", "circle-open"))
+        drawn.insert(0, (twin, array_of(twin, view, name), style.SECOND, "twin", "circle-open"))
     series = []
     for of, its, color, uid, symbol in drawn:
         beside, x = twin if of is result else result, np.arange(1, len(its) + 1)
@@ -110,43 +62,30 @@ def per_token(
     text, at = f"token {token}, “{label(result.tokens[token - 1])}”", slice(token - 1, token)
     ring = {"color": style.BLACK, "size": 13, "symbol": "circle-open", "line": {"width": 2}}
     inked = {"marker": ring, "meta": style.INKED}
-    own = Series(
-        text, x[at], values[at], width=0, marks=13, hover=False, uid="selected", more=inked
+    x = np.array([token])
+    series.append(
+        Series(text, x, own[at], width=0, marks=13, hover=False, uid="selected", more=inked)
     )
-    caption = f"{number.caption} Dashed: the mean over the prompt.{_missing(result, number)}{both}"
-    spec = Curves(x="token", y=number.title, caption=caption, log=number.log, at="token ")
-    also = f" {text}: {values[token - 1]:.3g}.{both}"
-    figure = curves([*series, own], spec, subject(result), also=also, xaxis=_texts(result))
+    column, spec = number.column, of_numbers(result.request.kind, spec)
+    more_words = f" Dashed: the mean over the prompt.{_missing(why_none(result, view, name))}{both}"
+    if result.ends_in_norm and spec.rescaled:
+        more_words += " The last step includes the final norm, whose rescaling counts too."
+    spec = replace(spec, caption=spec.caption + more_words, log=column is not None and column.log)
+    also = f" {text}: {own[token - 1]:.3g}.{both}"
+    figure = curves(series, spec, subject(result), also=also, xaxis=_texts(result))
     for _, its, color, *_ in drawn:
         if (known := its[np.isfinite(its)]).size:
             figure.add_hline(y=known.mean(), line={"color": color, "width": 1, "dash": "dash"})
-    if number.line is not None:
-        figure.add_hline(y=number.line, line=style.DOTTED)
+    if column is not None and isinstance(column.ideal, float):
+        figure.add_hline(y=column.ideal, line=style.DOTTED)
     return figure
 
 
-def per_token_table(result: TrajectoryResult) -> "DataFrame":
-    """Twin of the numbers of whole paths: a row a token."""
-    from pandas import DataFrame, RangeIndex
-
-    index = RangeIndex(1, len(result.tokens) + 1, name="token")
-    table = DataFrame({"text": result.tokens}, index=index)
-    for name, number in NUMBERS.items():
-        table[name] = number.values(result)
-    return table
-
-
-def _missing(result: TrajectoryResult, number: Number) -> str:
-    """Why some tokens have no expodistance, and what a final norm does to all."""
-    if number is not NUMBERS["expodistance"]:
-        return ""
-    reasons = trajectory.why_no_expodistance(result.norms)
-    without = [f"token {i}: {why}" for i, why in enumerate(reasons, 1) if why]
+def _missing(why: Sequence[str]) -> str:
+    """Why some tokens have no number, and what a final norm does to all."""
+    without = [f"token {i}: {reason}" for i, reason in enumerate(why, 1) if reason]
     text = f" No value for {'; '.join(without[:3])}." if without else ""
-    text += f" And {len(without) - 3} more." if len(without) > 3 else ""
-    if result.ends_in_norm:
-        text += " The last step includes the final norm, whose rescaling counts as growth."
-    return text
+    return text + f" And {len(without) - 3} more." * (len(without) > 3)
 
 
 def _texts(result: TrajectoryResult) -> dict[str, object]:

@@ -4,7 +4,14 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Real
 
-from coupling_core.analysis.perturbation import OFF, Spread, perturbation_radius, spread
+from coupling_core.analysis.perturbation import (
+    OFF,
+    TENTH,
+    Spread,
+    nearest_size,
+    perturbation_radius,
+    spread,
+)
 from coupling_core.base.curves import Curves
 from coupling_core.base.results import PerturbationResult
 from coupling_core.base.results.perturbation import WAYS
@@ -78,23 +85,23 @@ def noise_by_size(
 
 
 def noise_by_depth(
-    result: PerturbationResult, size: int, *, twin: PerturbationResult | None = None
+    result: PerturbationResult, *, size: float = TENTH, twin: PerturbationResult | None = None
 ) -> go.Figure:
     """How far the states are from the model's own behind each block, at one size.
 
     Args:
         result: may be partial.
-        size: its number among the sizes, from 0.
+        size: of the noise, in units of the embedding's norm; the nearest that was measured.
         twin: the untrained model at the same token, whose curve of isotropic noise is dotted.
     """
-    states, series = np.arange(result.n_blocks + 1), []
+    states, series, at = np.arange(result.n_blocks + 1), [], nearest_size(result, size)
     for way, name in enumerate(WAYS):
-        own, linear = spread(result.distance[way, size]), spread(result.linear_distance[way, size])
+        own, linear = spread(result.distance[way, at]), spread(result.linear_distance[way, at])
         series += _both(states, own, linear.median, _NAMES[name], way)
     if twin is not None:
-        beside = spread(twin.distance[0, size]).median
+        beside = spread(twin.distance[0, at]).median
         series.append(Series("isotropic", states, beside, style.ACCENT).untrained)
-    noise = f"noise of {result.noise_sizes[size]:g} of the embedding"
+    noise = f"noise of {result.noise_sizes[at]:g} of the embedding"
     return curves(series, BY_DEPTH, f"{noise}, {subject(result)}")
 
 

@@ -1,11 +1,15 @@
-"""A square map of scores: which pairs it shows, what it colours, and what hovering shows."""
+"""A square map of scores: which pairs it shows, what it colours, and what is said of it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Shaped
 
+from coupling_core.analysis.scores import score_pairs
+from coupling_core.analysis.token_scores import score_positions
+from coupling_core.base.errors import InputError
 from coupling_core.base.records import View, resolve_token
 from coupling_core.base.results import (
     DepthResult,
@@ -15,27 +19,19 @@ from coupling_core.base.results import (
     TokenResult,
     TokensResult,
 )
-from coupling_core.base.units import rounded, with_minus
+from coupling_core.base.units import counted, rounded, with_minus
+from coupling_core.base.wording import paragraph
 from coupling_core.figures import style
 from coupling_core.figures.squares import FORBIDDEN, Reasons, Square
 
-ITSELF = {
-    "block": "a block with itself: always 1",
-    "token": "a Jacobian with itself: always 1",
-}
+ITSELF = {"block": "a block with itself: always 1", "token": "a Jacobian with itself: always 1"}
 """Why a map of scores does not colour its diagonal: trained or not, it would outshine all else."""
-MOST_SHOWN = 32
-"""Tokens a side of one map; a longer prompt is looked at in windows of so many."""
+MOST_SHOWN = 32  # tokens a side of one map; a longer prompt is looked at in windows of so many
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ScoreSquare(Square):
-    """The scores of pairs of blocks, or of some of the tokens, as a map shows them.
-
-    Args:
-        found: the scores.
-        why: why a pair has no colour.
-    """
+    """The scores of pairs of blocks, or of some of the tokens, as a map shows them."""
 
     found: Scores | PositionScores
     why: Reasons
@@ -50,15 +46,15 @@ class ScoreSquare(Square):
         """Scores of all blocks viewed, or of tokens in these rows and columns."""
         why = reasons(found)
         if isinstance(found, Scores):
+            if rows is not None or columns is not None:
+                raise InputError("rows and columns are of tokens: blocks are chosen by the view")
             return cls(rows=found.blocks, columns=found.blocks, found=found, why=why)
         result = found.result
         assert isinstance(result, TokenResult)  # `score_positions` names it
         by, of = window(result, rows), window(result, columns)
-        blocks = (
-            [f"block {block}" for block in result.blocks]
-            if isinstance(result, TokensResult)
-            else ["every block"] * 2
-        )
+        blocks = ["every block"] * 2
+        if isinstance(result, TokensResult):
+            blocks = [f"block {block}" for block in result.blocks]
         return cls(
             rows=by,
             columns=of,
@@ -91,6 +87,42 @@ class ScoreSquare(Square):
             numbers = why or score_lines(*(float(values[i, j]) for values in scores))
             texts.append(f"Jacobian of {row}{between}in the basis of {column}<br>{numbers}")
         return texts
+
+    @property
+    def letter(self) -> str:
+        """By which a sentence calls a row; that of a column has a prime."""
+        return "t" if self.texts else "l"
+
+    def alt(
+        self, what: str, subject: str, values: Float[np.ndarray, "row column"], more: str = ""
+    ) -> str:
+        """What a map shows: of which pairs it is, its mean, and how many cells have no value."""
+        size = f"{len(self.rows)} by {counted(len(self.columns), self.noun)}"
+        forbidden = self.why == FORBIDDEN
+        without = np.isnan(values) & ~forbidden & (self.why != ITSELF[self.noun])
+        hatched, grey = (counted(int(cells.sum()), "cell") for cells in (forbidden, without))
+        return paragraph(
+            f"{what} for {size} of {subject}: row {self.letter} is the Jacobian, column "
+            f"{self.letter}' the basis.",
+            (
+                len(self.texts) > min(len(self.rows), len(self.columns)),
+                f"Shown are tokens {self.rows[0]} to {self.rows[-1]} by {self.columns[0]} to "
+                f"{self.columns[-1]}.",
+            ),
+            self.found.verdict,
+            more,
+            (forbidden.any(), f"Hatched: {hatched} that causality forbids."),
+            (without.any(), f"Grey: {grey} without a value."),
+        )
+
+
+def scores_of(
+    result: DepthResult | TokensResult | TokenMeansResult, view: View
+) -> Scores | PositionScores:
+    """The scores of all pairs of the viewed blocks, or of the tokens."""
+    if isinstance(result, DepthResult):
+        return score_pairs(result, view)
+    return score_positions(result, view)
 
 
 def reasons(found: Scores | PositionScores) -> Reasons:
@@ -152,14 +184,21 @@ def score_look(
     corrected: bool,
     auto_range: bool = False,
     limit: float = style.CORRECTED_RANGE[1],
-) -> dict[str, object]:
-    """Colours of scores: in a fixed range up to a limit, or over what is drawn."""
-    low, high = style.score_range(values, corrected, auto_range, limit)
+) -> dict[str, Any]:
+    """Colours of scores: in a fixed range, so that two figures compare, or over what is drawn."""
+    low, high = style.RAW_RANGE
+    ticks: dict[str, object] = {}
+    if auto_range:
+        low, high = style.span(values)
+    elif corrected:
+        low, high = style.CORRECTED_RANGE[0], limit
+        ticks = style.open_ends(low, high, 6)
+    terms = style.score_terms(view) + style.AUTO * auto_range
     return {
         "zmin": low,
         "zmax": high,
         "colorscale": style.SEQUENTIAL,
-        "colorbar": style.score_bar(view, corrected, auto_range, limit),
+        "colorbar": style.color_bar(style.score_name(corrected), terms, **ticks),
         "hoverinfo": "skip",
         "name": "scores",
     }

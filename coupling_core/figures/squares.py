@@ -4,7 +4,7 @@ Row 1 is at the top. Over the colours lie the cells without one, with their reas
 and an invisible map that answers the mouse.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -20,39 +20,28 @@ from coupling_core.figures.token_labels import numbered
 from coupling_core.sources.tokens import visible
 
 FORBIDDEN = "forbidden by causality"
-LABELS = 96
-"""Pixels that the tokens' texts take beside an axis, with its title."""
-BAR = 200
-"""Pixels of the colour bar, which these labels leave on a small screen."""
+LABELS = 96  # pixels that the tokens' texts take beside an axis, with its title
+BAR = 200  # pixels of the colour bar, which these labels leave on a small screen
 DIFFERENCES_READ = (
     "red where A is coupled more, blue where B is, and the colour of the page where the two agree. "
     "Differences beyond the colour bar are drawn in the colours at its ends."
 )
 """How a map of differences is read."""
+BEYOND = "Entries beyond the colour bar are drawn in the colour at its end."
 
-Reasons = Shaped[np.ndarray, "row column"]
-"""Why a cell has no colour; "" where it has one."""
+Reasons = Shaped[np.ndarray, "row column"]  # why a cell has no colour; "" where it has one
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Square:
-    """Where the cells lie, and what their axes say.
-
-    Args:
-        rows: numbers of the blocks or tokens of the Jacobians.
-        columns: numbers of those of the bases.
-        titles: of the two axes.
-        texts: of the prompt's tokens; none of blocks.
-        side: units of the axes that a cell takes: 1, or the entries of its matrix.
-        gap: units between two cells.
-    """
+    """Where the cells lie, by the numbers of their blocks or tokens, and what their axes say."""
 
     rows: tuple[int, ...]
     columns: tuple[int, ...]
     titles: tuple[str, str] = ("Jacobian of block l", "Basis of block l'")
-    texts: tuple[str, ...] = ()
-    side: int = 1
-    gap: int = 0
+    texts: tuple[str, ...] = ()  # of the prompt's tokens; none of blocks
+    side: int = 1  # units of the axes that a cell takes: 1, or the entries of its matrix
+    gap: int = 0  # units between two cells
 
     @property
     def noun(self) -> str:
@@ -90,12 +79,9 @@ class Square:
             x_title = f"<br>{x_title}"  # plotly sets it between two numbers where it has the room
 
         def axis(title: str, numbers: Sequence[int]) -> dict[str, Any]:
-            at = self._centres(numbers)
-            labels = (
-                [numbered(number, self.texts[number - 1]) for number in numbers]
-                if self.texts
-                else list(map(str, numbers))
-            )
+            at, labels = self._centres(numbers), [str(number) for number in numbers]
+            if self.texts:
+                labels = [numbered(number, self.texts[number - 1]) for number in numbers]
             return {
                 "title": {"text": title},
                 "tickvals": at[::step],
@@ -104,10 +90,8 @@ class Square:
                 **({"tickfont": {"size": 11}, "ticklen": 2} if self.texts else {}),
             }
 
-        return square_axes(
-            axis(x_title, self.columns) | {"tickangle": -90 if self.texts else 0},
-            axis(y_title, self.rows),
-        )
+        x_axis = axis(x_title, self.columns) | {"tickangle": -90 if self.texts else 0}
+        return square_axes(x_axis, axis(y_title, self.rows))
 
     def heatmap(self, z: Real[np.ndarray, "row column"], **look: object) -> go.Heatmap:
         """A heatmap with a number a cell."""
@@ -118,13 +102,8 @@ class Square:
     ) -> list[go.Heatmap | go.Scatter]:
         """The colours, what covers the cells without one, and what answers the mouse.
 
-        Args:
-            colors: a number a cell, or all matrices stitched together.
-            why: a cell has no colour: forbidden ones are hatched, others grey.
-            texts: what hovering shows, row by row.
-
-        Returns:
-            traces of which the last, "pairs", has the customdata [row's number, column's number].
+        The last of them, "pairs", shows the texts, row by row; its customdata has the numbers of
+        row and column.
         """
         forbidden = why == FORBIDDEN
         empty = (why != "") & ~forbidden
@@ -142,23 +121,18 @@ class Square:
         y: list[float | None] = []
         half = self.pitch / 2
         for middle, row in zip(self.y, which, strict=True):
-            edges = np.flatnonzero(np.diff(np.concatenate([[False], row, [False]]).astype(int)))
+            edges = np.flatnonzero(np.diff(row, prepend=False, append=False))
             for start, stop in edges.reshape(-1, 2):
                 left, right = self.x[start] - half, self.x[stop - 1] + half
                 x += [left, right, right, left, None]
                 y += [middle - half, middle - half, middle + half, middle + half, None]
+        pattern = {"shape": "/", "size": 7, "solidity": 0.12}
         return go.Scatter(
             x=x,
             y=y,
             fill="toself",
             mode="none",
-            fillpattern={
-                "shape": "/",
-                "fgcolor": style.INK,
-                "bgcolor": "rgba(0, 0, 0, 0)",
-                "size": 7,
-                "solidity": 0.12,
-            },
+            fillpattern=pattern | {"fgcolor": style.INK, "bgcolor": style.NOTHING},
             hoverinfo="skip",
             name=FORBIDDEN,
             showlegend=True,
@@ -201,7 +175,7 @@ class Square:
         *,
         height: int,
         selected: tuple[int, int] | None = None,
-        told: dict[str, object] | None = None,
+        told: Mapping[str, object] | None = None,
     ) -> go.Figure:
         """A figure of one map, with the margins that its colour bar, labels and legend need."""
         figure = style.new_figure(alt, caption, told, height=height, **self.axes())
@@ -238,20 +212,12 @@ def panels(
 
 
 def square_axes(x: dict[str, Any], y: dict[str, Any]) -> dict[str, object]:
-    """Axes of square cells, rows downwards, in the upper left of the room there is.
-
-    Args:
-        x: of the columns, with its range.
-        y: of the rows, whose range rises.
-    """
-    whole = {"constrain": "domain"}
+    """Axes of square cells, rows downwards, in the upper left of the room there is."""
+    whole, down = {"constrain": "domain"}, {"range": y["range"][::-1]}
     return {
         "legend": style.BELOW,
         "xaxis": whole | {"constraintoward": "left"} | x,
-        "yaxis": whole
-        | {"constraintoward": "top", "scaleanchor": "x"}
-        | y
-        | {"range": y["range"][::-1]},
+        "yaxis": whole | {"constraintoward": "top", "scaleanchor": "x"} | y | down,
     }
 
 
@@ -261,22 +227,27 @@ def matrix_look(
     terms: str,
     *,
     magnitude: bool,
-    limit: float = style.MATRIX_LIMIT,
     auto_range: bool = False,
 ) -> dict[str, object]:
-    """Colours of the entries of matrices; `terms` names which triplets, and the unit."""
-    colors = style.matrix_colors(values, magnitude, limit=limit, auto_range=auto_range)
-    return colors | {"colorbar": style.color_bar(style.matrix_name(view, magnitude), terms)}
+    """Colours of the entries of matrices: magnitudes from 0, else diverging round 0."""
+    limit = max(map(abs, style.span(values))) if auto_range else style.MATRIX_LIMIT
+    return {
+        "zmin": 0.0 if magnitude else -limit,
+        "zmax": limit,
+        "colorscale": style.SEQUENTIAL if magnitude else style.DIVERGING,
+        "colorbar": style.color_bar(style.matrix_name(view, magnitude), terms),
+    }
 
 
 def difference_look(view: View, *, corrected: bool) -> dict[str, object]:
     """Colours of A - B of scores, in a diverging range round 0."""
-    title = f"A - B, {style.score_name(corrected).lower()}"
+    title, limit = f"A - B, {style.score_name(corrected).lower()}", style.DIFFERENCE_LIMIT
+    ticks = style.open_ends(-limit, limit, 5)
     return {
-        "zmin": -style.DIFFERENCE_LIMIT,
-        "zmax": style.DIFFERENCE_LIMIT,
+        "zmin": -limit,
+        "zmax": limit,
         "colorscale": style.DIVERGING,
-        "colorbar": style.color_bar(title, style.score_terms(view), **style.DIFFERENCE_TICKS),
+        "colorbar": style.color_bar(title, style.score_terms(view), **ticks),
         "name": "difference",
     }
 
@@ -302,10 +273,5 @@ def grey(
 
 def rectangle(x: float, y: float, width: float, height: float) -> dict[str, object]:
     """A rectangle by its centre, as a plotly shape."""
-    return {
-        "type": "rect",
-        "x0": x - width / 2,
-        "x1": x + width / 2,
-        "y0": y - height / 2,
-        "y1": y + height / 2,
-    }
+    (x0, x1), (y0, y1) = (x - width / 2, x + width / 2), (y - height / 2, y + height / 2)
+    return {"type": "rect", "x0": x0, "x1": x1, "y0": y0, "y1": y1}

@@ -4,7 +4,8 @@ Grounds are transparent and every colour reads on white as well as on near-black
 serves a light page, a dark page and print.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import plotly.colors as colors
@@ -13,6 +14,7 @@ from jaxtyping import Float, Real
 
 from coupling_core.analysis.scores import definition_name
 from coupling_core.base.records import View
+from coupling_core.base.units import with_minus
 
 ACCENT = "#e4572e"
 SECOND = "#2a9d8f"
@@ -23,6 +25,7 @@ BLACK = "#24292f"
 INKED = "inked"
 """The `meta` of traces in that ink, and the `legendgroup` of shapes, which have no `meta`: a dark
 page draws them in white (see `reink`)."""
+NOTHING = "rgba(0, 0, 0, 0)"
 FAINT = "rgba(125, 131, 140, 0.28)"
 BAND = "rgba(125, 131, 140, 0.16)"
 """Between two curves; the other, behind a curve in the accent colour."""
@@ -47,11 +50,6 @@ DEPTH: tuple[str, ...] = tuple(colors.sample_colorscale(_BY_DEPTH, list(np.linsp
 DIFFERENCE_LIMIT = 0.3
 """End of the range of a difference of two scores: 95 of 100 pairs of a trained model differ from
 their untrained twins by less than half of it."""
-DIFFERENCE_TICKS: dict[str, object] = {
-    "tickvals": [at * DIFFERENCE_LIMIT for at in (-1, -0.5, 0, 0.5, 1)],
-    "ticktext": ["≤ \u22120.3", "\u22120.15", "0", "0.15", "≥ 0.3"],
-}
-"""Its ends say where larger differences have their colours too."""
 
 CATEGORIES = (
     *("#2f7fc1", "#e69f00", "#2a9d8f", "#cc79a7"),
@@ -61,8 +59,7 @@ CATEGORIES = (
 
 FONT = "'Source Sans Pro', 'Helvetica Neue', Helvetica, Arial, sans-serif"
 
-AUTO = "; auto range"
-"""Said wherever the colours are stretched over what is drawn."""
+AUTO = "; auto range"  # said wherever the colours are stretched over what is drawn
 
 RAW_RANGE = (0.0, 1.0)
 CORRECTED_RANGE = (0.0, 0.25)
@@ -82,28 +79,21 @@ _AXIS = {
     "title": {"font": {"size": 14}},
 }
 
-BELOW = {
-    **{"orientation": "h", "x": 0, "xref": "container"},
-    **{"y": 0, "yref": "container", "yanchor": "bottom"},
-}
-"""Place of the legend where the colour bar is above: the lower end of the figure."""
-
 UNDER_AXIS = {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"}
-"""The same of lines, close to their axis."""
+"""Place of the legend of lines, close to their axis."""
+BELOW = dict(orientation="h", x=0, xref="container", y=0, yref="container", yanchor="bottom")
+"""The same where the colour bar is above: the lower end of the figure."""
 
-BAR_ROOM = 118
-"""Pixels above a map for its colour bar, of which the upper quarter is empty."""
+BAR_ROOM = 118  # pixels above a map for its colour bar, of which the upper quarter is empty
 _MAP_AXIS, _MAP_LEGEND = 60, 28
 """Pixels below a map for its axis, and for the legend of its grey cells."""
 
-DOTTED = {"color": INK, "width": 2, "dash": "dot"}
-"""A line that marks a place."""
+DOTTED = {"color": INK, "width": 2, "dash": "dot"}  # a line that marks a place
 
-PICKED_PIXELS = 6
-"""Size of invisible points that take clicks: of those no larger plotly takes the nearest."""
+PICKED = {"size": 6, "opacity": 0}
+"""Invisible points that take clicks: of those no larger plotly takes the nearest."""
 
-SVG_POINTS = 40 * 40
-"""More points than this are drawn by WebGL, so that a page stays light."""
+SVG_POINTS = 40 * 40  # more points than this are drawn by WebGL, so that a page stays light
 
 GRID = {"showgrid": True, "gridcolor": FAINT, "gridwidth": 1}
 """Faint lines for reading a curve's values."""
@@ -111,8 +101,8 @@ GRID = {"showgrid": True, "gridcolor": FAINT, "gridwidth": 1}
 TEMPLATE = go.layout.Template(
     layout={
         "font": {"family": FONT, "size": 13, "color": INK},
-        "paper_bgcolor": "rgba(0, 0, 0, 0)",
-        "plot_bgcolor": "rgba(0, 0, 0, 0)",
+        "paper_bgcolor": NOTHING,
+        "plot_bgcolor": NOTHING,
         "colorway": [ACCENT, SECOND, INK],
         "margin": {"l": 60, "r": 16, "t": 16, "b": 52},
         "xaxis": _AXIS,
@@ -146,52 +136,10 @@ def score_terms(view: View) -> str:
     return f"{definition_name(view)}; K = {view.k}; no unit"
 
 
-def score_range(
-    values: Float[np.ndarray, "*any"],
-    corrected: bool,
-    auto_range: bool,
-    limit: float = CORRECTED_RANGE[1],
-) -> tuple[float, float]:
-    """Colour range of a score: fixed, so that two figures compare, unless told otherwise."""
-    if not auto_range:
-        return (CORRECTED_RANGE[0], limit) if corrected else RAW_RANGE
-    return span(values)
-
-
-def score_bar(
-    view: View, corrected: bool, auto_range: bool, limit: float = CORRECTED_RANGE[1], **more: object
-) -> dict[str, object]:
-    """Colour bar of a map of scores; the ends of a fixed range are marked as open."""
-    terms = score_terms(view) + AUTO * auto_range
-    if corrected and not auto_range:
-        low, high = CORRECTED_RANGE[0], limit
-        at = np.linspace(low, high, 6)
-        inner = [f"{value:g}" for value in at[1:-1].round(6)]
-        more |= {"tickvals": at, "ticktext": [f"≤ {low:g}", *inner, f"≥ {high:g}"]}
-    return color_bar(score_name(corrected), terms, **more)
-
-
 def matrix_name(view: View, magnitude: bool) -> str:
     """The matrix drawn, with its definition."""
     name = "A = UᵀJV" if view.role == "A" else "B = VᵀJU"
     return f"|{name[0]}|, {name}" if magnitude else name
-
-
-def matrix_colors(
-    values: Float[np.ndarray, "*any"],
-    magnitude: bool,
-    *,
-    limit: float = MATRIX_LIMIT,
-    auto_range: bool = False,
-) -> dict[str, object]:
-    """Colours of matrix entries in units of s_1: magnitudes from 0, else diverging round 0."""
-    if auto_range:
-        limit = max(map(abs, span(values)))
-    return {
-        "zmin": 0.0 if magnitude else -limit,
-        "zmax": limit,
-        "colorscale": SEQUENTIAL if magnitude else DIVERGING,
-    }
 
 
 def reink(figure: go.Figure, color: str) -> go.Figure:
@@ -210,6 +158,13 @@ def span(values: Float[np.ndarray, "*any"]) -> tuple[float, float]:
     return (float(numbers.min()), float(numbers.max())) if numbers.size else (0.0, 1.0)
 
 
+def with_room(values: Float[np.ndarray, "*any"], room: float) -> list[float]:
+    """Ends of an axis of these numbers, with room, a part of their range, at both."""
+    low, high = span(values)
+    more = room * ((high - low) or 1)
+    return [low - more, high + more]
+
+
 def axis(title: str, **more: object) -> dict[str, object]:
     """An axis with its title, and faint lines for reading a curve's values."""
     return {"title": {"text": title}, **GRID, **more}
@@ -221,6 +176,21 @@ def line(
     """A curve; `line_dash` and whatever else plotly knows may follow."""
     look = {"color": color, "width": width}
     return go.Scatter(x=x, y=y, mode="lines", line=look, name=name, **more)
+
+
+def dots(
+    x: Any,
+    y: Any,
+    name: str,
+    marker: Mapping[str, object],
+    texts: Sequence[str] | None = None,
+    **more: object,
+) -> go.Scatter | go.Scattergl:
+    """Points, of which the mouse shows the texts."""
+    if texts is not None:
+        more |= {"text": texts, "hovertemplate": "%{text}<extra></extra>"}
+    trace = go.Scatter if len(x) <= SVG_POINTS else go.Scattergl
+    return trace(x=x, y=y, mode="markers", name=name, marker=marker, **more)
 
 
 def band(
@@ -259,10 +229,10 @@ def log_axis(values: Float[np.ndarray, "*any"]) -> dict[str, object]:
     return {"type": "log", "tickvals": at, "ticktext": [f"{value:g}" for value in at]}
 
 
-def covering(fixed: tuple[float, float], *curves: Float[np.ndarray, " k"]) -> list[float]:
-    """The fixed range of an axis, widened where a curve would leave it."""
-    lows, highs = zip(fixed, *(span(c) for c in curves if np.isfinite(c).any()), strict=True)
-    low, high = min(lows), max(highs)
+def score_range(corrected: bool, *curves: Float[np.ndarray, " k"]) -> list[float]:
+    """The fixed range of an axis of scores, widened where a curve would leave it."""
+    fixed = CORRECTED_RANGE if corrected else RAW_RANGE
+    low, high = span(np.concatenate([fixed, *curves]))
     return [low, high + 0.03 * (high - low)]
 
 
@@ -293,12 +263,17 @@ def color_bar(name: str, terms: str, **more: object) -> dict[str, object]:
     }
 
 
-def place_bar(
-    last: int, name: str, terms: str, trace: type[go.Scatter | go.Scatter3d] = go.Scatter
-) -> go.Scatter | go.Scatter3d:
+def open_ends(low: float, high: float, n: int) -> dict[str, object]:
+    """Numbers on a colour bar whose end colours are those of all that lies beyond, too."""
+    at = np.linspace(low, high, n).round(6)
+    texts = [with_minus(f"{value:g}") for value in at]
+    return {"tickvals": at, "ticktext": [f"≤ {texts[0]}", *texts[1:-1], f"≥ {texts[-1]}"]}
+
+
+def place_bar(last: int, name: str, terms: str, dimensions: int = 2) -> go.Scatter | go.Scatter3d:
     """No point, only the colour bar that says which colour of `DEPTH` is which of 1..last."""
-    return trace(
-        **{axis: [None] for axis in ("xyz" if trace is go.Scatter3d else "xy")},
+    return (go.Scatter if dimensions == 2 else go.Scatter3d)(
+        **{axis: [None] for axis in "xyz"[:dimensions]},
         mode="markers",
         marker={
             "color": [1],

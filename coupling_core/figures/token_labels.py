@@ -2,13 +2,14 @@
 
 from html import escape
 
+from coupling_core.base.units import cut
 from coupling_core.sources.tokens import visible
 
 
 def short(text: str, longest: int = 14) -> str:
     """A token's text on one line; a long one is cut."""
     seen = visible(text)
-    return escape(seen if len(seen) <= longest else seen[: longest - 1] + "…", quote=False)
+    return escape(cut(seen, longest), quote=False)
 
 
 def label(text: str) -> str:

@@ -3,22 +3,26 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import cycle
+from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
-from coupling_core.analysis.by_step import Runs, StepNumbers, step_columns
+from coupling_core.analysis.by_step import Course, Runs, StepNumbers, numbers, step_columns
 from coupling_core.base.curves import Curves
 from coupling_core.base.records import View
 from coupling_core.figures import style
 from coupling_core.figures.curves import Series, chance, curves
+from coupling_core.figures.training_words import training_source
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
 
 STEP_0 = 0.4
 """Where step 0 stands on the log axis, left of step 1."""
 HEIGHT = 380
-ROOM = 0.08
-"""Of the range at each of its ends, for the marks of the points."""
+ROOM = 0.08  # of the range at each of its ends, for the marks of the points
 COLORS = (style.ACCENT, *style.CATEGORIES)
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "pentagon")
 """So that runs are told apart without their colours too."""
@@ -64,14 +68,14 @@ def by_step(
     field = name.replace("-", "_")
     column = step_columns()[field].column
     looks = list(zip(runs.items(), cycle(COLORS), cycle(SYMBOLS), strict=False))
-    levels, every = [], [numbers for run in runs.values() for numbers in run]
+    levels, every = [], [one for run in runs.values() for one in run]
     if isinstance(column.ideal, str):
         levels = [
             replace(chance(place(_steps(run)), _values(run, column.ideal)), color=color)
             for (_, run), color, _ in looks
         ]
     elif column.ideal is not None and column.ideal_name == "chance":
-        levels = [chance(place(sorted({numbers.step for numbers in every})), column.ideal)]
+        levels = [chance(place(sorted({one.step for one in every})), column.ideal)]
     series = [
         replace(one, hover=False, more={"showlegend": not at}) for at, one in enumerate(levels)
     ]
@@ -84,11 +88,25 @@ def by_step(
         series,
         replace(BY_STEP, y=title, caption=column.reading + BY_STEP.caption, log=column.log),
         ", ".join(runs),
-        xaxis=step_axis([numbers.step for numbers in every]),
+        xaxis=step_axis([one.step for one in every]),
         yaxis=_span(series, is_log=column.log),
         told={"title": ", ".join(runs), "source": source},
     )
     return figure if step is None else _mark(figure, step, runs, field)
+
+
+def steps_table(runs: Runs) -> "DataFrame":
+    """Twin of the numbers by step: a row a step of a run, columns run and those of StepNumbers."""
+    from pandas import DataFrame
+
+    rows = [{"run": title} | numbers.to_dict() for title, run in runs.items() for numbers in run]
+    return DataFrame(rows)
+
+
+def course(run: Course, name: str, view: View) -> go.Figure:
+    """One number of a training run by step, with where it comes from."""
+    runs = {run.suite.title: numbers(run, view)}
+    return by_step(runs, name, view, source=training_source([run], view))
 
 
 def step_axis(steps: Sequence[int]) -> dict[str, object]:
@@ -112,34 +130,23 @@ def _span(series: Sequence[Series], *, is_log: bool) -> dict[str, object]:
     """Range of what is drawn, in the units of the axis: fixed, so that a mark moves nothing."""
     values = np.concatenate([one.y for one in series if one.y is not None])
     values = np.log10(values[values > 0]) if is_log else values[np.isfinite(values)]
-    if not values.size:
-        return {}
-    low, high = values.min(), values.max()
-    room = ROOM * ((high - low) or 1)
-    return {"range": [float(low - room), float(high + room)]}
+    return {"range": style.with_room(values, ROOM)} if values.size else {}
 
 
 def _steps(run: Sequence[StepNumbers]) -> Int[np.ndarray, " step"]:
-    return np.array([numbers.step for numbers in run], np.int64)
+    return np.array([one.step for one in run], np.int64)
 
 
 def _values(run: Sequence[StepNumbers], field: str) -> Float[np.ndarray, " step"]:
     """A number by step; NaN where a step has none."""
-    return np.array([getattr(numbers, field) for numbers in run], np.float64)
+    return np.array([getattr(one, field) for one in run], np.float64)
 
 
 def _mark(figure: go.Figure, step: int, runs: Runs, field: str) -> go.Figure:
     """Mark a step by a line, and by a ring on every run that has a number there."""
     (x,) = place([step])
-    every = [numbers for run in runs.values() for numbers in run if numbers.step == step]
+    every = [one for run in runs.values() for one in run if one.step == step]
+    look = {"color": style.BLACK, "size": 14, "symbol": "circle-open", "line": {"width": 2}}
+    rings = style.dots([x] * len(every), _values(every, field), "current", look, hoverinfo="skip")
     figure.add_vline(x=x, line=style.DOTTED)
-    return figure.add_scatter(
-        x=[x] * len(every),
-        y=_values(every, field),
-        mode="markers",
-        marker={"color": style.BLACK, "size": 14, "symbol": "circle-open", "line": {"width": 2}},
-        meta=style.INKED,
-        name="current",
-        showlegend=False,
-        hoverinfo="skip",
-    )
+    return figure.add_trace(rings.update(meta=style.INKED, showlegend=False))

@@ -8,13 +8,11 @@ import numpy as np
 from coupling_core.analysis.by_step import Course, Runs, StepNumbers
 from coupling_core.base.records import AnyView
 from coupling_core.base.units import counted, rounded
+from coupling_core.base.wording import paragraph
 from coupling_core.figures import words
 
 LEAST_STEPS = 3
-"""Steps with a score below which nothing is said of rise and fall."""
-
-PAIR = 2
-"""Runs that a sentence compares."""
+"""Steps with a score below which nothing is said of rise and fall, or of how two runs differ."""
 
 
 def rise_and_fall(run: Sequence[StepNumbers]) -> str:
@@ -26,34 +24,31 @@ def rise_and_fall(run: Sequence[StepNumbers]) -> str:
     Returns:
         "" where fewer than three steps have a score.
     """
-    known = [one for one in run if not np.isnan(one.corrected)]
+    known = _scored(run)
     if len(known) < LEAST_STEPS:
         return ""
-    first, last = known[0], known[-1]
-    top = max(known, key=lambda one: one.corrected)
+    first, last, top = known[0], known[-1], max(known, key=lambda one: one.corrected)
     start = "before training" if first.step == 0 else f"at step {first.step:,}"
-    told = f"Coupling rises from {_score(first)} {start} to {_score(top)} at step {top.step:,}"
-    if top.step == first.step:
-        told = f"Coupling is highest {start}, at {_score(first)}"
-    else:
-        told += _steepest(known[: known.index(top) + 1])
-    if top.step != last.step:
+    told = f"Coupling is highest {start}, at {_score(first)}"
+    if top is not first:
+        told = f"Coupling rises from {_score(first)} {start} to {_score(top)} at step {top.step:,}"
+    rising = known[: known.index(top) + 1]
+    if len(rising) >= LEAST_STEPS:
+        low, high = max(pairwise(rising), key=lambda pair: pair[1].corrected - pair[0].corrected)
+        by = rounded(high.corrected - low.corrected)
+        told += f", fastest between steps {low.step:,} and {high.step:,} (by {by})"
+    if top is not last:
         told += f", then falls to {_score(last)} at the end"
-    return told + _loss_words(known, top) + "."
-
-
-def _steepest(rising: Sequence[StepNumbers]) -> str:
-    """Between which two of the steps of a rise it is steepest; "" where there are but two."""
-    if len(rising) < LEAST_STEPS:
-        return ""
-    low, high = max(pairwise(rising), key=lambda pair: pair[1].corrected - pair[0].corrected)
-    by = rounded(high.corrected - low.corrected)
-    return f", fastest between steps {low.step:,} and {high.step:,} (by {by})"
+    if np.isfinite([first.loss, last.loss]).all():
+        verb = "falls" if last.loss < first.loss else "rises"
+        told += f", while the loss {verb} from {first.loss:.2f} to {last.loss:.2f} nats a token"
+        told += f" (it is {top.loss:.2f} where coupling is highest)" * (top is not last)
+    return f"{told}."
 
 
 def scores_told(run: Sequence[StepNumbers]) -> str:
     """The mean chance-corrected score of each step that has one, where these are few."""
-    known = [f"{_score(one)} at step {one.step:,}" for one in run if not np.isnan(one.corrected)]
+    known = [f"{_score(one)} at step {one.step:,}" for one in _scored(run)]
     return f"Coupling is {', '.join(known)}." if known else "No step has a score."
 
 
@@ -66,39 +61,30 @@ def compared(runs: Runs) -> str:
     Returns:
         "" where there are not two, or fewer than three steps at which both have a score.
     """
-    if len(runs) != PAIR:
-        return ""
-    scores = {
-        name: {one.step: one for one in run if not np.isnan(one.corrected)}
-        for name, run in runs.items()
-    }
-    both = sorted(set.intersection(*map(set, scores.values())))
+    scores = {name: {one.step: one for one in _scored(run)} for name, run in runs.items()}
+    both = sorted(set.intersection(*map(set, scores.values()))) if len(runs) == 2 else []
     if len(both) < LEAST_STEPS:
         return ""
     less, more = sorted(runs, key=lambda name: np.mean([scores[name][s].corrected for s in both]))
     apart = np.array([scores[more][s].corrected - scores[less][s].corrected for s in both])
-    tops = [max(scores[name].values(), key=lambda n: n.corrected) for name in (more, less)]
-    told = (
-        f"{more} is coupled more than {less} at {(apart > 0).sum()} of the "
-        f"{counted(len(both), 'step')} that "
-        f"both have, by {apart.mean():.3f} on average; they peak at {_score(tops[0])} (step "
-        f"{tops[0].step:,}) and {_score(tops[1])} (step {tops[1].step:,})."
-    )
+    tops = [max(scores[name].values(), key=lambda one: one.corrected) for name in (more, less)]
+    peaks = " and ".join(f"{_score(top)} (step {top.step:,})" for top in tops)
     ends = [scores[name][both[-1]].loss for name in (more, less)]
-    if np.isfinite(ends).all() and ends[0] != ends[1]:
-        told += (
-            f" At step {both[-1]:,} their losses are {ends[0]:.2f} and {ends[1]:.2f} nats a token."
-        )
-    return told + " One prompt is no evidence."
+    losses = " and ".join(f"{loss:.2f}" for loss in ends)
+    return paragraph(
+        f"{more} is coupled more than {less} at {(apart > 0).sum()} of the "
+        f"{counted(len(both), 'step')} that both have, by {apart.mean():.3f} on average; they peak "
+        f"at {peaks}.",
+        (
+            np.isfinite(ends).all() and ends[0] != ends[1],
+            f"At step {both[-1]:,} their losses are {losses} nats a token.",
+        ),
+        "One prompt is no evidence.",
+    )
 
 
-def _loss_words(known: Sequence[StepNumbers], top: StepNumbers) -> str:
-    first, last = known[0].loss, known[-1].loss
-    if np.isnan(first) or np.isnan(last):
-        return ""
-    still = f" (it is {top.loss:.2f} where coupling is highest)" * (top.step != known[-1].step)
-    verb = "falls" if last < first else "rises"
-    return f", while the loss {verb} from {first:.2f} to {last:.2f} nats a token{still}"
+def _scored(run: Sequence[StepNumbers]) -> list[StepNumbers]:
+    return [one for one in run if not np.isnan(one.corrected)]
 
 
 def _score(one: StepNumbers) -> str:

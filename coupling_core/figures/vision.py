@@ -1,6 +1,6 @@
 """Vision transformers: a picture whose patches are tokens, maps by rate, and numbers of runs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING
@@ -12,11 +12,11 @@ from jaxtyping import UInt8
 from coupling_core.analysis.exports import frame as scores_table
 from coupling_core.analysis.scores import Interval, score_pairs
 from coupling_core.base.records import View
-from coupling_core.base.results import DepthResult, Means
+from coupling_core.base.results import DepthResult
 from coupling_core.base.units import counted, percent, rounded, with_minus
 from coupling_core.figures import style
 from coupling_core.figures.generalization import SIZE, bars, frame
-from coupling_core.figures.score_squares import ScoreSquare
+from coupling_core.figures.score_squares import ScoreSquare, score_look
 from coupling_core.figures.squares import Square, panels, rectangle
 from coupling_core.figures.training import SYMBOLS
 
@@ -24,18 +24,11 @@ if TYPE_CHECKING:  # pandas is slow to import, and pages do without until they n
     from pandas import DataFrame
 
 PATCH = "patch "
-SIDE = 250
-"""Of a picture, in pixels."""
-MAP = 260
-"""Of each map where there is room: pages let it be lower in a narrow column."""
-TITLES = 44
-"""Pixels above the maps for their titles."""
-FLOOR = 18
-"""Pixels more, for the chance floor of raw scores."""
-COLUMN_TITLE = "Basis l'"
-"""Short, for on a small screen the maps are narrow."""
-_PERCENT: dict[str, object] = {"ticksuffix": "\u00a0%", "hoverformat": ".1f"}
-"""Of an axis of accuracies, which are drawn in percent."""
+SIDE = 250  # of a picture, in pixels
+MAP = 260  # of each map where there is room: pages let it be lower in a narrow column
+TITLES = 44  # pixels above the maps for their titles
+FLOOR = 18  # pixels more, for the chance floor of raw scores
+COLUMN_TITLE = "Basis l'"  # short, for on a small screen the maps are narrow
 
 
 def patch_grid(tokens: tuple[str, ...]) -> tuple[int, int, int]:
@@ -88,27 +81,17 @@ def picture(
         },
     )
     figure.add_image(z=shown, hoverinfo="skip", name="picture")
-    x = [(t + 0.5) * step_x - 0.5 for t in range(before)]
-    y = [-0.5 - 0.75 * step_y] * before
-    x += [(c + 0.5) * step_x - 0.5 for _ in range(rows) for c in range(columns)]
-    y += [(r + 0.5) * step_y - 0.5 for r in range(rows) for _ in range(columns)]
-    faint = {"color": style.INK, "width": 1}
+    places = [(t, -1.25) for t in range(before)]  # a quarter of a step over the picture
+    places += [(column, row) for row in range(rows) for column in range(columns)]
+    x, y = ((np.array(places, float) + 0.5) * (step_x, step_y) - 0.5).T.tolist()
     squares = [rectangle(*centre, step_x, step_y) for centre in zip(x, y, strict=True)]
     for square in squares:
-        figure.add_shape(**square, line=faint)
+        figure.add_shape(**square, line={"color": style.INK, "width": 1})
     accent = {"color": style.ACCENT, "width": 3}
     figure.add_shape(**squares[token - 1], line=accent, name="selected")
-    figure.add_scatter(
-        x=x,
-        y=y,
-        customdata=list(range(1, len(tokens) + 1)),
-        text=[f"token {i}: {name}" for i, name in enumerate(tokens, 1)],
-        mode="markers",
-        marker={"size": style.PICKED_PIXELS, "opacity": 0},
-        hovertemplate="%{text}<extra></extra>",
-        name="tokens",
-        showlegend=False,
-    )
+    texts, numbers = [f"token {i}: {name}" for i, name in enumerate(tokens, 1)], len(tokens)
+    picks = style.dots(x, y, "tokens", style.PICKED, texts, showlegend=False)
+    figure.add_trace(picks.update(customdata=list(range(1, numbers + 1))))
     for name, left, up in zip(tokens[:before], x, y, strict=False):
         figure.add_annotation(x=left, y=up, text=name, showarrow=False)
     return figure.update_layout(margin={"l": 0, "r": 0, "t": 4, "b": 4})
@@ -136,15 +119,18 @@ def rate_maps(
     """
     rates = sorted(results)
     maps = {rate: ScoreSquare.of(score_pairs(results[rate], view)) for rate in rates}
-    means = {rate: _mean(shown.found.mean(), corrected) for rate, shown in maps.items()}
     listed, more = ", ".join(f"rate {rate:g}" for rate in rates), FLOOR * (not corrected)
-    drawn = [
-        (shown, shown.traces(_colors(shown, rate, corrected), shown.why, shown.hover_texts()))
-        for rate, shown in maps.items()
-    ]
+    drawn, means = [], {}
+    for rate, shown in maps.items():
+        z, mean = shown.colored(corrected=corrected), shown.found.mean()
+        colors = shown.heatmap(z, coloraxis="coloraxis", hoverinfo="skip", name=f"rate {rate:g}")
+        drawn.append((shown, shown.traces(colors, shown.why, shown.hover_texts())))
+        means[rate] = f"{rounded(mean.coupling)}<br>chance {rounded(mean.chance)}"
+        if corrected:
+            means[rate] = with_minus(rounded(mean.corrected))
     titles = [f"Rate {rate:g}<br>{mean}" for rate, mean in means.items()]
     figure = panels(drawn, titles, spacing=0.02, most=4)
-    look = style.new_figure(
+    empty = style.new_figure(
         f"Score maps over all pairs of blocks at {listed}. "
         + ". ".join(f"Mean at rate {r:g}: {m.replace('<br>', ', ')}" for r, m in means.items()),
         "The same image, token and range for each rate, with the mean of each map. Row l is "
@@ -155,7 +141,7 @@ def rate_maps(
         margin={"l": 56, "r": 16, "t": 140 + more, "b": 80, "autoexpand": False},
         legend=style.BELOW,
     )
-    figure.update_layout(look.layout)
+    figure.update_layout(empty.layout)
     for column, shown in enumerate(maps.values(), 1):
         for shape in shown.outlines(selected):
             figure.add_shape(**shape, row=1, col=column)
@@ -164,28 +150,17 @@ def rate_maps(
     figure.update_annotations(font={"size": 13})
     # Plotly would draw these as titles of the axes over the maps, since the bar has room below it.
     for title in tuple(figure.layout.annotations):
-        figure.add_annotation(
-            text=COLUMN_TITLE,
-            xref="paper",
-            yref="paper",
-            showarrow=False,
-            font={"size": 13},
-            x=title.x,
-            xanchor="center",
-            y=0,
-            yanchor="top",
-            yshift=-26,
-        )
+        below = {"text": COLUMN_TITLE, "y": 0, "yanchor": "top", "yshift": -26}
+        figure.add_annotation(title.to_plotly_json() | below)
     # Each square by itself: plotly keeps only the first of axes that match one another square.
     figure.update_xaxes(title=None, automargin=False, constraintoward="center")
     figure.update_yaxes(title=None, automargin=False)
     figure.update_yaxes(title={"text": Square.titles[0]}, col=1)
-    low, high = style.score_range(np.zeros(0), corrected, False)
+    look = score_look(np.zeros(0), view, corrected=corrected)
+    colors = {"cmin": look["zmin"], "cmax": look["zmax"], "colorscale": look["colorscale"]}
     # In pixels, so that it keeps clear of the titles of the maps however low these are.
-    bar = style.score_bar(view, corrected, False, y=1, ypad=TITLES + more, len=250)
-    return figure.update_layout(
-        coloraxis={"cmin": low, "cmax": high, "colorscale": style.SEQUENTIAL, "colorbar": bar}
-    )
+    place = {"y": 1, "ypad": TITLES + more, "len": 250}
+    return figure.update_layout(coloraxis=colors | {"colorbar": look["colorbar"] | place})
 
 
 def rate_maps_table(results: Mapping[float, DepthResult], view: View) -> "DataFrame":
@@ -198,17 +173,6 @@ def rate_maps_table(results: Mapping[float, DepthResult], view: View) -> "DataFr
 
     tables = {rate: scores_table(results[rate], view) for rate in sorted(results)}
     return concat(tables, names=["rate"]).reset_index("rate").reset_index(drop=True)
-
-
-def _colors(shown: ScoreSquare, rate: float, corrected: bool) -> go.Heatmap:
-    z = shown.colored(corrected=corrected)
-    return shown.heatmap(z, coloraxis="coloraxis", hoverinfo="skip", name=f"rate {rate:g}")
-
-
-def _mean(mean: Means, corrected: bool) -> str:
-    if corrected:
-        return with_minus(rounded(mean.corrected))
-    return f"{rounded(mean.coupling)}<br>chance {rounded(mean.chance)}"
 
 
 def vision_runs(
@@ -237,27 +201,25 @@ def vision_runs(
         with "mean" and "interval" where `by_rate` is given.
     """
     parts, title = "seed" if x == "rate" else "rate", f"{names[y]} against {names[x].lower()}"
-    times, unit = (100.0, _PERCENT) if y == "accuracy" else (1.0, {})
-    number = partial(percent, digits=1) if y == "accuracy" else rounded
-    means = "".join(
-        f" At rate {rate:g}: {with_minus(number(mean.mean))} "
-        f"({with_minus(number(mean.low))} to {with_minus(number(mean.high))})."
-        for rate, mean in (by_rate or {}).items()
-    )
-    read = (
-        "The line joins the means of the seeds, the band is their 95\u00a0% interval."
-        if by_rate
-        else "Bars are 95\u00a0% intervals over images."
-    )
+    times = 1.0
+    y_axis: dict[str, object] = {"title": {"text": names[y]}}
+    number: Callable[[float], str] = rounded
+    if y == "accuracy":  # in percent
+        times, number = 100.0, partial(percent, digits=1)
+        y_axis |= {"ticksuffix": "\u00a0%", "hoverformat": ".1f"}
+    means, read = "", "Bars are 95\u00a0% intervals over images."
+    if by_rate:
+        read = "The line joins the means of the seeds, the band is their 95\u00a0% interval."
+    for rate, over in (by_rate or {}).items():
+        of, least, most = (with_minus(number(end)) for end in (over.mean, over.low, over.high))
+        means += f" At rate {rate:g}: {of} ({least} to {most})."
     figure = frame(
-        (
-            f"{title} of {counted(len(rows), 'run')}.{means}",
-            f"Each point is a run, each symbol a {parts}. {read}",
-        ),
+        f"{title} of {counted(len(rows), 'run')}.{means}",
+        f"Each point is a run, each symbol a {parts}. {read}",
         title,
         source,
         {"title": {"text": style.two_lines(*names[x].split(", ", 1))}},
-        {"title": {"text": names[y]}} | unit,
+        y_axis,
     )
     if by_rate:
         rates = np.array(sorted(by_rate))
@@ -272,19 +234,15 @@ def vision_runs(
     looks = cycle(zip(style.CATEGORIES, SYMBOLS, strict=False))
     for (value, some), (color, symbol) in zip(rows.groupby(parts), looks, strict=False):
         error = {f"error_{'x' if x == 'coupling' else 'y'}": bars(some, color)}
-        figure.add_scatter(
-            x=some[x],
-            y=times * some[y],
-            **(error if "coupling" in (x, y) else {}),
+        sizes = [SIZE + 4 * (f"{rate:g}" == chosen) for rate in some["rate"]]
+        runs = style.dots(
+            some[x],
+            times * some[y],
+            f"{parts.capitalize()} {value:g}",
+            {"color": color, "size": sizes, "symbol": symbol},
+            [f"rate {run.rate:g}, seed {run.seed}" for run in some.itertuples()],
             customdata=some["rate"].map("{:g}".format),
-            text=[f"rate {r.rate:g}, seed {r.seed}" for r in some.itertuples()],
-            mode="markers",
-            marker={
-                "color": color,
-                "size": [SIZE + 4 * (f"{rate:g}" == chosen) for rate in some["rate"]],
-                "symbol": symbol,
-            },
-            name=f"{parts.capitalize()} {value:g}",
-            hovertemplate="%{text}<br>%{x}, %{y}<extra></extra>",
+            **(error if "coupling" in (x, y) else {}),
         )
+        figure.add_trace(runs.update(hovertemplate="%{text}<br>%{x}, %{y}<extra></extra>"))
     return figure

@@ -1,6 +1,8 @@
 """Captions and alternative texts: what a figure shows and how it is read, in sentences."""
 
+import re
 import textwrap
+from collections.abc import Callable
 
 import numpy as np
 
@@ -10,6 +12,9 @@ from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.results.base import NORM_INCLUDED
 from coupling_core.base.units import counted, ranges, rounded
 from coupling_core.base.wording import sentences
+
+_INDEXED = re.compile(r"\b(x|J|s)([\^_])(\d+|[lkK]|\([lkK] ?[-+] ?1\))(?!\w)")
+"""Such as x^30, J^l and s_(K+1), as captions write them: a screen reader says them too."""
 
 
 def subject(result: Result) -> str:
@@ -48,12 +53,7 @@ def _put_first(result: Result) -> str:
 
 
 def zero_words(is_corrected: bool, floor: float) -> str:
-    """What an unrelated basis scores.
-
-    Args:
-        is_corrected: whether the score is chance-corrected.
-        floor: mean chance floor of the pairs that are drawn; NaN where none is measured yet.
-    """
+    """What an unrelated basis scores; the mean floor is NaN where none is measured yet."""
     if is_corrected:
         return "0 is what an unrelated basis gives"
     value = "" if np.isnan(floor) else f", {rounded(floor)} in the mean"
@@ -90,3 +90,24 @@ def last_row(final_norm: str, n_blocks: int, found: Scores, corrected: bool) -> 
 def leading(k: int, side: int) -> str:
     """Which triplets a matrix shows."""
     return f"K = {k}" if side >= k else f"leading {side} of K = {k}"
+
+
+def in_tex(text: str, plain: Callable[[str], str]) -> str:
+    """The sentence as Markdown, which `plain` makes of what has no index, and TeX of the rest."""
+    parts, end = [], 0
+    for found in _INDEXED.finditer(text):
+        letter, mark, index = found.groups()
+        parts += [plain(text[end : found.start()]), f"${letter}{mark}{{{index.strip('()')}}}$"]
+        end = found.end()
+    return "".join((*parts, plain(text[end:])))
+
+
+def in_html(text: str) -> str:
+    """The sentence, whose marks are escaped already, as plotly writes it."""
+
+    def of(found: re.Match[str]) -> str:
+        letter, mark, index = found.groups()
+        name = "sup" if mark == "^" else "sub"
+        return f"{letter}<{name}>{index.strip('()')}</{name}>"
+
+    return _INDEXED.sub(of, text)

@@ -2,8 +2,8 @@
 
     compose    what measures it
     cost       what that takes, of time and of memory
-    export     its numbers for other programs, and in a sweep's table
-    views      its scores, figure and sentence, as methods of a result give them
+    numbers    a record for each of its numbers, and what several are taken from
+    views      a record for each of its figures, its scores and sentence
     report     what is said of it
     command    its command
 
@@ -19,5 +19,5 @@ perturbation  noise on a token's embedding, and how far linear blocks predict it
 spectrum      eigenvalues of each block's map, and what products of them leave over
 directions    what the leading singular vectors of the blocks read, write and do
 one_token     what the kinds of one token measure alike
-plots         the figures of a result by name
+plain         the report and the command of kinds that have none of their own
 """

@@ -2,6 +2,7 @@
 
 front           measure(...) as people call it, with the types of what comes
 asked           a request in parts: a text and what is asked of it
+origin          what only this process knows of a result
 measure         from the store, or by the composition of the request's kind
 alone           one measurement at a time, whichever threads ask
 one_jacobian    one block's Jacobian itself, made and checked as in a measurement

@@ -22,9 +22,9 @@ from coupling_core.base.results import (
     TrajectoryResult,
     WhatIfResult,
 )
-from coupling_core.base.results.base import Origin, seen_at
 from coupling_core.measuring import measure as requests
 from coupling_core.measuring.asked import Options, Prompt, is_named, request_for, require_unsaid
+from coupling_core.measuring.origin import Origin, seen_at
 from coupling_core.measuring.watched import Watching, watched
 from coupling_core.store.disk import Store, as_store
 

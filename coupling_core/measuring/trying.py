@@ -13,7 +13,7 @@ from coupling_core.analysis.crossing import CrossScores, require_alike
 from coupling_core.analysis.directions import orthonormal, require_side, viewed
 from coupling_core.analysis.scores import corrected, floor_by_k, score
 from coupling_core.base.blocks import Blocks, blocks_of
-from coupling_core.base.choosing import none_of
+from coupling_core.base.choosing import require_one_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import (
     OWN,
@@ -24,7 +24,6 @@ from coupling_core.base.records import (
     resolve_token,
 )
 from coupling_core.base.results import DirectionsResult
-from coupling_core.base.results.base import origin_of
 from coupling_core.base.results.directions import READOUTS, SIDES
 from coupling_core.base.trials import Ablate, Ablation, Readings, Steer, Steering
 from coupling_core.measuring.measure import aside, asked_of
@@ -155,8 +154,7 @@ def read_out(
     Raises:
         InputError: where the model has no such readout, or is another one, or a column is 0.
     """
-    if readout not in READOUTS:
-        raise InputError(none_of("the readout", readout, READOUTS))
+    require_one_of("the readout", readout, READOUTS)
     units = _units(directions, result.width).T
     with _at_hand(result, model, tokenizer, device, progress) as (asked, loaded):
         return result.part("trials").readings(result, asked, loaded, units, readout)
@@ -279,7 +277,7 @@ def _model_of(result: DirectionsResult, model: Any, tokenizer: Any) -> tuple[Res
         InputError: where the result's model is not named, its name leads to another by now, or the
             module is of another class.
     """
-    is_own, origin = result.request.model.startswith(OWN), origin_of(result)
+    is_own, origin = result.request.model.startswith(OWN), result._origin
     if is_own and origin:
         model = origin.module if model is None else model
         tokenizer = origin.tokenizer if tokenizer is None else tokenizer

@@ -203,7 +203,7 @@ def _parse_header(head: bytes, size: int) -> Header:
 
 
 def _header(said: Any, arrays: Mapping[str, Tensor]) -> Header:
-    request = _request(said["request"])
+    request = Request(**(dict(UNSAID) | said["request"]))
     kind = result_type(request)
     fields = kind.typed(said | {"request": request})
     require_types(kind, fields)
@@ -211,16 +211,6 @@ def _header(said: Any, arrays: Mapping[str, Tensor]) -> Header:
     if not all(0 <= side < _MAX_SIDE for side in astuple(sizes)):
         raise ValueError("no result has such sizes")
     return Header(kind, fields, sizes)
-
-
-def _request(asked: Any) -> Request:
-    if not isinstance(asked, dict):
-        raise ValueError("its request is none")
-    if isinstance(asked["prompt"], list):
-        asked["prompt"] = tuple(asked["prompt"])
-    asked = dict(UNSAID) | asked
-    require_types(Request, asked)
-    return Request(**asked)
 
 
 def _sha256(data: bytes | memoryview) -> str:

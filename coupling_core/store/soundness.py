@@ -12,8 +12,10 @@ import numpy as np
 from jaxtyping import Bool, jaxtyped
 
 from coupling_core.base.errors import InputError
+from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import ROLES
 from coupling_core.base.results import Result
+from coupling_core.base.results.base import within
 from coupling_core.store.schema import SOUND, is_array, require_text, require_types
 
 
@@ -67,10 +69,11 @@ def _sizes(result: Result) -> dict[str, int]:
     n = len(result.tokens)
     return {
         "role": len(ROLES),
-        "side": 2,
-        "token": n,
-        "position": n,
-        "block": result.n_blocks,
+        **dict.fromkeys(("side", "part"), 2),
+        **dict.fromkeys(("token", "position"), n),
+        **dict.fromkeys(("block", "first", "last"), result.n_blocks),
+        "state": result.n_blocks + 1,
+        "d": result.width,
     } | {axis: len(names) for axis, names in result.named_axes.items()}
 
 
@@ -87,14 +90,24 @@ def _require_finite(result: Any, item: Any, value: np.ndarray) -> None:
 
 def _contradiction(result: Result) -> str:
     """What of a result contradicts something else of it; "" for nothing."""
-    n, blocks = len(result.tokens), result.n_blocks
+    n, blocks, whole = len(result.tokens), result.n_blocks, vars(result)
+    one_svd = tuple(_sizes(result)[axis] for axis in result.certified_along)
     checks = {
         "it has no tokens, or no blocks": n > 0 and blocks > 0,
         "it holds more triplets than its model is wide": result.k_max <= result.width,
         "its matrices are larger than its triplets are many": result.k_view <= result.k_max,
         "it is not measured to its end": result.complete,
-        "it names a definition twice": all(
+        "it names one thing twice": all(
             len(set(names)) == len(names) for names in result.named_axes.values()
+        ),
+        "its token is none of the prompt": (
+            bool(kind_of(result.request.kind).token) <= whole.get("token", 1) <= n
+        ),
+        "its ranks lie outside 0..K": (
+            "rank" not in whole or within(whole["rank"], 0, whole["singular_values"].shape[-1])
+        ),
+        "its certificates are not one a Jacobian": (
+            not one_svd or np.array(whole["certificates"], object).shape == one_svd
         ),
     }
     every = checks | dict(result.consistency())

@@ -8,6 +8,7 @@ import streamlit as st
 from coupling_core import figures
 from coupling_core.analysis.exports import file_name, signed, to_csv
 from coupling_core.analysis.exports.graph import ENDINGS, graph_file
+from coupling_core.analysis.locality import locality
 from coupling_core.analysis.scores import Scores, score_pairs
 from coupling_core.base.records import NodeColor, Request, View
 from coupling_core.base.results import DepthResult, Result
@@ -96,7 +97,7 @@ def show(answered: Result, state: GraphState) -> None:
             made(figures.locality, *shown, corrected=not state.raw),
             "locality",
             shown,
-            lambda: figures.locality_table(*shown, corrected=not state.raw),
+            lambda: locality(*shown, corrected=not state.raw).to_pandas(),
         )
     with left:
         _graph(shown, state, pair)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -10,11 +11,14 @@ from jaxtyping import Float
 
 from coupling_core import figures
 from coupling_core.analysis import trajectory
-from coupling_core.analysis.path_curves import CURVES, CurveName, median
+from coupling_core.analysis.exports import columns_of
+from coupling_core.analysis.path_curves import median
+from coupling_core.base.curves import Curves
+from coupling_core.base.drawing import figures_of
+from coupling_core.base.numbers import Number, array_of, number_of
 from coupling_core.base.records import Request
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted
-from coupling_core.figures.per_token import NUMBERS, PathNumber
 from explorer.asking import listing
 from explorer.pages.trajectories import PathsState
 from explorer.panels import over_list
@@ -39,13 +43,18 @@ class Group:
 
     Args:
         words: what people call it.
-        number: of a whole path, its mean over the tokens.
-        curve: the number by depth.
+        figure: of a number of each whole path.
+        curve: of a number by depth.
     """
 
     words: str
-    number: PathNumber
-    curve: CurveName
+    figure: str
+    curve: str
+
+    @property
+    def number(self) -> Number:
+        """The number of whole paths."""
+        return number_of("trajectory", spec(self.figure).numbers[0])
 
 
 GROUPS = {
@@ -73,13 +82,18 @@ class Paths:
     curve: Float[np.ndarray, " depth"]
 
 
-def paths_of(result: TrajectoryResult, number: PathNumber, curve: CurveName) -> Paths:
+def spec(figure: str) -> Curves:
+    """The record of a figure of numbers."""
+    return cast(Curves, figures_of("trajectory")[figure].draws)
+
+
+def paths_of(result: TrajectoryResult, figure: str, curve: str) -> Paths:
     """What is kept of a result."""
+    number, by_depth = (
+        array_of(result, result.default_view(), spec(name).numbers[0]) for name in (figure, curve)
+    )
     return Paths(
-        result.model_name,
-        result.final_norm_words,
-        trajectory.mean(NUMBERS[number].values(result)),
-        median(CURVES[curve].values(result)),
+        result.model_name, result.final_norm_words, trajectory.mean(number), median(by_depth)
     )
 
 
@@ -92,7 +106,7 @@ def show(state: PathsState, listed: PromptList) -> None:
     """
     group = GROUPS.get(state.along, GROUPS[DEFAULT])
     requests = listing.asked(state.path_request(), listed)
-    found = over_list.measured(requests, paths_of, group.number, group.curve)
+    found = over_list.measured(requests, paths_of, group.figure, group.curve)
     if not found:
         return
     numbers = _numbers(listed, found, group)
@@ -111,7 +125,7 @@ def show(state: PathsState, listed: PromptList) -> None:
 
 def recipes(request: Request, group: Group, listed: PromptList) -> Recipes:
     """How to come by the numbers of a list outside the app."""
-    file, column = over_list.file_called(listed), group.number.replace("-", "_")
+    file, column = over_list.file_called(listed), group.number.name
     norm = {} if request.final_norm == Request.final_norm else {"final_norm": request.final_norm}
     return Recipes(
         many(request, "trajectory", file, column, norm),
@@ -121,36 +135,34 @@ def recipes(request: Request, group: Group, listed: PromptList) -> Recipes:
 
 def _name(group: Group) -> str:
     """The number in words, without what it is compared with."""
-    title = NUMBERS[group.number].title.partition(" (")[0]
+    title = group.number.title.partition(" (")[0]
     return title[0].lower() + title[1:]
 
 
 def _numbers(listed: PromptList, found: Mapping[int, Paths], group: Group) -> over_list.Numbers:
     first = next(iter(found.values()))
+    column = columns_of("trajectory")[group.number.name]
     whose = f"{first.model}, {counted(len(found), 'prompt')} of {listed.title}"
     return over_list.Numbers(
         listed,
         {number: one.number for number, one in found.items()},
-        f"Mean over the tokens: {NUMBERS[group.number].title}",
-        group.number.replace("-", "_"),
+        f"Mean over the tokens: {group.number.title}",
+        group.number.name,
         {"title": whose, "source": f"{whose} · {first.final_norm}"},
-        chance=NUMBERS[group.number].line,
-        zero=NUMBERS[group.number].ideal,
+        chance=cast(float | None, column.ideal),
+        zero=column.ideal_name,
     )
 
 
 def _by_depth(
     found: Mapping[int, Paths], group: Group, numbers: over_list.Numbers, nth: int
 ) -> None:
-    curve = CURVES[group.curve]
+    curve = spec(group.curve)
     curves = np.stack([one.curve for one in found.values()])
     figure = figures.by_depth_over_prompts(
         curves,
-        curve.first,
-        curve.title,
-        curve.depth,
+        curve,
         origin=numbers.origin,
-        log=curve.log,
         normed=curve.rescaled and next(iter(found.values())).final_norm == "final norm included",
         selected=(nth, found[nth].curve) if nth in found else None,
     )

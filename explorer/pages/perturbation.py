@@ -103,7 +103,7 @@ def show(result: PerturbationResult, state: PerturbationState) -> None:
         format_func=lambda size: f"{size:g}",
         width=420,
     )
-    draw(made(figures.noise_by_depth, result, at, twin=twin), "by-depth", shown, table)
+    draw(made(figures.noise_by_depth, result, size=sizes[at], twin=twin), "by-depth", shown, table)
     offer_twin(result.request)
 
 

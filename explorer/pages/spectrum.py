@@ -12,7 +12,7 @@ from coupling_core.base.records import AnyView, Request
 from coupling_core.base.results import SpectrumResult
 from explorer.asking.several import offer_twin, stored_twin
 from explorer.pages.directions import page as directions
-from explorer.panels.chart import Shown, draw, draw_partial, made
+from explorer.panels.chart import Shown, draw, draw_named, draw_partial, made
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program
 from explorer.panels.strip import strip
@@ -95,9 +95,9 @@ def show(result: SpectrumResult, state: SpectrumState) -> None:
             way(directions.PAGE, told, block=block)
     with right:
         st.header("How far from normal", anchor=False)
-        draw(made(figures.linear_maps, result, twin=twin), "linear-maps", shown, table)
+        draw_named("maps", shown, twin=twin)
         st.header("What products leave over", anchor=False)
-        draw(made(figures.products_over_depth, result, twin=twin), "products", shown, table)
+        draw_named("products", shown, twin=twin)
     offer_twin(result.request)
 
 

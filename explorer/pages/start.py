@@ -8,7 +8,7 @@ import streamlit as st
 from coupling_core import figures
 from coupling_core.analysis.verdict import MIDDLE, Verdict
 from coupling_core.base.results import DepthResult
-from coupling_core.base.units import counted, with_minus
+from coupling_core.base.units import counted, ranges, with_minus
 from explorer.asking.compute import show_prompt, tell_gone
 from explorer.asking.several import offer, together, untrained_twin
 from explorer.pages import depth, ten_findings
@@ -131,7 +131,7 @@ def _over_many(state: State, found: Verdict) -> None:
     listed = prompt_lists.get(state.prompts or SHIPPED) or prompt_lists.get(SHIPPED)
     if listed is None:
         return
-    blocks = {"blocks": found.range_text} if found.blocks == MIDDLE else {}
+    blocks = {"blocks": ranges(MIDDLE)} if found.blocks == MIDDLE else {}
     whose = "your " if state.prompts and listed.name != SHIPPED else ""
     way(
         depth.PAGE,

@@ -5,20 +5,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal, cast
 
-import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core import figures
 from coupling_core.analysis.by_step import path_request
-from coupling_core.analysis.path_curves import CURVES, CurveName
+from coupling_core.analysis.projection import project_paths
+from coupling_core.base.curves import Curves
+from coupling_core.base.drawing import figures_of
 from coupling_core.base.records import PathView, Request, resolve_token
 from coupling_core.base.results import DepthResult, TrajectoryResult
-from coupling_core.figures.by_depth import by_depth_caption
-from coupling_core.figures.per_token import PathNumber
 from explorer.asking.compute import answer
 from explorer.asking.several import counterpart, offer
-from explorer.panels.chart import Shown, draw, draw_partial, ink, made
+from explorer.panels.chart import Shown, draw, draw_named, draw_partial, ink, made
 from explorer.panels.page import Page
 from explorer.panels.recipes import Options, Recipes, measuring, program
 from explorer.panels.strip import strip
@@ -116,7 +114,7 @@ def show(result: TrajectoryResult, state: PathsState) -> None:
     token = resolve_token(state.token, len(result.tokens))
     strip(result, view, recipes(result.request, view, state), GUIDE, selected=token)
     twin = cast(TrajectoryResult | None, backend.find(counterpart(result.request)))
-    drawn = Drawn(result, twin, view, token)
+    shown = Drawn(result, twin, view, token)
     st.header("Paths in principal components", anchor=False)
     _switches()
     st.caption("A click on a path, in two dimensions, selects its token.")
@@ -124,9 +122,9 @@ def show(result: TrajectoryResult, state: PathsState) -> None:
     st.header("Along the paths", anchor=False)
     groups = {name: words for name, (words, _) in _GROUPS.items()}
     switches([("What is drawn", "along", groups)], "trajectories")
-    _GROUPS[state.along][1](drawn, state)
+    _GROUPS[state.along][1](shown, state)
     with above:  # drawn last, for the first time takes two seconds to import scikit-learn
-        _paths(drawn, state.dimensions)
+        _paths(shown, state.dimensions)
 
 
 def partial_paths(result: TrajectoryResult, state: State) -> None:
@@ -153,36 +151,36 @@ def _switches() -> None:
         switches(_CHOICES, "trajectories")
 
 
-def _paths(drawn: Drawn, dimensions: int) -> None:
-    for column, result, place in _columns(drawn):
+def _paths(shown: Drawn, dimensions: int) -> None:
+    for column, result, place in _columns(shown):
         with column:
             st.subheader(result.model_name, anchor=False)
             figure = made(
                 figures.paths,
                 result,
-                drawn.view,
+                shown.view,
                 finish=ink(),
-                token=drawn.token,
+                token=shown.token,
                 dimensions=3 if dimensions == 3 else 2,
             )
             draw(
                 figure,
                 f"paths{place}",
-                Shown(result, drawn.view),
-                partial(figures.paths_table, result, drawn.view),
+                Shown(result, shown.view),
+                project_paths(result, shown.view).to_pandas,
                 picks=("token",) if dimensions == 2 else (),
             )
-    if drawn.twin is None:
-        _offer_twin(drawn.result.request)
+    if shown.twin is None:
+        _offer_twin(shown.result.request)
 
 
 def _columns(
-    drawn: Drawn,
+    shown: Drawn,
 ) -> list[tuple["st.delta_generator.DeltaGenerator", TrajectoryResult, str]]:
     """A column for the result and one for its twin, with what tells their figures' names apart."""
     left, right = st.columns(2, gap="large")
-    own = [(left, drawn.result, "")]
-    return own if drawn.twin is None else [*own, (right, drawn.twin, "-twin")]
+    own = [(left, shown.result, "")]
+    return own if shown.twin is None else [*own, (right, shown.twin, "-twin")]
 
 
 def _offer_twin(request: Request) -> None:
@@ -190,56 +188,42 @@ def _offer_twin(request: Request) -> None:
     offer("trained model" if twin.untrained is None else "untrained twin", twin)
 
 
-def _group(numbers: tuple[PathNumber, ...], curves: tuple[CurveName, ...]) -> _Draw:
-    """Draws numbers of whole paths, then numbers by depth, two figures a row."""
+def _group(*names: str) -> _Draw:
+    """Draws figures of numbers, of whole paths and by depth, two a row."""
 
-    def draw_group(drawn: Drawn, state: State) -> None:
-        figures = [partial(_per_token, drawn, name) for name in numbers]
-        figures += [partial(_by_depth, drawn, name) for name in curves]
-        for first in range(0, len(figures), 2):
-            row = figures[first : first + 2]
-            for column, one in zip(st.columns(2, gap="large"), row, strict=False):
+    def draw_group(shown: Drawn, state: State) -> None:
+        for first in range(0, len(names), 2):
+            row = names[first : first + 2]
+            for column, name in zip(st.columns(2, gap="large"), row, strict=False):
                 with column:
-                    one()
+                    _numbers(shown, name)
 
     return draw_group
 
 
-def _per_token(drawn: Drawn, name: PathNumber) -> None:
-    draw(
-        _of_drawn(figures.per_token, drawn, name),
-        name,
-        Shown(drawn.result, drawn.view),
-        partial(figures.per_token_table, drawn.result),
-        picks=("token",),
-    )
-
-
-def _by_depth(drawn: Drawn, name: CurveName) -> None:
-    if np.isnan(CURVES[name].values(drawn.result)).all():
-        st.info(by_depth_caption(drawn.result, name))
+def _numbers(shown: Drawn, name: str) -> None:
+    result, view, figure = shown.result, shown.view, figures_of("trajectory")[name]
+    if why := figure.lacks(result):
+        st.info(f"The figure {name} {why}.")
         return
-    draw(
-        _of_drawn(figures.by_depth, drawn, name),
-        name,
-        Shown(drawn.result, drawn.view),
-        partial(figures.by_depth_table, drawn.result, name),
-    )
+    picks = ("token",) * (cast(Curves, figure.draws).x == "token")
+    of = Shown(result, view)
+    draw_named(name, of, picks=picks, inked=True, token=shown.token, twin=shown.twin)
 
 
-def _linearised(drawn: Drawn, state: State) -> None:
-    for column, result, place in _columns(drawn):
+def _linearised(shown: Drawn, state: State) -> None:
+    for column, result, place in _columns(shown):
         with column:
             st.subheader(result.model_name, anchor=False)
             draw(
-                made(figures.linearised, result, token=drawn.token),
+                made(figures.linearised, result, token=shown.token),
                 f"linearised{place}",
-                Shown(result, drawn.view),
-                partial(figures.linearised_table, result, drawn.token),
+                Shown(result, shown.view),
+                partial(figures.linearised_table, result, shown.token),
             )
 
 
-def _singular_values(drawn: Drawn, state: State) -> None:
+def _singular_values(shown: Drawn, state: State) -> None:
     """They are the Depth page's measurement, at the selected token."""
     request = state.request()
     own = cast(DepthResult | None, answer(request, lambda _: None))
@@ -261,15 +245,11 @@ def _singular_values(drawn: Drawn, state: State) -> None:
 
 
 _GROUPS: dict[Along, tuple[str, _Draw]] = {
-    "straightness": ("Straightness", _group(("line-shape",), ("line-shape-by-depth",))),
-    "growth": ("Growth", _group(("expodistance",), ("growth", "norms"))),
-    "steps": ("Steps", _group(("equidistance",), ("steps",))),
-    "entropy": ("Entropy", _group((), ("entropy",))),
+    "straightness": ("Straightness", _group("line-shape", "line-shape-by-depth")),
+    "growth": ("Growth", _group("expodistance", "growth", "norms")),
+    "steps": ("Steps", _group("equidistance", "steps")),
+    "entropy": ("Entropy", _group("entropy")),
     "linearised": ("Linearised path", _linearised),
     "singular-values": ("Singular values", _singular_values),
 }
 """Name in the state: words, and what draws it."""
-
-
-def _of_drawn(build: Callable[..., go.Figure], drawn: Drawn, name: str) -> go.Figure:
-    return made(build, drawn.result, name, finish=ink(), token=drawn.token, twin=drawn.twin)

@@ -1,6 +1,7 @@
 """One figure on a page: drawn, described, and taken home as a file or a table."""
 
 from collections.abc import Callable
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -8,12 +9,15 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from coupling_core.analysis.exports import to_csv
+from coupling_core.analysis.exports import frame, to_csv
+from coupling_core.base.curves import Curves
+from coupling_core.base.drawing import drawn, figures_of
 from coupling_core.base.units import with_minus
 from coupling_core.figures import render
-from coupling_core.figures.enlarged import enlarged
+from coupling_core.figures.curves import numbers_table
+from coupling_core.figures.slides import enlarged
 from coupling_core.figures.style import BAR_ROOM, reink
-from coupling_core.figures.typeset import in_tex
+from coupling_core.figures.words import in_tex
 from explorer.panels import origin
 from explorer.panels.hand import hand
 from explorer.panels.kept import kept
@@ -23,7 +27,7 @@ from explorer.panels.whole import place_of, whole
 from explorer.session.plain_text import plain
 from explorer.session.session import change, value
 
-__all__ = ["Shown", "draw", "draw_partial", "in_white", "ink", "made", "third"]
+__all__ = ["Shown", "draw", "draw_named", "draw_partial", "in_white", "ink", "made", "third"]
 
 IMAGE_FORMAT = "_image_format"
 """Where the session keeps the format of the camera button: "svg" or "png"."""
@@ -192,6 +196,23 @@ def third(figure: go.Figure) -> go.Figure:
         if axis.tickvals is not None and len(axis.tickvals) > MOST_LABELS:
             axis.update(tickvals=axis.tickvals[::2], ticktext=axis.ticktext[::2])
     return figure.update_layout(height=PANEL)
+
+
+def draw_named(
+    name: str, of: Shown, *, picks: tuple[str, ...] = (), inked: bool = False, **options: Any
+) -> None:
+    """Draw a figure of a kind by its name, which is that of its files too.
+
+    Args:
+        name: of the figure, one of the kind's.
+        of: the result, and how it is looked at.
+        picks: as of `draw`.
+        inked: whether something in it is in ink.
+        **options: of the figure.
+    """
+    what, finish = figures_of(of.result.request.kind)[name].draws, ink() if inked else None
+    table = partial(numbers_table, *of, what) if isinstance(what, Curves) else partial(frame, *of)
+    draw(made(drawn, *of, name, finish=finish, **options), name, of, table, picks=picks)
 
 
 def draw_partial(figure: go.Figure, without: str = "") -> None:

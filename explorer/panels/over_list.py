@@ -21,10 +21,10 @@ from coupling_core.analysis.over_prompts import (
     whose,
 )
 from coupling_core.analysis.scores import Interval, known_interval
-from coupling_core.analysis.verdict import MIDDLE, Verdict, range_text, verdict_over
+from coupling_core.analysis.verdict import MIDDLE, Verdict, verdict_over
 from coupling_core.base.records import Request, View, parse_blocks
 from coupling_core.base.results import DepthResult
-from coupling_core.base.units import counted, rounded, with_minus
+from coupling_core.base.units import counted, ranges, rounded, with_minus
 from coupling_core.figures.style import score_name, score_terms
 from explorer.asking import listing
 from explorer.asking.several import counterpart
@@ -277,6 +277,10 @@ def strip_of(numbers: Numbers, nth: int) -> None:
         nth: the chosen one, from 1; 0 is none.
     """
     texts = {number: numbers.listed.prompts[number - 1].words for number in numbers.values}
+    levels = {
+        numbers.zero: numbers.chance,
+        f"chance of the {numbers.other} model": numbers.other_chance,
+    }
     figure = made(
         figures.prompt_strip,
         dict(numbers.values),
@@ -285,12 +289,10 @@ def strip_of(numbers: Numbers, nth: int) -> None:
         numbers.title,
         origin=numbers.origin,
         terms=numbers.terms,
-        chance=numbers.chance,
+        levels={name: at for name, at in levels.items() if at is not None},
         selected=nth,
         beside=dict(numbers.beside),
         other=numbers.other,
-        other_chance=numbers.other_chance,
-        zero=numbers.zero,
         name="prompts, untrained" if numbers.is_twin else "prompts",
     )
     draw(figure, "prompts", None, lambda: numbers.table().set_index("number"), picks=("nth",))
@@ -415,7 +417,7 @@ def _which(parts: Sequence[OfPrompt]) -> str:
     blocks = parts[0].scores.blocks
     if len(blocks) == parts[0].n_blocks:
         return "all blocks"
-    text = range_text(blocks)
+    text = ranges(blocks)
     return counted(len(blocks), "block") if len(text) > LONG else f"blocks {text}"
 
 

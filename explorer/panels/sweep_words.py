@@ -7,7 +7,7 @@ import streamlit as st
 from coupling_core.base import wording
 from coupling_core.base.records import Measure
 from coupling_core.base.units import with_minus
-from coupling_core.figures.generalization_words import once
+from coupling_core.base.wording import once
 from explorer.session.plain_text import plain
 
 MEASURES: Mapping[Measure, str] = {

@@ -9,7 +9,7 @@ import streamlit as st
 from coupling_core.base.images import is_image
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.results import Result
-from coupling_core.base.units import percent
+from coupling_core.base.units import cut, percent
 from coupling_core.sources.tokens import Group, grouped, visible, with_bytes_named
 from explorer.server import backend
 from explorer.session.plain_text import plain
@@ -130,7 +130,7 @@ def names(texts: Sequence[str]) -> list[str]:
 
 
 def _label(number: int, name: str, special: bool) -> str:
-    short = plain(name if len(name) <= LONGEST else name[: LONGEST - 1] + "…")
+    short = plain(cut(name, LONGEST))
     return f"{f'*{short}*' if special else short} :small[{number}]"
 
 

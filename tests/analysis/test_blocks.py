@@ -14,7 +14,6 @@ from coupling_core.analysis.scores import mean_by_k, score_by_k, score_pairs
 from coupling_core.analysis.subspaces import stored_angles
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.records import resolve_block, resolve_blocks
-from coupling_core.figures import tables
 
 VIEW = View(k=4)
 RESULT = random_result()
@@ -33,7 +32,7 @@ PAIRS = {
     "matrix_table": lambda block, basis: figures.matrix_table(RESULT, block, basis, VIEW),
     "score_by_k_table": lambda block, basis: figures.score_by_k_table(RESULT, block, basis, VIEW),
     "angles_table": lambda block, basis: figures.angles_table(RESULT, block, basis, VIEW),
-    "pair_spectra": lambda *pair: tables.pair_spectra_table(compare(RESULT, OTHER, VIEW), *pair),
+    "pair_spectra": lambda *pair: figures.pair_spectra_table(compare(RESULT, OTHER, VIEW), *pair),
 }
 RANGES = {
     "score_pairs": lambda view: score_pairs(RESULT, view),
@@ -42,7 +41,7 @@ RANGES = {
     "layer_graph": lambda view: sorted(layer_graph(RESULT, view).nodes),
     "compare": lambda view: compare(RESULT, OTHER, view).difference,
     "spectrum": lambda view: figures.spectrum(RESULT, view),
-    "spectrum_table": lambda view: tables.spectrum_table(RESULT, view),
+    "spectrum_table": lambda view: figures.spectrum_table(RESULT, view),
     "export": lambda view: depth_arrays(RESULT, view),
 }
 

@@ -61,9 +61,9 @@ def test_sampled_floors_are_told():
 
 def test_rows_that_stand_twice_and_groups_of_few_prompts_are_told():
     once = table(key=list("abcd"), corrected=0.5)
-    with pytest.warns(UserWarning, match="1 of the rows"):
+    with pytest.warns(UserWarning, match="1 row of measurements"):
         means_by(pd.concat([once, once.head(1)]), "topic")
-    with pytest.warns(UserWarning, match="1 of the prompts"):
+    with pytest.warns(UserWarning, match="1 prompt with"):
         means_by(table(key=list("abcd"), prompt=list("xyxz")), "topic")
     with pytest.warns(UserWarning, match=r"^2 of 2 groups .* 5 prompts"):
         means_by(table(topic=["a", "a", "b", None]).dropna(subset="topic"), "topic")

@@ -73,7 +73,7 @@ def test_what_counts_as_one_is_the_family_where_there_are_several():
         found = ask(models)
         assert found.by == by
         units = {one.over_clusters.of for one in (*found.correlations.values(), *found.fits)}
-        assert units == {found.partial.over_clusters.of} == {of}
+        assert units == {found.partial.partial.over.of} == {of}
 
 
 def test_the_measure_and_the_k_are_those_of_the_question(found):
@@ -137,9 +137,9 @@ def test_all_that_is_said_of_a_sweep(found, snapshot):
 
 def test_where_there_is_no_correlation_one_sentence_says_why():
     for models, why in (
-        (MODELS[:2], "only 2 models"),
-        (alone(RISING, [np.nan] * 7 + [3.0]), "only 1 model"),
-        (alone(RISING, [np.nan] * 8), "no model"),
+        (MODELS[:2], "2 models with"),
+        (alone(RISING, [np.nan] * 7 + [3.0]), "1 model with"),
+        (alone(RISING, [np.nan] * 8), "0 models with"),
         (alone(RISING, [3.0] * 8), "the same loss"),
     ):
         found = ask(models)
@@ -199,7 +199,7 @@ def test_the_sizes_given_are_named_and_those_left_out_too(found):
     told, means = found.shows[5], statistics.model_means(TABLE, 8)
     given = statistics.partial_correlation(means, "loss", given=statistics.SIZES)
     assert told.startswith(f"Given {', '.join(given.given)},")
-    assert f"{given.partial.estimate:.2f} ({given.over_clusters.told})" in told
+    assert f"{given.partial.estimate:.2f} ({given.partial.over.told})" in told
     assert "5 of the 19 models" in told
     assert "3 regressors" in ask(MODELS[:3]).shows[5]
     assert "Given" not in ask(alone(RISING, -RISING + WOBBLE)).shows[5]

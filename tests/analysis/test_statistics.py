@@ -11,7 +11,12 @@ from sweep_table import model_row, points_of, sweep_of, zoo
 from coupling_core import mean_interval
 from coupling_core.analysis import statistics as st
 from coupling_core.analysis.scores import k_of
-from coupling_core.analysis.statistics.resampling import MIN_UNITS, correlations, p_words, slopes
+from coupling_core.analysis.statistics.resampling import (
+    MIN_UNITS,
+    coefficient,
+    correlation,
+    p_words,
+)
 
 TABLE = sweep_of(zoo())
 OF_SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr}
@@ -24,8 +29,8 @@ def means():
 
 def left_out(points, statistic, back=lambda z: z):
     """Interval and p by leaving out each family, step by step."""
-    family = np.array(points.family)
-    whole, names = statistic(points), list(dict.fromkeys(points.family))
+    family = points.rows["family"]
+    whole, names = statistic(points), family.unique()
     moved = np.array([statistic(points.keep(family != name)) - whole for name in names])
     n = len(names)
     error = np.sqrt((n - 1) / n * np.sum(moved**2))
@@ -71,7 +76,7 @@ def test_prompts_without_a_number_are_left_out_and_counted():
     assert tuple(rows.loc["Beta-1", ["prompts", "without"]]) == (10, 2)
     assert tuple(rows.loc["Beta-2", ["prompts", "without"]]) == (0, 12)
     assert rows.loc["Beta-2", ["coupling", "low", "high"]].isna().all()
-    assert st.pair(means, "coupling", "loss").without == ("Beta-2",)
+    assert len(st.pair(means, "coupling", "loss")) == len(rows) - 1
 
 
 def test_a_share_of_the_width_is_each_models_own_k():
@@ -116,7 +121,7 @@ def test_a_line_is_that_of_statsmodels():
 
 
 def test_an_exponential_explains_the_logarithm_and_says_how_much_of_y():
-    points = replace(normal_points(), y=np.exp(normal_points().y))
+    points = points_of(normal_points().x, np.exp(normal_points().y))
     found, line = st.fit(points, "exponential"), stats.linregress(points.x, np.log(points.y))
     assert (found.slope, found.p) == pytest.approx((line.slope, line.pvalue))
     assert found.r_squared == pytest.approx(line.rvalue**2)
@@ -166,8 +171,8 @@ def test_reasons_and_what_n_counts(means, snapshot):
     few = st.correlate(normal_points(family=[*"abcd"] * 10))
     said["few families"] = few.over_clusters.reason
     prompts = st.prompt_trends(sweep_of(zoo(), prompts=4), "tokens", 4)
-    assert not np.isnan(prompts.mean)
-    said["few prompts"] = prompts.interval.reason
+    assert not np.isnan(prompts.mean.estimate)
+    said["few prompts"] = prompts.mean.over.reason
     said["checkpoints"] = st.pair(means, "coupling", "loss").counted
     said["models alone"] = points_of([1.0, 2, 3], [1.0, 2, 3]).counted
     said["p"] = [p_words(p) for p in (0.0421, 0.000999, 0.0)]
@@ -221,26 +226,24 @@ def test_what_one_family_makes_has_no_interval():
         assert np.isnan(interval(found.over_clusters)).all()
 
 
-def test_weighted_correlations_are_those_of_points_that_are_repeated():
+def test_a_statistic_of_points_that_do_not_vary_is_none():
     rng = np.random.default_rng(0)
     x, y = rng.integers(0, 5, 12).astype(float), rng.normal(size=12)  # with ties
-    weights = rng.integers(0, 4, (20, 12)).astype(float)
-    weights[:, [0, 7]] = 1  # x varies
-    one_point = np.repeat([3.0, 7.0, 11.0], 12)[:, None] * np.tile(np.eye(12), (3, 1))
-    repeated = [np.repeat(np.arange(12), row.astype(int)) for row in weights]
     for method, oracle in OF_SCIPY.items():
-        found = correlations(x, y, weights, method)
-        expected = [oracle(x[i], y[i]).statistic for i in repeated]
-        np.testing.assert_allclose(found, expected, atol=1e-12)
-        assert np.isnan(correlations(x, y, one_point, method)).all()
-    lines = [stats.linregress(x[i], y[i]).slope for i in repeated]
-    np.testing.assert_allclose(slopes(x, y, weights), lines, atol=1e-12)
-    assert np.isnan(slopes(x, y, one_point)).all()
+        assert correlation(x, y, method) == pytest.approx(oracle(x, y).statistic)
+        assert np.isnan(
+            [correlation(x[:1], y[:1], method), correlation(0 * x + 0.3, y, method)]
+        ).all()
+    assert coefficient(x, y) == pytest.approx(stats.linregress(x, y).slope)
+    assert coefficient(x, y, 2) == pytest.approx(np.polyfit(x, y, 2)[0])
+    assert np.isnan([coefficient(0 * x, y), coefficient(np.sign(x), y, 2)]).all()
 
 
 def test_models_that_repeat_their_family_make_no_interval_shorter():
     few = normal_points(15)
-    many = points_of(np.repeat(few.x, 4), np.repeat(few.y, 4), np.repeat(few.family, 4))
+    many = points_of(
+        np.repeat(few.x, 4), np.repeat(few.y, 4), np.repeat(few.rows["family"].to_numpy(), 4)
+    )
     found, expected = st.correlate(many), st.correlate(few).over_models
     assert interval(found.over_clusters) == pytest.approx(interval(expected))
     assert found.over_clusters.units == 15
@@ -264,7 +267,7 @@ def test_a_planted_family_artefact_is_doubted_and_a_correlation_within_families_
         assert found.overall.estimate > 0.9
         assert found.overall.over_clusters.p < 0.01
         assert found.between_only
-        assert found.within_families.p > 0.05
+        assert found.within.over.p > 0.05
         assert found.between.estimate == pytest.approx(1, abs=0.02)
         assert "rests on" in found.verdict
         assert not found.lost
@@ -272,8 +275,8 @@ def test_a_planted_family_artefact_is_doubted_and_a_correlation_within_families_
     assert (few.is_significant, few.lost) == (True, ())
     assert "significant" not in few.verdict
     within = st.leave_one_family_out(normal_points(slope=-3, family=[*"abcdefgh"] * 5))
-    assert within.within_families.p < 1e-3
-    assert within.within_families.high < 0
+    assert within.within.over.p < 1e-3
+    assert within.within.over.high < 0
     assert not within.between_only
 
 
@@ -305,7 +308,7 @@ def test_a_correlation_that_families_reverse_is_between_them_only():
     found = st.leave_one_family_out(points_of(x, y, np.repeat([*"abcdef"], 8)))
     assert found.overall.estimate > 0.5
     assert found.within.estimate < -0.5
-    assert found.within_families.p < 0.05
+    assert found.within.over.p < 0.05
     assert found.between_only
 
 
@@ -315,7 +318,7 @@ def test_within_families_is_a_regression_with_a_level_for_each():
     model = sm.OLS(points.y, np.column_stack([points.x, levels])).fit()
     within = st.leave_one_family_out(points).within
     assert within.p == pytest.approx(model.pvalues[0])
-    assert within.df == model.df_resid == 35
+    assert model.df_resid == 35
     of_one = st.leave_one_family_out(normal_points(10)).within
     assert of_one.reason
     assert np.isnan(of_one.p)
@@ -339,9 +342,9 @@ def confounded(through, seed=0, n=60):
 
 def test_a_planted_confounder_leaves_no_partial_correlation():
     found = st.partial_correlation(confounded(0), "loss")
-    assert found.raw.estimate < -0.7
+    assert st.correlate(st.pair(confounded(0), "coupling", "loss")).estimate < -0.7
     assert abs(found.partial.estimate) < 0.25
-    assert found.partial.low < 0 < found.partial.high
+    assert found.partial.over_models.low < 0 < found.partial.over_models.high
     assert found.partial.p > 0.05
     assert found.given == ("log10 parameters",)
 
@@ -353,18 +356,20 @@ def test_what_the_confounder_does_not_account_for_is_left():
     plain = sm.OLS(rows["loss"].to_numpy(), design).fit()
     t = plain.tvalues[0]
     assert found.partial.p == pytest.approx(plain.pvalues[0])
-    assert found.partial.df == plain.df_resid == 57
+    assert plain.df_resid == 57
     assert found.partial.estimate == pytest.approx(t / np.sqrt(t**2 + 57))
     assert found.partial.estimate < -0.7
     log = dict(zip(rows["model"], np.log10(rows["parameters"]), strict=True))
 
     def partial(points):
-        size = sm.add_constant(np.array([log[name] for name in points.model]))
+        size = sm.add_constant(np.array([log[name] for name in points.rows["model"]]))
         u, v = (sm.OLS(values, size).fit().resid for values in (points.x, points.y))
         return np.arctanh(stats.pearsonr(u, v).statistic)
 
-    over = found.over_clusters
-    assert interval(over) == pytest.approx(left_out(found.points, partial, np.tanh))
+    over = found.partial.over
+    assert interval(over) == pytest.approx(
+        left_out(st.pair(means, "coupling", "loss"), partial, np.tanh)
+    )
     assert over.units == 6
     assert over.p < 0.01
 
@@ -379,7 +384,7 @@ def test_sizes_that_say_nothing_are_left_out_and_named():
     assert set(found.left_out) == {"layers", "width", "training_tokens"}
     assert "3 of the 60 models" in found.left_out["training_tokens"]
     assert found.partial == st.partial_correlation(means, "loss", given=["parameters"]).partial
-    assert found.points.without == ()
+    assert found.partial.n == 60
 
 
 def test_what_sizes_leave_nothing_of_has_a_reason():
@@ -387,7 +392,7 @@ def test_what_sizes_leave_nothing_of_has_a_reason():
     rows = means.rows.assign(layers=[1.0, 3, 2, 7], width=[5.0, 1, 2, 2])
     few = st.partial_correlation(replace(means, rows=rows), "loss")
     assert "4 regressors" in few.partial.reason
-    assert np.isnan([few.partial.estimate, few.over_clusters.p]).all()
+    assert np.isnan([few.partial.estimate, few.partial.over.p]).all()
     means = confounded(0)
     rows = means.rows.assign(coupling=np.log10(means.rows["parameters"]))
     determined = st.partial_correlation(replace(means, rows=rows), "loss")
@@ -405,12 +410,13 @@ def test_trends_over_prompts_are_those_of_scipy():
         own = TABLE[(TABLE["model"] == trend.model) & (TABLE["k"] == 4)]
         line = stats.linregress(own["tokens"], own["corrected"])
         rho = stats.spearmanr(own["tokens"], own["corrected"]).statistic
-        assert (trend.spearman, trend.slope, trend.intercept) == pytest.approx(
+        assert (trend.rho.estimate, trend.slope, trend.intercept) == pytest.approx(
             (rho, line.slope, line.intercept)
         )
-        assert trend.interval.units == 12
-    assert found.mean == pytest.approx(np.mean([trend.spearman for trend in found.models]))
-    assert found.interval.low < found.mean < found.interval.high
+        assert trend.rho.over.units == 12
+    mean = np.mean([trend.rho.estimate for trend in found.models])
+    assert found.mean.estimate == pytest.approx(mean)
+    assert found.mean.over.low < mean < found.mean.over.high
 
 
 def test_prompts_are_left_out_for_all_models_together():
@@ -418,12 +424,12 @@ def test_prompts_are_left_out_for_all_models_together():
     table = sweep_of([model_row(f"m{i}", "f", 0.3) for i in range(10)], prompts=40)
     first = table["model"] == "m0"
     table["corrected"] = np.tile(table["corrected"][first], 10)
-    many = st.prompt_trends(table, "difficulty", 4)
-    one = st.prompt_trends(table[first], "difficulty", 4)
-    for other in (one.interval, many.models[3].interval):
-        assert (many.interval.low, many.interval.high) == pytest.approx((other.low, other.high))
-    assert many.interval.high - many.interval.low > 0.3
-    assert many.interval.units == 40
+    trends = st.prompt_trends(table, "difficulty", 4)
+    one, many = st.prompt_trends(table[first], "difficulty", 4).mean.over, trends.mean.over
+    for other in (one, trends.models[3].rho.over):
+        assert (many.low, many.high) == pytest.approx((other.low, other.high))
+    assert many.high - many.low > 0.3
+    assert many.units == 40
 
 
 def test_prompts_without_a_number_do_not_count():
@@ -435,7 +441,7 @@ def test_prompts_without_a_number_do_not_count():
     assert (len(found["Beta-2"].prompt), found["Beta-2"].without) == (11, 1)
     assert "prompt 3" not in found["Beta-2"].prompt
     assert len(found["Beta-0"].x) == 8
-    assert found["Beta-1"].reason.startswith("0 prompts")
+    assert found["Beta-1"].rho.reason.startswith("0 prompts")
     constant = st.prompt_trends(broken.assign(difficulty=2.0), "difficulty", 4)
-    assert constant.interval.reason
-    assert constant.models[0].reason
+    assert constant.mean.reason
+    assert constant.models[0].rho.reason

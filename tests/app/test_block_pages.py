@@ -228,7 +228,7 @@ def test_a_size_of_noise_is_chosen_by_a_link_and_by_the_slider(open_page, link, 
 @pytest.mark.parametrize(
     ("kind", "figures"),
     [
-        ("spectrum", ("products", "linear-maps")),
+        ("spectrum", ("products", "maps")),
         ("perturbation", ("by-size", "radius", "by-depth")),
     ],
 )

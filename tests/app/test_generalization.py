@@ -103,7 +103,7 @@ def test_switches_change_figures_and_link(open_page, planted) -> None:
     assert models_of(figures["performance"]) == performance
     assert len(performance) == 6
     assert models_of(figures["sizes"]) == expected(asked, "width", "coupling")
-    assert "Coupling of Beta-1 against difficulty" in figures["prompt"]["layout"]["meta"]["alt"]
+    assert "coupling of Beta-1 against difficulty" in figures["prompt"]["layout"]["meta"]["alt"]
     assert "Spearman" in figures["families"]["layout"]["xaxis"]["title"]["text"]
 
 

@@ -100,7 +100,7 @@ def test_raw_scores_of_a_list_have_the_chance_floors_of_both_models(open_page, g
     mean = mean_scores([part.scores for part in parts]).coupling
     np.testing.assert_allclose(heat(charts(app)["scores"]), coloured(mean), rtol=1e-5)
     shapes = charts(app)["prompts"]["layout"]["shapes"]
-    for name, of in (("chance", parts), ("other chance", twins)):
+    for name, of in (("chance", parts), ("chance of the untrained model", twins)):
         (line,) = [shape for shape in shapes if shape.get("name") == name]
         assert line["x0"] == pytest.approx(np.mean([one.scores.mean().chance for one in of]))
     of_pair = np.mean([part.scores.chance[3, 2] for part in parts])  # of blocks 12 and 11

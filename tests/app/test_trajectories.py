@@ -6,8 +6,8 @@ from handling import labels, numbers, shipped, trace
 from screen import charts
 
 from coupling_core import PathView, TrajectoryResult, project_paths
-from coupling_core.analysis.path_curves import CURVES
 from coupling_core.experiments.gallery import EXAMPLES, path_requests
+from coupling_core.kinds.trajectory.prompts import CURVES
 from explorer.pages.trajectories import PathsState, recipes
 
 pytestmark = pytest.mark.full

@@ -12,7 +12,7 @@ from coupling_core.base.pace import Pace
 
 CELL = """
 import coupling_core as cc
-from coupling_core.base.bars import Bar, is_watched
+from coupling_core.base.bars import is_watched
 assert is_watched()
 from coupling_core.measuring.watched import watched
 from coupling_core.base.results import Progress
@@ -22,12 +22,12 @@ with watched(None) as report:
 """
 
 
-def test_a_bar_says_where_it_stands_and_goes(capsys):
-    bar = Bar()
-    bar.show(0, 0, "tracing")
-    bar.show(2, 8, "blocks")
-    bar.say("this takes long")
-    bar.end()
+def test_a_bar_says_where_it_stands_and_goes(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with Bar() as bar:
+        bar.show(0, 0, "tracing")
+        bar.show(2, 8, "blocks")
+        bar.note("this takes long")
     told = capsys.readouterr()
     assert told.out == ""
     assert "tracing" in told.err
@@ -80,7 +80,7 @@ def test_neither_loading_nor_the_first_wait_nor_a_stored_answer_counts():
     pace = Pace(10, clock=clock)
     clock.now += 60
     pace.step(computed=False)
-    assert (pace.words(), pace.line()) == ("prompt 2 of 10", "")
+    assert pace.words() == "prompt 2 of 10"
 
 
 def test_of_those_at_work_side_by_side_each_is_half_done():

@@ -34,11 +34,8 @@ WRONG = {
         "": "nonsense | runs nonsense | depth 'The cat' | doctor 'The cat' | depth --prompt",
         "tokens": "--mod self",
     },
-    "what would have no effect": {
-        f"whatif {MODEL}": "--edit skip(1) --edit skip(2)",
-        f"graph {MODEL}": "--figure graph",
-        f"depth {MODEL}": "--out a.csv --out b.csv | --figure scores --json | --out a.json | "
-        "--out - --json",
+    "outputs": {
+        f"depth {MODEL}": "--out a.json | --out - --json",
         "depth --prompt x": "--prompts own.csv",
     },
     "prompts": {
@@ -50,15 +47,13 @@ WRONG = {
         f"depth {MANY}": "--figure spectrum --out many.html | --out many.safetensors | "
         "--out own.csv | --k 33",
         f"graph {MANY}": "--figure locality --out many.html",
-        f"trajectory {MANY}": "--figure paths-3d --out many.html | --token 2 | --fit all | "
-        "--part deeper | --without-first",
-        f"perturbation {MANY}": "--size 1",
+        f"trajectory {MANY}": "--figure paths-3d --out many.html",
     },
     "results": {
         "runs show": "zzz | '' | a.safetensors --out map.doc",
         "runs recheck": " | no.safetensors | a.safetensors --all",
         "compare a.safetensors": "ffff | no.safetensors | path.safetensors",
-        FILES: "--k 60 | --blocks 4 | --blocks 4-99 | --out c.graphml | --figure difference",
+        FILES: "--k 60 | --blocks 4 | --blocks 4-99 | --out c.graphml",
         f"graph {MODEL}": "--threshold 1.5 | --out g.safetensors | --blocks 40 | --layout cube",
     },
     "models": {

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import fields
 from doctest import NORMALIZE_WHITESPACE, SKIP, DocTestParser, DocTestRunner
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import outputs
 import pytest
@@ -17,16 +17,16 @@ from sweep_table import sweep_of, zoo
 from training import SUITE
 
 from coupling_core import Course, PromptSource, Question, Request, Store, compare, find, measure
-from coupling_core.analysis.by_step import step_columns, step_figures
+from coupling_core.analysis.by_step import step_columns
 from coupling_core.analysis.exports import frame
 from coupling_core.analysis.graph import EDGE_COLUMNS
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import View
-from coupling_core.base.step_names import StepCurve
 from coupling_core.cli import compare as compare_command
 from coupling_core.cli import training as training_command
 from coupling_core.cli.graph import Graphs, Look
+from coupling_core.cli.reports import summary
 from coupling_core.cli.sweep import _answer
 from coupling_core.experiments.sweeps.definition import Models, Slurm, Sweep
 from coupling_core.experiments.sweeps.table import COLUMNS
@@ -177,19 +177,17 @@ def seen() -> dict[str, tuple[Any, Any]]:
     for result in (*(make() for make in EVERY_KIND), tokens):
         kind = kind_of(result.request.kind)
         view = kind.view(k=result.default_k) if kind.has_k else kind.view()
-        found[kind.folder.rpartition(".")[2]] = result, view
+        found[kind.command] = result, view
     return found
 
 
 def test_what_results_give_out_is_written_down_as_it_is():
     text = outputs.text()
     assert text == outputs.FILE.read_text(), "make docs writes it anew"
-    assert outputs.step_names() == outputs.STEP_NAMES.read_text()
-    assert set(get_args(StepCurve)) == set(step_figures())
+    assert outputs.figure_names() == outputs.FIGURE_NAMES.read_text()
     for command, looked in seen().items():
         section = text.split(f"## {command}\n")[1].split("\n## ")[0]
-        report = kind_of(looked[0].request.kind).part("report")
-        keys = {*report.summary(*looked, stored=True)} - {*outputs.OF_ALL}
+        keys = {*summary(*looked, stored=True)} - {*outputs.OF_ALL}
         assert named(section) >= {*frame(*looked), *keys}, command
 
 

@@ -15,13 +15,13 @@ import xarray
 from command_line import printed
 
 from coupling_core import Request, Store, compare_models, figures, mean_interval, means_by, measure
-from coupling_core.analysis.path_curves import CURVES
-from coupling_core.base import pace
-from coupling_core.base.records import AnyView
-from coupling_core.cli import forewarning
+from coupling_core.base import bars
+from coupling_core.base.numbers import array_of
+from coupling_core.base.records import AnyView, PathView
+from coupling_core.cli import one_or_many
 from coupling_core.cli.many_drawn import Together
 from coupling_core.cli.rows import Row, mean_of_each
-from coupling_core.kinds.trajectory.prompts import PathsTogether
+from coupling_core.kinds.trajectory.prompts import CURVES, PathsTogether
 from coupling_core.measuring import many
 from coupling_core.sources.prompts import Prompt
 
@@ -119,10 +119,11 @@ def test_curves_of_many_prompts_are_the_mean_of_their_medians(ask, drawn, each, 
     for name, curve in CURVES.items():
         called = name.replace("-", "_")
         wanted = []
-        for values in map(curve.values, results):
-            known = np.isfinite(values).any(1)
-            wanted.append(np.full(len(values), np.nan))
-            wanted[-1][known] = np.nanmedian(values[known], axis=1)
+        for result in results:
+            own = array_of(result, PathView(), curve.numbers[0])
+            known = np.isfinite(own).any(1)
+            wanted.append(np.full(len(own), np.nan))
+            wanted[-1][known] = np.nanmedian(own[known], axis=1)
         np.testing.assert_allclose(dataset[called], wanted, rtol=1e-5)
         first = dataset[called].dims[1]
         assert (dataset[called].dims[0], int(dataset[first][0])) == ("prompt", curve.first)
@@ -319,10 +320,10 @@ def test_ctrl_c_while_a_result_is_looked_at_is_told_alike(ask, monkeypatch):
 def test_progress_is_plain_lines_where_no_terminal_is_and_quiet_has_none(
     run, folder, listed, monkeypatch
 ):
-    monkeypatch.setattr(pace, "APART", 0.0)
+    monkeypatch.setattr(bars, "APART", 0.0)
     asked = ("depth", "--model", folder, "--prompts", listed, "--k", 4)
     told = [line for line in run(*asked)[2].splitlines() if line.startswith("prompt ")]
-    assert [line.split(",")[0] for line in told] == ["prompt 2 of 3", "prompt 3 of 3"]
+    assert {line.split(",")[0] for line in told} == {f"prompt {n} of 3" for n in (1, 2, 3)}
     status, out, err = run(*asked, "--token", 2, "-q")
     assert (status, err) == (0, "")
     assert "3 measured, 0 of them from the store" in out
@@ -333,6 +334,6 @@ def test_what_grows_with_the_square_is_estimated_before(run, folder, monkeypatch
         return "square" in run("tokens", "--model", folder, "--prompt", prompt, "--k", 4)[2]
 
     assert not told("The cat")  # too short to say
-    monkeypatch.setattr(forewarning, "SHORT", 0.0)
+    monkeypatch.setattr(one_or_many, "SHORT", 0.0)
     assert not told("The cat")  # stored by now
     assert told("A dog")

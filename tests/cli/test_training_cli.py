@@ -13,7 +13,7 @@ from command_line import printed, refusal
 from fake_hub import client, lay_out
 
 from coupling_core import ComputeError, Request, Store, View, find_suite, measure, numbers
-from coupling_core.cli import checkpoints
+from coupling_core.cli import terminal
 from coupling_core.experiments.own import plans
 from coupling_core.measuring import filling
 from coupling_core.measuring.stored_steps import collect
@@ -190,7 +190,8 @@ def filled(commits, monkeypatch, shelf):
 
         monkeypatch.setattr(filling, "within_reach", lambda _: (list(steps), ""))
         asked = (find_suite("pythia-70m"), Request(PROMPT, k=4), Store(), tuple(sorted(steps)))
-        return checkpoints.fill(collect(*asked), Store(), one)
+        told = {"watching": lambda _: terminal.progress_bar(), "warn": terminal.warn}
+        return filling.fill(collect(*asked), Store(), one, **told)
 
     return filled
 

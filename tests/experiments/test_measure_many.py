@@ -117,7 +117,9 @@ def test_what_stands_beside_a_prompt_is_kept(asked, own, tmp_path):
 def test_each_module_may_have_a_tokenizer_of_its_own(asked, own):
     lower = tiny.tokenizer()
     lower.backend_tokenizer.normalizer = Lowercase()
-    table = asked([TEXTS[0]], {"a": own, "b": {"model": own, "tokenizer": lower}}, k=4)
+    other = {"model": own, "tokenizer": lower, "trained": "False"}  # as a table has it
+    table = asked([TEXTS[0]], {"a": own, "b": other}, k=4)
+    assert table["trained"].tolist() == [True, False]
     expected = asked([TEXTS[0], TEXTS[0].lower()], own, k=4)
     assert table["corrected"].tolist() == expected["corrected"].tolist()
     assert table["corrected"].nunique() == 2

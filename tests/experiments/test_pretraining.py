@@ -248,10 +248,10 @@ def test_what_a_score_does_is_told_where_it_can_be():
 
 def test_the_command_trains_and_stops_in_order(text, monkeypatch, run):
     plan, suite = replace(PLAN, name="mini-64", steps=(0, 2)), ("suite", "train", "mini-64")
-    monkeypatch.setattr("coupling_core.cli.train.find_plan", {"mini-64": plan}.__getitem__)
+    monkeypatch.setattr("coupling_core.cli.suite.find_plan", {"mini-64": plan}.__getitem__)
     monkeypatch.setattr(corpus, "corpus", lambda say: text)
-    status, _, told = run(*suite, "--device", "cpu")
-    assert (status, "step 2" in told) == (0, True)
+    status, told, _ = run(*suite, "--device", "cpu")
+    assert (status, "mini-64 is ready" in told) == (0, True)
     assert hub.cached(find_suite("mini-64").repo) == ["main", "step0", "step2"]
     monkeypatch.setattr(training, "train", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     assert run(*suite, "--device", "cpu")[0] == 130

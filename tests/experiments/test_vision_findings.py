@@ -120,7 +120,7 @@ def test_accuracy_and_coupling_are_compared_among_runs_of_one_rate(monkeypatch, 
         suite=suite,
     )
     assert found.with_accuracy.estimate > 0.5
-    within, over = found.within_rates
+    within, over = found.within_rates, found.within_rates.over
     assert within.estimate < -0.8
     assert over.of == "seeds"
     assert ("accuracy falls with coupling" in found.shows[2]) is told

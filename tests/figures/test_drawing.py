@@ -6,12 +6,13 @@ from cases import random_result, trajectory_result
 from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 
-from coupling_core import View, figures
+from coupling_core import PathView, View, figures
+from coupling_core.base.drawing import drawn
 from coupling_core.figures import style
 from coupling_core.figures.drawing import draw
-from coupling_core.figures.enlarged import enlarged
 from coupling_core.figures.export import on_paper
-from coupling_core.figures.typeset import in_html, in_tex
+from coupling_core.figures.slides import enlarged
+from coupling_core.figures.words import in_html, in_tex
 
 VIEW = View(k=6)
 RESULT = random_result(n_blocks=5, width=16, k_max=8, k_view=4)
@@ -25,7 +26,7 @@ def test_matplotlib_draws_the_numbers_ranges_and_names_of_maps_and_curves(monkey
         figures.scores(RESULT, VIEW, selected=(2, 4)),
         figures.spectrum(RESULT, VIEW, selected=(2, 4)),
         figures.locality(RESULT, VIEW),
-        figures.by_depth(trajectory_result(n_tokens=60), "norms", token=3),
+        drawn(trajectory_result(n_tokens=60), PathView(), "norms", token=3),
     ):
         draw(on_paper(figure, RESULT, VIEW), ".pdf")
         (paper,) = pages[-1].axes
@@ -46,12 +47,12 @@ def test_matplotlib_draws_the_numbers_ranges_and_names_of_maps_and_curves(monkey
 
 
 def test_letters_and_lines_grow_and_numbers_stay():
-    figure = style.new_figure("alt", "caption", height=300, yaxis={"type": "log"})
+    figure = style.new_figure("alt", "caption", height=300)
     figure.add_trace(style.line([1, 2], [3, 4], "curve", width=2))
     before = figure.to_json()
     found = enlarged(figure, 2)
     assert (found.layout.height, found.data[0].line.width) == (600, 4)
-    assert (list(found.data[0].y), found.layout.yaxis.dtick) == ([3, 4], 1)
+    assert list(found.data[0].y) == [3, 4]
     assert figure.to_json() == before
 
 

@@ -7,7 +7,6 @@ from sweep_table import sweep_of, zoo
 
 from coupling_core import View, figures, measure
 from coupling_core.analysis import statistics as st
-from coupling_core.figures import tokens
 
 
 def test_what_figures_refuse(snapshot):
@@ -23,8 +22,8 @@ def test_what_figures_refuse(snapshot):
         ),
         "a model of no trend": lambda: figures.coupling_by_prompt(trends, "nobody"),
         "track of a block that is none": lambda: figures.direction_track(directions, 99, 1),
-        "token 99": lambda: tokens.matrix(pairs, 99, 1, View(k=5)),
-        "K of pairs of tokens": lambda: tokens.grid(pairs, View(k=33)),
+        "token 99": lambda: figures.matrix(pairs, 99, 1, View(k=5)),
+        "K of pairs of tokens": lambda: figures.scores(pairs, View(k=33)),
         "K of 0": lambda: View(k=0),
         "map at K = 9": lambda: figures.scores(result, past),
         "mosaic at K = 9": lambda: figures.mosaic(result, past),

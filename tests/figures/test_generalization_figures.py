@@ -26,6 +26,12 @@ def by_k():
     return st.means_by_k(TABLE)
 
 
+def correlations(by_k, method="pearson"):
+    """Of coupling and loss, at every K."""
+    pairs = {k: st.pair(means, "coupling", "loss") for k, means in by_k.items()}
+    return {k: st.correlate(points, method) for k, points in pairs.items()}
+
+
 def test_a_symbol_a_model_stands_at_its_numbers(means):
     for x, y in (("coupling", "loss"), ("coupling", "score"), ("parameters", "coupling")):
         figure, twin = figures.over_models(means, x, y), figures.over_models_table(means, x, y)
@@ -86,7 +92,7 @@ def test_what_figures_over_models_say(means, by_k, snapshot):
         "some without": figures.over_models(means, "coupling", "score"),
         "nobody": figures.over_models(nobody, "coupling", "loss"),
         "by K": figures.coupling_by_k(by_k),
-        "correlation by K": figures.correlation_by_k(st.correlations_by_k(by_k, "loss"), "loss"),
+        "correlation by K": figures.correlation_by_k(correlations(by_k), "loss"),
         "by prompt": figures.coupling_by_prompt(trends, "Beta-1"),
         "without families": figures.without_families(st.leave_one_family_out(points)),
         "trends": figures.prompt_correlations(trends),
@@ -116,10 +122,10 @@ def test_families_differ_without_their_colours_and_keep_their_looks():
 
 
 def test_the_correlation_against_k_has_both_intervals(by_k):
-    found = st.correlations_by_k(by_k, "loss", "spearman")
+    found = correlations(by_k, "spearman")
     found[32] = st.correlate(st.pair(replace(by_k[8], rows=by_k[8].rows[:2]), "coupling", "loss"))
     found[64] = replace(found[16], over_clusters=replace(found[16].over_clusters, p=0.06))
-    figure, twin = figures.correlation_by_k(found, "loss"), figures.correlation_by_k_table(found)
+    figure, twin = figures.correlation_by_k(found, "loss"), figures.correlations_table(found, "k")
     line, outer = trace(figure, "correlation"), trace(figure, "outer")
     np.testing.assert_array_equal(line.y, [one.estimate for one in found.values()])
     np.testing.assert_allclose(line.y + line.error_y.array, twin["high"])
@@ -150,7 +156,7 @@ def test_a_model_without_a_trend_is_told():
     trends = st.prompt_trends(broken, "tokens", 8)
     figure = figures.coupling_by_prompt(trends, "Beta-1")
     assert "trend" not in {one.name for one in figure.data}
-    reason = next(one.reason for one in trends.models if one.model == "Beta-1")
+    reason = next(one.rho.reason for one in trends.models if one.model == "Beta-1")
     assert reason in figure.layout.meta["caption"]
     missing = trace(figures.prompt_correlations(trends), "no estimate")
     assert (list(missing.y), missing.text[0]) == (["Beta-1"], reason)
@@ -170,10 +176,10 @@ def rows_of(figure, name):
 
 def test_trends_of_models_are_a_forest_with_their_mean_first():
     trends = st.prompt_trends(TABLE, "tokens", 8)
-    figure, twin = figures.prompt_correlations(trends), figures.trends_table(trends)
+    figure, twin = figures.prompt_correlations(trends), figures.correlations_table(trends.rows)
     drawn = rows_of(figure, "estimate")
-    first = (trends.mean, trends.interval.low, trends.interval.high)
+    first = (trends.mean.estimate, trends.mean.over.low, trends.mean.over.high)
     assert drawn[twin["row"][0]] == pytest.approx(first)
     for one in trends.models:
-        expected = (one.spearman, one.interval.low, one.interval.high)
+        expected = (one.rho.estimate, one.rho.over.low, one.rho.over.high)
         assert drawn[one.model] == pytest.approx(expected)

@@ -139,7 +139,6 @@ def test_the_locality_curve_draws_the_means_with_their_spread():
     assert band.y[:4] == pytest.approx(found.mean - found.spread)
     assert band.y[4:][::-1] == pytest.approx(found.mean + found.spread)
     assert trace(figure, "chance").y == pytest.approx(np.zeros(4))
-    assert figures.locality_table(RESULT, VIEW)["mean"].to_numpy() == pytest.approx(found.mean)
     raw = figures.locality(random_result(), View(k=5), corrected=False)
     floor = locality(random_result(), View(k=5), corrected=False).chance
     assert trace(raw, "chance").y == pytest.approx(floor)

@@ -8,6 +8,7 @@ from checks import trace
 
 from coupling_core import compare_models, figures
 from coupling_core.analysis.over_prompts import mean_scores, of_prompt
+from coupling_core.analysis.path_curves import CURVES
 from coupling_core.analysis.scores import mean_interval
 from coupling_core.base.records import View
 
@@ -19,7 +20,7 @@ NUMBERS = {1: 0.3, 2: 0.1, 3: 0.2}
 TEXTS = {1: "one", 2: "two", 3: "three"}
 OVER = mean_interval(np.array([*NUMBERS.values()]))
 GROUPS = {1: "late", 2: "early", 3: "late"}
-CURVES = np.array([[1.0, 2.0, np.nan], [3.0, 4.0, np.nan]])
+MEDIANS = np.array([[1.0, 2.0, np.nan], [3.0, 4.0, np.nan]])
 
 
 def strip(numbers=NUMBERS, over=OVER, **options):
@@ -42,10 +43,10 @@ def test_what_figures_over_prompts_say(snapshot) -> None:
         "map": figures.mean_map(PARTS, "a list"),
         "raw map": figures.mean_map(PARTS, "a list", corrected=False),
         "graph": figures.mean_graph(PARTS, "a list"),
-        "strip": strip(texts=TEXTS, chance=0.0),
+        "strip": strip(texts=TEXTS, levels={"chance": 0.0}),
         "groups": strip(texts=TEXTS, groups=GROUPS),
         "one prompt": strip({1: 0.3}, alone, texts={1: "one"}),
-        "by depth": figures.by_depth_over_prompts(CURVES, 1, "Growth", "Block l", origin=ORIGIN),
+        "by depth": figures.by_depth_over_prompts(MEDIANS, CURVES["growth"], origin=ORIGIN),
     }
     assert {name: dict(figure.layout.meta) for name, figure in shown.items()} == snapshot
 
@@ -53,7 +54,7 @@ def test_what_figures_over_prompts_say(snapshot) -> None:
 def test_a_dot_is_a_prompt_the_lowest_first() -> None:
     numbers = {1: 0.3, 2: float("nan"), 5: 0.1, 9: 0.2}
     texts = {1: "one", 2: "two", 5: "<b>five</b>", 9: "nine"}
-    figure = strip(numbers, texts=texts, chance=0.0, selected=9)
+    figure = strip(numbers, texts=texts, levels={"chance": 0.0}, selected=9)
     dots, chosen = figure.data[0], trace(figure, "chosen")
     assert dots.customdata.ravel().tolist() == [5, 9, 1]
     assert list(dots.x) == [0.1, 0.2, 0.3]
@@ -94,8 +95,9 @@ def test_the_axis_holds_the_interval_and_names_tell_means_apart() -> None:
 
 
 def test_a_number_by_depth_is_the_mean_over_prompts() -> None:
+    selected = (7, MEDIANS[1])
     figure = figures.by_depth_over_prompts(
-        CURVES, 1, "Growth", "Block l", origin=ORIGIN, selected=(7, CURVES[1])
+        MEDIANS, CURVES["growth"], origin=ORIGIN, selected=selected
     )
     mean = trace(figure, "mean over prompts")
     np.testing.assert_array_equal(mean.y, [2.0, 3.0, np.nan])
@@ -124,7 +126,7 @@ def test_two_models_differ_by_a_dot_a_prompt_in_the_colour_of_its_group() -> Non
     assert [dots.name.partition(":")[0] for dots in figure.data] == ["grade 1", "grade 2"]
     assert np.concatenate([dots.x for dots in figure.data]) == pytest.approx([0.0, 0.1, 0.3])
     shapes = {shape.name: shape.x0 for shape in figure.layout.shapes}
-    assert (shapes["chance"], shapes["mean"]) == (0, pytest.approx(0.4 / 3))
+    assert (shapes["no difference"], shapes["mean"]) == (0, pytest.approx(0.4 / 3))
     caption = figure.layout.meta["caption"]
     assert "0.100 apart" in caption  # the two floors
     assert "grade 2 0.300 (no interval: n = 1)" in caption

@@ -7,11 +7,15 @@ import pytest
 from cases import trajectory_result
 
 from coupling_core import PathView, figures, project_paths
-from coupling_core.analysis.path_curves import CURVES, median
+from coupling_core.analysis.path_curves import median
 from coupling_core.analysis.scaling import inverse_fits
+from coupling_core.base.drawing import drawn
+from coupling_core.base.numbers import array_of
+from coupling_core.figures.curves import numbers_table
 from coupling_core.figures.paths import MOST, PICKS, chosen_tokens, draw
 from coupling_core.figures.paths_apart import paths_apart
 from coupling_core.figures.token_labels import label
+from coupling_core.kinds.trajectory.prompts import CURVES
 
 VIEW = PathView(first=False)
 RESULT = trajectory_result()
@@ -58,20 +62,16 @@ def test_a_long_prompt_has_a_bounded_number_of_paths_and_points():
 
 def test_what_figures_of_paths_say(snapshot):
     short = replace(RESULT, states=RESULT.states[:, [0, 4, 5]], kept=np.array([1, 5, 6]))
-    headless = replace(RESULT, entropy=RESULT.entropy * np.nan, no_entropy="this model has no head")
     rested = replace(RESULT, norms=np.where(np.arange(6) == 2, 1, RESULT.norms))
-    shallow = trajectory_result(n_blocks=4)
     onto = project_paths(TWIN, onto=project_paths(RESULT, VIEW))
     shown = {
         "paths": figures.paths(RESULT, VIEW, token=2),
         "paths in 3 dimensions": figures.paths(RESULT, VIEW, token=2, dimensions=3),
         "some states are kept": figures.paths(short, VIEW, token=6),
-        "no entropy": figures.by_depth(headless, "entropy", token=1),
-        "a window too wide": figures.by_depth(shallow, "line-shape-by-depth", token=1),
-        "no expodistance": figures.per_token(rested, "expodistance", token=1),
+        "no expodistance": drawn(rested, VIEW, "expodistance", token=1),
         "far less beside": figures.paths(RESULT, VIEW, token=2, twin=NEAR),
         "in another's components": draw(TWIN, VIEW, onto, token=2, dimensions=2),
-        "twin": figures.by_depth(RESULT, "norms", token=3, twin=TWIN),
+        "twin": drawn(RESULT, VIEW, "norms", token=3, twin=TWIN),
     }
     texts = (" capital", "\n\n", "   ", "a  b", "", "🦜", "<b>", "Donaudampfschifffahrt")
     said = {name: dict(figure.layout.meta) for name, figure in shown.items()}
@@ -96,17 +96,18 @@ def test_two_results_stand_apart_and_why_one_has_no_components_stands_in_its_own
 
 
 def test_numbers_by_depth_are_drawn_and_tabled():
-    for name, curve in CURVES.items():
-        figure = figures.by_depth(RESULT, name, token=3, twin=TWIN)
-        values, selected = curve.values(RESULT), trace(figure, "selected")
-        np.testing.assert_allclose(selected.y, values[:, 2])
-        assert (selected.x[0], selected.x[-1]) == (curve.first, 12)
-        np.testing.assert_allclose(trace(figure, "median").y, median(values))
-        np.testing.assert_allclose(trace(figure, "twin").y, median(curve.values(TWIN)))
-        np.testing.assert_allclose(figures.by_depth_table(RESULT, name).to_numpy(), values)
+    for name, spec in CURVES.items():
+        figure = drawn(RESULT, VIEW, name, token=3, twin=TWIN)
+        own, selected = array_of(RESULT, VIEW, spec.numbers[0]), trace(figure, "selected")
+        np.testing.assert_allclose(selected.y, own[:, 2])
+        assert (selected.x[0], selected.x[-1]) == (spec.first, 12)
+        np.testing.assert_allclose(trace(figure, "median").y, median(own))
+        beside = median(array_of(TWIN, VIEW, spec.numbers[0]))
+        np.testing.assert_allclose(trace(figure, "twin").y, beside)
+        np.testing.assert_allclose(numbers_table(RESULT, VIEW, spec).to_numpy(), own)
         assert figure.layout.yaxis.title.text
     many = trajectory_result(n_tokens=60)  # drawn as a range
-    figure = figures.by_depth(many, "norms", token=3)
+    figure = drawn(many, VIEW, "norms", token=3)
     high = np.quantile(many.norms, 0.9, axis=1)
     band = trace(figure, "80\u00a0% of the tokens").y
     np.testing.assert_allclose(band[13:][::-1], high, rtol=1e-6)
@@ -114,7 +115,7 @@ def test_numbers_by_depth_are_drawn_and_tabled():
 
 
 def test_curves_are_what_their_names_say():
-    found = {name: curve.values(RESULT) for name, curve in CURVES.items()}
+    found = {name: array_of(RESULT, VIEW, spec.numbers[0]) for name, spec in CURVES.items()}
     np.testing.assert_array_equal(found["norms"], RESULT.norms)
     np.testing.assert_allclose(found["growth"], np.log(RESULT.norms[1:] / RESULT.norms[:-1]))
     assert found["steps"].mean(0) == pytest.approx(1)

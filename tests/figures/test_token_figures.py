@@ -5,9 +5,9 @@ import pytest
 import tiny
 from masked import masked
 
-from coupling_core import InputError, Request, View, measure, score_positions
+from coupling_core import InputError, Request, View, figures, measure, score_positions
+from coupling_core.analysis.token_scores import by_distance
 from coupling_core.figures import export, render, style
-from coupling_core.figures import tokens as figures
 from coupling_core.figures.score_squares import window
 
 PROMPT = "The cat\nsat <😀>"
@@ -53,14 +53,14 @@ def trace(figure, name):
 
 def test_the_grid_has_the_scores_in_the_fixed_range(itself, means):
     for result in (itself, means):
-        found, figure = score_positions(result, VIEW), figures.grid(result, VIEW)
+        found, figure = score_positions(result, VIEW), figures.scores(result, VIEW)
         np.testing.assert_allclose(figure.data[0].z, found.corrected.astype(np.float32))
         assert not found.itself.any()
         assert (figure.data[0].zmin, figure.data[0].zmax) == style.CORRECTED_RANGE
-        raw = figures.grid(result, VIEW, corrected=False)
+        raw = figures.scores(result, VIEW, corrected=False)
         np.testing.assert_allclose(raw.data[0].z, found.coupling.astype(np.float32))
         assert (raw.data[0].zmin, raw.data[0].zmax) == style.RAW_RANGE
-    auto = figures.grid(itself, VIEW, auto_range=True)
+    auto = figures.scores(itself, VIEW, auto_range=True)
     assert auto.data[0].zmax == pytest.approx(score_positions(itself, VIEW).corrected.max())
     assert FORBIDDEN not in [t.name for t in auto.data]
     points = trace(auto, "pairs")
@@ -70,7 +70,7 @@ def test_the_grid_has_the_scores_in_the_fixed_range(itself, means):
 
 def test_a_token_with_itself_in_one_block_is_grey_and_named(measured):
     alone = measured("self", block=2)
-    figure, whole = figures.grid(alone, VIEW), np.eye(len(alone.tokens), dtype=bool)
+    figure, whole = figures.scores(alone, VIEW), np.eye(len(alone.tokens), dtype=bool)
     (grey,) = [t for t in figure.data if t.showlegend]
     assert np.array_equal(grey.z == 0, whole)
     assert np.array_equal(np.isnan(figure.data[0].z), whole)
@@ -83,19 +83,21 @@ def test_what_waits_is_grey_and_told_apart(measured):
         seen = []
         measured("self", progress=seen.append, **more)
         partial = next(p.partial for p in seen if p.partial is not None and not p.partial.complete)
-        figure = figures.grid(partial, VIEW)
+        figure = figures.scores(partial, VIEW)
         assert any("not measured yet" in str(t.name) for t in figure.data)
         assert figures.distance(partial, VIEW).layout.meta["alt"]
 
 
 def test_a_window_shows_part_of_the_prompt(itself):
     rows, columns = (2, 3, 4), (5, 6)
-    figure = figures.grid(itself, VIEW, rows=rows, columns=columns, selected=(3, 6))
+    figure = figures.scores(itself, VIEW, rows=rows, columns=columns, selected=(3, 6))
     found = score_positions(itself, VIEW).corrected
     np.testing.assert_allclose(figure.data[0].z, found[1:4, 4:6].astype(np.float32))
     (outline,) = figure.layout.shapes
     assert (outline.x0, outline.y0) == (0.5, 0.5)
-    assert not figures.grid(itself, VIEW, rows=rows, columns=columns, selected=(1, 6)).layout.shapes
+    assert not figures.scores(
+        itself, VIEW, rows=rows, columns=columns, selected=(1, 6)
+    ).layout.shapes
     for shown, expected in (([1, 2], (1, 2)), (range(2, 4), (2, 3)), (2, (2,))):
         assert window(itself, shown) == expected
     assert window(itself, [-1]) == (len(itself.tokens),)
@@ -105,26 +107,26 @@ def test_a_window_shows_part_of_the_prompt(itself):
 
 def test_every_figure_has_its_words_and_a_table(itself, into, means, snapshot):
     n = len(itself.tokens)
-    grid = figures.grid_table(into, VIEW)
+    grid = figures.scores_table(into, VIEW)
     assert len(grid) == n * n
     assert grid["corrected"].isna().sum() == n * n - 36
     assert list(grid.iloc[n + 2][["token", "other_token"]]) == [2, 3]
-    distance = figures.distance_table(means, VIEW)
+    distance = by_distance(score_positions(means, VIEW)).to_pandas()
     assert list(distance["distance"]) == list(range(n - 3))
     mean = trace(figures.distance(means, VIEW), "mean").y
     np.testing.assert_allclose(mean, distance["mean"])
     assert figures.matrix_table(itself, 2, 3, VIEW).shape == (5, 5)
-    assert len(figures.spectrum_table(itself)) == 2 * n
+    assert len(figures.token_spectrum_table(itself)) == 2 * n
     assert len(figures.score_by_k_table(itself, 2, 3, VIEW)) == itself.k_max
     shown = {
-        "grid of means": figures.grid(means, VIEW),
-        "grid with forbidden cells": figures.grid(into, VIEW),
-        "grid with low ranks": figures.grid(into, View(k=25)),
+        "grid of means": figures.scores(means, VIEW),
+        "grid with forbidden cells": figures.scores(into, VIEW),
+        "grid with low ranks": figures.scores(into, View(k=25)),
         "mosaic": figures.mosaic(itself, VIEW),
         "distance": figures.distance(means, VIEW),
         "matrix of which a corner is kept": figures.matrix(itself, 1, 2, View(k=20)),
         "forbidden matrix": figures.matrix(into, 2, 7, VIEW),
-        "spectrum": figures.spectrum(itself, VIEW),
+        "spectrum": figures.token_spectrum(itself, VIEW),
     }
     # Numbers of a model can differ in the last digit from one machine to another.
     said = {name: dict(figure.layout.meta) for name, figure in shown.items()}
@@ -132,9 +134,9 @@ def test_every_figure_has_its_words_and_a_table(itself, into, means, snapshot):
 
 
 def test_a_file_has_its_legend_between_the_axis_and_the_notes(into):
-    page = export.on_paper(figures.grid(into, VIEW), into, VIEW)
+    page = export.on_paper(figures.scores(into, VIEW), into, VIEW)
     note = next(a for a in page.layout.annotations if a.name == "provenance")
     top_of_notes = page.layout.margin.b + note.yshift  # pixels above the lower edge
     assert top_of_notes < page.layout.legend.y * page.layout.height < page.layout.margin.b
-    text = render(figures.grid(into, VIEW), ".html", into, VIEW).decode()
+    text = render(figures.scores(into, VIEW), ".html", into, VIEW).decode()
     assert "in blocks 1 and 3, output token 6 of" in text

@@ -21,13 +21,14 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import astuple, dataclass, fields, is_dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, get_args
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
 import coupling_core as cc
-from coupling_core.base import drawing
+from coupling_core.base.drawing import figures_of
+from coupling_core.base.kinds import kinds
 from coupling_core.cli import main
 from coupling_core.experiments.gallery import EXAMPLES, PICTURE
 
@@ -36,17 +37,6 @@ PARTS = 16
 """Sums that are kept of an array with more numbers than that."""
 NOT_NUMBERS_OF_A_RESULT = ("seconds", "provenance", "bytes", "load")
 """What a machine or a day changes, by the beginning of its name."""
-FIGURES: Mapping[str, Any] = {
-    "depth": drawing.DepthFigure,
-    "self": drawing.TokensFigure,
-    "fixed-input": drawing.TokensFigure,
-    "fixed-output": drawing.TokensFigure,
-    "trajectory": drawing.PathFigure,
-    "what-if": drawing.EditFigure,
-    "spectrum": drawing.SpectrumFigure,
-    "perturbation": drawing.NoiseFigure,
-    "directions": drawing.ReadoutFigure,
-}
 DRAWN = ("x", "y", "z", "customdata", "error_x", "error_y", "zmin", "zmax")
 """What of a trace are numbers of a result."""
 VIEWS: Mapping[str, Sequence[Sequence[str]]] = {
@@ -216,7 +206,7 @@ def asked(
     with np.load(arrays) as loaded:
         yield "npz", dict(loaded)
     result = cc.Store().get(key)
-    for figure in filter(None, get_args(FIGURES[request.kind])):
+    for figure in figures_of(request.kind):
         try:
             drawn = result.plot(figure).figure.to_plotly_json()
         except cc.InputError:  # not every result has every figure of its kind
@@ -295,7 +285,7 @@ def in_full(entries: Mapping[str, Any]) -> set[str]:
 
 def subjects() -> list[str]:
     """What is looked at: every kind of which results ship, and the commands of several results."""
-    return [*(kind for kind in FIGURES if shipped(kind)), "commands"]
+    return [*(kind for kind in kinds() if shipped(kind)), "commands"]
 
 
 def today(subject: str, names: Sequence[str] = ()) -> Iterator[tuple[str, Golden]]:

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from coupling_core import Request, Store, load, measure
 from coupling_core.analysis import exports
 from coupling_core.base.edits import every_edit
 from coupling_core.base.kinds import kind_of, kinds
+from coupling_core.cli.many_drawn import figures_of
 from coupling_core.engine.directions.readouts import NULL
 from coupling_core.engine.spectrum import SHUFFLES
 from coupling_core.measuring.forecast import Probe
@@ -35,10 +36,8 @@ FIRST = {"state": 0} | dict.fromkeys(
 PARTS = {
     "compose": ["compose"],
     "cost": ["operations", "memory"],
-    "numbers": ["table"],
-    "views": ["plot", "verdict"],
-    "report": ["summary", "show"],
-    "command": ["command"],
+    "views": ["verdict"],
+    "report": ["summary", "facts", "tables"],
 }
 """Of a kind's folder, with what other rooms call."""
 TOKEN_PAIR = ("token", "other_token")
@@ -310,10 +309,10 @@ def test_files_have_the_axes_of_the_design_and_agree(
 
 def test_every_figure_of_the_command_is_drawn(command, case, kind, measured, shelf, tmp_path):
     measured(kind)
-    option = get_type_hints(kind_of(kind).part("command").command).get("figure")
+    names = figures_of(kind_of(kind).command)
     page = tmp_path / "r.html"
     asked = ("--prompt", PROMPTS[0], "--store", shelf.root, "--out", page)
-    for words in [("--figure", name) for name in get_args(option)] or [()]:
+    for words in [("--figure", name) for name in names] if len(names) > 1 else [()]:
         status, _, err = command(*asked, *words)
         lacks = bool({*words} & {*case.lacks})
         assert (status, page.exists()) == ((2, False) if lacks else (0, True)), err

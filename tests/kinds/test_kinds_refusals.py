@@ -15,7 +15,7 @@ BEFORE = {
     "trajectory": "--fit first | --figure mosaic",
     "whatif": "--edit exchange(1,2) | --edit skip(9) | --edit skip(1) --coupling depth | "
     "--coupling depth --out x.npz | --tokens x | --tokens 0 | --tokens 2,2",
-    "perturbation": "--figure depth --out x.csv",
+    "perturbation": "--figure mosaic",
     "directions": "--steer 0.1 | --export d.safetensors | --export d.txt --block 2 | "
     "--steer much --block 2 | --import none.safetensors | --steer 1 --block 2 --out s.csv | "
     "--ablate --out a.csv | --shared 1-2 --out a.html",

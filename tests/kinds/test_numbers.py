@@ -4,7 +4,8 @@ import pytest
 from cases import EVERY_KIND
 
 from coupling_core.analysis.by_step import step_columns
-from coupling_core.analysis.exports import arrays, axes, numbers_of, row
+from coupling_core.analysis.exports import arrays, axes, row
+from coupling_core.base.numbers import numbers_of
 from coupling_core.experiments.sweeps.table import COLUMNS
 
 RESULTS = {result.request.kind: result for result in (make() for make in EVERY_KIND)}

@@ -104,5 +104,5 @@ def test_one_block_is_drawn_alone_and_a_partial_result_as_far_as_it_is_known():
     assert not partial.complete
     assert partial.verdict.startswith("Not all is measured yet")
     assert "not complete" in repr(partial)
-    for draw in (figures.eigenvalues, figures.linear_maps, figures.products_over_depth):
-        assert draw(partial).layout.meta["alt"]
+    for name in ("eigenvalues", "maps", "products"):
+        assert partial.plot(name).figure.layout.meta["alt"]

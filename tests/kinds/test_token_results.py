@@ -7,7 +7,7 @@ import pytest
 import tiny
 
 from coupling_core import DEFINITIONS, Cancelled, InputError, Request, Store, View, measure, read
-from coupling_core.analysis.scores import score_cell
+from coupling_core.analysis.scores import score_by_k
 from coupling_core.analysis.token_scores import by_distance, score_positions
 from coupling_core.base.results import TokensResult
 from coupling_core.engine import reference
@@ -219,7 +219,7 @@ def test_means_are_kept_at_some_k_and_at_p_one(means):
 
 def test_a_pair_has_its_score_at_every_k(pairs):
     result = pairs["fixed-output"]
-    raw, floor = score_cell(result, 1, 2, View())
+    raw, floor = score_by_k(result, 2, 3, View())
     assert len(raw) == result.k_max
     for k in (1, 5, 9):
         found = score_positions(result, View(k=k))

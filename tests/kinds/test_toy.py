@@ -8,14 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import toy
 
 from coupling_core import InputError, Request, Store, measure
 from coupling_core.analysis.exports import arrays, table
 from coupling_core.base import kinds
+from coupling_core.base.drawing import figures_of
 from coupling_core.base.records import AnyView
-from coupling_core.experiments.sweeps.definition import parse
+from coupling_core.figures.curves import numbers_table
 from coupling_core.measuring.cost import Rates, predict_seconds
 from coupling_core.measuring.memory import estimate_memory
 from coupling_core.measuring.probe import probe
@@ -38,7 +40,12 @@ for words in json.loads(sys.argv[1]):
         assert left.code == 0
     print("\\0")
 """
-SWEEP = {"name": "few", "models": [{"model": "smollm2-135m"}], "prompts": [{"text": PROMPT}]}
+SWEEP = """
+name = "few"
+kinds = ["toy"]
+models = [{{ model = "{}" }}]
+prompts = [{{ text = "The cat sat" }}]
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +88,7 @@ def test_it_is_handed_on_let_in_again_and_read_by_other_programs(asked, tmp_path
     assert [one.state for one in unpack(tmp_path / "pack.zip", other)] == ["new"]
     np.testing.assert_array_equal(other.get(found.key).norms, found.norms)
     np.testing.assert_array_equal(arrays(found, AnyView())["norms"], found.norms)
-    assert table(found, AnyView()).startswith(b"state,norm\r\n0,")
+    assert table(found, AnyView()).startswith(b"state,norms\r\n0,")
 
 
 def test_what_it_could_not_hold_is_refused(asked):
@@ -93,8 +100,6 @@ def test_what_it_could_not_hold_is_refused(asked):
     for changes in ({"k": 8}, {"block": 1}):
         with pytest.raises(InputError):
             replace(asked, **changes)
-    with pytest.raises(InputError, match="'toy'"):
-        parse(SWEEP | {"kinds": ["toy"]}, Path("few.toml"))
 
 
 def test_what_it_takes_is_told_where_it_is_known(asked):
@@ -108,14 +113,21 @@ def test_what_it_takes_is_told_where_it_is_known(asked):
 def test_commands_measure_list_and_show_it(asked, folder, tmp_path):
     expected = measure(replace(asked, token=-1), Store(tmp_path / "other"))
     key, where = expected.key, ("--store", tmp_path / "store")
-    measured, listed, shown, printed, verified, helped = run(
+    sweep, page = tmp_path / "few.toml", tmp_path / "norms.html"
+    sweep.write_text(SWEEP.format(folder))
+    measured, listed, shown, printed, verified, helped, _, _ = run(
         ("toy", "--prompt", PROMPT, "--model", folder, "--json", *where),
         ("runs", "list", *where),
         ("runs", "show", key, "--json", *where),
         ("runs", "show", key, *where),
         ("runs", "verify", key, *where),
         ("--help",),
+        ("toy", "--prompt", PROMPT, "--model", folder, "--figure", "norms", "--out", page, *where),
+        ("sweep", "run", sweep, "--out", tmp_path / "few.csv", *where),  # which is measured already
     )
+    assert "Euclidean norm of x^l" in page.read_text()
+    rows = pd.read_csv(tmp_path / "few.csv")
+    assert rows["norms"].tolist() == [pytest.approx(expected.norms[-1], rel=1e-5)]
     said, again = json.loads(measured), json.loads(shown)
     np.testing.assert_allclose(said["norms"], expected.norms, rtol=1e-6)
     assert (said["stored"], said["key"]) == (False, key)
@@ -123,4 +135,13 @@ def test_commands_measure_list_and_show_it(asked, folder, tmp_path):
     assert "toy" in listed
     assert f"{expected.norms[0]:.4f}" in printed
     assert verified == f"{key}  sound\n"
-    assert "The norm of every state at one token." in helped
+    assert "Follow the norm of every state x^l at one token." in helped
+
+
+def test_its_figure_has_a_table(asked):
+    found, spec = measure(asked, Store()), figures_of("toy")["norms"].draws
+    drawn = found.plot().figure
+    np.testing.assert_array_equal(drawn.data[0].y, found.norms)
+    assert drawn.layout.meta["caption"] == "Euclidean norm of x^l."
+    twin = numbers_table(found, AnyView(), spec)
+    assert (list(twin.index), list(twin["norms"])) == ([*range(len(found.norms))], [*found.norms])

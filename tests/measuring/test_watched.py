@@ -56,7 +56,7 @@ def test_a_terminal_stays_empty_where_that_is_said(terminal, llama, found, progr
 
 def test_json_logs_have_no_bar_between_them_but_a_line_now_and_then(terminal, monkeypatch, capsys):
     monkeypatch.setattr("coupling_core.base.logs.are_json", lambda: True)
-    monkeypatch.setattr("coupling_core.measuring.watched.APART", 0.0)
+    monkeypatch.setattr("coupling_core.base.bars.APART", 0.0)
     with watched(None) as report:
         report(Progress("blocks", 2, 8))
     assert "".join(capsys.readouterr()) == "blocks: 2 of 8\n"

@@ -179,12 +179,13 @@ def _use(store: Store, key: str) -> None:
     """What is done with one that was let in."""
     from coupling_core.analysis.exports import arrays
     from coupling_core.base.kinds import kind_of
+    from coupling_core.cli.reports import summary
 
     found = store.get(key)
     kind = kind_of(found.request.kind)
     view = kind.view(k=min(4, found.k_max)) if kind.has_k else kind.view()
     arrays(found, view)
-    kind.part("report").summary(found, view, stored=True)
+    summary(found, view, stored=True)
 
 
 # ---- archives

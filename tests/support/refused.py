@@ -28,9 +28,8 @@ def calls():
     """Calls by name, each of which should be refused."""
     m = tiny.model("llama")
     between, means = (cc.measure(IDS, kind="self", block=b, model=m, k=4) for b in (1, None))
-    depth, _, _, _, noise, found = (made() for made in EVERY_KIND)
+    depth, _, _, _, _, found = (made() for made in EVERY_KIND)
     table = cc.measure_many([IDS], m, k=4, store=None, progress=False)
-    view = cc.View(k=4)
     return {
         "scores k True": lambda: depth.scores(k=True),
         "scores k list": lambda: depth.scores(k=[1, 2]),
@@ -48,7 +47,6 @@ def calls():
         "kind whatif": lambda: cc.measure(IDS, model=m, kind="whatif"),
         "read_out": lambda: cc.read_out(depth, found.u[0], model=m),
         "shared_of side": lambda: cc.shared_of(found, cc.DirectionsView(), "w"),
-        "numbers": lambda: cc.numbers(noise, view),
         "compare_models": lambda: cc.compare_models(table, "a", "a"),
         "compare_models name": lambda: cc.compare_models(table, "LlamaForCausalLN", "b"),
         "Edit spelled": lambda: cc.Edit("skip(3)"),

@@ -83,9 +83,9 @@ def prompts_table(**columns) -> pd.DataFrame:
     return pd.DataFrame(rows | {"topic": ["b", "a", "b", "a"]} | columns)
 
 
-def points_of(x, y, family=None, run=None, **more) -> Points:
-    """Points from arrays; every model is a family and a run of its own unless told otherwise."""
-    names = tuple(f"model {i}" for i in range(len(x)))
+def points_of(x, y, family=None) -> Points:
+    """Points from arrays; every model is a run of its own, and a family unless told otherwise."""
+    names = [f"model {i}" for i in range(len(x))]
     x, y = (np.asarray(values, np.float64) for values in (x, y))
-    family = names if family is None else tuple(family)
-    return Points("coupling", "loss", x, y, names, family, names if run is None else run, **more)
+    rows = {"x": x, "y": y, "model": names, "family": names if family is None else family}
+    return Points("coupling", "loss", pd.DataFrame(rows | {"run": names}))

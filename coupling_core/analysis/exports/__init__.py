@@ -15,6 +15,7 @@ import numpy as np
 
 from coupling_core.analysis.exports.forms import (
     ENDINGS,
+    FIRST,
     labelled,
     to_csv,
     to_netcdf,
@@ -24,7 +25,7 @@ from coupling_core.analysis.exports.forms import (
 )
 from coupling_core.analysis.exports.naming import file_name, signed, signed_differences
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.numbers import Column, Number, Seen
+from coupling_core.base.numbers import Column, Number, Seen, columns, dims_of, numbers_of, seen_in
 from coupling_core.base.records import AnyView, View
 from coupling_core.base.results import Result
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
     from xarray import Dataset
 
 __all__ = [  # noqa: RUF022 - by use, not by name
-    "numbers_of",
     "columns_of",
     "arrays",
     "axes",
@@ -54,12 +54,6 @@ __all__ = [  # noqa: RUF022 - by use, not by name
 ]
 
 
-def numbers_of(kind: str) -> tuple[Number, ...]:
-    """The records of a kind's numbers."""
-    records: tuple[Number, ...] = kind_of(kind).part("numbers").NUMBERS
-    return records
-
-
 def columns_of(kind: str) -> dict[str, Column]:
     """How the numbers of a kind stand for a whole result, by their names there."""
     return {
@@ -67,11 +61,6 @@ def columns_of(kind: str) -> dict[str, Column]:
         for number in numbers_of(kind)
         if number.column is not None
     }
-
-
-def _seen(result: Result, view: AnyView, k_view: int | None = None) -> Seen:
-    module = kind_of(result.request.kind).part("numbers")
-    return Seen(result, view, getattr(module, "derive", lambda *_: None), k_view)
 
 
 def _filed(seen: Seen) -> Iterator[Number]:
@@ -92,7 +81,7 @@ def arrays(result: Result, view: AnyView, k_view: int | None = None) -> dict[str
     Raises:
         InputError: where K or a block is not in the result.
     """
-    return _arrays(_seen(result, view, k_view))
+    return _arrays(seen_in(result, view, k_view))
 
 
 def _arrays(seen: Seen) -> dict[str, np.ndarray]:
@@ -101,20 +90,16 @@ def _arrays(seen: Seen) -> dict[str, np.ndarray]:
 
 def axes(result: Result, view: AnyView) -> dict[str, tuple[str, ...]]:
     """Names of the axes of each array of a result in one view."""
-    return _axes(_seen(result, view))
+    return _axes(seen_in(result, view))
 
 
 def _axes(seen: Seen) -> dict[str, tuple[str, ...]]:
-    stored = seen.result.dims
-    return {
-        number.name: stored[number.name] if number.dims is None else number.dims
-        for number in _filed(seen)
-    }
+    return {number.name: dims_of(seen.result, number) for number in _filed(seen)}
 
 
 def dataset(result: Result, view: AnyView) -> "Dataset":
     """The arrays of a result over their named dimensions, or its scores; each says what it is."""
-    seen = _seen(result, view)
+    seen = seen_in(result, view)
     if isinstance(view, View):
         scored: Dataset = seen.derived.to_xarray()
         return scored
@@ -132,7 +117,7 @@ def row(
     which: Callable[[Column], bool] = lambda column: column.of_prompts,
 ) -> dict[str, float]:
     """The numbers that stand for a whole result, by name; NaN where there is none."""
-    seen = _seen(result, view)
+    seen = seen_in(result, view)
     return {
         number.column_name: number.column.over(number.values(seen))
         for number in numbers_of(result.request.kind)
@@ -160,9 +145,23 @@ def frame(result: Result, view: AnyView) -> "DataFrame":
     Raises:
         InputError: where K or a block is not in the result.
     """
-    found: DataFrame = kind_of(result.request.kind).part("numbers").table(result, view)
+    numbers = kind_of(result.request.kind).part("numbers")
+    found: DataFrame = (
+        numbers.table(result, view)
+        if hasattr(numbers, "table")
+        else _rows(result, view, numbers.ROWS)
+    )
     found.attrs.update(result.attributes())
     return found
+
+
+def _rows(result: Result, view: AnyView, dim: str) -> "DataFrame":
+    from pandas import DataFrame
+
+    named = columns(result, view, dim)
+    first, n = FIRST[dim], len(next(iter(named.values())))
+    texts = {"text": result.tokens} if dim == "token" else {}
+    return DataFrame({dim: range(first, first + n), **texts, **named})
 
 
 def table(result: Result, view: AnyView) -> bytes:

@@ -18,16 +18,10 @@ ENDINGS = (".npz", ".nc", ".csv", ".parquet")
 """Of files of numbers: two of arrays, two of a table."""
 
 _LISTED = {
-    "block": "blocks",
+    **{one: f"{one}s" for one in ("block", "step", "suite", "edit", "factor", "way", "side")},
     "basis": "blocks",
-    "step": "steps",
-    "suite": "suites",
-    "edit": "edits",
-    "factor": "factors",
-    "way": "ways",
-    "size": "noise_sizes",
     "readout": "readouts",
-    "side": "sides",
+    "size": "noise_sizes",
     "distance_step": "distance",
 }
 """Axes whose numbers or names are an array of the file."""
@@ -35,7 +29,7 @@ _NAMED = {"part": ("real", "imaginary"), "sign": ("positive", "negative")}
 """What stands along an axis of every result."""
 _TOKENS = {"tokens": "text", "token_ids": "token_id"}
 """Arrays along the tokens, and what a dataset calls them."""
-_FIRST = {"state": 0} | dict.fromkeys(
+FIRST = {"state": 0} | dict.fromkeys(
     (
         *("block", "basis", "slot", "token", "other_token", "k", "component", "neighbour"),
         *("outcome", "draw", "order", "place", "first", "last"),
@@ -105,15 +99,14 @@ def to_netcdf(
     with needed("files"):
         import h5netcdf  # noqa: F401
         from xarray import Dataset
-    variables = {
-        name: (tuple(axes.get(name, [f"{name}_{i}" for i in range(values.ndim)])), _plain(values))
+    dims = {
+        name: tuple(axes.get(name, [f"{name}_{i}" for i in range(values.ndim)]))
         for name, values in named.items()
     }
-    dims = {name: along for name, (along, _) in variables.items()}
     along = {axis: _plain(numbers) for axis, numbers in _coordinates(named, dims).items()}
     attrs = {name: _plain_attribute(value) for name, value in (attributes or {}).items()}
-    found = Dataset(variables, along, attrs)
-    return bytes(found.to_netcdf(engine="h5netcdf"))
+    variables = {name: (dims[name], _plain(values)) for name, values in named.items()}
+    return bytes(Dataset(variables, along, attrs).to_netcdf(engine="h5netcdf"))
 
 
 def _along(
@@ -134,7 +127,7 @@ def _along(
         numbers = None
     if numbers is not None and numbers.shape == (size,):
         return numbers
-    first = _FIRST.get(axis, _FIRST.get(axis.rpartition("_")[2]))
+    first = FIRST.get(axis, FIRST.get(axis.rpartition("_")[2]))
     return None if first is None else np.arange(first, first + size)
 
 
@@ -146,11 +139,6 @@ def labelled(
     """Arrays over their named dimensions, with the numbers or names along these.
 
     Of tokens stand their numbers, `text` and `token_id` along the dimension.
-
-    Args:
-        named: the arrays.
-        dims: names of the dimensions of each.
-        attributes: what else is told of them all.
     """
     from xarray import Dataset
 
@@ -197,14 +185,9 @@ def written(
     axes: Mapping[str, Sequence[str]],
     attributes: Mapping[str, str | int | float] | None = None,
 ) -> bytes | None:
-    """Numbers as the content of a file, or None where its ending is of no form of numbers.
+    """Numbers as the content of a file, or None where its ending is not one of `ENDINGS`.
 
-    Args:
-        ending: one of `ENDINGS`, or another.
-        table: makes the table.
-        named: makes the arrays.
-        axes: names of their axes.
-        attributes: what else a .nc file tells.
+    Only the table or the arrays are made, as the ending says; a .nc file tells the attributes.
     """
     match ending:
         case ".csv":

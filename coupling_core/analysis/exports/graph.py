@@ -1,7 +1,6 @@
 """A layer graph's numbers in the forms that other programs read."""
 
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,26 +31,19 @@ def graph_file(
 ) -> bytes:
     """The layer graph as the content of a file.
 
-    Args:
-        ending: `.graphml` has the directed graph, `.csv` and `.parquet` the edges
-            (`EDGE_COLUMNS`), `.npz` and `.nc` the arrays of `graph_arrays`.
-        result: what it is made of.
-        view: K, definition, role and blocks.
-        corrected: weigh by the chance-corrected score, else by c.
-        threshold: smallest weight of an edge; the arrays have every pair, whatever the threshold.
+    `.graphml` has the directed graph, `.csv` and `.parquet` the edges (`EDGE_COLUMNS`), `.npz` and
+    `.nc` the arrays of `graph_arrays`, every pair whatever the threshold.
 
     Raises:
         InputError: where K or a block is not in the result, or the threshold is out of range.
     """
+    weighed: dict[str, Any] = {"corrected": corrected, "threshold": threshold}
     if ending == ".graphml":
-        graph = layer_graph(result, view, corrected=corrected, threshold=threshold)
-        return to_graphml(directed(graph, result, view))
+        return to_graphml(directed(layer_graph(result, view, **weighed), result, view))
     content = written(
         ending,
-        lambda: signed(
-            edges_table(result, view, corrected=corrected, threshold=threshold), result, view
-        ),
-        partial(graph_arrays, result, view, corrected=corrected, threshold=threshold),
+        lambda: signed(edges_table(result, view, **weighed), result, view),
+        lambda: graph_arrays(result, view, **weighed),
         AXES,
         score_pairs(result, view).attributes(),
     )

@@ -17,14 +17,7 @@ _NO_WORD = re.compile(r"[^0-9A-Za-z.]+")
 
 
 def file_name(result: Result, view: AnyView, what: str, ending: str) -> str:
-    """A name for a file: the model, its prompt, the token, K, and what it has.
-
-    Args:
-        result: whose numbers they are.
-        view: how it is looked at; one without K names none.
-        what: of it is in the file; empty is all.
-        ending: of the name, with its dot.
-    """
+    """A name for a file: the model, its prompt, the token, K, and what of it the file has."""
     seed, token = result.request.untrained, getattr(result, "token", None)
     parts = (
         str(result.identity.get("name", "model")),
@@ -66,12 +59,7 @@ def signed_differences(
 
 
 def facts(result: Result, view: AnyView | None) -> dict[str, str | float]:
-    """Whose the numbers of a result are: model, prompt, measured, how scores are looked at, norm.
-
-    Args:
-        result: whose numbers they are.
-        view: how it is looked at; None where there is nothing to choose.
-    """
+    """Whose the numbers of a result are, what was measured, and how scores are looked at."""
     told: dict[str, str | float] = {
         "model": result.model_name,
         "prompt": result.prompt_text,

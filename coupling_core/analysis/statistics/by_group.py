@@ -69,15 +69,14 @@ def means_by(
     )
     rows = []
     for _, of in places.groupby(columns):  # in the order in which their values come
-        values = table[measure].to_numpy(np.float64)[of.index]
-        found = known_interval(values)
-        numbers = {"n": found.n, "without": len(values) - found.n}
-        numbers |= {name: getattr(found, name) for name in ("mean", "median", "low", "high")}
-        named_as = {
-            f"prompt_{name}" if name in numbers else name: table[name].iloc[of.index[0]]
-            for name in columns
+        group = table.iloc[of.index]
+        found = known_interval(group[measure].to_numpy(np.float64))
+        numbers = vars(found) | {"without": len(group) - found.n}
+        of_group = {
+            f"prompt_{name}" if name in numbers else name: group[name].iloc[0] for name in columns
         }
-        rows.append(named_as | numbers)
+        order = ("n", "without", "mean", "median", "low", "high")
+        rows.append(of_group | {name: numbers[name] for name in order})
     groups = pd.DataFrame(rows)
     # As Python's own numbers, which a Parquet file can tell too.
     alike = {name: table[name].tolist()[0] for name in apart if name not in several}
@@ -85,47 +84,33 @@ def means_by(
     groups.attrs["measure"] = measure
     if n := uncertified(table):
         groups.attrs["uncertified"] = n
-    _warn_of_few(groups)
+    if groups["n"].between(2, MIN_NUMBERS - 1).any():
+        few = int((groups["n"] < MIN_NUMBERS).sum())
+        warn_caller(
+            f"{few} of {counted(len(groups), 'group')} with fewer than {MIN_NUMBERS} prompts: an "
+            "interval of so few is wide, and nothing is claimed of it"
+        )
     return groups
 
 
-def _warn_of_few(groups: pd.DataFrame) -> None:
-    """Say of how many groups the interval bears no claim."""
-    few = int((groups["n"] < MIN_NUMBERS).sum())
-    if groups["n"].between(2, MIN_NUMBERS - 1).any():
-        warn_caller(
-            f"{few} of {counted(len(groups), 'group')} {'has' if few == 1 else 'have'} fewer than "
-            f"{MIN_NUMBERS} prompts: an interval of so few is wide, and nothing is claimed of it"
-        )
-
-
 def _warn_of_repeated(table: pd.DataFrame, apart: Sequence[str]) -> None:
-    """Say of a measurement that has several rows: an interval over them is too narrow."""
+    """Say where a group has several rows of a measurement, or several measurements of a prompt."""
     if "key" not in table:
         return
-    _warn_of_mixed(table, apart)
+    if "prompt" in table:
+        own = pd.Series(range(len(table)), table.index).map(str)  # what nothing keeps is its own
+        keyed = table.assign(key=table["key"].where(table["key"].astype(bool), own))
+        groups = keyed.groupby([*dict.fromkeys((*apart, "prompt"))], dropna=False)
+        if n := int((groups["key"].nunique() > 1).sum()):
+            warn_caller(
+                f"{counted(n, 'prompt')} with several measurements in one group, averaged as if "
+                "each were a prompt: are there two models of one name, or one measured in two "
+                "ways? Give models names that differ, or choose the rows"
+            )
     of = [*(name for name in apart if table[name].nunique(dropna=False) > 1), "key"]
-    n = int(table[table["key"].astype(bool)].duplicated(of).sum())
-    told = str(of).replace("'", '"')
-    if n:
+    if n := int(table[table["key"].astype(bool)].duplicated(of).sum()):
+        told = str(of).replace("'", '"')
         warn_caller(
-            f"{n} of the rows {'is' if n == 1 else 'are'} of measurements that have a row already, "
-            f"so that intervals are narrower than they should be: table.drop_duplicates({told}) "
-            "leaves each once"
-        )
-
-
-def _warn_of_mixed(table: pd.DataFrame, apart: Sequence[str]) -> None:
-    """Say of groups that have a prompt from several measurements, as of two models of one name."""
-    if "prompt" not in table:
-        return
-    columns = list(dict.fromkeys((*apart, "prompt")))
-    each = pd.Series(range(len(table)), table.index).map(str)  # what nothing keeps is its own
-    keyed = table.assign(key=table["key"].where(table["key"].astype(bool), each))
-    several = keyed.groupby(columns, dropna=False)["key"].nunique()
-    if n := int((several > 1).sum()):
-        warn_caller(
-            f"{n} of the prompts {'has' if n == 1 else 'have'} several measurements in one group, "
-            "which are averaged as if each were a prompt: are there two models of one name, or one "
-            "measured in two ways? Give models names that differ, or choose the rows"
+            f"{counted(n, 'row')} of measurements that have a row already, so that intervals are "
+            f"narrower than they should be: table.drop_duplicates({told}) leaves each once"
         )

@@ -1,27 +1,47 @@
-"""Correlation over models, with intervals over models and over whole families or runs."""
+"""Correlation over models, with intervals over models and over whole families or runs.
 
-from collections.abc import Mapping
+It can be of two numbers, or of what regressors leave of both: families, or sizes of the models
+(Figure 9).
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Bool, Float, Int
 from scipy import stats
 
 from coupling_core.analysis.statistics.means import ModelMeans
-from coupling_core.analysis.statistics.points import PLURAL, ClusterBy, Points, no_relation, pair
-from coupling_core.analysis.statistics.resampling import Range, correlations, jackknifed
+from coupling_core.analysis.statistics.points import (
+    PLURAL,
+    SIZES,
+    ClusterBy,
+    Points,
+    no_relation,
+    pair,
+    spans_decades,
+)
+from coupling_core.analysis.statistics.resampling import (
+    COLLINEAR,
+    Range,
+    correlation,
+    is_constant,
+    jackknifed,
+    left_of,
+)
 from coupling_core.base.records import Method
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """How two numbers of models go together.
+    """How two numbers of models go together, or of prompts.
 
     Args:
         method: "pearson" (r, of straight lines) or "spearman" (rho, of ranks).
         n: number of models.
         over_models: 95 % interval as if all models were independent.
         over_clusters: 95 % interval and p over whole families (or training runs), which stay
-            honest where members of one are alike.
+            honest where members of one are alike; None of prompts, which are independent.
         reason: why there is no correlation; "" where there is one.
         estimate: the coefficient, -1..1; NaN where there is none.
         p: two-sided, of no correlation, as if all models were independent, which published tables
@@ -31,39 +51,142 @@ class Correlation:
     method: Method
     n: int
     over_models: Range
-    over_clusters: Range
+    over_clusters: Range | None = None
     reason: str = ""
     estimate: float = np.nan
     p: float = np.nan
+
+    @property
+    def over(self) -> Range:
+        """The interval and p over what is independent, which sentences tell."""
+        return self.over_clusters or self.over_models
+
+
+@dataclass(frozen=True)
+class PartialCorrelation:
+    """Correlation of coupling and performance given the models' sizes.
+
+    Args:
+        partial: the correlation of what the sizes leave of both.
+        given: the sizes accounted for, with their transform, such as "log10 parameters".
+        left_out: sizes not accounted for, and why.
+    """
+
+    partial: Correlation
+    given: tuple[str, ...]
+    left_out: Mapping[str, str]
 
 
 def correlate(
     points: Points, method: Method = "pearson", *, by: ClusterBy = "family"
 ) -> Correlation:
     """Correlation of x and y over models (Figure 1a); of log10 x where `points.log_x`."""
-    unit = points.clusters(by)
-    n, n_clusters = len(points), len(set(unit))
-    if reason := no_relation(points):
-        none = Range(n, "models", reason), Range(n_clusters, PLURAL[by], reason)
-        return Correlation(method, n, *none, reason)
-    x, y = points.regressor, points.y
-    found = stats.pearsonr(x, y) if method == "pearson" else stats.spearmanr(x, y)
+    reason, unit = no_relation(points), points.clusters(by)
+    return correlation_of(points.regressor, points.y, unit, PLURAL[by], method, reason=reason)
 
-    def statistic(weights: np.ndarray) -> np.ndarray:
-        return correlations(x, y, weights, method)
 
-    return Correlation(
-        method,
-        n,
-        jackknifed(statistic, np.arange(n), "models"),
-        jackknifed(statistic, unit, PLURAL[by]),
-        estimate=float(found.statistic),
-        p=float(found.pvalue),
+def partial_correlation(
+    means: ModelMeans, y: str, given: Sequence[str] = SIZES, *, by: ClusterBy = "family"
+) -> PartialCorrelation:
+    """Pearson correlation of coupling and y given sizes of the models, by least squares.
+
+    A size that is unknown of a model, constant, or a combination of those before it is left out
+    and named: no model is dropped for it. To account for training tokens where some are unknown,
+    take the subset of the models where they are known first. Of sizes that span orders of magnitude
+    it is the logarithm.
+    """
+    points = pair(means, "coupling", y)
+    rows = means.rows.set_index("model").loc[points.rows["model"]]
+    used: dict[str, Float[np.ndarray, " point"]] = {"": np.ones(len(points))}
+    left_out: dict[str, str] = {}
+    for name in given:
+        values = rows[name].to_numpy(np.float64)
+        log = spans_decades(values)
+        values = np.log10(values) if log else values
+        if reason := _useless(values, np.column_stack([*used.values()])):
+            left_out[name] = reason
+        else:
+            used[f"log10 {name}" if log else name] = values
+    found = correlation_of(
+        points.regressor,
+        points.y,
+        points.clusters(by),
+        PLURAL[by],
+        given=np.column_stack([*used.values()]),
+        reason=no_relation(points),
     )
+    return PartialCorrelation(found, tuple(used)[1:], left_out)
 
 
-def correlations_by_k(
-    means: Mapping[int, ModelMeans], y: str, method: Method = "pearson", *, by: ClusterBy = "family"
-) -> dict[int, Correlation]:
-    """Correlation of coupling and y ("loss" or "score") at every K (preprint, section 5.4)."""
-    return {k: correlate(pair(found, "coupling", y), method, by=by) for k, found in means.items()}
+def _useless(
+    values: Float[np.ndarray, " point"], before: Float[np.ndarray, "point regressor"]
+) -> str:
+    """Why a column cannot be accounted for; "" where it can."""
+    if unknown := int(np.isnan(values).sum()):
+        return f"it is not known of {unknown} of the {len(values)} models"
+    if not len(values) or is_constant(values):
+        return "the same for all models"
+    return "follows from those before it" if left_of(values, before)[1] < COLLINEAR else ""
+
+
+def correlation_of(
+    x: Float[np.ndarray, " point"],
+    y: Float[np.ndarray, " point"],
+    unit: Int[np.ndarray, " point"],
+    of: str,
+    method: Method = "pearson",
+    *,
+    given: Float[np.ndarray, "point regressor"] | None = None,
+    reason: str = "",
+) -> Correlation:
+    """Correlation of x and y, or of what regressors leave of both, their p corrected for that.
+
+    Args:
+        x: a number of each model.
+        y: another.
+        unit: the independent unit of each, from 0.
+        of: what the units are, in the plural.
+        method: of correlation.
+        given: regressors, of full rank, which span the constant. With them the interval over models
+            is that of Fisher's z, whose variance is 1 / (df - 1), and else by leaving out each.
+        reason: why there is no correlation, where that is known.
+    """
+    n = len(x)
+    regressors = np.ones((n, 1)) if given is None else given
+    used = regressors.shape[1]
+    df = n - used - 1
+    if not reason:
+        reason = _nothing_left(x, y, regressors, df)
+    if reason:
+        over_models, over_units = Range(n, "models", reason), Range(len(set(unit)), of, reason)
+        return Correlation(method, n, over_models, over_units, reason)
+
+    def statistic(kept: Bool[np.ndarray, " point"]) -> float:
+        return correlation(x[kept], y[kept], method, regressors[kept])
+
+    r = np.float64(statistic(np.ones(n, bool)))
+    with np.errstate(divide="ignore"):  # of a perfect correlation
+        p = float(2 * stats.t.sf(abs(r) * np.sqrt(df / (1 - r**2)), df))
+        spread = 1.96 / np.sqrt(df - 1) if df > 1 else np.nan
+        low, high = np.tanh(np.arctanh(r) + spread * np.array([-1, 1])).tolist()
+    if given is None:
+        over_models = jackknifed(statistic, np.arange(n), "models")
+    else:
+        over_models = Range(n, "models", low=low, high=high, p=p)
+    over_units = jackknifed(statistic, unit, of)
+    return Correlation(method, n, over_models, over_units, "", float(r), p)
+
+
+def _nothing_left(
+    x: Float[np.ndarray, " point"],
+    y: Float[np.ndarray, " point"],
+    given: Float[np.ndarray, "point regressor"],
+    df: int,
+) -> str:
+    """Why regressors leave no correlation; "" where they leave one."""
+    if df < 1:
+        return f"{len(x)} models leave no degree of freedom beside {given.shape[1]} regressors"
+    for name, values in (("x", x), ("y", y)):
+        if left_of(values, given)[1] <= COLLINEAR**2:
+            return f"nothing of {name} is left when the others are accounted for"
+    return ""

@@ -10,13 +10,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy import stats
 
-from coupling_core.analysis.statistics.resampling import (
-    FLAT,
-    centred,
-    jackknifed,
-    too_few,
-    weighted_mean,
-)
+from coupling_core.analysis.statistics.resampling import coefficient, jackknifed
 
 
 @dataclass(frozen=True)
@@ -65,25 +59,12 @@ def bend_p(coupling: Float[np.ndarray, " step"], performance: Float[np.ndarray, 
 
     That of the square's coefficient in a parabola, by leaving out each checkpoint; NaN below five.
     """
-    if too_few(len(coupling), "checkpoints"):
-        return np.nan
-    x = performance - performance.mean()
-    x = x / (np.abs(x).max() or 1.0)
-
-    def curvature(weights: Float[np.ndarray, "sample step"]) -> Float[np.ndarray, " sample"]:
-        straight = centred(x + 0 * weights, weights)
-        of_straight = weighted_mean(straight**2, weights)
-        of_straight = np.where(of_straight > FLAT, of_straight, np.nan)
-        square = centred(x**2 + 0 * weights, weights)
-        along = weighted_mean(square * straight, weights) / of_straight
-        square = square - along[:, None] * straight
-        of_square = weighted_mean(square**2, weights)
-        return weighted_mean(square * coupling, weights) / np.where(
-            of_square > FLAT, of_square, np.nan
-        )
-
-    found = jackknifed(curvature, np.arange(len(x)), "checkpoints", is_correlation=False)
-    return found.p
+    return jackknifed(
+        lambda kept: coefficient(performance[kept], coupling[kept], 2),
+        np.arange(len(coupling)),
+        "checkpoints",
+        is_correlation=False,
+    ).p
 
 
 def above_p(difference: Float[np.ndarray, " prompt"]) -> float:

@@ -1,11 +1,10 @@
 """Fits of one number of models against another: straight lines and exponentials."""
 
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from statsmodels.regression.linear_model import OLS
 from statsmodels.tools.tools import add_constant
 
@@ -16,11 +15,15 @@ from coupling_core.analysis.statistics.points import (
     Points,
     no_relation,
 )
-from coupling_core.analysis.statistics.resampling import Range, jackknifed, slopes
+from coupling_core.analysis.statistics.resampling import Range, coefficient, jackknifed
 
 Form = Literal["linear", "exponential"]
 STEPS = 100
 """Points at which a fitted curve is given."""
+
+
+def _no_curve() -> Float[np.ndarray, " step"]:
+    return np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,14 +33,12 @@ class Fit:
         linear         y    = intercept + slope u
         exponential    ln y = intercept + slope u,  so  y = exp(intercept) exp(slope u)
 
-    with u = x, or log10 x where `log_x`. The papers call Figure 8 an exponential fit and say no
-    more of it; this one has no offset, so that slope, p and interval are those of a straight line.
+    with u = x, or log10 x where `points.log_x`. The papers call Figure 8 an exponential fit and say
+    no more of it; this one has no offset, so that slope, p and interval are those of a straight
+    line.
 
     Args:
         form: "linear" or "exponential".
-        x_name: column regressed on.
-        y_name: column explained.
-        log_x: whether u = log10 x.
         n: number of models.
         over_models: 95 % interval of the slope by the t distribution of p.
         over_clusters: 95 % interval and p of the slope over whole families (or training runs),
@@ -55,9 +56,6 @@ class Fit:
     """
 
     form: Form
-    x_name: str
-    y_name: str
-    log_x: bool
     n: int
     over_models: Range
     over_clusters: Range
@@ -67,10 +65,10 @@ class Fit:
     r_squared: float = np.nan
     r_squared_y: float = np.nan
     p: float = np.nan
-    x: Float[np.ndarray, " step"] = field(default_factory=lambda: np.empty(0))
-    y: Float[np.ndarray, " step"] = field(default_factory=lambda: np.empty(0))
-    low: Float[np.ndarray, " step"] = field(default_factory=lambda: np.empty(0))
-    high: Float[np.ndarray, " step"] = field(default_factory=lambda: np.empty(0))
+    x: Float[np.ndarray, " step"] = field(default_factory=_no_curve)
+    y: Float[np.ndarray, " step"] = field(default_factory=_no_curve)
+    low: Float[np.ndarray, " step"] = field(default_factory=_no_curve)
+    high: Float[np.ndarray, " step"] = field(default_factory=_no_curve)
 
 
 def fit(points: Points, form: Form = "linear", *, by: ClusterBy = "family") -> Fit:
@@ -79,21 +77,14 @@ def fit(points: Points, form: Form = "linear", *, by: ClusterBy = "family") -> F
     reason = no_relation(points)
     if not reason and form == "exponential" and points.y.min() <= 0:
         reason = f"an exponential needs a positive {NAMES[points.y_name]}, and one model has none"
-    none = Fit(
-        form,
-        points.x_name,
-        points.y_name,
-        points.log_x,
-        n,
-        Range(n, "models", reason),
-        Range(len(set(unit)), PLURAL[by], reason),
-        reason,
-    )
     if reason:
-        return none
-    y = np.log(points.y) if form == "exponential" else points.y
-    back = np.exp if form == "exponential" else np.positive
-    found = OLS(y, add_constant(points.regressor)).fit()
+        over_models = Range(n, "models", reason)
+        over_families = Range(len(set(unit)), PLURAL[by], reason)
+        return Fit(form, n, over_models, over_families, reason)
+    is_exponential = form == "exponential"
+    u, y = points.regressor, np.log(points.y) if is_exponential else points.y
+    back: np.ufunc = np.exp if is_exponential else np.positive
+    found = OLS(y, add_constant(u)).fit()
     ends = points.x.min(), points.x.max()
     x = np.geomspace(*ends, STEPS) if points.log_x else np.linspace(*ends, STEPS)
     curve = found.get_prediction(add_constant(np.log10(x) if points.log_x else x))
@@ -101,12 +92,15 @@ def fit(points: Points, form: Form = "linear", *, by: ClusterBy = "family") -> F
     slope_low, slope_high = map(float, found.conf_int()[1])
     residual = points.y - back(found.fittedvalues)
     p = float(found.pvalues[1])
-    return replace(
-        none,
-        over_models=replace(none.over_models, low=slope_low, high=slope_high, p=p),
-        over_clusters=jackknifed(
-            partial(slopes, points.regressor, y), unit, PLURAL[by], is_correlation=False
-        ),
+
+    def slope(kept: Bool[np.ndarray, " point"]) -> float:
+        return coefficient(u[kept], y[kept])
+
+    return Fit(
+        form,
+        n,
+        Range(n, "models", low=slope_low, high=slope_high, p=p),
+        jackknifed(slope, unit, PLURAL[by], is_correlation=False),
         intercept=float(found.params[0]),
         slope=float(found.params[1]),
         r_squared=float(found.rsquared),

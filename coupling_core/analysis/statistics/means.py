@@ -4,7 +4,9 @@ The table of a sweep has a row for each model x prompt x K. Here it becomes a ro
 at one K, with an interval over the prompts.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,6 +22,7 @@ from coupling_core.base.records import (
     OF_SHARES,
     PERFORMANCES,
     Measure,
+    ModelSubset,
 )
 
 FACTS = ("parameters", "layers", "width", "training_tokens")
@@ -58,7 +61,7 @@ class ModelMeans:
     @property
     def k_name(self) -> str:
         """The K in words."""
-        return f"K = {self.k}" if isinstance(self.k, int) else f"K = {self.k:g} of the width"
+        return f"K = {self.k:g}" + " of the width" * (self.k < 1)
 
 
 def model_means(table: pd.DataFrame, k: int | float, measure: Measure = "corrected") -> ModelMeans:
@@ -70,7 +73,7 @@ def model_means(table: pd.DataFrame, k: int | float, measure: Measure = "correct
     require_columns(table, *COLUMNS, measure)
     at = at_k(table, k)
     rows = [_mean(rows, measure) for _, rows in at.groupby("model", sort=False)]
-    absent = [name for name in table["model"].unique() if name not in set(at["model"])]
+    absent = table["model"][~table["model"].isin(at["model"])].unique()
     return ModelMeans(measure, k, pd.DataFrame(rows), tuple(absent))
 
 
@@ -79,23 +82,56 @@ def means_by_k(table: pd.DataFrame, measure: Measure = "corrected") -> dict[int,
     return {int(k): model_means(table, int(k), measure) for k in np.sort(table["k"].unique())}
 
 
+def _last_of_run(rows: pd.DataFrame) -> "pd.Series[bool]":
+    return rows["step"].isna() | (rows["step"] == rows.groupby("run")["step"].transform("max"))
+
+
+class Subset(NamedTuple):
+    """Some of the models: which, in words, and whether each row of `ModelMeans` is one."""
+
+    title: str
+    keep: Callable[[pd.DataFrame], "pd.Series[bool]"]
+
+
+SUBSETS: dict[ModelSubset, Subset] = {
+    "all": Subset("all models", lambda rows: rows["model"].notna()),
+    "7b": Subset("7B models only", lambda rows: rows["parameters"].between(6.5e9, 7.5e9)),
+    "above-45": Subset("score > 45", lambda rows: rows["score"] > 45),
+    "trained": Subset("trained models only", lambda rows: rows["trained"]),
+    "last": Subset("the last checkpoint of each training run", _last_of_run),
+    "tokens-known": Subset(
+        "models whose training tokens are known", lambda rows: rows["training_tokens"].notna()
+    ),
+}
+"""By name. The first three are the preprint's Table 4; the others are ours."""
+
+
+def subset(means: ModelMeans, name: ModelSubset) -> ModelMeans:
+    """The models of a named subset; it may be empty."""
+    kept = means.rows[SUBSETS[name].keep(means.rows)]
+    return replace(means, rows=kept.reset_index(drop=True))
+
+
 def at_k(table: pd.DataFrame, k: int | float) -> pd.DataFrame:
     """The rows of a table at this K, or at this share of each model's width.
 
     A K that was asked for in several ways, as itself and as a share, has a row for each; one of
     them is taken.
     """
-    if isinstance(k, float):
+    if k < 1:
         wanted = table["width"].map(lambda width: k_of(k, width), na_action="ignore")
     else:
-        wanted = pd.Series(k_of(k, 0), table.index)
+        wanted = pd.Series(k, table.index)
     found = table[table["k"] == wanted]
     if found.empty:
         raise InputError(
-            f"no model of the table was measured at K = {k}: it holds {held_ks(table)}; choose one "
-            "of these, or measure again with that K"
+            f"no model of the table was measured at K = {k:g}: it holds {held_ks(table)}; choose "
+            "one of these, or measure again with that K"
         )
-    return _of_one_way(found)
+    if OF_SHARES not in found:
+        return found
+    ways = found[OF_SHARES].fillna(0.0)
+    return found[ways == ways.groupby(found["model"]).transform("min")]
 
 
 def held_ks(table: pd.DataFrame) -> str:
@@ -105,14 +141,6 @@ def held_ks(table: pd.DataFrame) -> str:
     every = [*np.sort(own.unique()), *np.sort(of_width.unique())]
     told = [f"{k:g} of the width" if k < 1 else f"{k:g}" for k in every]
     return ", ".join(told) or "none"
-
-
-def _of_one_way(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of one K, of each model those of the first way in which it was asked for."""
-    if OF_SHARES not in rows or rows[OF_SHARES].isna().all():
-        return rows
-    ways = rows[OF_SHARES].fillna(0.0)
-    return rows[ways == ways.groupby(rows["model"]).transform("min")]
 
 
 def uncertified(table: pd.DataFrame) -> int:
@@ -126,11 +154,11 @@ def require_columns(table: pd.DataFrame, *names: str) -> None:
     """Refuse a table that lacks a column."""
     missing = [name for name in dict.fromkeys(names) if name not in table]
     if missing:
-        columns = f"column{'s' * (len(missing) > 1)} {', '.join(missing)}"
-        meant = nearest(missing[0], list(map(str, table))) * (len(missing) == 1)
+        held = list(map(str, table))
+        meant = nearest(missing[0], held) * (len(missing) == 1)
         raise InputError(
-            f"the table lacks the {columns}{meant}: expected that of a sweep, a "
-            f"row for each model, prompt and K; it has {', '.join(map(str, table)) or 'none'}"
+            f"the table lacks {', '.join(missing)}{meant}: expected that of a sweep, a row for "
+            f"each model, prompt and K; it has {', '.join(held) or 'no column'}"
         )
 
 
@@ -143,10 +171,9 @@ def require_measure(table: pd.DataFrame, measure: str) -> None:
     why = nearest(measure, numbers)
     if measure in table.select_dtypes(exclude=["number", "bool"]):
         why = ": coupling_core.sweeps.read_table reads a file with empty cells as it was"
-    others = [one for one in numbers if one not in (*PERFORMANCES, "tokens", "difficulty")]
     raise InputError(
         f"{measure!r} is not a column of measured numbers{why}; choose one with measure=..., of "
-        f"{', '.join(others) or 'which the table has none'}"
+        f"{', '.join(numbers) or 'which the table has none'}"
     )
 
 
@@ -165,27 +192,16 @@ def labels(table: pd.DataFrame, column: str) -> pd.Series:
 def require_alike(table: pd.DataFrame) -> None:
     """Refuse rows whose scores came about in different ways; what is not said is as usual."""
     for name in HOW:
-        held = table[name].dropna().unique().tolist() if name in table else []
+        if name not in table:
+            continue
         unsaid = _USUAL.get(name)
-        if held and unsaid and unsaid not in held and table[name].isna().any():
-            held.append(unsaid)
-        if len(held) > 1:
+        told = table[name] if unsaid is None else table[name].fillna(unsaid)
+        held = told.dropna().unique().tolist()
+        if table[name].notna().any() and len(held) > 1:
             raise InputError(
                 f"the rows differ in {name} ({', '.join(map(str, held))}), so that their scores do "
-                f"not compare: {_remedy(table, name, unsaid)}"
+                f"not compare: choose rows with one value of {name}, or measure them alike"
             )
-
-
-def _remedy(table: pd.DataFrame, name: str, unsaid: str | None) -> str:
-    """How rows are had that are alike in a column: such as all models have, or by measuring."""
-    told = table[name] if unsaid is None else table[name].fillna(unsaid)
-    of_each = [{*told[table["model"] == model].dropna()} for model in table["model"].unique()]
-    shared = [value for value in told.unique() if all(value in values for values in of_each)]
-    if not shared:
-        return "each has one of its own, so measure them alike in it"
-    is_said = (table[name] == shared[0]).any()
-    rows = f"table[table.{name} == {shared[0]!r}]" if is_said else f"table[table.{name}.isna()]"
-    return f"choose one, as {rows} does"
 
 
 def _mean(rows: pd.DataFrame, measure: Measure) -> dict[str, object]:
@@ -193,9 +209,11 @@ def _mean(rows: pd.DataFrame, measure: Measure) -> dict[str, object]:
     values = rows[measure].to_numpy(np.float64)
     there = np.isfinite(values)
     found = known_interval(values)
+    # Checkpoints of a run share the id, and differ in revision and step.
+    is_alone = np.isnan(first["step"])
     return {
         **{name: first[name] for name in ("model", "id", "family")},
-        "run": _run(first),
+        "run": first["model"] if is_alone else str(first["id"]).split("@")[0],
         "step": float(first["step"]),
         "trained": bool(first["trained"]),
         **{name: float(first.get(name, np.nan)) for name in (*FACTS, *PERFORMANCES)},
@@ -208,8 +226,3 @@ def _mean(rows: pd.DataFrame, measure: Measure) -> dict[str, object]:
         "prompts": found.n,
         "without": len(values) - found.n,
     }
-
-
-def _run(row: pd.Series) -> str:
-    """Checkpoints of a run share the id, and differ in revision and step."""
-    return row["model"] if np.isnan(row["step"]) else str(row["id"]).split("@")[0]

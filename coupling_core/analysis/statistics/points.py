@@ -1,7 +1,6 @@
 """Two numbers of each model, paired: what a fit or a correlation is over, and what its n counts."""
 
 from dataclasses import dataclass, replace
-from itertools import compress
 from typing import Literal
 
 import numpy as np
@@ -9,8 +8,10 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from coupling_core.analysis.statistics.means import ModelMeans
+from coupling_core.analysis.statistics.resampling import unrelated
 from coupling_core.base.records import MODEL_SIZES
 from coupling_core.base.units import counted
+from coupling_core.base.wording import paragraph
 
 ClusterBy = Literal["family", "run"]
 PLURAL: dict[ClusterBy, str] = {"family": "families", "run": "training runs"}
@@ -37,27 +38,31 @@ class Points:
     Args:
         x_name: column of `ModelMeans.rows`, such as "coupling".
         y_name: another.
-        x: (point) finite.
-        y: (point) finite.
-        model: the name of each.
-        family: of each.
-        run: the training run of each; a model that is no checkpoint is its own.
-        log_x: whether x is regressed on as log10 x.
-        without: models left out, for want of x or y.
+        rows: a row a model that has both, with the columns `x`, `y`, `model`, `family` and `run`,
+            the training run of a checkpoint; a model that is none is its own.
     """
 
     x_name: str
     y_name: str
-    x: Float[np.ndarray, " point"]
-    y: Float[np.ndarray, " point"]
-    model: tuple[str, ...]
-    family: tuple[str, ...]
-    run: tuple[str, ...]
-    log_x: bool = False
-    without: tuple[str, ...] = ()
+    rows: pd.DataFrame
 
     def __len__(self) -> int:
-        return len(self.x)
+        return len(self.rows)
+
+    @property
+    def x(self) -> Float[np.ndarray, " point"]:
+        """The first number of each."""
+        return self.rows["x"].to_numpy(np.float64)
+
+    @property
+    def y(self) -> Float[np.ndarray, " point"]:
+        """The second."""
+        return self.rows["y"].to_numpy(np.float64)
+
+    @property
+    def log_x(self) -> bool:
+        """Whether x is regressed on as log10 x."""
+        return self.x_name in SIZES and spans_decades(self.x)
 
     @property
     def regressor(self) -> Float[np.ndarray, " point"]:
@@ -66,55 +71,39 @@ class Points:
 
     def clusters(self, by: ClusterBy) -> Int[np.ndarray, " point"]:
         """The number, from 0, of each point's family or training run."""
-        return pd.factorize(np.array(getattr(self, by), object))[0].astype(np.int64)
+        return pd.factorize(self.rows[by])[0].astype(np.int64)
 
-    def keep(self, which: np.ndarray) -> "Points":
+    def keep(self, which: "pd.Series[bool]") -> "Points":
         """The points where a mask is true."""
-        model, family, run = (
-            tuple(compress(names, which)) for names in (self.model, self.family, self.run)
-        )
-        x, y = self.x[which], self.y[which]
-        return replace(self, x=x, y=y, model=model, family=family, run=run)
+        return replace(self, rows=self.rows[which])
 
     @property
     def counted(self) -> str:
         """What n counts, and why it is more than what is independent."""
-        sizes = pd.Series(self.run).value_counts()
+        sizes = self.rows["run"].value_counts()
         several = sizes[sizes > 1]
-        checkpoints, families = int(several.sum()), len(set(self.family))
+        checkpoints, families = int(several.sum()), self.rows["family"].nunique()
         alone = len(self) - checkpoints
-        of_runs = f"{counted(checkpoints, 'checkpoint')} of {counted(len(several), 'training run')}"
-        if not checkpoints:
-            of_runs = "each with weights of its own"
-        elif alone:
-            stand = "stands" if alone == 1 else "stand"
-            of_runs += f" and {counted(alone, 'model')} that {stand} alone"
-        text = f"n = {len(self)} counts models: {of_runs}, of {counted(families, 'family')}."
-        if families == len(self):
-            return text
-        return text + (
-            " Checkpoints of one run are alike, and so are models of one family: there is less "
-            "evidence here than the number of models suggests."
+        of_runs = "each with weights of its own"
+        if checkpoints:
+            runs = counted(len(several), "training run")
+            of_runs = f"{counted(checkpoints, 'checkpoint')} of {runs}"
+            of_runs += f" and {counted(alone, 'model')} of no run" * bool(alone)
+        return paragraph(
+            f"n = {len(self)} counts models: {of_runs}, of {counted(families, 'family')}.",
+            (
+                families < len(self),
+                "Checkpoints of one run are alike, and so are models of one family: there is less "
+                "evidence here than the number of models suggests.",
+            ),
         )
 
 
 def pair(means: ModelMeans, x: str, y: str) -> Points:
-    """Two columns of the models' means as points; a model that lacks one is left out and named."""
-    rows = means.rows
-    known = np.isfinite(rows[x].to_numpy(np.float64)) & np.isfinite(rows[y].to_numpy(np.float64))
-    kept = rows[known]
-    at = kept[x].to_numpy(np.float64)
-    return Points(
-        x,
-        y,
-        at,
-        kept[y].to_numpy(np.float64),
-        tuple(kept["model"]),
-        tuple(kept["family"]),
-        tuple(kept["run"]),
-        x in SIZES and spans_decades(at),
-        tuple(rows["model"][~known]),
-    )
+    """Two columns of the models' means as points; a model that lacks one is left out."""
+    rows = means.rows.assign(x=means.rows[x], y=means.rows[y])
+    known = np.isfinite(rows[["x", "y"]].to_numpy(np.float64)).all(axis=1)
+    return Points(x, y, rows[["x", "y", "model", "family", "run"]][known])
 
 
 def spans_decades(values: Float[np.ndarray, " point"]) -> bool:
@@ -122,20 +111,6 @@ def spans_decades(values: Float[np.ndarray, " point"]) -> bool:
     return bool(values.size and values.min() > 0 and values.max() >= 10 * values.min())
 
 
-def is_constant(values: Float[np.ndarray, " point"]) -> bool:
-    """Whether numbers differ by rounding at most."""
-    return bool(np.ptp(values) <= 1e-12 * np.abs(values).max())
-
-
 def no_relation(points: Points) -> str:
     """Why two numbers have neither fit nor correlation; "" where they have."""
-    n = len(points)
-    if n < 3:
-        known = (
-            "no model has" if not n else f"only {counted(n, 'model')} {'has' if n == 1 else 'have'}"
-        )
-        return f"{known} both {NAMES[points.x_name]} and {NAMES[points.y_name]}, and 3 are needed"
-    for name, values in ((points.x_name, points.x), (points.y_name, points.y)):
-        if is_constant(values):
-            return f"all {n} models have the same {NAMES[name]}, so nothing can go with it"
-    return ""
+    return unrelated({NAMES[points.x_name]: points.x, NAMES[points.y_name]: points.y}, "model")

@@ -1,15 +1,21 @@
 """Coupling against the length and the difficulty of prompts, within models (Figure 10)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy import stats
 
+from coupling_core.analysis.statistics.correlations import Correlation
 from coupling_core.analysis.statistics.means import at_k, require_columns
-from coupling_core.analysis.statistics.points import is_constant
-from coupling_core.analysis.statistics.resampling import Range, correlations, jackknifed
+from coupling_core.analysis.statistics.resampling import (
+    Range,
+    correlation,
+    jackknifed,
+    unrelated,
+)
 from coupling_core.base.records import Measure, PromptNumber
 from coupling_core.base.units import counted
 
@@ -20,27 +26,21 @@ class PromptTrend:
 
     Args:
         model: its name.
-        family: of the model.
         prompt: texts of the prompts that have both numbers.
         x: (prompt) tokens, by the model's own tokenizer, or difficulty 1..3.
         coupling: (prompt) means over l != l'.
         without: prompts that lack a number.
-        interval: 95 % interval and p of `spearman`, prompts being independent.
-        reason: why there are no such numbers; "" where there are.
-        spearman: rank correlation over prompts.
+        rho: Spearman's correlation over prompts, which are independent.
         slope: of coupling in x by least squares, per token or per step of difficulty.
         intercept: of that line.
     """
 
     model: str
-    family: str
     prompt: tuple[str, ...]
     x: Float[np.ndarray, " prompt"]
     coupling: Float[np.ndarray, " prompt"]
     without: int
-    interval: Range
-    reason: str = ""
-    spearman: float = np.nan
+    rho: Correlation
     slope: float = np.nan
     intercept: float = np.nan
 
@@ -53,16 +53,21 @@ class PromptTrends:
         x_name: "tokens" or "difficulty".
         measure: which coupling.
         models: a trend a model.
-        mean: of Spearman's rho over the models that have one.
-        interval: 95 % interval of that mean over prompts, each left out for all models at once,
-            which share them. It is about these models, not about others.
+        mean: of Spearman's rho over the models that have one, and its 95 % interval over prompts,
+            each left out for all models at once, which share them. It is about these models, not
+            about others.
     """
 
     x_name: PromptNumber
     measure: Measure
     models: tuple[PromptTrend, ...]
-    mean: float
-    interval: Range
+    mean: Correlation
+
+    @property
+    def rows(self) -> dict[str, Correlation]:
+        """The mean, and each model's."""
+        each = {one.model: one.rho for one in self.models}
+        return {f"mean of {counted(self.mean.n, 'model')}": self.mean, **each}
 
 
 def prompt_trends(
@@ -74,62 +79,44 @@ def prompt_trends(
         InputError: where a column is missing, or no model was measured at this K (see `k_of`).
     """
     require_columns(table, "model", "family", "prompt", "k", "width", x, measure)
-    rows = at_k(table, k)
-    known = np.isfinite(rows[x].to_numpy(np.float64)) & np.isfinite(
-        rows[measure].to_numpy(np.float64)
-    )
-    trends = tuple(
-        _trend(model, x, measure)
-        for _, model in rows.assign(known=known).groupby("model", sort=False)
-    )
-    told = [trend for trend in trends if not trend.reason]
+    models = at_k(table, k).groupby("model", sort=False)
+    trends = tuple(_trend(str(name), rows, x, measure) for name, rows in models)
+    told = [trend for trend in trends if not trend.rho.reason]
     prompts = pd.Index(dict.fromkeys(text for trend in told for text in trend.prompt))
-    n = len(prompts)
     if not told:
-        none = Range(n, "prompts", "no model has a correlation over prompts")
-        return PromptTrends(x, measure, trends, np.nan, none)
+        why = "no model has a correlation over prompts"
+        none = Correlation("spearman", 0, Range(len(prompts), "prompts", why), reason=why)
+        return PromptTrends(x, measure, trends, none)
+    places = [prompts.get_indexer(pd.Index(one.prompt)) for one in told]
 
-    def mean(weights: Float[np.ndarray, "sample prompt"]) -> Float[np.ndarray, " sample"]:
-        places = [prompts.get_indexer(pd.Index(one.prompt)) for one in told]
-        rhos = [
-            correlations(one.x, one.coupling, weights[:, at], "spearman")
-            for one, at in zip(told, places, strict=True)
-        ]
-        return np.mean(rhos, 0)
+    def mean(kept: Bool[np.ndarray, " prompt"]) -> float:
+        every = zip(told, places, strict=True)
+        return float(np.mean([_rho(one, kept[at]) for one, at in every]))
 
-    interval = jackknifed(mean, np.arange(n), "prompts")
-    return PromptTrends(
-        x, measure, trends, float(np.mean([one.spearman for one in told])), interval
-    )
+    interval = jackknifed(mean, np.arange(len(prompts)), "prompts")
+    estimate = float(np.mean([one.rho.estimate for one in told]))
+    found = Correlation("spearman", len(told), interval, estimate=estimate)
+    return PromptTrends(x, measure, trends, found)
 
 
-def _trend(rows: pd.DataFrame, x: PromptNumber, measure: Measure) -> PromptTrend:
+def _trend(model: str, rows: pd.DataFrame, x: PromptNumber, measure: Measure) -> PromptTrend:
     """The trend of a model."""
-    kept = rows[rows["known"]]
-    at, coupling = (kept[name].to_numpy(np.float64) for name in (x, measure))
-    n, first = len(kept), rows.iloc[0]
-    about = (first["model"], first["family"], tuple(kept["prompt"]), at, coupling, len(rows) - n)
-    if reason := _no_trend(at, coupling, x):
-        return PromptTrend(*about, Range(n, "prompts", reason), reason)
+    numbers = rows[[x, measure]].astype(np.float64)
+    known = np.isfinite(numbers.to_numpy()).all(axis=1)
+    at, coupling = numbers.to_numpy()[known].T
+    n = len(at)
+    reason = unrelated({x: at, "coupling": coupling}, "prompt")
+    none = Correlation("spearman", n, Range(n, "prompts", reason), reason=reason)
+    trend = PromptTrend(model, tuple(rows["prompt"][known]), at, coupling, len(rows) - n, none)
+    if reason:
+        return trend
+    interval = jackknifed(partial(_rho, trend), np.arange(n), "prompts")
+    estimate, p = map(float, stats.spearmanr(at, coupling))
     line = stats.linregress(at, coupling)
-    return PromptTrend(
-        *about,
-        jackknifed(
-            lambda weights: correlations(at, coupling, weights, "spearman"),
-            np.arange(n),
-            "prompts",
-        ),
-        spearman=float(stats.spearmanr(at, coupling).statistic),
-        slope=float(line.slope),
-        intercept=float(line.intercept),
-    )
+    rho = Correlation("spearman", n, interval, estimate=estimate, p=p)
+    return replace(trend, rho=rho, slope=float(line.slope), intercept=float(line.intercept))
 
 
-def _no_trend(
-    x: Float[np.ndarray, " prompt"], coupling: Float[np.ndarray, " prompt"], name: str
-) -> str:
-    if len(x) < 3:
-        return f"{counted(len(x), 'prompt')} with both {name} and coupling, and 3 are needed"
-    if is_constant(x):
-        return f"all prompts have the same {name}"
-    return "coupling is the same on all prompts" if is_constant(coupling) else ""
+def _rho(one: PromptTrend, kept: Bool[np.ndarray, " prompt"]) -> float:
+    """Spearman's correlation of the prompts that are kept."""
+    return correlation(one.x[kept], one.coupling[kept], "spearman")

@@ -1,28 +1,31 @@
 """Intervals and p over units that are independent: models, training runs, families, prompts.
 
 Each unit is left out in turn, with all points that belong to it: how far the statistic moves tells
-how sure it is. What is left is a set of weights of the points, 0 for those that are out, so that
-correlations and slopes are computed for all units at once.
+how sure it is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy import stats
 
 from coupling_core.base.records import Method
-from coupling_core.base.units import rounded
+from coupling_core.base.units import counted, rounded
 
 MIN_UNITS = 5
 """Fewer units than this leave at most two degrees of freedom, and nothing worth saying."""
 LEVEL = 0.05
 """Below this a p is called significant; an interval leaves out 0 where its p is below it."""
-FLAT = 1e-12
-"""A variance below this share of that of all points is a constant's."""
+COLLINEAR = 1e-3
+"""A column of which the others leave less than this share of the variance unexplained (a variance
+inflation factor of 1000) says what they say already."""
+_FLAT = 1e-12
 _LEAST_P = 0.001
 """A smaller p rests on the far tails of distributions, and is not told as a number."""
+
+Points = Float[np.ndarray, " point"]
 
 
 @dataclass(frozen=True)
@@ -72,13 +75,13 @@ def too_few(units: int, of: str, what: str = "an interval and a p need") -> str:
 
 
 def jackknifed(
-    statistic: Callable[[Float[np.ndarray, "sample point"]], Float[np.ndarray, " sample"]],
+    statistic: Callable[[Bool[np.ndarray, " point"]], float],
     unit: Int[np.ndarray, " point"],
     of: str,
     *,
     is_correlation: bool = True,
 ) -> Range:
-    """95 % interval of a statistic of weighted points by leaving out whole units.
+    """95 % interval of a statistic of the points that are kept, by leaving out whole units.
 
     With d_g how far the statistic moves as unit g of G is left out (Tukey 1958; for regressions
     MacKinnon and White 1985, CR3), of a correlation its Fisher's z,
@@ -90,22 +93,21 @@ def jackknifed(
     planted tables is in `benchmarks/results/sentences.md`.
 
     Args:
-        statistic: weights (sample, point) -> value (sample), NaN where a sample has none.
+        statistic: of the points where a mask is true; NaN where these have none.
         unit: the unit, from 0, that each point belongs to.
         of: what the units are, in the plural.
         is_correlation: whether the statistic lies in -1..1.
     """
-    units = int(unit.max()) + 1 if unit.size else 0
+    units = len(np.unique(unit))
     if reason := too_few(units, of):
         return Range(units, of, reason)
-    weights = np.vstack([np.ones(unit.size), 1 - np.eye(units)[:, unit]])
-    values = statistic(weights)
+    kept = [np.ones(unit.size, bool), *(unit != left_out for left_out in range(units))]
+    values = np.array([statistic(points) for points in kept])
     if not np.isfinite(values).all():
         return Range(units, of, f"it rests on one of {units} {of} alone")
     if is_correlation:
-        values = np.arctanh(np.clip(values, -1 + FLAT, 1 - FLAT))
-    whole, moved = values[0], values[1:] - values[0]
-    low, high, p = _student(whole, moved)
+        values = np.arctanh(np.clip(values, -1 + _FLAT, 1 - _FLAT))
+    low, high, p = _student(values[0], values[1:] - values[0])
     if is_correlation:
         low, high = np.tanh([low, high])
     return Range(units, of, low=float(low), high=float(high), p=p)
@@ -114,7 +116,7 @@ def jackknifed(
 def _student(whole: float, moved: Float[np.ndarray, " unit"]) -> tuple[float, float, float]:
     """Interval and p by Student's t; without width where no unit moves anything."""
     units, squares = len(moved), moved @ moved
-    if squares <= (FLAT * whole) ** 2:
+    if squares <= (_FLAT * whole) ** 2:
         return whole, whole, float(whole == 0)
     error = np.sqrt((units - 1) / units * squares)
     df = max(1.0, min(units, 3 * squares**2 / np.sum(moved**4)) - 2)
@@ -122,54 +124,51 @@ def _student(whole: float, moved: Float[np.ndarray, " unit"]) -> tuple[float, fl
     return whole - half, whole + half, float(2 * stats.t.sf(abs(whole) / error, df))
 
 
-def correlations(
-    x: Float[np.ndarray, " point"],
-    y: Float[np.ndarray, " point"],
-    weights: Float[np.ndarray, "sample point"],
-    method: Method,
-) -> Float[np.ndarray, " sample"]:
-    """Correlation of weighted points for every set of weights; NaN where x or y is constant."""
+def is_constant(values: Points) -> bool:
+    """Whether numbers differ by rounding at most."""
+    return bool(np.ptp(values) <= 1e-12 * np.abs(values).max())
+
+
+def unrelated(numbers: Mapping[str, Points], of: str) -> str:
+    """Why two numbers of models, or of prompts, have no correlation; "" where they have one."""
+    n = min(map(len, numbers.values()))
+    if n < 3:
+        return f"{counted(n, of)} with both {' and '.join(numbers)}, and 3 are needed"
+    same = [name for name, values in numbers.items() if is_constant(values)]
+    return f"all {n} {of}s have the same {same[0]}, so nothing can go with it" if same else ""
+
+
+def left_of(values: Points, given: Float[np.ndarray, "point regressor"]) -> tuple[Points, float]:
+    """What regressors leave of values, and the share of their variance that this is."""
+    left = values - given @ np.linalg.lstsq(given, values)[0]
+    if is_constant(values):
+        return left, 0.0
+    return left, float(left @ left / np.sum((values - values.mean()) ** 2))
+
+
+def correlation(
+    x: Points,
+    y: Points,
+    method: Method = "pearson",
+    given: Float[np.ndarray, "point regressor"] | None = None,
+) -> float:
+    """That of x and y, or of what regressors leave of both; NaN where nothing of one is left."""
     if method == "spearman":
-        ranked = (_ranks(values, weights) for values in (x, y))
-    else:
-        ranked = ((values - values.mean()) / values.std() + 0 * weights for values in (x, y))
-    u, v = (centred(values, weights) for values in ranked)
-    var_u, var_v = (weighted_mean(values**2, weights) for values in (u, v))
-    defined = (var_u > FLAT) & (var_v > FLAT)
-    size = np.sqrt(np.where(defined, var_u * var_v, np.nan))
-    return np.clip(weighted_mean(u * v, weights) / size, -1, 1)
+        x, y = stats.rankdata(x), stats.rankdata(y)
+    if given is None:
+        given = np.ones((len(x), 1))
+    (u, of_x), (v, of_y) = left_of(x, given), left_of(y, given)
+    if min(of_x, of_y) <= COLLINEAR**2:
+        return np.nan
+    return float(np.clip(u @ v / np.sqrt((u @ u) * (v @ v)), -1, 1))
 
 
-def slopes(
-    x: Float[np.ndarray, " point"],
-    y: Float[np.ndarray, " point"],
-    weights: Float[np.ndarray, "sample point"],
-) -> Float[np.ndarray, " sample"]:
-    """Slope of y in x by least squares for every set of weights; NaN where x is constant."""
-    u, v = (centred(values + 0 * weights, weights) for values in (x, y))
-    square = weighted_mean(u**2, weights)
-    return weighted_mean(u * v, weights) / np.where(square > FLAT * x.var(), square, np.nan)
-
-
-def _ranks(
-    values: Float[np.ndarray, " point"], weights: Float[np.ndarray, "sample point"]
-) -> Float[np.ndarray, "sample point"]:
-    """Ranks, ties at their middle, that points have where each is there `weights` times."""
-    distinct, place = np.unique(values, return_inverse=True)
-    there = weights @ np.eye(len(distinct))[place]  # (sample, distinct value)
-    return (np.cumsum(there, 1) - there / 2)[:, place]
-
-
-def weighted_mean(
-    values: Float[np.ndarray, "sample point"], weights: Float[np.ndarray, "sample point"]
-) -> Float[np.ndarray, " sample"]:
-    """Mean of the points of every sample."""
-    with np.errstate(invalid="ignore"):  # NaN where a sample has none of the points
-        return (values * weights).sum(1) / weights.sum(1)
-
-
-def centred(
-    values: Float[np.ndarray, "sample point"], weights: Float[np.ndarray, "sample point"]
-) -> Float[np.ndarray, "sample point"]:
-    """Points less their mean in every sample."""
-    return values - weighted_mean(values, weights)[:, None]
+def coefficient(x: Points, y: Points, degree: int = 1) -> float:
+    """That of x**degree in the polynomial of least squares; NaN where x has too few values."""
+    if is_constant(x):
+        return np.nan
+    x = x - x.mean()
+    scale = np.abs(x).max()
+    terms = np.vander(x / scale, degree + 1)
+    found, _, rank, _ = np.linalg.lstsq(terms, y, rcond=np.sqrt(_FLAT))
+    return float(found[0] / scale**degree) if rank > degree else np.nan

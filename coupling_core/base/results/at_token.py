@@ -1,14 +1,14 @@
 """What results have that were measured of every block at one token."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from coupling_core.base.records import Certificate
-from coupling_core.base.results.base import Result
+from coupling_core.base.results.base import FigureOf, Result
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class AtToken(Result):
+class AtToken(Result[FigureOf]):
     """A Jacobian of every block at one token, each decomposed.
 
     Args:
@@ -19,15 +19,10 @@ class AtToken(Result):
     token: int
     certificates: tuple[Certificate, ...]
 
+    certified_along: ClassVar[tuple[str, ...]] = ("block",)
+
     @property
     def measured(self) -> str:
         """Which token was measured."""
         text = self.tokens[self.token - 1].strip()
         return f"at token {self.token} of {len(self.tokens)}, “{text}”"
-
-    def consistency(self) -> Mapping[str, bool]:
-        """As `Result.consistency`."""
-        return {
-            "its token is none of the prompt": 1 <= self.token <= len(self.tokens),
-            "its certificates are not one a block": len(self.certificates) == self.n_blocks,
-        }

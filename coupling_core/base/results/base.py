@@ -2,20 +2,19 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from importlib import import_module
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args, get_origin
-from weakref import ref
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, get_args, get_origin
 
 import numpy as np
 from jaxtyping import AbstractArray, Int
+from typing_extensions import TypeVar
 
-from coupling_core.base.drawing import Drawing, FigureName
+from coupling_core.base.drawing import Drawing, plot
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.notebook import Plottable, in_a_line
@@ -26,7 +25,8 @@ if TYPE_CHECKING:  # half a second each to import, and only tables need them
     import xarray
     from pandas import DataFrame
 
-
+FigureOf = TypeVar("FigureOf", bound=str, default=Any)
+"""The names of a kind's figures."""
 PROMPT_SHOWN = 40
 """Letters of a prompt in a line."""
 NORM_INCLUDED = "final norm included"
@@ -50,7 +50,7 @@ class Sizes:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Result(Plottable):
+class Result(Plottable, Generic[FigureOf]):
     """A measurement of one prompt.
 
     NumPy arrays are stored as tensors, and every other field in the JSON header. Two results are
@@ -71,8 +71,12 @@ class Result(Plottable):
     """Arrays whose every number is finite."""
     infinite: ClassVar[tuple[str, ...]] = ()
     """Arrays that may hold infinity; of all others, a number is at worst NaN."""
+    axis_names: ClassVar[Mapping[str, str | tuple[str, ...]]] = {}
+    """The names along an axis, or the field that has them."""
+    certified_along: ClassVar[tuple[str, ...]] = ()
+    """The axes along which there is a certificate each."""
     _asked_k: ClassVar[int | None] = None
-    _origin: ClassVar["Origin | None"] = None
+    _origin: ClassVar[Any] = None
 
     key: str
     request: Request
@@ -140,7 +144,8 @@ class Result(Plottable):
     @property
     def named_axes(self) -> Mapping[str, tuple[str, ...]]:
         """The names along those axes of its arrays that have some."""
-        return {}
+        along = self.axis_names.items()
+        return {axis: getattr(self, of) if isinstance(of, str) else of for axis, of in along}
 
     @property
     def is_doubtful(self) -> bool:
@@ -278,7 +283,7 @@ class Result(Plottable):
         """A room above this one, and so imported only now, as the parts of a kind are."""
         return import_module("coupling_core.analysis.exports")
 
-    def plot(self, figure: FigureName = "", **options: Any) -> Drawing:
+    def plot(self, figure: FigureOf | Literal[""] = "", **options: Any) -> Drawing:
         """A figure of its default view.
 
         Args:
@@ -293,8 +298,7 @@ class Result(Plottable):
         """
         if (twin := options.get("twin")) is not None:
             self._require_twin(twin)
-        names = (figure,) if figure else ()
-        return self.part("views").plot(self, self.default_view(), *names, **options)
+        return plot(self, self.default_view(), figure, **options)
 
     def _require_twin(self, twin: Any) -> None:
         def of(result: Any) -> tuple[Any, ...]:
@@ -420,56 +424,6 @@ def short_prompt(of: Result, most: int = PROMPT_SHOWN) -> str:
     """The beginning of a prompt, in a line."""
     text = " ".join(of.prompt_text.split())
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-AnyResult = TypeVar("AnyResult", bound=Result)
-
-
-class Origin:
-    """The module of somebody's own that a result was measured of, as long as it lives.
-
-    Args:
-        module: as it was handed over.
-        tokenizer: that came with it; None where none did.
-    """
-
-    def __init__(self, module: Any, tokenizer: Any) -> None:
-        self.tokenizer = tokenizer
-        try:
-            self._module: Callable[[], Any] = ref(module)
-        except TypeError:  # of some class that nothing may refer to so; it is then handed over
-            self._module = lambda: None
-
-    @property
-    def module(self) -> Any:
-        """The module; None where it is gone."""
-        return self._module()
-
-    def __reduce__(self) -> tuple[type[None], tuple[()]]:
-        return type(None), ()  # a copy in another process knows none
-
-
-def origin_of(result: Result) -> Origin | None:
-    """What a result was measured of, where that was a module, in this process."""
-    return result._origin
-
-
-def seen_at(result: AnyResult, k: int | None, origin: Origin | None = None) -> AnyResult:
-    """The same result, with what only this process knows of it; no file says it.
-
-    Args:
-        result: the result.
-        k: at which it is looked at where nobody says another; None changes nothing. To whoever
-            asked for another, the same numbers are stored.
-        origin: the module that was measured.
-    """
-    known = {"_asked_k": k if k is not None and k <= result.k_max else None, "_origin": origin}
-    known = {name: value for name, value in known.items() if value}
-    if not known:
-        return result
-    found = copy(result)
-    vars(found).update(known)
-    return found
 
 
 def precision_words(request: Request, provenance: Mapping[str, Any]) -> str:

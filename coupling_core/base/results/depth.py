@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import UNNAMED_SAMPLED, DefinitionName
-from coupling_core.base.drawing import DepthFigure, Drawing
+from coupling_core.base.figure_names import DepthFigure
 from coupling_core.base.records import ROLES, Role, View, resolve_block
 from coupling_core.base.results.at_token import AtToken
 from coupling_core.base.results.base import within
@@ -21,7 +21,7 @@ more than 5e-6: most ways to J add 1 and take it away again."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class DepthResult(AtToken):
+class DepthResult(AtToken[DepthFigure]):
     """Depth-wise coupling at one token: enough to draw any K <= Kmax under any definition.
 
     A block that is not measured yet (a partial result) has NaN in every array.
@@ -62,21 +62,12 @@ class DepthResult(AtToken):
     next_tokens: tuple[tuple[str, float], ...] = ()
 
     finite = ("singular_values", "jacobian_norm")
-
-    if TYPE_CHECKING:  # the names of its figures
-
-        def plot(self, figure: DepthFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
-            """As `Result.plot`."""
+    axis_names: ClassVar = {"sampled": "sampled"}
 
     @property
     def complete(self) -> bool:
         """Whether every block is measured."""
         return not np.isnan(self.jacobian_norm).any()
-
-    @property
-    def named_axes(self) -> Mapping[str, tuple[str, ...]]:
-        """The sampled definitions."""
-        return {"sampled": self.sampled}
 
     @property
     def is_doubtful(self) -> bool:
@@ -89,11 +80,8 @@ class DepthResult(AtToken):
 
     def consistency(self) -> Mapping[str, bool]:
         """As `Result.consistency`."""
-        return {
-            **super().consistency(),
-            "its ranks lie outside 0..K": within(self.rank, 0, self.k_max),
-            "its angles are of another K": within(self.angle_k, 1, self.angles.shape[-1]),
-        }
+        largest = self.angles.shape[-1]
+        return {"its angles are of another K": within(self.angle_k, 1, largest)}
 
     def singular_values_of(self, block: int) -> Float[np.ndarray, " k"]:
         """Those of one block's Jacobian, largest first; 0 past its rank, without a unit.

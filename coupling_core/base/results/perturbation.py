@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.drawing import Drawing, NoiseFigure
+from coupling_core.base.figure_names import PerturbationFigure
 from coupling_core.base.results.at_token import AtToken
 
 WAYS = ("isotropic", "leading", "random")
@@ -15,7 +15,7 @@ WAYS = ("isotropic", "leading", "random")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class PerturbationResult(AtToken):
+class PerturbationResult(AtToken[PerturbationFigure]):
     """x^0_t + e norm(x^0_t) w at one token, its states x^l_t, and what first order makes of it.
 
     What is not measured yet (a partial result) is NaN.
@@ -40,18 +40,9 @@ class PerturbationResult(AtToken):
     error: Float[np.ndarray, "way size draw state"]
     rounding: Float[np.ndarray, " state"]
 
-    finite: ClassVar[tuple[str, ...]] = ("noise_sizes", "rounding")
-    infinite: ClassVar[tuple[str, ...]] = ("error",)
-
-    if TYPE_CHECKING:  # the names of its figures
-
-        def plot(self, figure: NoiseFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
-            """As `Result.plot`."""
-
-    @property
-    def named_axes(self) -> Mapping[str, tuple[str, ...]]:
-        """The ways of the noise."""
-        return {"way": WAYS}
+    finite = ("noise_sizes", "rounding")
+    infinite = ("error",)
+    axis_names: ClassVar = {"way": WAYS}
 
     @property
     def complete(self) -> bool:
@@ -62,8 +53,6 @@ class PerturbationResult(AtToken):
         """As `Result.consistency`."""
         sizes = self.noise_sizes
         return {
-            **super().consistency(),
-            "its noise lies in other ways": len(self.distance) == len(WAYS),
             "its sizes do not ascend": bool(len(sizes) and (np.diff(sizes, prepend=0) > 0).all()),
             "its first block has no such number of directions": 1 <= self.directions <= self.width,
         }

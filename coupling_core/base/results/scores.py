@@ -3,18 +3,19 @@
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from operator import index
-from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, SupportsIndex, overload
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.base.blocks import blocks_of
 from coupling_core.base.definitions import sampled_definitions
-from coupling_core.base.drawing import DepthFigure, Drawing, FigureName, TokensFigure
+from coupling_core.base.drawing import Drawing, plot
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, in_a_line
+from coupling_core.base.figure_names import DepthFigure, TokensFigure
+from coupling_core.base.notebook import Plottable, in_a_line, table_of
 from coupling_core.base.records import View, resolve_block, resolve_token
-from coupling_core.base.results.base import Result
+from coupling_core.base.results.base import FigureOf, Result
 from coupling_core.base.units import counted, ranges, rounded
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
@@ -52,6 +53,14 @@ def coordinates(along: Along) -> Along:
 
 @dataclass(frozen=True)
 class _Three:
+    """The scores of a pair, or means of them.
+
+    Args:
+        corrected: the chance-corrected score (c - floor) / (1 - floor): 0 by chance, 1 coupled.
+        coupling: the raw score c.
+        chance: its chance floor.
+    """
+
     corrected: float
     coupling: float
     chance: float
@@ -61,30 +70,16 @@ class _Three:
         return in_a_line(self, *numbers)
 
 
-@dataclass(frozen=True, repr=False)
 class Means(_Three):
-    """Means of scores without any Jacobian against itself; NaN where no pair is left.
-
-    Args:
-        corrected: of the chance-corrected score (c - floor) / (1 - floor): 0 by chance, 1 coupled.
-        coupling: of the raw score c.
-        chance: of its chance floor, over the same pairs.
-    """
+    """Means of scores without any Jacobian against itself; NaN where no pair is left."""
 
 
-@dataclass(frozen=True, repr=False)
 class PairScores(_Three):
-    """The scores of one pair, of blocks or of tokens; NaN where it has none.
-
-    Args:
-        corrected: the chance-corrected score (c - floor) / (1 - floor): 0 by chance, 1 coupled.
-        coupling: the raw score c.
-        chance: its chance floor.
-    """
+    """The scores of one pair, of blocks or of tokens; NaN where it has none."""
 
 
 @dataclass(frozen=True, repr=False)
-class ScoreMap(Plottable):
+class ScoreMap(Plottable, Generic[FigureOf]):
     """The scores of pairs, of blocks or of tokens; like all scores they have no unit.
 
     Args:
@@ -105,26 +100,31 @@ class ScoreMap(Plottable):
     result: Result | None = field(default=None, kw_only=True, repr=False, compare=False)
     view: View | None = field(default=None, kw_only=True, repr=False, compare=False)
 
-    @abstractmethod
-    def mean(self) -> Means:
-        """Means over all pairs, without any Jacobian against itself."""
-
     @property
     @abstractmethod
     def numbers(self) -> tuple[int, ...]:
         """Of the blocks or tokens along both dimensions, from 1."""
 
+    @property
     @abstractmethod
+    def weights(self) -> Float[np.ndarray, "row column"]:
+        """What each pair weighs in a mean; 0 where a Jacobian meets itself."""
+
     def against_itself(self) -> Bool[np.ndarray, "row column"]:
         """Where a Jacobian meets itself, which is 1 by construction."""
+        return self.weights == 0
+
+    def mean(self) -> Means:
+        """Means over all pairs, without any Jacobian against itself, which scores 1 in any case."""
+        weights = np.where(np.isnan(self.coupling), 0, self.weights)
+        three = self.corrected, self.coupling, self.chance
+        return Means(*(weighted_mean(values, weights) for values in three))
 
     @property
     def floor_error(self) -> float:
-        """How far the chance floors are off where they are means over a few random bases.
+        """Standard error of chance floors that are sampled, the mean over the rows.
 
-        Returns:
-            their standard error, the mean over the rows; 0 where the floors are exact, NaN where
-            nothing tells it.
+        It is 0 where they are exact, and NaN where nothing tells it.
         """
         of: Any = self.result
         if self.view is not None and self.view.definition not in sampled_definitions():
@@ -137,21 +137,15 @@ class ScoreMap(Plottable):
 
     @property
     def _floor_words(self) -> str:
-        """That the floors are not exact, where they are not."""
         if not (error := self.floor_error):
             return ""
         far = f", with a standard error of {rounded(error, 4)}" * (error == error)
         return f" The floors are means over 8 random bases{far}."
 
     def strongest(self, n: int = 10) -> "DataFrame":
-        """The pairs with the highest chance-corrected scores.
+        """The rows of `to_pandas` with the n highest chance-corrected scores, the highest first.
 
-        Args:
-            n: how many, from 1 on; fewer come where fewer have a score.
-
-        Returns:
-            rows of `to_pandas`, the highest `corrected` first, without any Jacobian against itself
-            and without pairs that have no score.
+        No Jacobian is among them against itself, and no pair without a score: there may be fewer.
         """
         table = self.to_pandas()[~self.against_itself().ravel()].dropna(subset=["corrected"])
         table = table.sort_values("corrected", ascending=False, kind="stable", ignore_index=True)
@@ -170,12 +164,9 @@ class ScoreMap(Plottable):
             basis, which scores 1 by construction, has a row too: `mean()` leaves these out, and so
             does `table.query("block != basis")`. Without its result there are no texts.
         """
-        from pandas import DataFrame
-
         pairs = over_pairs(self.along(), self.dims, len(self.coupling))
-        frame = DataFrame(pairs | {name: getattr(self, name).ravel() for name in MEASURES})
-        frame.attrs.update(self.attributes())
-        return frame
+        three = {name: getattr(self, name).ravel() for name in MEASURES}
+        return table_of(pairs | three, self.attributes())
 
     def to_xarray(self) -> "xarray.Dataset":
         """The scores with the names of their dimensions.
@@ -195,7 +186,7 @@ class ScoreMap(Plottable):
         along = coordinates(self.along())
         return xarray.Dataset(arrays, coords=along, attrs=self.attributes())
 
-    def plot(self, figure: FigureName = "", **options: Any) -> Drawing:
+    def plot(self, figure: FigureOf | Literal[""] = "", **options: Any) -> Drawing:
         """The map of the scores, as the app's page draws it, or another figure of the same view.
 
         Args:
@@ -209,15 +200,13 @@ class ScoreMap(Plottable):
         """
         if self.result is None or self.view is None:
             raise InputError("a figure needs the result of the scores: result.scores(...).plot()")
-        names = (figure,) if figure else ()
-        return self.result.part("views").plot(self.result, self.view, *names, **options)
+        return plot(self.result, self.view, figure, **options)
 
     def _shown(self) -> Any:
         return self.to_pandas() if self.result is None else self.plot()
 
     @property
     def _at_k(self) -> str:
-        """The K of the view, and what else is not as usual, in a sentence; "" of no view."""
         return self.view.at_k if self.view else ""
 
     @property
@@ -237,7 +226,6 @@ class ScoreMap(Plottable):
         )
 
     def _pair(self, row: int, column: int) -> PairScores:
-        """The scores of a cell, from 0."""
         return PairScores(**{name: float(getattr(self, name)[row, column]) for name in MEASURES})
 
     def attributes(self) -> dict[str, str | float]:
@@ -251,7 +239,7 @@ class ScoreMap(Plottable):
 
 
 @dataclass(frozen=True, repr=False)
-class Scores(ScoreMap):
+class Scores(ScoreMap[DepthFigure]):
     """The scores of blocks in one view of a result.
 
     `scores[12, 11]` has those of one pair, the Jacobian of block 12 in the basis of block 11, and
@@ -264,16 +252,6 @@ class Scores(ScoreMap):
     dims = ("block", "basis")
 
     blocks: tuple[int, ...]
-
-    if TYPE_CHECKING:  # the names of its figures
-
-        def plot(self, figure: DepthFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
-            """As `ScoreMap.plot`."""
-
-    def mean(self) -> Means:
-        """Means over l != l'; a Jacobian against itself is 1 by construction."""
-        floor = np.where(np.isnan(self.coupling), np.nan, self.chance)
-        return Means(*map(mean_off_diagonal, (self.corrected, self.coupling, floor)))
 
     @property
     def verdict(self) -> str:
@@ -331,7 +309,6 @@ class Scores(ScoreMap):
         )
 
     def _at(self, block: int) -> int:
-        """Where a block stands along the rows, from 0."""
         if block not in self.blocks:
             raise InputError(f"these scores are of blocks {ranges(self.blocks)}, not of {block}")
         return self.blocks.index(block)
@@ -341,65 +318,49 @@ class Scores(ScoreMap):
         """As `blocks`."""
         return self.blocks
 
-    def against_itself(self) -> Bool[np.ndarray, "block block"]:
-        """Where a block meets itself."""
-        return np.eye(len(self.blocks), dtype=bool)
+    @property
+    def weights(self) -> Float[np.ndarray, "block block"]:
+        """1 where two blocks differ."""
+        return 1 - np.eye(len(self.blocks))
 
 
 @dataclass(frozen=True, repr=False)
-class PositionScores(ScoreMap):
+class PositionScores(ScoreMap[TokensFigure]):
     """The scores of a prompt's tokens in one view of a result.
 
     `scores[10, 3]` has those of one pair: the Jacobian of token 10 in the basis of token 3.
 
     Args:
         itself: where a Jacobian meets itself, which is 1 by construction.
-        means: of the three, without any Jacobian against itself.
+        weight: what each pair weighs in a mean: of how many pairs of Jacobians its score is one.
     """
 
     dims = ("token", "other_token")
 
     itself: Bool[np.ndarray, "position position"]
-    means: Means
-
-    if TYPE_CHECKING:  # the names of its figures
-
-        def plot(self, figure: TokensFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
-            """As `ScoreMap.plot`."""
-
-    def mean(self) -> Means:
-        """Means over all pairs of tokens, without any Jacobian against itself."""
-        return self.means
+    weight: Float[np.ndarray, "position position"]
 
     @property
     def verdict(self) -> str:
         """Their mean over all pairs of tokens, chance-corrected."""
-        if np.isnan(self.means.corrected):
+        mean = self.mean().corrected
+        if np.isnan(mean):
             return f"No pair of different Jacobians has a score{self._at_k}."
         without = " without any Jacobian against itself" if self.itself.any() else ""
-        mean = rounded(self.means.corrected)
         over, why = self._pairs_words()
         return (
-            f"The mean chance-corrected score over {over}{self._at_k}{without} is {mean}."
-            f"{why}{self._floor_words}{self._blocks_words()}"
+            f"The mean chance-corrected score over {over}{self._at_k}{without} is {rounded(mean)}."
+            f"{why}{self._floor_words}{self._of_one_block}"
         )
 
-    def _blocks_words(self) -> str:
-        """That an untrained network is far above chance too, where a block meets itself."""
+    @property
+    def _of_one_block(self) -> str:
         of: Any = self.result
-        if of is None:
-            return ""
-        if of.request.block is None:
-            return (
-                " Each pair of tokens has the mean over all pairs of blocks; between different "
-                "tokens that counts a block with itself, and there even an untrained network is "
-                "far above chance."
-            )
-        if of.blocks[0] != of.blocks[1]:
+        if of is None or (of.request.block is not None and of.blocks[0] != of.blocks[1]):
             return ""
         return (
-            " They are of one block at different tokens: there even an untrained network is far "
-            "above chance."
+            " It counts a block with itself at different tokens: there even an untrained network "
+            "is far above chance."
         )
 
     def _pairs_words(self) -> tuple[str, str]:
@@ -411,12 +372,9 @@ class PositionScores(ScoreMap):
         n, every = int((~np.isnan(self.corrected) & wanted).sum()), int(wanted.sum())
         if n == every:
             return "all pairs", ""
-        lowest, why = min(of.rank[of.rank > 0], default=np.inf), ""
-        if self.view and of.complete and lowest < self.view.k:
-            why = (
-                " The others have none at this K, since the rank of one of their Jacobians is "
-                f"below it; the smallest is {lowest}."
-            )
+        lowest = min(of.rank[of.rank > 0], default=np.inf)
+        low = bool(self.view and of.complete and lowest < self.view.k)
+        why = f" The others have a Jacobian whose rank is below K; the smallest is {lowest}." * low
         return f"{n} of {counted(every, 'pair')}", why
 
     def to_pandas(self) -> "DataFrame":
@@ -442,9 +400,10 @@ class PositionScores(ScoreMap):
         """Of all tokens."""
         return tuple(range(1, len(self.coupling) + 1))
 
-    def against_itself(self) -> Bool[np.ndarray, "position position"]:
-        """As `itself`."""
-        return self.itself
+    @property
+    def weights(self) -> Float[np.ndarray, "position position"]:
+        """As `weight`."""
+        return self.weight
 
     def along(self) -> Along:
         """What names rows and columns: numbers of the tokens, and their texts."""
@@ -460,7 +419,15 @@ def mean_off_diagonal(values: Float[np.ndarray, "block block"]) -> float:
     Args:
         values: a score for each pair of blocks, without a unit.
     """
-    values = np.asarray(values, np.float64)
-    others = values[~np.eye(len(values), dtype=bool)]
-    others = others[~np.isnan(others)]
-    return float(others.mean()) if others.size else float("nan")
+    return weighted_mean(np.asarray(values, np.float64), 1 - np.eye(len(values)))
+
+
+def weighted_mean(values: Float[np.ndarray, "*pair"], weight: Float[np.ndarray, "*pair"]) -> float:
+    """The mean of the values that exist; NaN where none does."""
+    counts = ~np.isnan(values) & (weight > 0)
+    known, weighs = values[counts], weight[counts]
+    if not known.size:
+        return float("nan")
+    if (weighs == weighs[0]).all():
+        return float(known.mean())
+    return float((known * weighs).sum() / weighs.sum())

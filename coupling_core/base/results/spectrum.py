@@ -1,13 +1,11 @@
 """Spectrum: the eigenvalues of every block's linear map, and what their products leave over."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.drawing import Drawing, SpectrumFigure
+from coupling_core.base.figure_names import SpectrumFigure
 from coupling_core.base.results.at_token import AtToken
 
 FLOAT32_ERROR = 1e-6
@@ -18,7 +16,7 @@ SURE = 0.01
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class SpectrumResult(AtToken):
+class SpectrumResult(AtToken[SpectrumFigure]):
     """M^l = I + J^l_tt of every block at one token: spectra, and products over depth.
 
     What is not measured yet (a partial result) is NaN.
@@ -55,11 +53,6 @@ class SpectrumResult(AtToken):
 
     infinite = ("condition", "exponents", "asymmetry")
 
-    if TYPE_CHECKING:  # the names of its figures
-
-        def plot(self, figure: SpectrumFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
-            """As `Result.plot`."""
-
     @property
     def complete(self) -> bool:
         """Whether every block is measured, and every product made."""
@@ -85,13 +78,3 @@ class SpectrumResult(AtToken):
         """Whether each eigenvalue is known to a hundredth of its modulus (block d)."""
         with np.errstate(invalid="ignore"):
             return self.uncertainty <= SURE * np.abs(self.values)
-
-    def consistency(self) -> Mapping[str, bool]:
-        """As `Result.consistency`."""
-        L = self.n_blocks
-        return {
-            **super().consistency(),
-            "an eigenvalue of it has not two parts": self.eigenvalues.shape[-1] == 2,
-            "its products are not those of its blocks": self.participation.shape == (L, L),
-            "it has not as many eigenvalues as its width": self.eigenvalues.shape[1] == self.width,
-        }

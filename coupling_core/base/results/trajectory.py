@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.base.drawing import Drawing, PathFigure
+from coupling_core.base.figure_names import TrajectoryFigure
 from coupling_core.base.results.base import Result, within
 from coupling_core.base.units import counted
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class TrajectoryResult(Result):
+class TrajectoryResult(Result[TrajectoryFigure]):
     """The paths x^0 .. x^L of all tokens of a prompt.
 
     Where the final norm belongs to the last block, x^L is normed. The numbers of all tokens are
@@ -49,11 +49,6 @@ class TrajectoryResult(Result):
     finite = ("norms", "step_lengths", "states")
     infinite = ("line_shape", "windowed_line_shape")  # of unit steps that sum to nothing
 
-    if TYPE_CHECKING:  # the names of its figures
-
-        def plot(self, figure: PathFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
-            """As `Result.plot`."""
-
     @property
     def complete(self) -> bool:
         """Whether every token is linearised."""
@@ -82,10 +77,8 @@ class TrajectoryResult(Result):
 
     def consistency(self) -> Mapping[str, bool]:
         """As `Result.consistency`."""
-        return {
-            "it has not one state more than blocks": len(self.norms) == self.n_blocks + 1,
-            "it keeps states of tokens that it has not": within(self.kept, 1, len(self.tokens)),
-        }
+        kept = within(self.kept, 1, len(self.tokens))
+        return {"it keeps states of tokens that it has not": kept}
 
 
 def _regularity() -> Any:

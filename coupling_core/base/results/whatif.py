@@ -2,20 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.drawing import Drawing, EditFigure
 from coupling_core.base.edits import parse_edit
 from coupling_core.base.errors import InputError
+from coupling_core.base.figure_names import WhatifFigure
 from coupling_core.base.results.base import Result
 from coupling_core.base.units import counted, ranges
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class WhatIfResult(Result):
+class WhatIfResult(Result[WhatifFigure]):
     """Edits of a model's depth, and their effects by token of one prompt.
 
     An outcome is what the model says at a token; of a picture whose classes are told apart there is
@@ -50,10 +50,7 @@ class WhatIfResult(Result):
     exchange_cosine: Float[np.ndarray, "neighbour token"]
     no_prediction: Mapping[str, str]
 
-    if TYPE_CHECKING:  # the names of its figures
-
-        def plot(self, figure: EditFigure = "", **options: Any) -> Drawing:  # type: ignore[override]
-            """As `Result.plot`."""
+    axis_names: ClassVar = {"edit": "edits"}
 
     @property
     def complete(self) -> bool:
@@ -88,8 +85,6 @@ class WhatIfResult(Result):
         """As `Result.consistency`."""
         n, outcomes = len(self.tokens), self.divergence.shape[1]
         return {
-            "it has not one row for each edit": len(self.edits) == len(self.divergence),
-            "it names one edit twice": len(set(self.edits)) == len(self.edits),
             "an edit of it cannot be read": all(map(_is_edit, self.edits)),
             "it refuses an edit that it does not have": set(self.refused) <= set(self.edits),
             "it measures what no model gives": self.measured_of in ("tokens", "classes", "states"),

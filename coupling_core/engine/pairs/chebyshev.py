@@ -32,6 +32,9 @@ DEGREES = (2, 256)
 MOST = 20
 """Filters until it is given up: four or five do, flat spectra and steep ones included."""
 
+PASSES = 12
+"""Until rows count as dependent: five make up for what rounding leaves of a matrix of low rank."""
+
 LANCZOS_STEPS = 10
 MARGIN = 0.1
 """How far below the lowest value that these steps find there may be others, as a part of the range
@@ -56,7 +59,7 @@ def top_space(
     G = exact.to(dtype)
     lowest, largest = _ends(G)
     locked = G[:0]
-    X = _orthonormal(product(_noise(min(d, k + max(SPARE, k // 6)), G, seed=0), G))
+    X = _orthonormal(product(_noise(min(d, k + max(SPARE, k // 6)), G, seed=0), G), locked)
     values, X, images = _ritz(X, G, locked)
     top = max(largest, float(values[0]))  # of the whole G: the unit of all residuals is s_1
     for _ in range(MOST):
@@ -76,7 +79,7 @@ def top_space(
             values, X, images = values[count:], X[count:], images[count:]
             largest = float(values[0])
         X = _filtered(X, images, G, lowest, float(values[-1]), largest)
-        values, X, images = _ritz(_orthonormal(_without(X, locked)), G, locked)
+        values, X, images = _ritz(_orthonormal(X, locked), G, locked)
     return None
 
 
@@ -125,11 +128,15 @@ def _without(X: Float[Tensor, "m d"], locked: Float[Tensor, "n d"]) -> Float[Ten
     return X - product(product(X, locked.T), locked) if len(locked) else X
 
 
-def _orthonormal(X: Float[Tensor, "m d"]) -> Float[Tensor, "m d"]:
-    """Cholesky QR, twice; shifted before where the rows are too close to dependent."""
+def _orthonormal(X: Float[Tensor, "m d"], locked: Float[Tensor, "n d"]) -> Float[Tensor, "m d"]:
+    """Cholesky QR, twice; shifted before where the rows are too close to dependent.
+
+    What is locked is taken out each time: rows that are all but dependent have its rounding grow.
+    """
     shift = 20 * torch.finfo(X.dtype).eps
     good = 0
-    while good < 2:
+    for _ in range(PASSES):
+        X = _without(X, locked)
         small = product(X, X.T).double().cpu()
         L, failed = torch.linalg.cholesky_ex(small)
         if failed:
@@ -138,7 +145,9 @@ def _orthonormal(X: Float[Tensor, "m d"]) -> Float[Tensor, "m d"]:
         good = 0 if failed else good + 1
         eye = torch.eye(len(L), dtype=L.dtype)
         X = product(torch.linalg.solve_triangular(L, eye, upper=False).to(X), X)
-    return X
+        if good == 2:
+            return X
+    raise torch.linalg.LinAlgError("the rows are dependent")
 
 
 def _ends(G: Float[Tensor, "d d"]) -> tuple[float, float]:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, cast
 
 from coupling_core.analysis.pruning.prices import Cut
@@ -15,6 +16,7 @@ from coupling_core.base.installed import NAME, this
 from coupling_core.base.records import DEFAULT_MODEL, Dtype, Request
 from coupling_core.base.removal import Removal
 from coupling_core.base.results import DepthResult, Progress
+from coupling_core.base.textfiles import legible
 from coupling_core.engine import hardware, loading
 from coupling_core.engine.loading import find_blocks
 from coupling_core.experiments.pruning import estimate
@@ -127,7 +129,7 @@ def prune(
 
 def expected(
     request: Request,
-    texts: Sequence[str] | None,
+    texts: Sequence[str] | os.PathLike[str] | None,
     by: Sequence[Ranking],
     remove: Sequence[int],
 ) -> float | None:
@@ -142,7 +144,7 @@ def expected(
     Raises:
         InputError: where texts are too few, or more blocks are to go than the model has.
     """
-    given, _ = _texts(texts)
+    (given, _), by = _texts(texts), _rankings(by)
     asked = resolve(replace(request, prompt=given[0]))
     found = probe(asked, rehearse=False)
     if found.refusal or not found.blocks:
@@ -264,6 +266,7 @@ def _texts(texts: Sequence[str] | os.PathLike[str] | None) -> tuple[list[str], s
         texts = [prompt.text for prompt in read_file(SHIPPED_TEXTS)]
         source = f"the {len(texts)} texts that come with the program"
     if isinstance(texts, os.PathLike):
+        source = f"texts of {legible(Path(texts).name)}"
         texts = [prompt.text for prompt in read_file(expanded(texts))]
     found = [texts] if isinstance(texts, str) else list(dict.fromkeys(texts))
     if len(found) < FEWEST:

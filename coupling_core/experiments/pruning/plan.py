@@ -2,13 +2,12 @@
 
 import os
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from coupling_core.analysis.pruning import words
 from coupling_core.analysis.pruning.study import Study
-from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.folders import expanded
 from coupling_core.base.notebook import Plottable
 
@@ -39,11 +38,8 @@ class Pruning(Study, Plottable):
         Raises:
             InputError: on another name.
         """
-        from coupling_core import figures
-
         known_figure(figure, ("pruning",))
-        drawn = figures.pruning(self)
-        return Drawing(drawn, partial(figures.render, drawn))
+        return drawing("pruning.pruning", self)
 
     def save(self, folder: str | os.PathLike[str], by: str, remove: int) -> Path:
         """Write the model without the blocks that a ranking removes, whole or not at all.

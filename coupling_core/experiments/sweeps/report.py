@@ -90,9 +90,9 @@ def _performance(found: Findings) -> Iterator[str]:
     yield bullets("What this shows", found.shows)
     yield bullets("What it does not show", found.does_not_show)
     yield folded_table(figures.fits_table(found.fits))
-    if len(set(found.points.family)) > 1:
+    if found.by == "family":
         yield drawing(figures.without_families(found.families))
-        yield folded_table(figures.without_families_table(found.families))
+        yield folded_table(figures.correlations_table(found.families.rows))
 
 
 def _sizes(found: Findings) -> Iterator[str]:
@@ -119,7 +119,7 @@ def _prompts(found: Findings) -> Iterator[str]:
         if found.table[number].nunique() > 1:
             trends = found.trends(number, last=True)
             yield drawing(figures.prompt_correlations(trends))
-            yield folded_table(figures.trends_table(trends))
+            yield folded_table(figures.correlations_table(trends.rows))
 
 
 def _by_k(found: Findings) -> Iterator[str]:

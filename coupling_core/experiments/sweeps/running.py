@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.experiments.many_progress import telling
+from coupling_core.base.pace import telling
 from coupling_core.experiments.sweeps.journal import (
     Failure,
     Journal,

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas as pd
 
-from coupling_core.analysis.exports import numbers_of, row
+from coupling_core.analysis.exports import row
 from coupling_core.analysis.exports.forms import as_read, inert, to_parquet
 from coupling_core.analysis.scores import ways_of
 from coupling_core.base.blocks import Blocks, blocks_of
@@ -24,6 +24,7 @@ from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.extras import needed
 from coupling_core.base.folders import expanded
 from coupling_core.base.kinds import kind_of, kinds
+from coupling_core.base.numbers import numbers_of
 from coupling_core.base.reading import opened
 from coupling_core.base.records import HOW, OF_BLOCKS, OF_SHARES, PERFORMANCES, Role, View
 from coupling_core.base.results import Result

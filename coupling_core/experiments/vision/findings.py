@@ -12,12 +12,9 @@ from coupling_core.analysis.statistics import (
     LEVEL,
     Correlation,
     Points,
-    Range,
-    ResidualCorrelation,
     correlate,
+    correlation_of,
     model_means,
-    over_clusters,
-    residual_correlation,
 )
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Measure, VisionKind
@@ -114,14 +111,13 @@ class VisionFindings:
         return correlate(self._points)
 
     @cached_property
-    def within_rates(self) -> tuple[ResidualCorrelation, Range]:
+    def within_rates(self) -> Correlation:
         """Of accuracy with coupling among runs of one rate; the interval is over whole seeds."""
         points, rows = self._points, self.runs.dropna(subset=["coupling", "accuracy"])
         rate = rows["rate"].to_numpy()
         each = (rate[:, None] == np.unique(rate)).astype(np.float64)
-        found = residual_correlation(points.x, points.y, each)
         seed = np.unique(rows["seed"], return_inverse=True)[1]
-        return found, over_clusters(found, points.x, points.y, each, seed, "seeds")
+        return correlation_of(points.x, points.y, seed, "seeds", given=each)
 
     @property
     def shows(self) -> tuple[str, ...]:
@@ -129,7 +125,7 @@ class VisionFindings:
         return (
             f"Coupling {_WHERE[self.kind]} {self.of_coupling.told}. {self._means('coupling')}.",
             f"Accuracy on held-out pictures {self.of_accuracy.told}. {self._means('accuracy')}.",
-            f"Accuracy and coupling: {_goes(self.with_accuracy, *self.within_rates)}.",
+            f"Accuracy and coupling: {_goes(self.with_accuracy, self.within_rates)}.",
         )
 
     @property
@@ -162,9 +158,9 @@ class VisionFindings:
     @property
     def _points(self) -> Points:
         rows = self.runs.dropna(subset=["coupling", "accuracy"])
-        x, y = (rows[name].to_numpy(np.float64) for name in ("coupling", "accuracy"))
-        names, rates = tuple(rows["id"]), tuple(f"{rate:g}" for rate in rows["rate"])
-        return Points("coupling", "accuracy", x, y, model=names, family=rates, run=names)
+        names = {"coupling": "x", "accuracy": "y", "rate": "family", "id": "model"}
+        rows = rows.rename(columns=names).assign(run=rows["id"])
+        return Points("coupling", "accuracy", rows)
 
 
 def every_k(table: pd.DataFrame, kinds: Sequence[str] = ("depth",)) -> tuple[int, ...]:
@@ -173,7 +169,7 @@ def every_k(table: pd.DataFrame, kinds: Sequence[str] = ("depth",)) -> tuple[int
     return tuple(int(k) for k in np.sort(rows["k"].dropna().unique()))
 
 
-def _goes(over_runs: Correlation, within: ResidualCorrelation, over_seeds: Range) -> str:
+def _goes(over_runs: Correlation, within: Correlation) -> str:
     if over_runs.reason:
         return over_runs.reason
     told = (
@@ -182,9 +178,9 @@ def _goes(over_runs: Correlation, within: ResidualCorrelation, over_seeds: Range
     )
     if within.reason:
         return f"{told}: {within.reason}"
-    told = f"{told} r = {rounded(within.estimate, 2)} ({over_seeds.told})"
-    if over_seeds.reason:
+    told = f"{told} r = {rounded(within.estimate, 2)} ({within.over.told})"
+    if within.over.reason:
         return told
-    if over_seeds.p >= LEVEL:
+    if within.over.p >= LEVEL:
         return f"{told}: not beyond chance"
     return f"{told}: accuracy {'rises' if within.estimate > 0 else 'falls'} with coupling"

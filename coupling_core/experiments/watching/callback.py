@@ -12,7 +12,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterable
-from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from transformers import TrainerCallback
 
 from coupling_core.analysis.by_step import StepNumbers
-from coupling_core.base.drawing import Drawing, known_figure
+from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.notebook import in_a_page
 from coupling_core.base.records import View
@@ -173,14 +172,11 @@ class CouplingCallback(TrainerCallback):
         Raises:
             InputError: on another name, and where nothing is measured yet.
         """
-        from coupling_core import figures  # plotly
-
         name: WatchedFigure = known_figure(figure, get_args(WatchedFigure))
         if not self.looks:
             raise InputError("nothing is measured yet: after(...) or a trainer takes the looks")
         view = self._probes.view
-        drawn = figures.by_step({self._title: self._by_step}, name, view)
-        return Drawing(drawn, partial(figures.render, drawn, view=view))
+        return drawing("training.by_step", {self._title: self._by_step}, name, view, view=view)
 
     def after(self, step: int, model: Any, tokenizer: Any = None, *, last: bool = False) -> None:
         """Measure, if it is time to; for a loop of one's own, after each step of the optimiser.

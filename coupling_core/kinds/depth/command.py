@@ -6,10 +6,9 @@ from coupling_core.base.kinds import DEFAULT_K_VIEW
 from coupling_core.base.records import parse_blocks
 from coupling_core.cli import options
 from coupling_core.cli.many import Shown
-from coupling_core.cli.many_drawn import figure_of
+from coupling_core.cli.many_drawn import figure_option, one_drawn
 from coupling_core.cli.one_or_many import answer
 from coupling_core.kinds.depth.prompts import MapsTogether
-from coupling_core.kinds.depth.views import FigureName, draw
 
 
 def command(
@@ -19,13 +18,13 @@ def command(
     blocks: options.Blocks = None,
     scores: options.Scores,
     k_view: Annotated[int | None, options.k_view_option(DEFAULT_K_VIEW)] = None,
-    figure: Annotated[FigureName, figure_of("depth")] = "mosaic",
+    figure: Annotated[str, figure_option("depth")] = "mosaic",
     output: options.Output,
 ) -> None:
     """Measure how far the blocks of a model act in one common basis, at one token."""
     corrected = scores.corrected
     shown = Shown(
-        lambda result, view: draw(result, view, figure, corrected=corrected),
+        one_drawn(figure, corrected=corrected),
         MapsTogether("corrected" if corrected else "coupling", asked.many),
         lambda found: scores.view(found.default_k, parse_blocks(blocks, found.n_blocks)),
         blocks=blocks,

@@ -1,34 +1,22 @@
 """What is said of a depth-wise result."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from coupling_core.analysis.scores import (
-    Scores,
-    block_means,
-    definition_name,
-    means,
-    score_pairs,
-)
+from coupling_core.analysis.scores import block_means, definition_name, means, score_pairs
 from coupling_core.analysis.subspaces import gaps
 from coupling_core.base.images import is_image
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
 from coupling_core.cli import reports
-from coupling_core.cli.terminal import print_lines, print_table
+from coupling_core.cli.terminal import print_table
 
 
-def summary(result: DepthResult, view: View, *, stored: bool) -> dict[str, Any]:
-    """Every number of one view, ready for JSON.
-
-    Raises:
-        InputError: where K or a block is not in the result.
-    """
+def summary(result: DepthResult, view: View) -> dict[str, Any]:
+    """Every number of one view, ready for JSON."""
     found = score_pairs(result, view)
-    return reports.about(result, stored=stored) | {
-        "token": result.token,
+    return {
         "next_tokens": result.next_tokens,
         **reports.of_view(result, view),
         "blocks": found.blocks,
@@ -40,39 +28,30 @@ def summary(result: DepthResult, view: View, *, stored: bool) -> dict[str, Any]:
     }
 
 
-def show(result: DepthResult, view: View, *, stored: bool, out: Path | None = None) -> None:
-    """Print one result: whose it is, its mean scores, a line a block, and its key.
-
-    Raises:
-        InputError: where K or a block is not in the result.
-    """
+def facts(result: DepthResult, view: View) -> list[str]:
+    """What comes next, and the mean scores."""
     found = score_pairs(result, view)
     mean = means(found)
     lead = "seen as" if is_image(result.request.prompt) else "next"
     likely = ", ".join(f"{text!r} {share:.2f}" for text, share in result.next_tokens)
-    print_lines(
-        *reports.head(result),
-        f"token       {result.token_words(result.token)}" + f"; {lead} {likely}" * bool(likely),
+    return [
+        *([f"{lead:11} {likely}"] if likely else []),
         f"score       {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
         f"mean        chance-corrected {mean['corrected']:z.4f}, c {mean['coupling']:z.4f}, "
         f"chance floor {mean['chance']:z.4f}, over l != l'",
         *([f"no mean     {found.verdict}"] if np.isnan(mean["coupling"]) else []),
-        "",
-    )
-    _show_blocks(result, view, found)
-    failed = reports.uncertified(result.certificates)
-    print_lines("", *reports.foot(result, failed, stored=stored, out=out))
+    ]
 
 
-def _show_blocks(result: DepthResult, view: View, found: Scores) -> None:
-    raw, _ = block_means(found.coupling)
-    as_jacobian, as_basis = block_means(found.corrected)
-    gap = gaps(result, view.k)
-    titles = ("block", "s_1", f"s_{view.k}", f"s_{view.k}/s_{view.k + 1}", "c", "chance")
-    rows = []
-    for i, block in enumerate(found.blocks):
-        s = result.singular_values[block - 1]
-        numbers = (raw[i], found.chance[i, 0], as_jacobian[i], as_basis[i])
-        spectrum = (f"{s[0]:.3g}", f"{s[view.k - 1]:.3g}", f"{gap[block - 1]:z.4f}")
-        rows.append((str(block), *spectrum, *(f"{number:z.3f}" for number in numbers)))
-    print_table((*titles, "corrected", "corrected as basis"), rows, right=True)
+def tables(result: DepthResult, view: View) -> None:
+    """Print a line a block."""
+    found, k = score_pairs(result, view), view.k
+    at = np.array(found.blocks) - 1
+    s, ratio = result.singular_values[at], gaps(result, k)[at]
+    (raw, _), corrected = block_means(found.coupling), block_means(found.corrected)
+    last = f"s_{k}" + " " * (k == 1)  # which has a column of its own
+    titles = {"block": "d", "s_1": ".3g", last: ".3g", f"s_{k}/s_{k + 1}": "z.4f"}
+    titles |= dict.fromkeys(("c", "chance", "corrected", "corrected as basis"), "z.3f")
+    scores = raw, found.chance[:, 0], *corrected
+    rows = zip(found.blocks, s[:, 0], s[:, k - 1], ratio, *scores, strict=True)
+    print_table(titles, rows, right=True)

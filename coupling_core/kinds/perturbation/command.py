@@ -4,19 +4,18 @@ from typing import Annotated
 
 import typer
 
+from coupling_core.analysis.perturbation import TENTH
 from coupling_core.cli import options
 from coupling_core.cli.many import Shown
-from coupling_core.cli.many_drawn import Together, figure_of
+from coupling_core.cli.many_drawn import Together, dots, figure_option, one_drawn
 from coupling_core.cli.one_or_many import answer
-from coupling_core.kinds.perturbation.numbers import TENTH
-from coupling_core.kinds.perturbation.views import FigureName, draw
 
 
 def command(
     *,
     asked: options.Differentiating,
     token: options.Token = None,
-    figure: Annotated[FigureName, figure_of("perturbation")] = "cosine",
+    figure: Annotated[str, figure_option("perturbation")] = "cosine",
     size: Annotated[
         float,
         typer.Option(help="Size of the noise in the figure depth, in norms of the embedding."),
@@ -25,8 +24,8 @@ def command(
 ) -> None:
     """Add noise to a token's embedding, and see how far the linearised blocks predict it."""
     shown = Shown(
-        lambda result, _: draw(result, figure, size),
-        Together("radius" if figure == "radius" else "cosine", asked.many),
+        one_drawn(figure, size=size),
+        Together(dots("perturbation", figure), asked.many),
         chosen={"noise": "isotropic, of 0.1 of the embedding's norm but for the radius"},
     )
     answer(asked, asked.request("perturbation", token=token), shown, output)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from coupling_core.analysis.perturbation import (
+    TENTH,
     blurred,
     nearest_size,
     perturbation_radius,
@@ -17,8 +18,6 @@ from coupling_core.base.results.perturbation import WAYS
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
 
-TENTH = 0.1
-"""The size, in units of the embedding, at which noise is looked at where nobody says one."""
 DRAWS = {
     "distance": "norm of the change, in units of that of the state",
     "cosine": "cosine of the disturbed state with the model's own",

@@ -1,6 +1,5 @@
 """What is said of noise that was followed through the blocks."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,16 +9,15 @@ from coupling_core.analysis.perturbation import perturbation_radius, spread
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import PerturbationResult
 from coupling_core.base.results.perturbation import WAYS
-from coupling_core.cli import reports
-from coupling_core.cli.terminal import print_lines, print_table
+from coupling_core.cli.terminal import print_table
+from coupling_core.kinds.perturbation.numbers import DRAWS
 from coupling_core.kinds.perturbation.views import radius_words, way_words
 
 
-def summary(result: PerturbationResult, view: AnyView, *, stored: bool) -> dict[str, Any]:
+def summary(result: PerturbationResult, view: AnyView) -> dict[str, Any]:
     """Radii by state, and medians at the first and the last block, ready for JSON."""
     ends = [1, result.n_blocks]
-    return reports.about(result, stored=stored) | {
-        "token": result.token,
+    return {
         "directions": result.directions,
         "sizes": result.noise_sizes,
         "mean": row(result, view),
@@ -27,58 +25,45 @@ def summary(result: PerturbationResult, view: AnyView, *, stored: bool) -> dict[
         "states": ends,
         **{
             name: dict(zip(WAYS, spread(getattr(result, name)).median[..., ends], strict=True))
-            for name in ("cosine", "linear_cosine", "distance", "linear_distance", "error")
+            for name in DRAWS
         },
         "certificates": [vars(certificate) for certificate in result.certificates],
     }
 
 
-def show(
-    result: PerturbationResult, view: AnyView, *, stored: bool, out: Path | None = None
-) -> None:
-    """Print one result: a line a size, first and last block, the radii, and its key."""
-    found, linear = spread(result.cosine[0]), spread(result.linear_cosine[0])
-    error = spread(result.error[0]).median
-    last = result.n_blocks
-    print_lines(
-        *reports.head(result),
-        f"token       {result.token_words(result.token)}",
+def facts(result: PerturbationResult, view: AnyView) -> list[str]:
+    """What noise there is, and from which size on first order is off."""
+    radii = perturbation_radius(result)
+    return [
         f"noise       on its embedding, {result.distance.shape[2]} draws of each size and way; "
         f"K = {result.directions}",
-        "",
-        "isotropic noise: median cosine with the undisturbed state, 95\u00a0% of the draws in "
-        "brackets",
-        "",
-    )
-    print_table(
-        ("size", "block 1", "", f"block {last}", "", "first order there", "off by"),
-        [
-            (
-                f"{size:g}",
-                f"{found.median[at, 1]:.4f}",
-                f"({found.low[at, 1]:.4f}..{found.high[at, 1]:.4f})",
-                f"{found.median[at, last]:.4f}",
-                f"({found.low[at, last]:.4f}..{found.high[at, last]:.4f})",
-                f"{linear.median[at, last]:.4f}",
-                f"{100 * error[at, last]:.2g} %",
-            )
-            for at, size in enumerate(result.noise_sizes)
-        ],
-        right=True,
-    )
-    radii = perturbation_radius(result)
-    print_lines(
-        "",
-        "first order is off by 10\u00a0% at the last block",
+        "radius      first order is off by 10\u00a0% at the last block",
         *(
-            f"  {way_words(result, way)}: {radius_words(result, found[-1])}"
+            f"            {way_words(result, way)}: {radius_words(result, found[-1])}"
             for way, found in enumerate(radii)
         ),
-        f"  smallest radius of any block, isotropic: {radius_words(result, _least(radii[0]))}",
-        "",
+        f"            smallest of any block, isotropic: {radius_words(result, _least(radii[0]))}",
+        "cosine      of isotropic noise, with the undisturbed state: the median, and 95\u00a0% of "
+        "the draws in brackets",
+    ]
+
+
+def tables(result: PerturbationResult, view: AnyView) -> None:
+    """Print a line a size, behind the first block and the last."""
+    found, last = spread(result.cosine[0]), result.n_blocks
+    linear, error = (
+        spread(draws[0]).median[:, last] for draws in (result.linear_cosine, result.error)
     )
-    failed = reports.uncertified(result.certificates)
-    print_lines(*reports.foot(result, failed, stored=stored, out=out))
+
+    def within(state: int) -> list[str]:
+        ends = zip(found.low[:, state], found.high[:, state], strict=True)
+        return [f"({low:.4f}..{high:.4f})" for low, high in ends]
+
+    sides = [column for at in (1, last) for column in (found.median[:, at], within(at))]
+    titles = {"size": "g", "block 1": ".4f", "": "", f"block {last} ": ".4f", " ": ""}
+    titles |= {"first order there": ".4f", "off by": ".2%"}
+    rows = zip(result.noise_sizes, *sides, linear, error, strict=True)
+    print_table(titles, rows, right=True)
 
 
 def _least(radii: np.ndarray) -> float:

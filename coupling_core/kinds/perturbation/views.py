@@ -1,50 +1,18 @@
 """How noise is looked at from Python: its numbers by name, its figures, a sentence."""
 
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
-
 import numpy as np
 
-from coupling_core.analysis.perturbation import nearest_size, perturbation_radius, spread
-from coupling_core.base.drawing import Drawing, Maker
+from coupling_core.analysis.perturbation import TENTH, nearest_size, perturbation_radius, spread
+from coupling_core.base.drawing import Figure
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import PerturbationResult
 from coupling_core.base.units import counted
-from coupling_core.kinds.perturbation.numbers import TENTH
-from coupling_core.kinds.plots import plotted
 
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-FigureName = Literal["cosine", "depth", "radius"]
-"""The figures of `coupling perturbation`."""
-
-
-def maker(
-    result: PerturbationResult, view: AnyView, figure: FigureName, size: float = TENTH
-) -> Maker:
-    """What draws the figure of that name; over depth at the size that is nearest."""
-    from coupling_core import figures
-
-    match figure:
-        case "cosine":
-            return partial(figures.noise_by_size, result)
-        case "depth":
-            return partial(figures.noise_by_depth, result, nearest_size(result, size))
-        case "radius":
-            return partial(figures.noise_radius, result)
-
-
-def draw(result: PerturbationResult, figure: FigureName, size: float = TENTH) -> "go.Figure":
-    """The figure of that name; over depth at the size that is nearest."""
-    return maker(result, AnyView(), figure, size)()
-
-
-def plot(
-    result: PerturbationResult, view: AnyView, figure: str = "cosine", **options: Any
-) -> Drawing:
-    """The figure of that name; cosines by size, the preprint's Figure 34, where none is named."""
-    return plotted(result, view, maker, FigureName, figure, options)
+FIGURES = {
+    "cosine": Figure("perturbation.noise_by_size", of_many="cosine"),
+    "depth": Figure("perturbation.noise_by_depth", of_one=("size",)),
+    "radius": Figure("perturbation.noise_radius", of_many="radius"),
+}
 
 
 def verdict(result: PerturbationResult, view: AnyView) -> str:

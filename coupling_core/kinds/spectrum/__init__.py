@@ -1,4 +1,4 @@
-"""Spectrum: eigenvalues of each block's linear map, and what products over depth leave over."""
+"""Find the eigenvalues of each block's linear map, and what their products leave over."""
 
 from coupling_core.base.kinds import KindOfResult
 from coupling_core.base.records import AnyView

@@ -1,19 +1,17 @@
 """The numbers of a measurement of spectra."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.analysis.spectra import SpectrumNumbers, spectrum_numbers
+from coupling_core.analysis.spectra import SpectrumNumbers, effective_rank, spectrum_numbers
 from coupling_core.base.numbers import Column, Number, Seen, last, median, tokens
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import SpectrumResult
 
-if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
-    from pandas import DataFrame
-
 BLOCK = ("block",)
+ROWS = "block"
+"""What a row of the table is of."""
 
 
 def derive(result: SpectrumResult, view: AnyView) -> SpectrumNumbers:
@@ -25,7 +23,36 @@ def _curve(name: str) -> Callable[[Seen], np.ndarray]:
     return lambda seen: getattr(seen.derived, name)
 
 
-CURVES = (
+NUMBERS = (
+    Number("eigenvalues", "eigenvalues of M = I + J, real and imaginary part"),
+    Number("condition", "1 / |y^H x| of each eigenvalue: how far an error of M moves it"),
+    Number("residual", "largest norm(M x - lambda x), in units of norm(M)", in_table=False),
+    Number("jacobian_norm", "Frobenius norm of J", in_table=False),
+    Number("singular_values", "leading singular values of J"),
+    Number("u_dot_v", "u_k . v_k of the leading triplets of J"),
+    Number("participation", "participation ratio of the product of M from one block to another"),
+    Number("product_values", "singular values of the product of all M up to this block"),
+    Number("exponents", "Lyapunov exponents of all blocks, in natural logarithms a block"),
+    Number("shuffled_values", "singular values of the product in random orders of the blocks"),
+    Number(
+        "shuffled_effective_rank",
+        "effective rank of the product of all maps in random orders",
+        ("order",),
+        lambda seen: effective_rank(seen.result.shuffled_values),
+        in_files=False,
+    ),
+    Number(
+        "uncertainty",
+        "how far each eigenvalue may be off",
+        ("block", "d"),
+        lambda seen: seen.result.uncertainty,
+    ),
+    Number(
+        "certain",
+        "whether it is known to a hundredth of its modulus",
+        ("block", "d"),
+        lambda seen: seen.result.certain,
+    ),
     Number(
         "radius", "largest modulus of an eigenvalue of M", BLOCK, _curve("radius"), heading="radius"
     ),
@@ -69,6 +96,7 @@ CURVES = (
         "mean of u_k . v_k over the leading triplets of J",
         BLOCK,
         _curve("u_dot_v"),
+        title="u · v",
         heading="u . v",
         form="+.3f",
         column=Column(
@@ -86,12 +114,14 @@ CURVES = (
         "participation ratio of the product of all M up to this block",
         BLOCK,
         _curve("participation"),
+        title="participation ratio",
     ),
     Number(
         "product_effective_rank",
         "effective rank of the product of all M up to this block",
         BLOCK,
         _curve("effective_rank"),
+        title="effective rank",
         heading="rank of product",
         form=".1f",
         column=Column(
@@ -104,34 +134,13 @@ CURVES = (
             "in which the first state can be moved still matter behind the last block.",
         ),
     ),
-)
-"""What each block's map is like."""
-
-NUMBERS = (
-    Number("eigenvalues", "eigenvalues of M = I + J, real and imaginary part"),
-    Number("condition", "1 / |y^H x| of each eigenvalue: how far an error of M moves it"),
-    Number("residual", "largest norm(M x - lambda x), in units of norm(M)", in_table=False),
-    Number("jacobian_norm", "Frobenius norm of J", in_table=False),
-    Number("singular_values", "leading singular values of J"),
-    Number("u_dot_v", "u_k . v_k of the leading triplets of J"),
-    Number("participation", "participation ratio of the product of M from one block to another"),
-    Number("product_values", "singular values of the product of all M up to this block"),
-    Number("exponents", "Lyapunov exponents of all blocks, in natural logarithms a block"),
-    Number("shuffled_values", "singular values of the product in random orders of the blocks"),
     Number(
-        "uncertainty",
-        "how far each eigenvalue may be off",
-        ("block", "d"),
-        lambda seen: seen.result.uncertainty,
+        "blocks",
+        "l, 1 to L",
+        BLOCK,
+        lambda seen: np.arange(1, seen.result.n_blocks + 1),
+        in_table=False,
     ),
-    Number(
-        "certain",
-        "whether it is known to a hundredth of its modulus",
-        ("block", "d"),
-        lambda seen: seen.result.certain,
-    ),
-    *CURVES,
-    Number("blocks", "l, 1 to L", BLOCK, lambda seen: np.arange(1, seen.result.n_blocks + 1)),
     *tokens(),
 )
 
@@ -139,20 +148,6 @@ ABOUT = {
     "block": "l, 1 to L",
     "token": "the one measured, 1 to n",
     "median": "the numbers of prompts and sweeps, by name",
-    "shuffled_effective_rank": "effective rank of the product of all maps in random orders",
     "certificates": "of the singular values, by block",
 }
 """What else tables and JSON have, by name."""
-
-
-def table(result: SpectrumResult, view: AnyView) -> "DataFrame":
-    """What each block's map is like: a row a block."""
-    from pandas import DataFrame
-
-    return DataFrame({"block": range(1, result.n_blocks + 1), **curves(result)})
-
-
-def curves(result: SpectrumResult) -> dict[str, np.ndarray]:
-    """What each block's map is like, by name."""
-    seen = Seen(result, AnyView(), derive)
-    return {number.name: number.values(seen) for number in CURVES}

@@ -1,38 +1,29 @@
 """How spectra are looked at from Python: their figures, a sentence."""
 
-from functools import partial
-from typing import Any, Literal
-
 import numpy as np
 
-from coupling_core.analysis.spectra import effective_rank, spectrum_numbers
-from coupling_core.base.drawing import Drawing, Maker
+from coupling_core.analysis.spectra import spectrum_numbers
+from coupling_core.base.curves import Curves
+from coupling_core.base.drawing import Figure
+from coupling_core.base.numbers import array_of
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import SpectrumResult
-from coupling_core.kinds.plots import plotted
 
-FigureName = Literal["eigenvalues", "maps", "products"]
-"""The figures of `coupling spectrum`."""
-
-
-def maker(result: SpectrumResult, view: AnyView, figure: FigureName) -> Maker:
-    """What draws the figure of that name."""
-    from coupling_core import figures
-
-    match figure:
-        case "eigenvalues":
-            return partial(figures.eigenvalues, result)
-        case "maps":
-            return partial(figures.linear_maps, result)
-        case "products":
-            return partial(figures.products_over_depth, result)
-
-
-def plot(
-    result: SpectrumResult, view: AnyView, figure: str = "eigenvalues", **options: Any
-) -> Drawing:
-    """The figure of that name; the eigenvalues of all blocks in the plane where none is named."""
-    return plotted(result, view, maker, FigureName, figure, options)
+FIGURES = {
+    "eigenvalues": Figure("eigenvalues.eigenvalues"),
+    "maps": Figure(
+        Curves(
+            ["departure", "asymmetry", "mean_u_dot_v"],
+            y="Departure, asymmetry, u · v<br>(no unit)",
+            caption="Departure: Henrici's departure from normality (0 = normal, with orthogonal "
+            "eigenvectors). Asymmetry: of J (0 = symmetric, 1 = a random matrix). u · v: the mean "
+            "cosine between what leading directions write and what they read; below 0 a block "
+            "removes what it acts on most.",
+        ),
+        of_many="departure",
+    ),
+    "products": Figure("eigenvalues.products_over_depth", of_many="effective_rank"),
+}
 
 
 def verdict(result: SpectrumResult, view: AnyView) -> str:
@@ -42,7 +33,10 @@ def verdict(result: SpectrumResult, view: AnyView) -> str:
     found = spectrum_numbers(result)
     if not result.complete:
         return f"Not all is measured yet. {words.provenance(result, view)}"
-    left, shuffled = found.effective_rank[-1], np.median(effective_rank(result.shuffled_values))
+    left, shuffled = (
+        found.effective_rank[-1],
+        np.median(array_of(result, view, "shuffled_effective_rank")),
+    )
     return (
         f"The maps of the blocks depart from normal ones by {np.median(found.departure):.2f} in "
         f"the median (0 is normal, 1 the most there can be). All blocks together let about "

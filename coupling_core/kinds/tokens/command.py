@@ -5,12 +5,13 @@ from typing import Annotated
 import typer
 
 from coupling_core.analysis.token_scores import require_kept
+from coupling_core.base.errors import InputError
 from coupling_core.base.records import TOKEN_K_VIEW, TokenKind
 from coupling_core.cli import options
 from coupling_core.cli.many import Shown
-from coupling_core.cli.many_drawn import Together, figure_of
+from coupling_core.cli.many_drawn import Together, figure_option, one_drawn
 from coupling_core.cli.one_or_many import answer
-from coupling_core.kinds.tokens.views import OF_A_PAIR, FigureName, draw, of_a_pair
+from coupling_core.kinds.tokens.views import FIGURES
 
 
 def command(
@@ -39,19 +40,19 @@ def command(
     ] = None,
     scores: options.Scores,
     k_view: Annotated[int | None, options.k_view_option(TOKEN_K_VIEW)] = None,
-    figure: Annotated[FigureName, figure_of("tokens")] = "grid",
+    figure: Annotated[str, figure_option("tokens")] = "grid",
     output: options.Output,
 ) -> None:
     """Measure how far the Jacobians of two blocks share a basis across the tokens of a prompt."""
     if block is None:
         require_kept(scores.view())
-        if figure in OF_A_PAIR:
-            raise of_a_pair(figure)
+        if why := FIGURES[figure].lacks(None):
+            raise InputError(f"the figure {figure} {why}")
     ask = asked.request(
         kind, token=token, k=scores.k, k_view=k_view, block=block, other_block=other_block
     )
     shown = Shown(
-        lambda result, view: draw(result, view, figure, corrected=scores.corrected),
+        one_drawn(figure, corrected=scores.corrected),
         Together("corrected" if scores.corrected else "coupling", asked.many),
         view=lambda result: scores.view(result.default_k),
     )

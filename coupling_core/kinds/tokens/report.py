@@ -1,21 +1,17 @@
 """What is said of a comparison of tokens."""
 
-from pathlib import Path
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 from coupling_core.analysis.scores import definition_name
-from coupling_core.analysis.token_scores import (
-    PositionScores,
-    by_distance,
-    score_positions,
-    weighted_mean,
-    weights,
-)
+from coupling_core.analysis.token_scores import by_distance, score_positions
 from coupling_core.base.arrays import arrays_of
 from coupling_core.base.records import View
 from coupling_core.base.results import TokenMeansResult, TokensResult
+from coupling_core.base.results.scores import weighted_mean
+from coupling_core.base.units import cut
 from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.sources.tokens import visible
@@ -26,14 +22,10 @@ SHOWN = 24
 """Characters of a token in the table."""
 
 
-def summary(result: Compared, view: View, *, stored: bool) -> dict[str, Any]:
-    """Every number of one view, ready for JSON.
-
-    Raises:
-        InputError: where K is not in the result.
-    """
+def summary(result: Compared, view: View) -> dict[str, Any]:
+    """Every number of one view, ready for JSON."""
     found = score_positions(result, view)
-    return reports.about(result, stored=stored) | {
+    return {
         "kind": result.request.kind,
         "token": result.token or None,
         "blocks": result.blocks if isinstance(result, TokensResult) else None,
@@ -49,30 +41,18 @@ def summary(result: Compared, view: View, *, stored: bool) -> dict[str, Any]:
     }
 
 
-def show(result: Compared, view: View, *, stored: bool, out: Path | None = None) -> None:
-    """Print one result: what was compared, a line a token, a line a distance, its key.
-
-    Raises:
-        InputError: where K is not in the result.
-    """
+def facts(result: Compared, view: View) -> list[str]:
+    """What was compared, the mean scores, and why some tokens have none."""
     found = score_positions(result, view)
-    floor = np.where(np.isnan(found.coupling) | found.itself, np.nan, found.chance)
-    raw = np.where(found.itself, np.nan, found.coupling)
     mean = found.mean()
     without = ", without any Jacobian against itself" if found.itself.any() else ""
-    print_lines(
-        *reports.head(result),
+    return [
         f"compared    {result.request.kind}, {result.measured}",
         f"score       {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
         f"mean        chance-corrected {mean.corrected:z.4f}, c {mean.coupling:z.4f}, "
         f"chance floor {mean.chance:z.4f}{without}",
         *_reasons(result, view),
-        "",
-    )
-    _show_tokens(result, found, raw, floor, weights(result, view))
-    print_lines("", "By distance of the two tokens, chance-corrected:")
-    _show_distances(found)
-    print_lines("", *reports.foot(result, _failed(result), stored=stored, out=out))
+    ]
 
 
 def _reasons(result: Compared, view: View) -> list[str]:
@@ -93,59 +73,28 @@ def _reasons(result: Compared, view: View) -> list[str]:
     return lines
 
 
-def _show_tokens(
-    result: Compared,
-    found: PositionScores,
-    raw: np.ndarray,
-    floor: np.ndarray,
-    weight: np.ndarray,
-) -> None:
-    above = np.where(found.itself, np.nan, found.corrected)
-    columns = [
-        list(map(weighted_mean, values, weighs))
-        for values, weighs in (
-            (raw, weight),
-            (floor, weight),
-            (above, weight),
-            (above.T, weight.T),
-        )
-    ]
-    rows = [
-        (str(i + 1), _short(text), *(_number(values[i]) for values in columns))
-        for i, text in enumerate(result.tokens)
-    ]
-    titles = ("token", "text", "c", "chance", "corrected", "corrected as basis")
-    print_table(titles, rows, right=True)
-
-
-def _show_distances(found: PositionScores) -> None:
+def tables(result: Compared, view: View) -> None:
+    """Print a line a token, and a line a distance."""
+    found = score_positions(result, view)
+    above, weight = found.corrected, np.where(np.isnan(found.coupling), 0, found.weights)
+    pairs = (
+        (found.coupling, weight),
+        (found.chance, weight),
+        (above, weight),
+        (above.T, weight.T),
+    )
+    means = [list(map(weighted_mean, *pair)) for pair in pairs]
+    texts = map(_short, result.tokens)
+    names = ("c", "chance", "corrected", "corrected as basis")
+    titles = {"token": "d", "text": "", **dict.fromkeys(names, "z.3f")}
+    print_table(titles, zip(count(1), texts, *means, strict=False), right=True)
+    print_lines("", "By distance of the two tokens, chance-corrected:")
     by = by_distance(found)
-    numbers = (by.mean, by.spread, by.low, by.high)
-    rows = [
-        (str(d), *(f"{values[i]:z.3f}" for values in numbers), str(by.pairs[i]))
-        for i, d in enumerate(by.distance)
-    ]
-    print_table(("distance", "mean", "spread", "lowest", "highest", "pairs"), rows, right=True)
+    titles = {"distance": "d", **dict.fromkeys(("mean", "spread", "lowest", "highest"), "z.3f")}
+    numbers = by.distance, by.mean, by.spread, by.low, by.high, by.pairs
+    print_table(titles | {"pairs": "d"}, zip(*numbers, strict=True), right=True)
 
 
 def _short(text: str) -> str:
     shown = visible(text)
-    return shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
-
-
-def _number(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:z.3f}"
-
-
-def _failed(result: Compared) -> list[str]:
-    of_rows = (
-        [f"block {block}" for block in result.blocks]
-        if isinstance(result, TokensResult)
-        else [f"block {block + 1}" for block in range(result.block_count)]
-    )
-    return [
-        f"{block}, token {number}: {c.reason}"
-        for block, row in dict(zip(of_rows, result.certificates, strict=True)).items()
-        for number, c in enumerate(row, 1)
-        if c is not None and not c.certified
-    ]
+    return cut(shown, SHOWN)

@@ -1,6 +1,6 @@
 """`coupling trajectory`: the path of every token of a prompt through the blocks."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -8,13 +8,9 @@ from coupling_core.base.records import Fit, Part, PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.cli import options
 from coupling_core.cli.many import Shown
-from coupling_core.cli.many_drawn import figure_of
+from coupling_core.cli.many_drawn import dots, figure_option, one_drawn
 from coupling_core.cli.one_or_many import answer
 from coupling_core.kinds.trajectory.prompts import PathsTogether
-from coupling_core.kinds.trajectory.views import FigureName, draw
-
-if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
-    import plotly.graph_objects as go
 
 
 def command(
@@ -31,7 +27,7 @@ def command(
         bool,
         typer.Option("--with-first/--without-first", help="Whether the first token is projected."),
     ] = PathView.first,
-    figure: Annotated[FigureName, figure_of("trajectory")] = "paths",
+    figure: Annotated[str, figure_option("trajectory")] = "paths",
     output: options.Output,
 ) -> None:
     """Follow every token through the blocks: how straight, how evenly, how linearly it moves."""
@@ -40,9 +36,6 @@ def command(
         resolve_token(token, len(result.tokens))
         return PathView(fit, part, first)
 
-    def drawing(result: TrajectoryResult, seen: PathView) -> "go.Figure":
-        return draw(result, seen, figure, resolve_token(token, len(result.tokens)))
-
-    dots = "line_shape" if figure == "paths" else figure.replace("-", "_")
-    shown = Shown(drawing, PathsTogether(dots, asked.many, figure), view)
+    together = PathsTogether(dots("trajectory", figure), asked.many, figure)
+    shown = Shown(one_drawn(figure, token=token), together, view)
     answer(asked, asked.request("trajectory"), shown, output)

@@ -1,18 +1,19 @@
 """A trajectory's numbers."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from coupling_core.analysis.projection import ProjectedPaths, project_paths
+from coupling_core.analysis.trajectory import WINDOW, why_no_expodistance
 from coupling_core.base.numbers import Column, Number, Seen, mean, tokens
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 
-if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
-    from pandas import DataFrame
-
-TOKEN = ("token",)
+TOKEN, BY_BLOCK = ("token",), ("block", "token")
+ROWS = "token"
+"""What a row of the table is of."""
 
 
 def derive(result: TrajectoryResult, view: PathView) -> ProjectedPaths:
@@ -27,63 +28,127 @@ def _pca(seen: Seen) -> np.ndarray:
     return pca
 
 
-NUMBERS = (
-    Number("norms", "Euclidean norm of x^l"),
-    Number("step_lengths", "Euclidean norm of x^l - x^{l-1}"),
-    Number(
-        "line_shape",
-        "line-shape score of a token's path: 1 is a straight line",
-        heading="line shape",
+def _relative_steps(seen: Seen) -> np.ndarray:
+    lengths = seen.result.step_lengths
+    return np.asarray(lengths / lengths.mean(0))
+
+
+def _of_path(
+    name: str,
+    title: str,
+    what: str,
+    why: Callable[[Seen], Sequence[str]] = lambda _: (),
+    *,
+    ideal: float | None = None,
+    ideal_name: str = "chance",
+    **column: Any,
+) -> Number:
+    """A number of each token's whole path."""
+    over = Column(
+        f"{title}, mean over the tokens",
+        mean,
+        ideal=ideal,
+        ideal_name=ideal_name,
+        reading=f"Mean over the prompt's tokens of the {what}.",
+        **column,
+    )
+    return Number(
+        name,
+        what,
+        TOKEN,
+        lambda seen: getattr(seen.result, name),
+        title=title,
+        heading=name.replace("_", " "),
         form=".4g",
-        column=Column(
-            "Line-shape score (1 is a line), mean over the tokens",
-            mean,
-            ideal=1.0,
-            ideal_name="a straight path",
-            by_step=True,
-            reading="Mean over the prompt's tokens of the line-shape score of their paths (paper, "
-            "Eq. 10): 1 is a straight line.",
-        ),
+        why=why,
+        column=over,
+    )
+
+
+def _at_end(name: str, what: str, heading: str, array: str, state: int) -> Number:
+    """A number of each token's first state, or of its last."""
+    return Number(
+        name,
+        what,
+        TOKEN,
+        lambda seen: getattr(seen.result, array)[state],
+        in_files=False,
+        heading=heading,
+        form=".4g",
+    )
+
+
+NUMBERS = (
+    Number("norms", "Euclidean norm of x^l", title="Norm of the state (no unit)"),
+    Number("step_lengths", "Euclidean norm of x^l - x^{l-1}"),
+    _of_path(
+        "line_shape",
+        "Line-shape score (1 is a line)",
+        "line-shape score of a token's path (paper, Eq. 10): 1 is a straight line",
+        ideal=1.0,
+        ideal_name="a straight path",
+        by_step=True,
     ),
-    Number("windowed_line_shape", "line-shape score of the 11 states round x^l"),
+    Number(
+        "windowed_line_shape",
+        f"line-shape score of the {WINDOW} states round x^l",
+        title=f"Line-shape score of {WINDOW} states",
+    ),
     Number(
         "growth",
         "ln(norm(x^l) / norm(x^{l-1}))",
-        ("block", "token"),
+        BY_BLOCK,
         lambda seen: seen.result.growth,
+        title="Growth rate alpha<sup>l</sup> (nats a block)",
     ),
     Number(
+        "growth",
+        "mean over the blocks of ln(norm(x^l) / norm(x^{l-1}))",
+        TOKEN,
+        lambda seen: seen.result.growth.mean(0),
+        in_files=False,
+        title="Growth of the norm (logarithm, a block)",
+        heading="growth",
+        form=".4g",
+    ),
+    _of_path(
         "expodistance",
-        "variance of growth over its squared mean: 0 is one factor in every block",
-        TOKEN,
-        lambda seen: seen.result.expodistance,
-        heading="expodistance",
-        form=".4g",
-        column=Column(
-            "Expodistance (0 is even growth), mean over the tokens",
-            mean,
-            log=True,
-            by_step=True,
-            reading="Mean over the prompt's tokens of the expodistance of their paths (paper, "
-            "Eq. 13): 0 is a norm that grows by one factor in every block.",
-        ),
+        "Expodistance (0 is even growth)",
+        "variance of growth over its squared mean (paper, Eq. 13): 0 is one factor in every block",
+        lambda seen: why_no_expodistance(seen.result.norms),
+        log=True,
+        by_step=True,
+    ),
+    _of_path(
+        "equidistance",
+        "Variation of the steps (0 is equal steps)",
+        "coefficient of variation of the steps' lengths: 0 is steps of one length",
+        ideal=0.0,
+        ideal_name="equal steps",
+        in_sweeps=False,
+    ),
+    _at_end("first_norm", "norm of x^0", "|x^0|", "norms", 0),
+    _at_end("last_norm", "norm of x^L", "|x^L|", "norms", -1),
+    _at_end(
+        "last_entropy",
+        "entropy of the next token's distribution at the end, in nats",
+        "entropy",
+        "entropy",
+        -1,
     ),
     Number(
-        "equidistance",
-        "coefficient of variation of the steps' lengths: 0 is steps of one length",
-        TOKEN,
-        lambda seen: seen.result.equidistance,
-        heading="equidistance",
-        form=".4g",
-        column=Column(
-            "Variation of the steps (0 is equal steps), mean over the tokens",
-            mean,
-            ideal=0.0,
-            ideal_name="equal steps",
-            in_sweeps=False,
-        ),
+        "entropy",
+        "entropy of the next token's distribution, read from x^l, in nats",
+        title="Entropy of the logits (nats)",
     ),
-    Number("entropy", "entropy of the next token's distribution, read from x^l, in nats"),
+    Number(
+        "relative_steps",
+        "norm of x^l - x^{l-1}, in units of its mean over the blocks",
+        BY_BLOCK,
+        _relative_steps,
+        in_files=False,
+        title="Step ‖x<sup>l</sup> - x<sup>l-1</sup>‖ (mean step = 1)",
+    ),
     Number("one_step", "distance of (I + J^l) x^{l-1} from x^l, in units of norm(x^l)"),
     Number("rolled_out", "the same of all linearised blocks so far, from x^0 on"),
     Number(
@@ -104,9 +169,6 @@ NUMBERS = (
 ABOUT = {
     "token": "t, 1 to n",
     "text": "its text",
-    "first_norm": "norm of x^0",
-    "last_norm": "norm of x^L",
-    "last_entropy": "entropy of the next token's distribution at the end, in nats",
     "fit": "of which states the components are taken",
     "part": "which part of the blocks is followed",
     "first": "whether the first token is in the fit",
@@ -116,22 +178,3 @@ ABOUT = {
     "kept": "the tokens whose states are stored",
 }
 """What else tables and JSON have, by name."""
-
-
-def table(result: TrajectoryResult, view: PathView) -> "DataFrame":
-    """What each token's path is like: a row a token."""
-    from pandas import DataFrame
-
-    return DataFrame(
-        {
-            "token": range(1, len(result.tokens) + 1),
-            "text": result.tokens,
-            "line_shape": result.line_shape,
-            "growth": result.growth.mean(0),
-            "expodistance": result.expodistance,
-            "equidistance": result.equidistance,
-            "first_norm": result.norms[0],
-            "last_norm": result.norms[-1],
-            "last_entropy": result.entropy[-1],
-        }
-    )

@@ -1,128 +1,83 @@
 """How a trajectory is looked at from Python: its figures, a sentence."""
 
-from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from coupling_core.analysis import trajectory
-from coupling_core.analysis.projection import ProjectedPaths
 from coupling_core.analysis.trajectory import WINDOW
-from coupling_core.base.drawing import Drawing, Maker, known_figure
-from coupling_core.base.errors import InputError
-from coupling_core.base.records import PathView, resolve_token
+from coupling_core.base.curves import Curves
+from coupling_core.base.drawing import Figure
+from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted
-from coupling_core.kinds.plots import drawing
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-FigureName = Literal[
-    "paths",
-    "paths-3d",
-    "line-shape",
-    "line-shape-by-depth",
-    "norms",
-    "growth",
-    "expodistance",
-    "steps",
-    "equidistance",
-    "entropy",
-    "linearised",
-]
 
 
-def maker(result: TrajectoryResult, view: PathView, figure: FigureName, token: int) -> Maker:
-    """What draws the figure of that name, with one token in ink."""
-    from coupling_core import figures
-
-    match figure:
-        case "paths":
-            return partial(figures.paths, result, view, token=token)
-        case "paths-3d":
-            return partial(figures.paths, result, view, token=token, dimensions=3)
-        case "line-shape" | "expodistance" | "equidistance":
-            return partial(figures.per_token, result, figure, token=token)
-        case "linearised":
-            return partial(figures.linearised, result, token=token)
-    return partial(figures.by_depth, result, figure, token=token)
+def _too_shallow(result: TrajectoryResult) -> str:
+    states = result.n_blocks + 1
+    return (
+        f"takes {WINDOW} states in a row, and the model has {states}: choose another, such as norms"
+    ) * (states < WINDOW)
 
 
-def require_depth(result: TrajectoryResult, figure: FigureName) -> None:
-    """Refuse a figure that would have no line, since too few states follow one another."""
-    if figure == "line-shape-by-depth" and result.n_blocks + 1 < WINDOW:
-        raise InputError(
-            f"the figure {figure} takes {WINDOW} states in a row, and the model has "
-            f"{result.n_blocks + 1}: choose another, such as line-shape"
-        )
+def _per_token(number: str) -> Figure:
+    return Figure(Curves([number], "token", at="token "), of_many=number)
 
 
-def draw(result: TrajectoryResult, view: PathView, figure: FigureName, token: int) -> "go.Figure":
-    """The figure of that name, with one token in ink.
-
-    Raises:
-        InputError: where the model is too shallow for it.
-    """
-    require_depth(result, figure)
-    return maker(result, view, figure, token)()
-
-
-def plot(
-    result: TrajectoryResult, view: PathView, figure: str = "paths", **options: Any
-) -> Drawing:
-    """The figure of that name; the paths of the page Trajectories where none is named.
-
-    The last token is drawn on top where no other is named.
-
-    Raises:
-        InputError: where there is no such figure, or the model is too shallow for it.
-    """
-    if figure == "paths-apart":
-        raise InputError(
-            "paths-apart is a figure of two results: compare(paths, others).plot('paths-apart') "
-            "draws it, as does `coupling compare A B --figure paths-apart`"
-        )
-    name: FigureName = known_figure(figure, get_args(FigureName))
-    require_depth(result, name)
-    token = resolve_token(options.pop("token", -1), len(result.tokens))
-    return drawing(maker(result, view, name, token), options, result, view)
+def _by_depth(
+    number: str,
+    caption: str,
+    lacks: Callable[[TrajectoryResult], str] = lambda _: "",
+    **axes: Any,
+) -> Figure:
+    """A number of each token at each state or block."""
+    look = {"x": "state", "at": "l = ", "hover": ".4g", **axes}
+    spec = Curves([number], caption=caption, each=True, **look)
+    return Figure(spec, of_many=number, lacks=lacks)
 
 
-def apart(a: TrajectoryResult, b: TrajectoryResult, view: PathView, **options: Any) -> Drawing:
-    """The paths of two results side by side, each in its own components.
-
-    In ink is the token of A that is asked for, and of B the one at its place, or the nearest.
-
-    Raises:
-        InputError: on another option, or a token that A has not.
-    """
-    from coupling_core.figures.paths_apart import paths_apart
-
-    n, asked = len(b.tokens), options.pop("token", -1)
-    token = resolve_token(asked, len(a.tokens))
-    nearest = min(token, n) if asked > 0 else max(asked, -n)
-    other = resolve_token(options.pop("other_token", nearest), n)
-    make = partial(paths_apart, a, b, view, token=token, other_token=other)
-    return drawing(make, options, a, view)
-
-
-def projected(found: ProjectedPaths, figure: str, token: int = -1) -> Drawing:
-    """Paths that are projected already, with one token in ink.
-
-    Raises:
-        InputError: where there is no such figure or token.
-    """
-    from coupling_core.figures.paths import Dimensions
-    from coupling_core.figures.paths import draw as draw_projected
-
-    result, view = found.result, found.view
-    dimensions: Mapping[str, Dimensions] = {"paths": 2, "paths-3d": 3}
-    shown = dimensions[known_figure(figure, tuple(dimensions))]
-    number = resolve_token(token, len(result.tokens))
-    make = partial(draw_projected, result, view, found, token=number, dimensions=shown)
-    return drawing(make, result=result, view=view)
+_COMPONENTS = ("token", "fit", "part", "first")
+FIGURES = {
+    "paths": Figure("paths.paths", of_one=_COMPONENTS),
+    "paths-3d": Figure("paths.paths", {"dimensions": 3}, of_one=_COMPONENTS),
+    "line-shape": _per_token("line_shape"),
+    "line-shape-by-depth": _by_depth(
+        "windowed_line_shape",
+        f"Line-shape score of the {WINDOW} states round each state (preprint, Figure 25): 1 is a "
+        "straight line; nothing where the window does not fit.",
+        _too_shallow,
+    ),
+    "norms": _by_depth(
+        "norms",
+        "Euclidean norm of each token's state by depth. The first token often grows far above the "
+        "others.",
+        log=True,
+    ),
+    "growth": _by_depth(
+        "growth",
+        "Growth of the norm in each block (paper, Eq. 12): a level line is exponential growth, and "
+        "the variance over the blocks in units of the squared mean is the expodistance.",
+        x="block",
+    ),
+    "expodistance": _per_token("expodistance"),
+    "steps": _by_depth(
+        "relative_steps",
+        "How far each block moves each token, in units of that token's mean step: a level line at "
+        "1 is equal steps.",
+        x="block",
+        log=True,
+    ),
+    "equidistance": _per_token("equidistance"),
+    "entropy": _by_depth(
+        "entropy",
+        "Entropy of the next-token distribution that each state would give through the model's own "
+        "final norm and head; 0 is certain.",
+        lambda result: result.no_entropy and f"has no number: {result.no_entropy}",
+        rescaled=False,
+    ),
+    "linearised": Figure("by_depth.linearised"),
+}
 
 
 def verdict(result: TrajectoryResult, view: PathView) -> str:

@@ -17,7 +17,6 @@ from coupling_core.base.units import counted
 from coupling_core.cli.many import Ask, each
 from coupling_core.cli.one_or_many import measured
 from coupling_core.cli.options import Measuring, Output
-from coupling_core.cli.rows import Failed
 from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import Told, print_lines
 from coupling_core.sources.prompts import Prompt
@@ -64,7 +63,7 @@ def _of_one(
 
 def _of_many(asked: Measuring, ask: Ask, output: Output) -> list[tuple[DepthResult, WhatIfResult]]:
     """Of each prompt of which both are had; one that fails is left out."""
-    prompts, store, failed = asked.listed(), Store(output.store), Failed()
+    prompts, store = asked.listed(), Store(output.store)
 
     def run(asking: Ask) -> dict[int, Result]:
         found: dict[int, Result] = {}
@@ -72,7 +71,7 @@ def _of_many(asked: Measuring, ask: Ask, output: Output) -> list[tuple[DepthResu
         def take(prompt: Prompt, result: Result, _: bool) -> None:
             found[prompt.row] = result
 
-        each(asking, prompts, store, failed, device=asked.device, take=take)
+        each(asking, prompts, store, device=asked.device, take=take)
         return found
 
     effects, depths = run(ask), run(lambda text: _of_depth(ask(text)))

@@ -8,18 +8,10 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView
 from coupling_core.cli import options
 from coupling_core.cli.many import Shown
-from coupling_core.cli.many_drawn import Together, figure_of
+from coupling_core.cli.many_drawn import Together, dots, figure_option, one_drawn
 from coupling_core.cli.one_or_many import answer
 from coupling_core.kinds.whatif import against as _against
 from coupling_core.kinds.whatif import one_edit
-from coupling_core.kinds.whatif.views import FigureName, draw
-
-_DOTS: dict[FigureName, str] = {
-    "interchange": "interchange_kl",
-    "replace": "replace_kl",
-    "blocks": "skip_kl",
-}
-"""The number of each prompt that stands for a figure."""
 
 
 def command(
@@ -45,7 +37,7 @@ def command(
             "or a stored result.",
         ),
     ] = None,
-    figure: Annotated[FigureName, figure_of("whatif")] = "interchange",
+    figure: Annotated[str, figure_option("whatif")] = "interchange",
     output: options.Output,
 ) -> None:
     """Skip, repeat, damp, replace and interchange blocks, and see what the model then says."""
@@ -67,8 +59,8 @@ def command(
         output.tell(lambda: numbers, show)
         return
     shown = Shown(
-        lambda result, seen: draw(result, seen, figure),
-        Together(_DOTS[figure], asked.many),
+        one_drawn(figure),
+        Together(dots("whatif", figure), asked.many),
         view=lambda _: view,
     )
     answer(asked, ask, shown, output)

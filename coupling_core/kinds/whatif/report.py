@@ -1,17 +1,16 @@
 """What is said of edits."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from coupling_core.analysis.effects import effect_maps, mean_effects, positions
+from coupling_core.analysis.effects import effect_maps, positions
 from coupling_core.analysis.exports import arrays, row
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
-from coupling_core.base.units import counted, percent
-from coupling_core.cli import reports
-from coupling_core.cli.terminal import print_lines, print_table
+from coupling_core.base.units import counted
+from coupling_core.cli.terminal import print_table
+from coupling_core.kinds.whatif.numbers import table
 
 SHOWN = 8
 """Edits at either end of the table."""
@@ -20,29 +19,25 @@ NAMED = 3
 _LEFT_OUT = ("tokens", "edits", "divergence", "loss", "stays")
 
 
-def summary(result: WhatIfResult, view: EffectView, *, stored: bool) -> dict[str, Any]:
+def summary(result: WhatIfResult, view: EffectView) -> dict[str, Any]:
     """Every number of one view, ready for JSON."""
     named = {name: value for name, value in arrays(result, view).items() if name not in _LEFT_OUT}
-    means = {name: mean_effects(result, view, name) for name in ("divergence", "loss", "stays")}
-    names = list(means)
-    return reports.about(result, stored=stored) | {
+    means = table(result, view)[["divergence", "loss", "stays"]]
+    return {
         "measured_of": result.measured_of,
         "unit": result.unit,
         "averaged_over": positions(result, view) + 1,
         "median": row(result, view),
         **named,
-        "edits": {
-            edit: dict(zip(names, values, strict=True))
-            for edit, *values in zip(result.edits, *means.values(), strict=True)
-        },
+        "edits": dict(zip(result.edits, means.to_dict("records"), strict=True)),
         "refused": dict(result.refused),
         "no_prediction": dict(result.no_prediction),
     }
 
 
-def show(result: WhatIfResult, view: EffectView, *, stored: bool, out: Path | None = None) -> None:
-    """Print one result: its medians, the edits that do least and most, and its key."""
-    medians, over = row(result, view), counted(len(positions(result, view)), "token")
+def facts(result: WhatIfResult, view: EffectView) -> list[str]:
+    """How many edits there are, and what they do in the median."""
+    over = counted(len(positions(result, view)), "token")
     what = {
         "tokens": f"KL of the next-token distributions, nats, mean over {over}",
         "classes": "KL of the classes, nats",
@@ -50,19 +45,15 @@ def show(result: WhatIfResult, view: EffectView, *, stored: bool, out: Path | No
     }[result.measured_of]
     took = result.provenance.get("at_once", {})
     at_once = f"{took['sequences']} sequences at once" if took else "one after the other"
-    print_lines(
-        *reports.head(result),
+    medians = (f"{name.removesuffix('_kl')} {of:.4g}" for name, of in row(result, view).items())
+    return [
         f"edits       {len(result.edits)} of {counted(result.n_blocks, 'block')}, {at_once}",
         f"effect      {what}",
-        f"median      skip {medians['skip_kl']:.4g}, replace {medians['replace_kl']:.4g}, "
-        f"interchange {medians['interchange_kl']:.4g}",
+        f"median      {', '.join(medians)}",
         *(f"skipped     {line}" for line in _skipped(result, view)),
         f"neighbours  {_neighbours(result, view)}",
         *(f"refused     {len(result.refused)}: {why}" for why in result.reasons[:1]),
-        "",
-    )
-    _show_edits(result, view)
-    print_lines("", *reports.foot(result, (), stored=stored, out=out))
+    ]
 
 
 def _skipped(result: WhatIfResult, view: EffectView) -> list[str]:
@@ -92,30 +83,13 @@ def _neighbours(result: WhatIfResult, view: EffectView) -> str:
     )
 
 
-def _show_edits(result: WhatIfResult, view: EffectView) -> None:
-    divergence, loss, stays = (
-        mean_effects(result, view, name) for name in ("divergence", "loss", "stays")
-    )
+def tables(result: WhatIfResult, view: EffectView) -> None:
+    """Print the edits that do least and most."""
     # To damp a block does little by design, and would fill the top of the table.
-    order = [
-        int(at)
-        for at in np.argsort(divergence)
-        if np.isfinite(divergence[at]) and not result.edits[at].startswith("damp")
-    ]
-    ends = [order[:SHOWN], order[max(SHOWN, len(order) - SHOWN) :]]
-    rows = [
-        (str(result.edits[at]), f"{divergence[at]:.4g}", _number(loss[at]), _share(stays[at]))
-        for end in ends
-        for at in end
-    ]
-    if len(order) > 2 * SHOWN:
-        rows.insert(SHOWN, ("...", "", "", ""))
-    print_table(("edit", result.unit, "loss", "same next token"), rows, right=True)
-
-
-def _number(value: float) -> str:
-    return f"{value:+.4g}" if np.isfinite(value) else ""
-
-
-def _share(value: float) -> str:
-    return percent(value) if np.isfinite(value) else ""
+    edits = table(result, view).query("verb != 'damp'").dropna(subset="divergence")
+    shown = edits.sort_values("divergence", kind="stable")[["edit", "divergence", "loss", "stays"]]
+    rows = [tuple(row) for row in shown.itertuples(index=False)]
+    if len(rows) > 2 * SHOWN:
+        rows = [*rows[:SHOWN], ("...", "", "", ""), *rows[-SHOWN:]]
+    titles = {"edit": "", result.unit: ".4g", "loss": "+.4g", "same next token": ".0%"}
+    print_table(titles, rows, right=True)

@@ -1,59 +1,18 @@
 """How edits are looked at from Python: their numbers by name, their figure, a sentence."""
 
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
-
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.analysis.coupling_effect import CouplingEffect
 from coupling_core.analysis.effects import Number, effect_maps, positions
-from coupling_core.base.drawing import Drawing, Maker, known_figure
+from coupling_core.base.drawing import Figure
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
-from coupling_core.kinds.plots import drawing, plotted
 
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-FigureName = Literal["interchange", "replace", "blocks"]
-
-
-def maker(result: WhatIfResult, view: EffectView, figure: FigureName) -> Maker:
-    """What draws the map of that edit, or the curves of all edits of one block."""
-    from coupling_core import figures
-
-    if figure == "blocks":
-        return partial(figures.effects_by_block, result, view)
-    return partial(figures.effects, result, view, figure)
-
-
-def draw(result: WhatIfResult, view: EffectView, figure: FigureName) -> "go.Figure":
-    """The figure of that name."""
-    return maker(result, view, figure)()
-
-
-def plot(
-    result: WhatIfResult, view: EffectView, figure: str = "interchange", **options: Any
-) -> Drawing:
-    """The figure of that name; the map of interchanges where none is named.
-
-    Raises:
-        InputError: where there is no such figure.
-    """
-    return plotted(result, view, maker, FigureName, figure, options)
-
-
-def against(found: CouplingEffect, figure: str) -> Drawing:
-    """Coupling against effect, a point a pair of blocks.
-
-    Raises:
-        InputError: where another figure is named.
-    """
-    from coupling_core import figures
-
-    known_figure(figure, ("pairs",))
-    return drawing(partial(figures.coupling_against_effect, found))
+FIGURES = {
+    "interchange": Figure("effects.effects", of_many="interchange_kl"),
+    "replace": Figure("effects.effects", {"edit": "replace"}, of_many="replace_kl"),
+    "blocks": Figure("effects.effects_by_block", of_many="skip_kl"),
+}
 
 
 def verdict(result: WhatIfResult, view: EffectView, number: Number = "divergence") -> str:

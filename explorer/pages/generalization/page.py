@@ -182,13 +182,13 @@ def _performance(answer: "Findings") -> None:
             lambda: figures.over_models_table(means, "coupling", against),
             picks=("of_model",),
         )
-        if len(set(answer.points.family)) > 1:
+        if answer.by == "family":
             st.subheader("Without each family", anchor=False)
             draw(
                 made(figures.without_families, answer.families, of=answer),
                 "families",
                 None,
-                lambda: figures.without_families_table(answer.families),
+                lambda: figures.correlations_table(answer.families.rows),
             )
     with right:
         said("What this shows", answer.shows)
@@ -274,7 +274,7 @@ def _prompts(answer: "Findings", state: SweepState) -> None:
             made(figures.prompt_correlations, of_last, of=(answer, number)),
             "trends",
             None,
-            lambda: figures.trends_table(of_last),
+            lambda: figures.correlations_table(of_last.rows),
             picks=("of_model",),
         )
 
@@ -307,5 +307,5 @@ def _by_k(answer: "Findings") -> None:
                 ),
                 "correlation-by-k",
                 None,
-                lambda: figures.correlation_by_k_table(answer.correlations_by_k),
+                lambda: figures.correlations_table(answer.correlations_by_k, "k"),
             )

@@ -4,10 +4,11 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from coupling_core import figures
+from coupling_core.analysis.token_scores import by_distance, score_positions
 from coupling_core.base.errors import CouplingError
 from coupling_core.base.records import TOKEN_KINDS, Request
 from coupling_core.base.results import Result, TokenMeansResult, TokenResult, TokensResult
-from coupling_core.figures import tokens as figures
 from coupling_core.sources.tokens import visible
 from explorer.asking import preview
 from explorer.pages.tokens.state import TokensState, recipes
@@ -171,7 +172,7 @@ def partial_map(result: Result, state: TokensState) -> None:
     """The grid of what is measured so far; it fills in token by token."""
     assert isinstance(result, TokensResult | TokenMeansResult)
     view = state.view(result, blocks=False)
-    figure = figures.grid(result, view, corrected=not state.raw, auto_range=state.auto_range)
+    figure = figures.scores(result, view, corrected=not state.raw, auto_range=state.auto_range)
     draw_partial(figure, without="pairs")
 
 
@@ -245,14 +246,14 @@ def _grid(shown: Shown, state: TokensState, pair: tuple[int, int]) -> None:
         )  # fmt: skip
     else:
         figure = made(
-            figures.grid, result, view, finish=_tall, rows=rows, columns=columns,
+            figures.scores, result, view, finish=_tall, rows=rows, columns=columns,
             corrected=not state.raw, auto_range=state.auto_range, selected=pair,
         )  # fmt: skip
     draw(
         figure,
         "tokens",
         shown,
-        lambda: figures.grid_table(result, view),
+        lambda: figures.scores_table(result, view),
         picks=("token", "other_token"),
     )
 
@@ -313,7 +314,7 @@ def _distance(shown: Shown, state: TokensState) -> None:
         made(figures.distance, result, view, corrected=not state.raw),
         "distance",
         shown,
-        lambda: figures.distance_table(result, view, corrected=not state.raw),
+        lambda: by_distance(score_positions(result, view), corrected=not state.raw).to_pandas(),
     )
 
 
@@ -330,8 +331,8 @@ def _below(result: TokensResult, shown: Shown, state: TokensState, pair: tuple[i
         )
     with right:
         draw(
-            made(figures.spectrum, result, shown.view, finish=_narrow, selected=pair),
+            made(figures.token_spectrum, result, shown.view, finish=_narrow, selected=pair),
             "singular-values",
             shown,
-            lambda: figures.spectrum_table(result),
+            lambda: figures.token_spectrum_table(result),
         )

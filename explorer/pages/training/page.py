@@ -12,6 +12,7 @@ import streamlit as st
 from coupling_core import figures
 from coupling_core.analysis.by_step import Course, StepNumbers
 from coupling_core.analysis.by_step import step_figures as figures_of
+from coupling_core.analysis.projection import project_paths
 from coupling_core.base.records import resolve_token
 from coupling_core.base.results import DepthResult, TrajectoryResult
 from coupling_core.base.units import with_minus
@@ -231,7 +232,7 @@ def _panels(one: _Step, state: TrainingState) -> Iterator[_Panel]:
         view, token = state.path_view(), resolve_token(state.token, len(one.paths.tokens))
         walked = one.run.projected(view)
         paths = partial(step_figures.paths, one.paths, view, walked, one.step, token=token)
-        table = partial(figures.paths_table, one.paths, view)
+        table = project_paths(one.paths, view).to_pandas
         yield _Panel("paths", paths, Shown(one.paths, view), table, ("token",))
 
 

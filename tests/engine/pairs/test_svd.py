@@ -79,6 +79,15 @@ def test_the_triplets_of_any_spectrum_are_found(name, k, on_a_gpu, monkeypatch):
     assert not torch.cat([found.u, found.v, found.s[None]])[:, rank:].any()
 
 
+@pytest.mark.parametrize("on_a_gpu", [False, True])
+def test_rows_that_stay_dependent_are_given_up_and_all_triplets_taken(on_a_gpu, monkeypatch):
+    if on_a_gpu:
+        monkeypatch.setattr(decomposition, "_arpack", decomposition._chebyshev)
+    found = top_svd(torch.diag((torch.arange(300) < 5).float()), 20)
+    assert found.certificate.certified, found.certificate.reason
+    assert found.s.tolist() == [1] * 5 + [0] * 15
+
+
 @pytest.mark.parametrize(("width", "k"), [(8, 1), (8, 8), (2, 1), (1, 1)])
 def test_a_narrow_matrix_is_no_exception(width, k):
     J, _, s, _ = planted(3.0 * 0.9 ** np.arange(width))

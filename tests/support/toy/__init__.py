@@ -1,33 +1,23 @@
-"""A kind of result in one folder: the norm of every state x^l at one token."""
+"""Follow the norm of every state x^l at one token."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 from jaxtyping import Float
+from numpy import ndarray
 
 from coupling_core.base import kinds
 from coupling_core.base.records import AnyView
-from coupling_core.base.results import Result, Sizes
+from coupling_core.base.results import Result
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class NormsResult(Result):
-    """The norm of x^0 .. x^L at one token, 1..n."""
-
     token: int
-    norms: Float[np.ndarray, " state"]
+    norms: Float[ndarray, " state"]
 
     finite = ("norms",)
-
-    @classmethod
-    def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
-        return Sizes(n_blocks=shapes["norms"][0] - 1)
-
-    @property
-    def complete(self) -> bool:
-        return True
+    complete = True
 
     @property
     def measured(self) -> str:
@@ -37,7 +27,11 @@ class NormsResult(Result):
         return {"its token is none of the prompt": 1 <= self.token <= len(self.tokens)}
 
 
-KINDS = (kinds.KindOfResult("toy", __name__, NormsResult, AnyView, token="measured", has_k=False),)
+KINDS = (
+    kinds.KindOfResult(
+        "toy", __name__, NormsResult, AnyView, token="measured", has_k=False, in_sweeps=True
+    ),
+)
 
 
 def add() -> None:

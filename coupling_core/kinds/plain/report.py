@@ -1,0 +1,20 @@
+"""What is said of a result of which nothing else is to be said than its numbers."""
+
+from typing import Any
+
+from coupling_core.analysis.exports import arrays, row
+from coupling_core.base.records import AnyView
+from coupling_core.base.results import Result
+from coupling_core.cli.reports import show_rows as tables
+
+__all__ = ["facts", "summary", "tables"]
+
+
+def summary(result: Result, view: AnyView) -> dict[str, Any]:
+    """Every number of one view, ready for JSON."""
+    return {"whole": row(result, view)} | arrays(result, view)
+
+
+def facts(result: Result, view: AnyView) -> list[str]:
+    """What is printed above the table."""
+    return [f"{name:11} {value:.4g}" for name, value in row(result, view).items()]
