@@ -15,20 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from coupling_core.base.errors import InputError
 from coupling_core.base.results import DepthResult, Result, TokenMeansResult, TokensResult
 from coupling_core.base.results.base import short_prompt
 from coupling_core.base.units import counted, percent
 
 MOST_OF_WIDTH = 0.5
 """Share of the narrower width above which the verdict warns of K."""
-
-
-def refuse(*rows: tuple[object, str]) -> None:
-    """Raise `InputError` with the sentence of the first condition that holds."""
-    for holds, sentence in rows:
-        if holds:
-            raise InputError(sentence)
 
 
 def match_blocks(a: int, b: int) -> list[tuple[int, int]]:

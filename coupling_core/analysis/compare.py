@@ -22,7 +22,6 @@ from coupling_core.analysis.alignment import (
     nearly_whole,
     of_two_widths,
     read_apart,
-    refuse,
     side_names,
 )
 from coupling_core.analysis.path_comparison import PathComparison
@@ -31,7 +30,7 @@ from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName, sampled_definitions
 from coupling_core.base.drawing import Drawing, drawing, known_figure
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, refuse
 from coupling_core.base.notebook import Plottable, in_short, table_of
 from coupling_core.base.records import Role, View, resolve_block, resolve_blocks, viewed
 from coupling_core.base.results import (

@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from coupling_core.analysis.alignment import refuse
 from coupling_core.analysis.model_caveats import caveats
 from coupling_core.analysis.model_comparison import ROUNDING, ModelComparison, paired
 from coupling_core.base.blocks import Blocks, told
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.choosing import nearest
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, refuse
 from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, OF_SHARES, OWN, parse_blocks
 from coupling_core.base.units import ranges
 

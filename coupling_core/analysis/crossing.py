@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from jaxtyping import Bool, Float
 
-from coupling_core.analysis.alignment import attributes_of_both, refuse
+from coupling_core.analysis.alignment import attributes_of_both
 from coupling_core.analysis.directions import mean_angles, orthonormal
 from coupling_core.analysis.subspaces import chance_angles, median_told
 from coupling_core.base.drawing import Drawing, drawing, known_figure
+from coupling_core.base.errors import refuse
 from coupling_core.base.figure_names import FigureName
 from coupling_core.base.notebook import Plottable, in_a_line
 from coupling_core.base.records import DirectionsView

@@ -39,14 +39,21 @@ HELD = {"u": "written", "v": "read"}
 """What blocks do with directions of a side, and what then is done with these."""
 
 
-def viewed(result: DirectionsResult, view: DirectionsView) -> tuple[tuple[int, ...], int]:
-    """The blocks of a view, and how many directions of each."""
-    leading = view.leading or result.count
-    if leading > result.count:
+def viewed(
+    result: DirectionsResult,
+    view: DirectionsView | None,
+    blocks: Blocks = None,
+    leading: int | None = None,
+) -> tuple[tuple[int, ...], int]:
+    """The blocks of a view, or those named, and how many directions of each."""
+    numbers = blocks_of(blocks, result.n_blocks)
+    view = view_by(DirectionsView, view, blocks=numbers, leading=leading)
+    count = view.leading or result.count
+    if count > result.count:
         raise InputError(
-            f"K must lie in 1..{result.count} (the directions kept of a block), and {leading} came"
+            f"K must lie in 1..{result.count} (the directions kept of a block), and {count} came"
         )
-    return resolve_blocks(view.blocks, result.n_blocks), leading
+    return resolve_blocks(view.blocks, result.n_blocks), count
 
 
 def require_side(side: str) -> None:
@@ -220,7 +227,7 @@ def shared_of(
         InputError: where the result lacks a block or has fewer directions, or blocks or a number
             of directions come beside a view; on fewer than two blocks.
     """
-    chosen, count = viewed(result, _view(result, view, blocks, leading))
+    chosen, count = viewed(result, view, blocks, leading)
     require_side(side)
     bases = [orthonormal(result.basis(b, side)[:, :count]) for b in chosen]
     return Shared(*shared_subspace(bases), result, chosen, side)
@@ -339,7 +346,7 @@ def between_prompts(
     if len(results) < 2:
         raise InputError(f"prompts are compared, two at least, and results of {len(results)} came")
     _require_prompts(results)
-    chosen, count = viewed(results[0], _view(results[0], view, blocks, leading))
+    chosen, count = viewed(results[0], view, blocks, leading)
     angles, shared = np.full((len(chosen), count), np.nan), np.zeros(len(chosen), int)
     for at, block in enumerate(chosen):
         bases = [orthonormal(one.basis(block, side)[:, :count]) for one in results]
@@ -369,13 +376,6 @@ def _require_prompts(results: Sequence[DirectionsResult]) -> None:
                 f"results {before + 1} and {at + 1} are of the same prompt, "
                 f"{short_prompt(one)!r}, and prompts are compared with one another: leave one out"
             )
-
-
-def _view(
-    result: DirectionsResult, view: DirectionsView | None, blocks: Blocks, leading: int | None
-) -> DirectionsView:
-    numbers = blocks_of(blocks, result.n_blocks)
-    return view_by(DirectionsView, view, blocks=numbers, leading=leading)
 
 
 def orthonormal(columns: Float[np.ndarray, "d k"]) -> Float[np.ndarray, "d rank"]:

@@ -24,7 +24,6 @@ from coupling_core.base.notebook import table_of
 from coupling_core.base.records import DEFAULT_THRESHOLD, Role, View, resolve_blocks, viewed
 from coupling_core.base.results import DepthResult
 from coupling_core.base.results.base import NORM_INCLUDED
-from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.units import counted, ranges
 
 if TYPE_CHECKING:  # a tenth and half a second to import
@@ -130,7 +129,7 @@ def scores_graph(
             distance=found.blocks[j] - found.blocks[i],
             forward=float(one_way[i, j]),
             backward=float(one_way[j, i]),
-            **_known({name: (one[i, j] + one[j, i]) / 2 for name, one in _scores(found).items()}),
+            **_known({name: (one[i, j] + one[j, i]) / 2 for name, one in found.arrays.items()}),
         )
     for number, members in enumerate(communities(graph), 1):
         nx.set_node_attributes(graph, dict.fromkeys(members, number), "community")
@@ -164,10 +163,6 @@ def strongest_partners(found: Scores, *, corrected: bool = True) -> dict[int, in
         best = neighbour if np.isnan(weight).all() else int(np.nanargmax(weight))
         partners[blocks[i]] = blocks[best]
     return partners
-
-
-def _scores(found: Scores) -> dict[str, Float[np.ndarray, "block block"]]:
-    return {name: getattr(found, name) for name in MEASURES}
 
 
 def _known(numbers: Mapping[str, float]) -> dict[str, float]:
@@ -316,14 +311,13 @@ def graph_edges(graph: "nx.Graph[int]") -> "DataFrame":
 def directed(graph: "nx.Graph", result: DepthResult, view: View) -> "nx.DiGraph":
     """The same graph with each edge in both directions, from the Jacobian's block to the basis'.
 
-    Its edges have their own direction's `coupling`, `chance` and, where it exists, `corrected`, and
-    the `weight` and `distance` that the two directions share.
+    Its edges have their own direction's scores, and the `weight` and `distance` of both.
     """
     found = score_pairs(result, view)
     both = graph.to_directed()
     for block, basis, edge in both.edges(data=True):
         cell = found.blocks.index(block), found.blocks.index(basis)
-        scores = _known({name: one[cell] for name, one in _scores(found).items()})
+        scores = _known({name: one[cell] for name, one in found.arrays.items()})
         weighed = {name: edge[name] for name in ("weight", "distance")}
         edge.clear()
         edge.update(weighed | scores)

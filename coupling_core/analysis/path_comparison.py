@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from coupling_core.analysis import trajectory
-from coupling_core.analysis.alignment import attributes_of_both, refuse, side_names
+from coupling_core.analysis.alignment import attributes_of_both, side_names
 from coupling_core.base.curves import Curves
 from coupling_core.base.drawing import (
     Drawing,
@@ -18,9 +17,10 @@ from coupling_core.base.drawing import (
     known_figure,
     plot,
 )
+from coupling_core.base.errors import refuse
 from coupling_core.base.figure_names import TrajectoryFigure
 from coupling_core.base.notebook import Plottable
-from coupling_core.base.numbers import columns, in_rows
+from coupling_core.base.numbers import columns, in_rows, mean
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted, rounded
@@ -94,7 +94,7 @@ class PathComparison(Plottable):
             both = np.isfinite(a) & np.isfinite(b)
             a, b = a[both], b[both]
             counts = {"a_above": int((a > b).sum()), "tokens": len(a)}
-        means = {"a": trajectory.mean(a), "b": trajectory.mean(b)}
+        means = {"a": mean(a), "b": mean(b)}
         return {"number": name, **means, "difference": means["a"] - means["b"], **counts}
 
     def to_pandas(self) -> "DataFrame":
@@ -206,7 +206,7 @@ class PathComparison(Plottable):
 
     def __repr__(self) -> str:
         names, name = side_names(self.a, self.b), next(iter(self._numbers))
-        a, b = (rounded(trajectory.mean(of[name])) for of in self._both)
+        a, b = (rounded(mean(of[name])) for of in self._both)
         return (
             f"PathComparison(A: {names[0]}, B: {names[1]}, mean {name.replace('_', ' ')} A {a}, "
             f"B {b}, {len(self.a.tokens)} and {len(self.b.tokens)} tokens)"

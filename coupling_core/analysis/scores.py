@@ -211,10 +211,9 @@ def score_by_k(
 
 
 def arbitrary(result: DepthResult, view: View) -> tuple[int, ...]:
-    """Blocks of a view whose leading K singular values are all alike, 1..L.
+    """Blocks of a view whose leading K singular values are all alike: their directions are any.
 
-    A multiple of the identity, as of a block whose output a hook has replaced (J = -I), has no
-    leading directions: those found are any, however well certified.
+    So are those of a block whose output a hook has replaced (J = -I), however well certified.
     """
     blocks = resolve_blocks(view.blocks, result.n_blocks)
     s = result.singular_values[np.array(blocks) - 1, : view.k].astype(np.float64)
@@ -295,13 +294,7 @@ def known_interval(values: Float[np.ndarray, " n"]) -> Interval:
 
 
 def k_of(k: int | float, width: float) -> int:
-    """K of a model of this width; below 1 it is a share of the width, rounded, and at least 1.
-
-    The paper's Figure 1a has K = 0.1 d.
-
-    Raises:
-        InputError: where k is neither an integer from 1 on nor such a share.
-    """
+    """K of a model of this width; below 1 it is a share of it, as in the paper's Figure 1a."""
     if isinstance(k, int) and k >= 1:
         return k
     if isinstance(k, Real) and 0 < k < 1:
@@ -315,10 +308,9 @@ def every_k_of(asked: Iterable[int | float], width: float) -> tuple[int, ...]:
 
 
 def ways_of(asked: Iterable[int | float], width: float) -> tuple[tuple[int, float], ...]:
-    """Every K (see `k_of`) of a model of this width, rising, with the share it was asked for as.
+    """Every K of a model of this width, rising, with each share that it was asked for as, or NaN.
 
-    The share is NaN where K itself was asked for; a K that was asked for in several ways comes with
-    each. None is beyond the width, unless that is 0.
+    None is beyond the width, unless that is 0.
     """
     pairs = sorted((k_of(k, width), k if k < 1 else 0.0) for k in dict.fromkeys(asked))
     return tuple((k, share or float("nan")) for k, share in pairs if k <= width or not width)

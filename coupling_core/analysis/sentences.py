@@ -78,12 +78,7 @@ def course(falls: Mapping[str, Fall], bends: Mapping[str, float], against: Perfo
 
 def fits(found: Sequence[Fit], against: Performance) -> str:
     """How well lines describe the models."""
-    each = ", ".join(
-        f"{one.form} R² = {one.r_squared_y:.2f}"
-        + ("" if one.over_clusters.reason else f" ({one.over_clusters.p_told})")
-        for one in found
-        if not one.reason
-    )
+    each = "; ".join(one.told for one in found if not one.reason)
     return f"Fits, in units of the {PERFORMANCES[against]}: {each}." if each else ""
 
 

@@ -135,12 +135,6 @@ def equidistance(
         return np.where(mean > 0, lengths.std(0) / mean, np.nan)
 
 
-def mean(values: Float[np.ndarray, " token"]) -> float:
-    """Mean over the tokens whose number exists and is finite; NaN where none is."""
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if known.size else float("nan")
-
-
 def _steps(states: States | Array | Sequence[Any]) -> Float[np.ndarray, "block token d"]:
     with np.errstate(invalid="ignore"):  # between infinite states
         return np.diff(as_float64(states), axis=0)

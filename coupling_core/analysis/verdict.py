@@ -88,12 +88,7 @@ def verdict(
     """Compare a model's coupling with the untrained model's, for one prompt.
 
     A view without blocks is of those of the paper's Figure 3, or all of a model that has fewer.
-
-    Returns:
-        None if there is no pair of different blocks, or some are not measured.
-
-    Raises:
-        InputError: where K or a block is not in a result.
+    None where there is no pair of different blocks, or some are not measured.
     """
     view = replace(view, blocks=view.blocks or (MIDDLE if trained.n_blocks >= MIDDLE[-1] else None))
     return _compared(

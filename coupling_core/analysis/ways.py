@@ -5,11 +5,7 @@ from coupling_core.base.units import ranges
 
 
 def ways(result: Result) -> list[str]:
-    """Each way that was taken, with the blocks; the slower ones say why no faster one was.
-
-    Args:
-        result: as it was measured; one of an earlier version may not say.
-    """
+    """Each way that was taken, with the blocks; the slower ones say why no faster one was."""
     made = result.provenance
     taken = made.get("ways", {})
     told = [f"{way}: {_blocks(by_block, result.n_blocks)}" for way, by_block in taken.items()]

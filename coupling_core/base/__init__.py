@@ -6,8 +6,7 @@ choosing        the message for a name that is not in a closed list
 callers         warnings that point at the line of the call
 kinds           which kinds of results there are, and what is known of each
 blocks          block numbers in the forms in which people name them
-edits           edits of a model's depth: their spelling, and which blocks run where
-removal         blocks that are left out, or run with their neighbours' weights
+edits           edits of a model's depth, and removals: which blocks run where
 arrays          arrays as arguments, and those of records
 records         what is asked for and how it is looked at, frozen
 token_ids       token ids in whatever form they are handed over

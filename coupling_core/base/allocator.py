@@ -33,10 +33,7 @@ def keep_freed() -> None:
 
 
 def few_lists() -> None:
-    """Have threads share as many lists of free memory as there are cores, and two at least.
-
-    To be called before there are threads: a list that a thread has stays.
-    """
+    """Have threads share as few lists of free memory as cores; before there are any threads."""
     if (glibc := _glibc()) is not None:
         glibc.mallopt(_ARENA_MAX, max(2, cores()))
 

@@ -9,7 +9,8 @@ from coupling_core.base.records import parse_blocks, resolve_blocks
 from coupling_core.base.units import ranges
 
 Blocks = str | Iterable[SupportsIndex] | SupportsIndex | None
-"""Block numbers: a text such as "9-16", a range, a list, one number; None is every block."""
+"""A text as `--blocks` takes it ("9-16", "3,7", "1-30:2", "-4--1"), a range, a list, or one number,
+-1 the last block; None is every block."""
 
 
 def told(blocks: Blocks) -> str:
@@ -22,16 +23,7 @@ def told(blocks: Blocks) -> str:
 
 
 def blocks_of(blocks: Blocks, n_blocks: int) -> tuple[int, ...] | None:
-    """The numbers of the blocks that are named, 1..L; None where every block is meant.
-
-    Args:
-        blocks: a text as `--blocks` takes it ("9-16", "3,7", "1-30:2", "-4--1"), a range or a list
-            of numbers in the order wanted, or one number; -1 is the last block.
-        n_blocks: L.
-
-    Raises:
-        InputError: on another form, or a block that the model lacks.
-    """
+    """The numbers of the blocks that are named, 1..L, in that order; None is every block."""
     if blocks is None:
         return None
     if isinstance(blocks, str):

@@ -9,9 +9,8 @@ from coupling_core.base.memory import groups
 
 
 def cores() -> int:
-    """Cores on which this process may compute; 1 at least.
+    """Cores on which this process may compute: limits of a container and OMP_NUM_THREADS count.
 
-    A limit of a container counts, and so does OMP_NUM_THREADS, if it is set: the libraries obey it.
     Two threads of one core are one, since products of matrices leave nothing to the second.
     """
     if hasattr(os, "sched_getaffinity"):

@@ -18,12 +18,12 @@ last.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, Protocol, get_args, runtime_checkable
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
 from coupling_core.base.choosing import nearest
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, refuse
 from coupling_core.base.records import Ordinal, record, resolve_block
 
 Verb = Literal["none", "skip", "repeat", "replace", "interchange", "damp", "reverse", "parallel"]
@@ -54,14 +54,6 @@ class Step:
 
 Slots = tuple[tuple[Step, ...], ...]
 """What each slot does, in order; a slot of no step passes its input on."""
-
-
-@runtime_checkable
-class Rearranged(Protocol):
-    """Whatever says what runs in each slot: an `Edit`, or blocks that are left out."""
-
-    def slots(self, n_blocks: int) -> Slots:
-        """What each of L slots does."""
 
 
 @record
@@ -107,13 +99,15 @@ class Edit:
                 interchanged with itself.
         """
         blocks = tuple(resolve_block(block, n_blocks) for block in self.blocks)
-        if self.verb == "interchange":
-            if blocks[0] == blocks[1]:
-                raise InputError(f"{self} changes nothing: both are block {blocks[0]}")
-            blocks = tuple(sorted(blocks))
-        if self.verb in ("reverse", "parallel") and blocks[0] > blocks[1]:
-            raise InputError(f"{self} runs backwards: give the range of blocks upwards")
-        return replace(self, blocks=blocks)
+        is_range, is_pair = self.verb in ("reverse", "parallel"), self.verb == "interchange"
+        refuse(
+            (is_pair and blocks[0] == blocks[-1], f"{self} changes nothing: both are one block"),
+            (
+                is_range and blocks[0] > blocks[-1],
+                f"{self} runs backwards: give the range of blocks upwards",
+            ),
+        )
+        return replace(self, blocks=tuple(sorted(blocks)) if is_pair else blocks)
 
     def slots(self, n_blocks: int) -> Slots:
         """What each of L slots does."""
@@ -187,6 +181,41 @@ def edits_of(edits: Edit | str | Sequence[Edit | str]) -> Edits:
     listed = [edits] if isinstance(edits, Edit | str) else edits
     return Edits(tuple(parse_edit(each) if isinstance(each, str) else each for each in listed))
 
+
+@dataclass(frozen=True)
+class Removal:
+    """Blocks whose weights are saved, 1..L, ascending.
+
+    `tied` runs the nearest block that stays in the place of each (the one before it, where two are
+    as near); else their slots pass their input on.
+    """
+
+    blocks: tuple[int, ...]
+    tied: bool = False
+
+    def kept(self, n_blocks: int) -> tuple[int, ...]:
+        """The blocks that stay, of L; raises `InputError` where none does, or one is not there."""
+        stay = tuple(block for block in range(1, n_blocks + 1) if block not in self.blocks)
+        if not stay or len(stay) + len(self.blocks) != n_blocks:
+            raise InputError(
+                f"of a model's {n_blocks} blocks at least one has to stay, and {len(self.blocks)} "
+                f"are to go, the last of them block {max(self.blocks, default=0)}"
+            )
+        return stay
+
+    def slots(self, n_blocks: int) -> Slots:
+        """What each of L slots does; raises as `kept`."""
+        stay = self.kept(n_blocks)
+
+        def of(slot: int) -> tuple[Step, ...]:
+            nearest = min(stay, key=lambda block: (abs(block - slot), block))
+            return (Step((nearest,)),) if self.tied or nearest == slot else ()
+
+        return tuple(map(of, range(1, n_blocks + 1)))
+
+
+Rearranged = Edit | Edits | Removal
+"""Whatever says what runs in each slot."""
 
 DAMPED = (0.25, 0.5, 0.75, 1.5)
 """The factors with which every block is damped in a measurement."""

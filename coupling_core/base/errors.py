@@ -24,6 +24,13 @@ class PromptError(InputError):
     """The prompt or the token asked for is at fault, where others of the same model may do."""
 
 
+def refuse(*rows: tuple[object, str]) -> None:
+    """Raise `InputError` with the sentence of the first condition that holds."""
+    for holds, sentence in rows:
+        if holds:
+            raise InputError(sentence)
+
+
 class ComputeError(CouplingError):
     """A sound request whose computing failed: memory, network, numerics, disk (exit status 1)."""
 
@@ -44,12 +51,7 @@ def reason(error: Exception) -> str:
 
 
 def problems(error: "ValidationError", names: Sequence[str] = ()) -> str:
-    """What pydantic refuses, a clause a field: its name, what came, and what was expected.
-
-    Args:
-        error: of a record.
-        names: of its fields, in order, where values came without their names.
-    """
+    """What pydantic refuses, a clause a field; `names` are those of values that came in order."""
     first: dict[Any, Any] = {}
     for of in error.errors(include_url=False):
         first.setdefault(of["loc"][0] if of["loc"] else "", of)

@@ -46,10 +46,7 @@ def usable_memory() -> int:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory could not be had, on whatever device.
-
-    So it is of any error that was raised in place of such a one.
-    """
+    """Whether an error, or one that it was raised in place of, says that memory ran out."""
     return any(map(_says_so, _chain(error)))
 
 

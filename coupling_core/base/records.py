@@ -26,7 +26,7 @@ from pydantic import (
 
 from coupling_core.base.choosing import require_one_of
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
-from coupling_core.base.errors import InputError, PromptError, problems
+from coupling_core.base.errors import InputError, PromptError, problems, refuse
 from coupling_core.base.images import is_image, shown
 from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.base.token_ids import token_ids
@@ -238,36 +238,40 @@ class Request:
 
     def __post_init__(self) -> None:
         kind = kind_of(self.kind)
-        if not kind.token and self.token != Request.token:
-            raise InputError(
+        others = ", ".join(name for name, one in kinds().items() if one.means)
+        refuse(
+            (
+                not kind.token and self.token != Request.token,
                 f"{self.kind!r} takes all tokens of the prompt: leave out token {self.token}, or "
-                "choose a kind that has one"
-            )
-        if not kind.has_k:
-            if self.k not in (None, DEFAULT_K) or self.k_view is not None:
-                raise InputError(f"{self.kind!r} is measured without K: leave out K and k-view")
-            object.__setattr__(self, "k", DEFAULT_K)  # as stored ones say
-        if kind.means is None and (self.block, self.other_block) != (None, None):
-            others = ", ".join(name for name, one in kinds().items() if one.means)
-            raise InputError(
-                f"{self.kind!r} is measured at every block: one is chosen only in {others}"
-            )
-        if self.block is None and self.other_block is not None:
-            raise InputError(
+                "choose a kind that has one",
+            ),
+            (
+                not kind.has_k and (self.k not in (None, DEFAULT_K) or self.k_view is not None),
+                f"{self.kind!r} is measured without K: leave out K and k-view",
+            ),
+            (
+                kind.means is None and (self.block, self.other_block) != (None, None),
+                f"{self.kind!r} is measured at every block: one is chosen only in {others}",
+            ),
+            (
+                self.block is None and self.other_block is not None,
                 f"other block {self.other_block} needs a block to be compared with: give both, or "
-                "neither for the mean over all pairs"
-            )
+                "neither for the mean over all pairs",
+            ),
+            (
+                self.k_view is not None and self.k_view > self.k_max,
+                f"k-view must lie in 1..{self.k_max} (the measured K), and {self.k_view} came",
+            ),
+            (
+                self.quantize and self.untrained is not None,
+                "an untrained model cannot be quantised, as its weights exist in float32 only: "
+                "leave out one of the two",
+            ),
+        )
+        if not kind.has_k:  # as stored ones say
+            object.__setattr__(self, "k", DEFAULT_K)
         if self.other_block is None:  # one request, one key
             object.__setattr__(self, "other_block", self.block)
-        if self.k_view is not None and self.k_view > self.k_max:
-            raise InputError(
-                f"k-view must lie in 1..{self.k_max} (the measured K), and {self.k_view} came"
-            )
-        if self.quantize and self.untrained is not None:
-            raise InputError(
-                "an untrained model cannot be quantised, as its weights exist in float32 only: "
-                "leave out one of the two"
-            )
 
     @property
     def prompt_words(self) -> str:
@@ -318,10 +322,9 @@ class Request:
 
 
 def usual_token(kind: str, prompt: object) -> int:
-    """The token that is measured, or fixed, where nobody says one; -1 is the last.
+    """The token where nobody says one: the last, but the first of an image, its class token.
 
-    Of an image it is the class token, the first; and so it is of `fixed-input`, as the last reaches
-    no other.
+    Of `fixed-input` it is the first too: the last reaches no other.
     """
     of_class = kind_of(kind).token == "measured" and is_image(prompt)
     return 1 if of_class or kind == "fixed-input" else Request.token
@@ -329,10 +332,7 @@ def usual_token(kind: str, prompt: object) -> int:
 
 @dataclass(frozen=True)
 class AnyView:
-    """How a stored result is looked at: none of this ever starts a computation.
-
-    Each kind has its own; where there is nothing to choose, it is this.
-    """
+    """How a stored result is looked at; each kind has its own, or this if nothing can be chosen."""
 
 
 @record
@@ -527,11 +527,7 @@ def _resolved(number: int, n: int) -> int | None:
 
 
 def resolve_block(block: int, n_blocks: int) -> int:
-    """Turn a block number, perhaps counted from the end, into 1..L.
-
-    Raises:
-        InputError: where the model has no such block.
-    """
+    """A block number, perhaps counted from the end, as 1..L; raises `InputError` beyond them."""
     if (resolved := _resolved(block, n_blocks)) is None:
         raise InputError(
             f"block {block} is out of range: this model has blocks 1..{n_blocks} (-1 is the last)"
@@ -540,12 +536,7 @@ def resolve_block(block: int, n_blocks: int) -> int:
 
 
 def resolve_blocks(blocks: Sequence[int] | None, n_blocks: int) -> tuple[int, ...]:
-    """The blocks of a view as 1..L, in its order; None is every block.
-
-    Raises:
-        InputError: where the model lacks one of them, or one is named twice: its Jacobian would be
-            compared with itself.
-    """
+    """The blocks of a view as 1..L, in its order, each once; None is every block."""
     if blocks is None:
         return tuple(range(1, n_blocks + 1))
     resolved = tuple(resolve_block(block, n_blocks) for block in blocks)
@@ -556,11 +547,7 @@ def resolve_blocks(blocks: Sequence[int] | None, n_blocks: int) -> tuple[int, ..
 
 
 def resolve_token(token: int, n: int) -> int:
-    """Turn a token number, perhaps counted from the end, into 1..n.
-
-    Raises:
-        PromptError: where the prompt has no such token.
-    """
+    """A token number, perhaps counted from the end, as 1..n; raises `PromptError` beyond them."""
     if (resolved := _resolved(token, n)) is None:
         raise PromptError(
             f"token {token} is out of range: this prompt has tokens 1..{n} (-1 is the last)"

@@ -191,12 +191,7 @@ def config_file() -> Path:
 
 @cache
 def settings() -> Settings:
-    """What is set, read once.
-
-    Raises:
-        InputError: where a value is none that its setting takes, or a setting of the file is not
-            known.
-    """
+    """What is set, read once; raises `InputError` on a value or a setting that is none."""
     named = os.environ.get(f"{PREFIX}CONFIG")
     try:
         if named and not config_file().is_file():  # or its limits would silently not hold

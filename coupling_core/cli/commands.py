@@ -21,6 +21,12 @@ from coupling_core.cli.sources import show_prompts
 ALONE = ("graph", "compare", "cross", "prune", "training", "models", "doctor", "bench")
 GROUPS = ("runs", "suite", "sweep", "vision")
 """Commands, and groups of them, in the files of their names."""
+OTHERS: dict[str, Callable[..., None]] = {
+    "jobs": jobs,
+    "health": health,
+    "prompts": show_prompts,
+    "app": serve,
+}
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result and errors.")]
 
@@ -112,14 +118,8 @@ for name, kind in of_kinds.items():
     app.command(name)(getattr(part, "command", None) or part.command_of(kind))
 for alone in ALONE:
     app.command(alone)(getattr(import_module(f"coupling_core.cli.{alone}"), alone))
-others: dict[str, Callable[..., Any]] = {
-    "jobs": jobs,
-    "health": health,
-    "prompts": show_prompts,
-    "app": serve,
-}
-for name, other in others.items():
-    app.command(name)(other)
+for name, command in OTHERS.items():
+    app.command(name)(command)
 groups = {name: import_module(f"coupling_core.cli.{name}").app for name in GROUPS}
 for name, group in groups.items():
     app.add_typer(group, name=name)

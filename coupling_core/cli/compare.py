@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from coupling_core.analysis.alignment import differences
@@ -88,20 +87,13 @@ def _write(out: Path, found: AnyComparison, figure: str | None) -> None:
     )
 
 
-def _records(found: AnyComparison) -> list[dict[str, Any]]:
-    """The rows of its table."""
-    columns = found.columns()
-    rows = zip(*(np.asarray(of, object).tolist() for of in columns.values()), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
-
-
 def _summary(found: AnyComparison) -> dict[str, Any]:
     sides: dict[str, Any] = {
         name: {"key": side.key, "model": side.model_name}
         for name, side in (("a", found.a), ("b", found.b))
     }
     if not isinstance(found, Comparison):
-        return sides | {"verdict": found.verdict, "rows": _records(found)}
+        return sides | {"verdict": found.verdict, "rows": found.to_pandas().to_dict("records")}
     sides["a"]["blocks"], sides["b"]["blocks"] = found.a_scores.blocks, found.b_scores.blocks
     arrays = found.arrays()
     return {
@@ -112,13 +104,12 @@ def _summary(found: AnyComparison) -> dict[str, Any]:
         "differ_in": differences(found.a, found.b),
         "summary": found.mean(),
         **{name: of for name, of in arrays.items() if name not in ("blocks", "sides")},
-        "differences": _records(found),
+        "differences": found.to_pandas().to_dict("records"),
     }
 
 
 def _show(found: AnyComparison) -> None:
     print_lines(found.verdict, *fact_lines(differ_in=differences(found.a, found.b)), "")
-    columns = found.columns()
-    forms = {name: "z.4g" * (np.asarray(of).dtype.kind == "f") for name, of in columns.items()}
-    rows = [[*row.values()] for row in _records(found)[:SHOWN]]
-    print_table(forms, rows, right=True)
+    table = found.to_pandas()
+    forms = {str(name): "z.4g" * (of.dtype.kind == "f") for name, of in table.items()}
+    print_table(forms, table.head(SHOWN).itertuples(index=False), right=True)

@@ -51,9 +51,13 @@ def cross(
         names = ("angles", "inside", "new", "chance")
         named = {name: getattr(found, name) for name in names}
         named |= {name: scored.corrected for name, scored in maps.items()}
-        drawn = found.plot
         files.write_numbers(
-            output.out, found.to_pandas, lambda: named, _AXES, None, lambda end: drawn().render(end)
+            output.out,
+            found.to_pandas,
+            lambda: named,
+            _AXES,
+            None,
+            lambda ending: found.plot().render(ending),
         )
     output.tell(lambda: _summary(found, maps), lambda: _show(found, maps))
 
@@ -101,9 +105,9 @@ def _show(found: Crossing, maps: dict[str, CrossScores]) -> None:
         f"{counted(len(new), 'new direction')}, {len(beyond)} of them with a readout beyond chance",
     )
     if len(beyond):
-        rows = [
+        named = [
             (f"{row.side}_{row.component} of block {row.block}", row.inside, row.towards, row.away)
             for row in beyond.head(SHOWN).itertuples()
         ]
-        print_table({"": "", "part in A": ".2f", "towards": "", "away": ""}, rows)
+        print_table({"": "", "part in A": ".2f", "towards": "", "away": ""}, named)
     print_lines(*(["", *(scores.verdict for scores in maps.values())] if maps else []))

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from coupling_core.analysis.exports import (
-    ENDINGS,
-    arrays,
-    attributes,
-    axes,
-    frame,
-    signed,
-    written,
-)
+from coupling_core.analysis import exports
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
@@ -30,9 +22,9 @@ if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
     from pandas import DataFrame
 
 FIGURES = (".html", ".pdf", ".svg", ".png")
-OF_MANY = (*ENDINGS, *FIGURES)
+OF_MANY = (*exports.ENDINGS, *FIGURES)
 """Of many prompts no result is written."""
-FORMATS = (*ENDINGS, SUFFIX, *FIGURES)
+FORMATS = (*exports.ENDINGS, SUFFIX, *FIGURES)
 STDOUT = Path("-")
 """What --out calls standard output; CSV is written to it."""
 
@@ -88,7 +80,7 @@ def write_numbers(
     draw: Callable[[str], bytes],
 ) -> None:
     """Write numbers in the form that the path's ending names, or the figure of them."""
-    content = written(ending(path), table, arrays, axes, attributes)
+    content = exports.written(ending(path), table, arrays, axes, attributes)
     write(path, draw(path.suffix) if content is None else content)
 
 
@@ -112,10 +104,10 @@ def write_result(
         return
     write_numbers(
         path,
-        lambda: signed(frame(result, view), result, view),
-        lambda: arrays(result, view, k_view),
-        axes(result, view),
-        attributes(result, view),
+        lambda: exports.signed(exports.frame(result, view), result, view),
+        lambda: exports.arrays(result, view, k_view),
+        exports.axes(result, view),
+        exports.attributes(result, view),
         drawn,
     )
 

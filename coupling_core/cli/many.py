@@ -88,7 +88,8 @@ def each(
     resolve(ask("-"))  # one complaint about the model, not one a prompt
     if told := repeated([prompt.words for prompt in prompts]):
         warn(told)
-    requests, failed = {}, Failed()
+    requests: dict[int, Request] = {}
+    failed: Failed = {}
     for number, prompt in enumerate(prompts):
         try:
             requests[number] = ask(prompt.text)

@@ -284,14 +284,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class _File:
-    """Before those of a report."""
-
-    out: Path | None = None
-
-
-@dataclass(frozen=True)
-class Output(Report, _File):
+class Output(Report):
     """The same, and the file that is written."""
 
     formats: ClassVar[tuple[str, ...]] = files.FORMATS

@@ -1,6 +1,6 @@
 """What is said of one result: a table for people, a summary for machines."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +18,6 @@ from coupling_core.cli.terminal import (
     print_lines,
     print_table,
 )
-
-
-def together(parts: Mapping[str, Told]) -> Told:
-    """What is reported of several things, by name in JSON, and printed one after the other."""
-
-    def show() -> None:
-        for _, each in parts.values():
-            each()
-
-    return {name: numbers for name, (numbers, _) in parts.items()}, show
 
 
 def tell(

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from coupling_core.analysis.by_step import (
     Course,
-    StepNumbers,
     doubt,
     numbers,
     step_columns,
@@ -207,6 +205,8 @@ def _cost(computed: Sequence[Result]) -> dict[str, float]:
 
 
 def _show(courses: Sequence[Course], view: View, computed: Sequence[Result]) -> None:
+    from coupling_core.figures.training_words import rise_and_fall, scores_told  # plotly
+
     every = _results(courses)
     norm = every[-1].final_norm_words
     print_facts(
@@ -216,7 +216,8 @@ def _show(courses: Sequence[Course], view: View, computed: Sequence[Result]) -> 
     )
     for course in courses:
         found = numbers(course, view)
-        print_lines("", f"suite       {course.suite.title}: {_peak(found)}", "")
+        told = rise_and_fall(found) or scores_told(found)
+        print_lines("", f"suite       {course.suite.title}. {told}", "")
         shown = {name: step_columns()[name] for name in course.columns}
         titles = {"step": "d"} | {column.heading: column.form for column in shown.values()}
         rows = [[one.step, *(one.values[name] for name in shown)] for one in found]
@@ -229,18 +230,4 @@ def _show(courses: Sequence[Course], view: View, computed: Sequence[Result]) -> 
     print_facts(
         SVDs=f"{sum(svds)} of {len(svds)} certified",
         origin=f"{of} computed in {took}" if computed else "from the store",
-    )
-
-
-def _peak(found: Sequence[StepNumbers]) -> str:
-    """Where the coupling above chance is highest."""
-    known = [one for one in found if not np.isnan(one.corrected)]
-    if not known:
-        return "no step has a score"
-    best, last = max(known, key=lambda one: one.corrected), known[-1]
-    if best is last:
-        return f"chance-corrected score highest at the last step, {last.step}, {last.corrected:.4f}"
-    return (
-        f"chance-corrected score highest at step {best.step}, {best.corrected:.4f}; at the last, "
-        f"{last.step}, {last.corrected:.4f}"
     )

@@ -62,34 +62,16 @@ from coupling_core.figures.over_prompts import (
     mean_map,
     prompt_strip,
 )
-from coupling_core.figures.pair import (
-    cell_words,
-    matrix,
-    matrix_table,
-    mean_by_k,
-    score_by_k,
-    score_by_k_table,
-)
+from coupling_core.figures.pair import matrix, matrix_table, mean_by_k, score_by_k, score_by_k_table
 from coupling_core.figures.paths import paths, paths_at
 from coupling_core.figures.per_token import per_token
 from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, noise_radius
 from coupling_core.figures.pruning import pruning
-from coupling_core.figures.score_squares import MOST_SHOWN
 from coupling_core.figures.spectrum import spectrum
-from coupling_core.figures.token_curves import (
-    distance,
-    token_spectrum,
-    token_spectrum_table,
-)
+from coupling_core.figures.token_curves import distance, token_spectrum, token_spectrum_table
 from coupling_core.figures.training import by_step, map_limit, steps_table
 from coupling_core.figures.training_words import compared, rise_and_fall, training_source
-from coupling_core.figures.vision import (
-    patch_grid,
-    picture,
-    rate_maps,
-    rate_maps_table,
-    vision_runs,
-)
+from coupling_core.figures.vision import picture, rate_maps, rate_maps_table, vision_runs
 from coupling_core.figures.words import provenance
 
 __all__ = [  # noqa: RUF022 - by use, not by name
@@ -97,8 +79,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "scores", "scores_table", "mosaic", "matrix", "matrix_table", "score_by_k", "score_by_k_table",
     "mean_by_k", "angles", "angles_table", "spectrum", "spectrum_table", "scaling",
     "scaling_table", "locality", "graph", "edges_table",
-    "distance", "token_spectrum", "token_spectrum_table", "cell_words",
-    "MOST_SHOWN",
+    "distance", "token_spectrum", "token_spectrum_table",
     # of two results
     "compared_map", "difference", "comparison", "spectra",
     "pair_spectra_table", "crossing_angles", "crossed_scores",
@@ -119,7 +100,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "by_step", "steps_table", "map_limit", "paths_at", "training_source", "rise_and_fall",
     "compared",
     # of vision transformers
-    "picture", "patch_grid", "rate_maps", "rate_maps_table", "vision_runs",
+    "picture", "rate_maps", "rate_maps_table", "vision_runs",
     # of many models
     "over_models", "over_models_table", "fits_table", "coupling_by_k", "coupling_by_k_table",
     "correlation_by_k", "correlations_table", "coupling_by_prompt", "by_prompt_table",

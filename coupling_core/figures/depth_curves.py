@@ -74,19 +74,10 @@ REACTION = Curves(
 
 
 def angles(result: DepthResult, block: int, basis: int, view: View) -> go.Figure:
-    """Principal angles of the left and of the right top-K subspaces, and their chance level.
+    """Principal angles of the top-K subspaces of two blocks, at the largest stored K of the view.
 
     Unlike single singular vectors, which are arbitrary where singular values nearly tie, the
     subspaces are well defined wherever there is a gap at K.
-
-    Args:
-        result: may be partial; a pair that waits has no curve.
-        block: l.
-        basis: l'.
-        view: the angles are those of the largest stored K that does not exceed its K.
-
-    Returns:
-        a figure with the traces "chance", "left (U)" and "right (V)".
     """
     block, basis = (resolve_block(each, result.n_blocks) for each in (block, basis))
     series = _angles(result, block, basis, view)
@@ -118,17 +109,7 @@ def _angles(result: DepthResult, block: int, basis: int, view: View) -> list[Ser
 
 
 def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.Figure:
-    """Mean score over the pairs at each distance |l - l'|, with the spread over them.
-
-    Args:
-        result: may be partial; pairs without a score do not count.
-        view: K, definition, role and blocks.
-        corrected: the chance-corrected score, else c with its chance level.
-
-    Returns:
-        a figure with the traces "chance", "one standard deviation" and the mean, whose customdata
-        is the spread and the number of pairs.
-    """
+    """Mean score over the pairs at each distance |l - l'|, with the spread over them."""
     found = measure_locality(result, view, corrected=corrected)
     low, high = found.mean - found.spread, found.mean + found.spread
     name = f"mean ({definition_name(view)}; K = {view.k})"
@@ -152,15 +133,10 @@ def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.F
 
 
 def scaling(result: DepthResult, *, inverse: bool = False) -> go.Figure:
-    """The leading singular values s_k of each block, a line a k.
+    """The leading singular values s_k of each block, or their inverses, a line a k.
 
-    Args:
-        result: may be partial; a block that waits has no point.
-        inverse: draw 1 / s_k, on which inverse scaling with depth is a straight line, and the
-            line of least squares through those of k = 1.
-
-    Returns:
-        a figure with the traces "s1", "s2", ... and, for the inverse, "fit", as their `uid`.
+    On these inverse scaling with depth is a straight line: that of least squares through those of
+    k = 1 is the trace whose `uid` is "fit"; the others have "s1", "s2", ...
     """
     s = result.singular_values[:, :TOP].astype(float)
     values, fits = inverse_fits(s) if inverse else (s, ())
@@ -177,13 +153,11 @@ def scaling(result: DepthResult, *, inverse: bool = False) -> go.Figure:
     name = f"line of k = 1: slope {first.slope:.3g} a block, R² = {first.r_squared:.2f}"
     line = first.intercept + first.slope * blocks
     series.append(Series(name, blocks, line, style.ACCENT, dash="dash", hover=False, uid="fit"))
-    told = ""
-    if shares:
-        told = (
-            f" Least-squares lines explain {percent(min(shares))} to {percent(max(shares))} of the "
-            f"variance (k = 1..{len(fits)}; the table has each fit)."
-        )
-    return curves(series, INVERSE_SCALING, subject(result), {"fits": told})
+    told = shares and (
+        f" Least-squares lines explain {percent(min(shares))} to {percent(max(shares))} of the "
+        f"variance (k = 1..{len(fits)}; the table has each fit)."
+    )
+    return curves(series, INVERSE_SCALING, subject(result), {"fits": told or ""})
 
 
 def scaling_table(result: DepthResult) -> "DataFrame":
@@ -225,10 +199,7 @@ def pair_spectra_table(found: Comparison, block: int, basis: int) -> "DataFrame"
 
 
 def reactions(result: DepthResult, block: int) -> Float[np.ndarray, " k"]:
-    """Singular values of a block's Jacobian in units of its reaction to a random direction.
-
-    These are s_k / (norm_F(J) / sqrt d), the largest first; without a unit.
-    """
+    """s_k / (norm_F(J) / sqrt d): in units of a block's reaction to a random direction."""
     usual = result.jacobian_norm[block - 1] / np.sqrt(result.width)
     return result.singular_values[block - 1].astype(np.float64) / usual
 

@@ -87,17 +87,13 @@ def _alt(of: str, values: np.ndarray, sure: np.ndarray) -> str:
 def _points(
     name: str, values: np.ndarray, which: np.ndarray, off: np.ndarray, shade: np.ndarray
 ) -> go.Scatter | go.Scattergl:
-    look = {"color": depth_colors(shade), "symbol": "circle"}
-    if name == "uncertain":
-        name, look = (
-            "may be off by more than 1\u00a0%",
-            {"color": style.INK, "symbol": "circle-open"},
-        )
+    is_sure = name == "certain"
+    color, symbol = (depth_colors(shade), "circle") if is_sure else (style.INK, "circle-open")
     return style.dots(
         values.real,
         values.imag,
-        name,
-        look | {"size": 4, "opacity": 0.7},
+        name if is_sure else "may be off by more than 1\u00a0%",
+        {"color": color, "symbol": symbol, "size": 4, "opacity": 0.7},
         customdata=np.stack([which, np.abs(values), off], 1),
         showlegend=bool(len(values)),
         hovertemplate="block %{customdata[0]}<br>%{x:.4f} %{y:+.4f} i<br>modulus "

@@ -5,7 +5,7 @@ import html
 import logging
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import plotly.graph_objects as go
@@ -20,7 +20,6 @@ from coupling_core.figures import style, words
 
 FORMATS = (".html", ".pdf", ".svg", ".png")
 WIDTH = 760
-INK = style.BLACK
 AXIS = 64  # pixels that tick labels and the title of the x axis take
 _log = logging.getLogger(__name__)
 
@@ -74,14 +73,9 @@ def on_paper(
     legend = _legend_below(page, square)
     below = meta.get("below", AXIS) + legend
     bottom = below + _LINE * len(lines) + 16
-    page.update_layout(
-        title=None,  # of the page's own pictures
-        width=width,
-        height=(_of_maps(page) if square else page.layout.height) - AXIS + bottom,
-        paper_bgcolor="white",
-        font_color=INK,
-        margin={"l": 60, "r": 16, "t": _TOP, "b": bottom, "autoexpand": True},
-    )
+    height = (_of_maps(page) if square else page.layout.height) - AXIS + bottom
+    margin = {"l": 60, "r": 16, "t": _TOP, "b": bottom, "autoexpand": True}
+    on_white(page, width, height, margin)
     page.update_xaxes(automargin=True)
     page.update_yaxes(automargin=True)
     if page.layout.legend.yref == "container":  # between the axis and the notes
@@ -89,6 +83,12 @@ def on_paper(
         page.update_layout(legend={"xref": "paper", "y": top, "yanchor": "top"})
     place = {"y": 0, "yshift": -below, "font": {"size": 12}, "name": "provenance"}
     return page.add_annotation(AT_THE_LEFT | place, text="<br>".join(lines))
+
+
+def on_white(page: go.Figure, width: int, height: int, margin: Mapping[str, float]) -> go.Figure:
+    """On white, without the title that the app's own pictures have."""
+    look = {"title": None, "paper_bgcolor": "white", "font_color": style.BLACK}
+    return page.update_layout(width=width, height=height, margin=margin, **look)
 
 
 AT_THE_LEFT = {
@@ -109,7 +109,7 @@ def notes(caption: str, origin: str, letters: int) -> list[str]:
     """Lines below a figure: its caption, and in grey its source."""
     return [
         f"<span style='color: {ink}'>{words.in_html(html.escape(line))}</span>"
-        for text, ink in ((with_minus(caption), INK), (origin, style.INK))
+        for text, ink in ((with_minus(caption), style.BLACK), (origin, style.INK))
         for line in textwrap.wrap(text, letters)
     ]
 

@@ -111,7 +111,7 @@ def over_models(
     if drawn:
         figure.update_layout(legend2=FITS, margin_b=BELOW)
     for fit in drawn:
-        line = style.line(fit.x, fit.y, fit_name(fit), line_dash=DASHES[fit.form])
+        line = style.line(fit.x, fit.y, fit.told, line_dash=DASHES[fit.form])
         line.update(uid=fit.form, legend="legend2", hoverinfo="skip")
         figure.add_traces([style.band(fit.x, fit.low, fit.high, "band"), line])
     looks = family_looks(means.rows["family"])
@@ -219,11 +219,7 @@ def coupling_by_k_table(means: Mapping[int, "ModelMeans"]) -> "DataFrame":
 
 
 def coupling_by_prompt(trends: "PromptTrends", model: str, *, source: str = "") -> go.Figure:
-    """Coupling of one model on every prompt, over the lines of the other models.
-
-    Raises:
-        InputError: if the model is not among them.
-    """
+    """Coupling of one model on every prompt, over the lines of the other models."""
     names = [one.model for one in trends.models]
     if model not in names:
         raise InputError(f"model {model!r} is not in this sweep: it has {', '.join(names)}")
@@ -322,12 +318,6 @@ def short(column: str) -> str:
     return "depth" if column == "layers" else column.replace("_", " ")
 
 
-def fit_name(fit: "Fit") -> str:
-    """A fit in a legend; R² in units of the vertical axis, so that two forms compare."""
-    p = "" if fit.over_clusters.reason else f", {fit.over_clusters.p_told}"
-    return f"{fit.form}: R² = {fit.r_squared_y:.2f}{p}, n = {fit.n}"
-
-
 def _axis(means: "ModelMeans", name: str, table: "DataFrame") -> dict[str, object]:
     if name == "coupling":
         return style.axis(f"Mean {MEASURES[means.measure]} ({means.k_name}; no unit)")
@@ -372,7 +362,7 @@ def _models_alt(table: "DataFrame", x: str, y: str, fits: Sequence["Fit"]) -> st
     models, families = (counted(table[of].nunique(), of) for of in ("model", "family"))
     spans = (f"{short(of)} from {table[of].min():.3g} to {table[of].max():.3g}" for of in (x, y))
     told = f"{title}: {models} of {families}, {' and '.join(spans)}."
-    return " ".join([told, *(f"Fit, {fit_name(fit)}." for fit in fits)])
+    return " ".join([told, *(f"Fit, {fit.told}." for fit in fits)])
 
 
 def _models_caption(means: "ModelMeans", x: str, y: str, fits: Sequence["Fit"]) -> str:

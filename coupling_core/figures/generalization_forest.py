@@ -79,18 +79,20 @@ def correlation_by_k(found: Mapping[int, "Correlation"], y: str, *, source: str 
     )
     figure.add_hline(y=0, line=style.DOTTED)
     symbols = np.where(table["p"] < SIGNIFICANT, "circle", "circle-open")
-    for prefix in INTERVALS:
-        line = style.line(table["k"], table["estimate"], "correlation", style.ACCENT, 1.5)
-        line.update(
+    for prefix, look in INTERVALS.items():
+        color = style.ACCENT if prefix else SOFT[style.ACCENT]
+        figure.add_scatter(
+            x=table["k"],
+            y=table["estimate"],
             name="outer" if prefix else "correlation",
-            error_y=_interval(table, prefix, style.ACCENT),
+            error_y=bars(table, color, "estimate", prefix, **look),
             customdata=table["n"],
             mode="lines+markers",
+            line={"color": style.ACCENT, "width": 1.5},
             marker={"size": 10, "symbol": symbols},
             showlegend=False,
             hovertemplate="K = %{x}: %{y:.2f}, n = %{customdata}<extra></extra>",
         )
-        figure.add_trace(line)
     return figure
 
 
@@ -103,21 +105,14 @@ def correlations_table(
     """
     from pandas import DataFrame
 
-    table = DataFrame(
-        {
-            of: name,
-            "n": one.n,
-            "estimate": one.estimate,
-            "p": one.over.p,
-            "low": one.over_models.low,
-            "high": one.over_models.high,
-            "outer_low": one.over_clusters.low if one.over_clusters else np.nan,
-            "outer_high": one.over_clusters.high if one.over_clusters else np.nan,
-            "reason": one.over_models.reason,
-        }
-        for name, one in found.items()
-    )
-    return table
+    columns = [of, "n", "estimate", "p", "low", "high", "outer_low", "outer_high", "reason"]
+    rows = []
+    for name, one in found.items():
+        inner, outer = one.over_models, one.over_clusters
+        ends = (outer.low, outer.high) if outer else (np.nan, np.nan)
+        numbers = one.n, one.estimate, one.over.p, inner.low, inner.high
+        rows.append((name, *numbers, *ends, inner.reason))
+    return DataFrame(rows, columns=columns)
 
 
 def estimates_told(title: str, found: Mapping[str, "Correlation"]) -> str:
@@ -165,11 +160,12 @@ def _forest(found: Mapping[str, "Correlation"], title: str, caption: str, source
     # A trace for each colour: plotly has one for all bars of a trace.
     for color, of_color in ((style.ACCENT, table.index == 0), (style.INK, table.index > 0)):
         rows = table[is_known & of_color]
-        for prefix in INTERVALS:
+        for prefix, look in INTERVALS.items():
+            soft = color if prefix else SOFT[color]
             figure.add_scatter(
                 x=rows["estimate"],
                 y=rows["row"],
-                error_x=_interval(rows, prefix, color),
+                error_x=bars(rows, soft, "estimate", prefix, **look),
                 customdata=rows["row"],
                 text=rows["text"],
                 mode="markers",
@@ -187,9 +183,3 @@ def _forest(found: Mapping[str, "Correlation"], title: str, caption: str, source
         name="no estimate",
         hoverinfo="skip",
     )
-
-
-def _interval(rows: "DataFrame", prefix: str, color: str) -> dict[str, object]:
-    """Error bars of the estimates, by the prefix of their columns."""
-    look = INTERVALS[prefix]
-    return bars(rows, color if prefix else SOFT[color], "estimate", prefix, **look)

@@ -111,30 +111,22 @@ def graph_of(
 ) -> go.Figure:
     """The same of a graph that was made of these scores, such as of means over prompts."""
     placed = Placed.of(blocks, layout)
-    heaviest = max(blocks.edges(data="weight"), key=itemgetter(2), default=None)
-    strongest = "The strongest edge joins blocks {} and {} with {:.3f}."
-    terms = style.score_terms(view)
+    any_edge = blocks.number_of_edges() > 0
     scale = "over what is drawn (auto range)" if auto_range else "on a fixed scale"
     where = "top of an arc" if layout == "line" else "middle of an edge"
     on_page = (
         f"The {where} is where the mouse shows the numbers, and where a click selects the pair."
     )
+    shown = (
+        f"Width and opacity show the {style.score_name(corrected).lower()}, the mean of both "
+        f"directions, {scale}."
+    )
     figure = style.new_figure(
+        _alt(blocks, subject, view),
         paragraph(
-            f"Graph of {counted(len(blocks), 'block')} of {subject}: {edges_words(blocks)}.",
-            f"Weights are the {blocks.graph['weight_meaning']} ({terms}).",
-            strongest.format(*heaviest) if heaviest else "",
-            communities_words(blocks),
-            last_block_words(blocks),
-        ),
-        paragraph(
-            PLACES[layout, heaviest is not None],
+            PLACES[layout, any_edge],
             (color == "depth", "The first block is blue, and the last one yellow."),
-            (
-                heaviest,
-                f"Width and opacity show the {style.score_name(corrected).lower()}, the mean of "
-                f"both directions, {scale}.",
-            ),
+            (any_edge, shown),
         ),
         {"summary": graph_summary(blocks), "on_page": on_page, **(told or {})},
         **_axes(placed),
@@ -149,8 +141,20 @@ def graph_of(
     figure.add_traces(_nodes(blocks, placed, partners, n_blocks, color, selected))
     if layout != "line":
         figure.add_trace(_labels(placed))
-    title = f"{style.score_name(corrected)} ({terms})"
+    title = f"{style.score_name(corrected)} ({style.score_terms(view)})"
     return figure.update_layout(legend_title={"text": title, "side": "top"})
+
+
+def _alt(blocks: "nx.Graph", subject: str, view: View) -> str:
+    strongest = max(blocks.edges(data="weight"), key=itemgetter(2), default=None)
+    named = "The strongest edge joins blocks {} and {} with {:.3f}."
+    return paragraph(
+        f"Graph of {counted(len(blocks), 'block')} of {subject}: {edges_words(blocks)}.",
+        f"Weights are the {blocks.graph['weight_meaning']} ({style.score_terms(view)}).",
+        named.format(*strongest) if strongest else "",
+        communities_words(blocks),
+        last_block_words(blocks),
+    )
 
 
 def graph_summary(blocks: "nx.Graph") -> str:

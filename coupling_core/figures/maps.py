@@ -92,8 +92,8 @@ def score_map(
     told: Mapping[str, object] | None = None,
     *,
     corrected: bool,
-    auto_range: bool,
-    selected: tuple[int, int] | None,
+    auto_range: bool = False,
+    selected: tuple[int, int] | None = None,
     limit: float = style.CORRECTED_RANGE[1],
 ) -> go.Figure:
     """The map of scores, such as means over prompts, under its own caption."""

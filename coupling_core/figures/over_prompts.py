@@ -61,9 +61,9 @@ def mean_map(
         words.last_row(parts[0].final_norm, parts[0].n_blocks, found, corrected),
         (uncertified, f"{counted(uncertified, 'prompt')} with SVDs that are not certified."),
     )
-    look = {"auto_range": False, "selected": None, "corrected": corrected} | look
-    origin = _origin(parts, listed, view)
-    return score_map(ScoreSquare.of(found), view, whose(parts, listed), caption, origin, **look)
+    square, origin = ScoreSquare.of(found), _origin(parts, listed, view)
+    whom = whose(parts, listed)
+    return score_map(square, view, whom, caption, origin, corrected=corrected, **look)
 
 
 def mean_graph(
@@ -74,11 +74,7 @@ def mean_graph(
     threshold: float = DEFAULT_THRESHOLD,
     **look: Any,
 ) -> go.Figure:
-    """The layer graph of the mean scores over the prompts of a list, drawn as `figures.graph`.
-
-    Raises:
-        InputError: where the threshold is out of range.
-    """
+    """The layer graph of the mean scores over the prompts of a list, drawn as `figures.graph`."""
     found, view = _means(parts)
     blocks = graph_over_prompts(parts, corrected=corrected, threshold=threshold)
     summary = f"{graph_summary(blocks)} An edge is of the mean of the prompts' scores."
@@ -239,8 +235,8 @@ def by_depth_over_prompts(
         called = f"{group}: mean over {counted(len(of), 'prompt')}"
         series.append(Series(called, at, curve_over_prompts(of).mean, color, 1.5))
     if selected:
-        number, own = selected
-        series.append(Series(f"prompt {number}", at, own, style.CATEGORIES[0]))
+        number, curve_of = selected
+        series.append(Series(f"prompt {number}", at, curve_of, style.CATEGORIES[0]))
     n = counted(len(curves_of), "prompt")
     more = paragraph(
         (normed, "The last step includes the final norm, whose rescaling counts too."),

@@ -134,13 +134,7 @@ def paths_at(
 ) -> go.Figure:
     """The paths of `paths` at one step of a training run, on axes that span all its steps.
 
-    Args:
-        result: of this step.
-        view: which states and tokens, and what the components are fitted on.
-        projected: all steps, as `project_steps` gives them.
-        step: one of them.
-        token: the selected one, 1..n.
-        dimensions: 2 or 3.
+    The result is of this step, and all are projected, as `project_steps` gives them.
     """
     figure = draw(result, view, projected[step], token=token, dimensions=dimensions)
     meta = figure.layout.meta

@@ -14,7 +14,7 @@ from coupling_core.base.extras import needed
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
 from coupling_core.figures import style
-from coupling_core.figures.export import AT_THE_LEFT, AXIS, INK, by_chromium, notes, source
+from coupling_core.figures.export import AT_THE_LEFT, AXIS, by_chromium, notes, on_white, source
 from coupling_core.figures.words import in_html
 
 WIDTH, HEIGHT = 1280, 720
@@ -98,9 +98,7 @@ def _shown(slide: Slide, figure: go.Figure) -> go.Figure:
 
 def _titled(page: go.Figure, title: str, margin: dict[str, float]) -> go.Figure:
     """A white page of a slide's size, with its title at the upper left corner."""
-    page.update_layout(
-        title=None, width=WIDTH, height=HEIGHT, paper_bgcolor="white", font_color=INK, margin=margin
-    )
+    on_white(page, WIDTH, HEIGHT, margin)
     shift = {"xshift": _EDGE - margin["l"], "yshift": margin["t"] - _EDGE // 2}
     text = {"text": f"<b>{html.escape(title)}</b>", "font": {"size": _TITLE_SIZE}}
     return page.add_annotation(AT_THE_LEFT | shift | text)

@@ -203,17 +203,9 @@ def band(
     listed: bool = False,
 ) -> go.Scatter:
     """The ground between two curves over the same places; `listed` in the legend by its name."""
-    return go.Scatter(
-        x=np.concatenate([x, x[::-1]]),
-        y=np.concatenate([low, high[::-1]]),
-        mode="lines",
-        line={"width": 0},
-        fill="toself",
-        fillcolor=color,
-        name=name,
-        showlegend=listed,
-        hoverinfo="skip",
-    )
+    x, y = np.concatenate([x, x[::-1]]), np.concatenate([low, high[::-1]])
+    look: dict[str, Any] = {"fill": "toself", "fillcolor": color, "showlegend": listed}
+    return line(x, y, name, width=0, hoverinfo="skip", **look)
 
 
 def log_axis(values: Float[np.ndarray, "*any"]) -> dict[str, object]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float, Int
+from jaxtyping import Float, Real
 
 from coupling_core.analysis.by_step import Course, Runs, StepNumbers, numbers, step_columns
 from coupling_core.base.curves import Curves
@@ -71,7 +71,7 @@ def by_step(
     levels, every = [], [one for run in runs.values() for one in run]
     if isinstance(column.ideal, str):
         levels = [
-            replace(chance(place(_steps(run)), _values(run, column.ideal)), color=color)
+            replace(chance(place(_values(run, "step")), _values(run, column.ideal)), color=color)
             for (_, run), color, _ in looks
         ]
     elif column.ideal is not None and column.ideal_name == "chance":
@@ -80,7 +80,7 @@ def by_step(
         replace(one, hover=False, more={"showlegend": not at}) for at, one in enumerate(levels)
     ]
     for (title, run), color, symbol in looks:
-        steps, y = _steps(run), _values(run, field)
+        steps, y = _values(run, "step"), _values(run, field)
         own = Series(title, place(steps), y, color, 2.5, marks=7, symbol=symbol, at=steps)
         series.append(replace(own, more={"showlegend": True}))  # where it is the only one, too
     title = style.two_lines(column.title, style.score_terms(view) if column.scored else "")
@@ -121,7 +121,7 @@ def step_axis(steps: Sequence[int]) -> dict[str, object]:
     }
 
 
-def place(steps: Sequence[int] | Int[np.ndarray, " step"]) -> Float[np.ndarray, " step"]:
+def place(steps: Sequence[int] | Real[np.ndarray, " step"]) -> Float[np.ndarray, " step"]:
     """Where steps stand on the axis."""
     return np.where(np.equal(steps, 0), STEP_0, np.asarray(steps, np.float64))
 
@@ -131,10 +131,6 @@ def _span(series: Sequence[Series], *, is_log: bool) -> dict[str, object]:
     values = np.concatenate([one.y for one in series if one.y is not None])
     values = np.log10(values[values > 0]) if is_log else values[np.isfinite(values)]
     return {"range": style.with_room(values, ROOM)} if values.size else {}
-
-
-def _steps(run: Sequence[StepNumbers]) -> Int[np.ndarray, " step"]:
-    return np.array([one.step for one in run], np.int64)
 
 
 def _values(run: Sequence[StepNumbers], field: str) -> Float[np.ndarray, " step"]:

@@ -31,14 +31,6 @@ FLOOR = 18  # pixels more, for the chance floor of raw scores
 COLUMN_TITLE = "Basis l'"  # short, for on a small screen the maps are narrow
 
 
-def patch_grid(tokens: tuple[str, ...]) -> tuple[int, int, int]:
-    """Rows and columns of patches, and the number of tokens before them; zeros for no picture."""
-    if not tokens or not tokens[-1].startswith(PATCH):
-        return 0, 0, len(tokens)
-    rows, columns = (int(part) for part in tokens[-1].removeprefix(PATCH).split(","))
-    return rows, columns, len(tokens) - rows * columns
-
-
 def picture(
     pixels: UInt8[np.ndarray, "height width channel"],
     tokens: tuple[str, ...],
@@ -46,21 +38,17 @@ def picture(
     *,
     source: str = "",
 ) -> go.Figure:
-    """A picture with the grid of its patches, by which a token is chosen.
+    """A picture with the grid of its patches, by which a token, 1..n, is chosen.
 
-    Args:
-        pixels: as the model is shown them.
-        tokens: their names; those before the patches stand in a row above the picture.
-        token: the chosen one, 1..n.
-        source: where the picture comes from, for files.
-
-    Returns:
-        a figure whose trace "tokens" takes clicks, with customdata t.
+    Tokens before the patches stand in a row above it. The trace "tokens" takes clicks, with
+    customdata t; `source` says in files where the picture comes from.
     """
-    rows, columns, before = patch_grid(tokens)
+    # The last token is named after its place, and so tells how many patches there are.
+    rows, columns = (int(part) for part in tokens[-1].removeprefix(PATCH).split(","))
+    before = len(tokens) - rows * columns
     shown = np.broadcast_to(pixels, (*pixels.shape[:2], 3)) if pixels.shape[2] == 1 else pixels
     height, width = shown.shape[:2]
-    step_y, step_x = height / max(rows, 1), width / max(columns, 1)
+    step_y, step_x = height / rows, width / columns
     figure = style.new_figure(
         f"A picture of {columns} by {rows} patches and {before} other tokens; chosen is token "
         f"{token} of {len(tokens)}, {tokens[token - 1]}.",
@@ -89,9 +77,10 @@ def picture(
         figure.add_shape(**square, line={"color": style.INK, "width": 1})
     accent = {"color": style.ACCENT, "width": 3}
     figure.add_shape(**squares[token - 1], line=accent, name="selected")
-    texts, numbers = [f"token {i}: {name}" for i, name in enumerate(tokens, 1)], len(tokens)
-    picks = style.dots(x, y, "tokens", style.PICKED, texts, showlegend=False)
-    figure.add_trace(picks.update(customdata=list(range(1, numbers + 1))))
+    numbers = list(range(1, len(tokens) + 1))
+    texts = [f"token {i}: {name}" for i, name in enumerate(tokens, 1)]
+    look = {"customdata": numbers, "showlegend": False}
+    figure.add_trace(style.dots(x, y, "tokens", style.PICKED, texts, **look))
     for name, left, up in zip(tokens[:before], x, y, strict=False):
         figure.add_annotation(x=left, y=up, text=name, showarrow=False)
     return figure.update_layout(margin={"l": 0, "r": 0, "t": 4, "b": 4})
@@ -107,15 +96,8 @@ def rate_maps(
 ) -> go.Figure:
     """The score maps of models that differ in their rate of stochastic depth, in one range.
 
-    Args:
-        results: by rate, of the same picture and token.
-        view: K, definition and role.
-        corrected: draw the chance-corrected score, else c.
-        selected: the pair (l, l') to outline in each.
-        source: where the numbers come from, for files.
-
-    Returns:
-        a figure with a map a rate, whose traces "pairs" take clicks, with customdata [l, l'].
+    The results are by rate, of the same picture and token. The traces "pairs" take clicks, with
+    customdata [l, l']; a selected pair is outlined in each.
     """
     rates = sorted(results)
     maps = {rate: ScoreSquare.of(score_pairs(results[rate], view)) for rate in rates}
@@ -130,9 +112,9 @@ def rate_maps(
             means[rate] = with_minus(rounded(mean.corrected))
     titles = [f"Rate {rate:g}<br>{mean}" for rate, mean in means.items()]
     figure = panels(drawn, titles, spacing=0.02, most=4)
+    told = (f"Mean at rate {rate:g}: {mean.replace('<br>', ', ')}" for rate, mean in means.items())
     empty = style.new_figure(
-        f"Score maps over all pairs of blocks at {listed}. "
-        + ". ".join(f"Mean at rate {r:g}: {m.replace('<br>', ', ')}" for r, m in means.items()),
+        f"Score maps over all pairs of blocks at {listed}. {'. '.join(told)}",
         "The same image, token and range for each rate, with the mean of each map. Row l is "
         "the block of the Jacobian, column l' that of the basis; the diagonal is 1 by construction "
         "and enters no mean.",
@@ -157,10 +139,10 @@ def rate_maps(
     figure.update_yaxes(title=None, automargin=False)
     figure.update_yaxes(title={"text": Square.titles[0]}, col=1)
     look = score_look(np.zeros(0), view, corrected=corrected)
-    colors = {"cmin": look["zmin"], "cmax": look["zmax"], "colorscale": look["colorscale"]}
+    scale = {"cmin": look["zmin"], "cmax": look["zmax"], "colorscale": look["colorscale"]}
     # In pixels, so that it keeps clear of the titles of the maps however low these are.
     place = {"y": 1, "ypad": TITLES + more, "len": 250}
-    return figure.update_layout(coloraxis=colors | {"colorbar": look["colorbar"] | place})
+    return figure.update_layout(coloraxis=scale | {"colorbar": look["colorbar"] | place})
 
 
 def rate_maps_table(results: Mapping[float, DepthResult], view: View) -> "DataFrame":
@@ -197,8 +179,7 @@ def vision_runs(
         source: where the numbers come from, for files.
 
     Returns:
-        a figure with a trace a seed, or a rate where x is coupling, whose customdata is the rate;
-        with "mean" and "interval" where `by_rate` is given.
+        a figure with a trace a seed, or a rate where x is coupling, whose customdata is the rate.
     """
     parts, title = "seed" if x == "rate" else "rate", f"{names[y]} against {names[x].lower()}"
     times = 1.0

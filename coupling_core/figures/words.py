@@ -25,10 +25,7 @@ def subject(result: Result) -> str:
 def provenance(result: Result, view: AnyView, whose: str = "") -> str:
     """Where a figure comes from, in one line: model, tokens, K, definition, versions.
 
-    Args:
-        result: what it shows.
-        view: how.
-        whose: in place of the model and what was measured, where it is of more than one.
+    `whose` stands for the model and what was measured, where it is of more than one.
     """
     prompt = textwrap.shorten(result.prompt_text, 60, placeholder=" …")
     versions = result.provenance.get("versions", {})

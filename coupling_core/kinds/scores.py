@@ -7,6 +7,7 @@ import numpy as np
 
 from coupling_core.base.numbers import Column, Number, Seen
 from coupling_core.base.records import ROLES, Role
+from coupling_core.base.results.scores import MEASURES
 
 
 def of_scores(dims: tuple[str, ...], pairs: str) -> Iterable[Number]:
@@ -44,12 +45,7 @@ def of_scores(dims: tuple[str, ...], pairs: str) -> Iterable[Number]:
             "is coupled.",
         ),
     }
-    what = {
-        "coupling": "raw score c",
-        "chance": "chance floor of c",
-        "corrected": "(c - floor) / (1 - floor): 0 by chance, 1 coupled",
-    }
-    for name, told in what.items():
+    for name, told in MEASURES.items():
         yield Number(name, told, dims, array(name))
         yield Number(
             name,

@@ -46,7 +46,7 @@ from torch import Tensor, nn
 
 from coupling_core.analysis.scores import score
 from coupling_core.base.definitions import norm_by_k
-from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.errors import ComputeError, InputError, refuse
 from coupling_core.base.folders import expanded
 from coupling_core.base.records import FinalNorm, KBeyondWidth, Request
 from coupling_core.base.results import DepthResult, Progress
@@ -262,18 +262,20 @@ def _require_states(
     """Refuse states that no Jacobian of this width can be taken from."""
     for state in (before, after):
         fits = state.ndim == 3 and state.shape == before.shape and state.shape[-1] == width
-        if not fits or state.dtype != torch.float32:
-            raise InputError(
+        refuse(
+            (
+                not fits or state.dtype != torch.float32,
                 f"hooks[{name!r}] has a state of shape {tuple(state.shape)} in {state.dtype}: "
                 f"expected (batch, token, {width}) in float32 before and after every block, as of "
-                "a model loaded with dtype=float32"
-            )
-        if not state.requires_grad:
-            raise InputError(
+                "a model loaded with dtype=float32",
+            ),
+            (
+                not state.requires_grad,
                 f"hooks[{name!r}] has a state without a graph: run the model outside "
                 "torch.no_grad, and where its weights are frozen, on inputs_embeds that require "
-                "gradients"
-            )
+                "gradients",
+            ),
+        )
     n = before.shape[1]
     for index in indices:
         if index is not None and not -n <= index < n:

@@ -1,8 +1,9 @@
 """What the composition of any kind begins with, and says of how a result was made."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -10,6 +11,8 @@ from torch import Tensor
 
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, Request, Stack
+from coupling_core.base.results import Result
+from coupling_core.base.results.base import array_dims
 from coupling_core.engine import hardware, matrix_products
 from coupling_core.engine.jacobians.decode import Reader, read
 from coupling_core.engine.jacobians.stack_properties import known_kinds
@@ -20,6 +23,8 @@ from coupling_core.engine.side_by_side import SideBySide, go_side_by_side
 from coupling_core.measuring import memory
 from coupling_core.measuring.probe import seen
 from coupling_core.sources.resolved import Resolved
+
+R = TypeVar("R", bound=Result)
 
 
 def begin(asked: Resolved, loaded: LoadedModel) -> tuple[Reader, dict[str, Any]]:
@@ -113,6 +118,23 @@ def _canonical(request: Request, reader: Reader) -> Request:
     if reader.kind.final_norm is None:
         request = replace(request, final_norm="include")
     return request
+
+
+def nothing(of: type[Result], dtype: Any = float, **lengths: int) -> dict[str, Any]:
+    """NaN in place of the arrays of a result over these dimensions, before anything is measured."""
+    return {
+        name: np.full([lengths[dim] for dim in dims], np.nan, dtype)
+        for name, dims in array_dims(of).items()
+        if lengths.keys() >= {*dims}
+    }
+
+
+def with_part(so_far: R, at: Any, numbers: Mapping[str, Any]) -> R:
+    """A result with further numbers at a place of its arrays; the old one may still be drawn."""
+    changed: dict[str, Any] = {name: getattr(so_far, name).copy() for name in numbers}
+    for name, values in numbers.items():
+        changed[name][at] = values
+    return replace(so_far, **changed)
 
 
 def to_numpy(tensor: Tensor) -> np.ndarray:

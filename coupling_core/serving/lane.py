@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from coupling_core.base.errors import Cancelled, CouplingError, InputError
+from coupling_core.base.errors import Cancelled, CouplingError, refuse
 from coupling_core.base.results import Progress
 from coupling_core.serving.jobs import ACTIVE, KEPT, State
 
@@ -86,12 +86,15 @@ class Lane:
         """
         with self._lock:
             active = [job for job in self._jobs.values() if job.state in ACTIVE]
-            if any(job.name == name for job in active):
-                raise InputError(f"{name!r} trains already: choose another name")
-            if any(job.owner == owner for job in active):
-                raise InputError("a model of yours trains already: wait for it, or cancel it")
-            if len(active) > self._most:
-                raise InputError(f"{len(active)} models wait to be trained: try again in a minute")
+            names, owners = ({getattr(job, of) for job in active} for of in ("name", "owner"))
+            refuse(
+                (name in names, f"{name!r} trains already: choose another name"),
+                (owner in owners, "a model of yours trains already: wait for it, or cancel it"),
+                (
+                    len(active) > self._most,
+                    f"{len(active)} models wait to be trained: try again in a minute",
+                ),
+            )
             self._jobs.pop(name, None)
             self._jobs[name] = _Job(name, work, owner)
             for old in [n for n, job in self._jobs.items() if job not in active][:-KEPT]:

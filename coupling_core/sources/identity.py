@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from coupling_core.base.choosing import nearest
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, refuse
 from coupling_core.base.folders import user_cache
 from coupling_core.base.reading import opened
 from coupling_core.base.records import OWN, Request
@@ -140,18 +140,20 @@ def locate(request: Request) -> Source:
         ComputeError: where a hub model is missing, gated or out of reach.
     """
     model, revision = request.model.strip(), request.revision
-    if model.startswith(OWN):
-        raise InputError(
-            f"{model!r} stands for a module of somebody's own, which only the program has that "
-            "made it: measure(request, model=...) in Python"
-        )
-    path = _on_disk(model)
     is_hub = is_hub_id(model)
-    if revision is not None and not is_hub:
-        raise InputError(
+    refuse(
+        (
+            model.startswith(OWN),
+            f"{model!r} stands for a module of somebody's own, which only the program has that "
+            "made it: measure(request, model=...) in Python",
+        ),
+        (
+            revision is not None and not is_hub,
             f"revision {revision!r} was given with {model!r}, but only a hub id has revisions: "
-            "leave it out"
-        )
+            "leave it out",
+        ),
+    )
+    path = _on_disk(model)
     if model in ALIASES:
         alias = ALIASES[model]
         return Source(alias.kind, alias.name, str(_alias_path(alias)), alias.sha256)

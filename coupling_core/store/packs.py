@@ -19,7 +19,7 @@ from pathlib import Path
 from shutil import copyfileobj
 from typing import Any
 
-from coupling_core.base.errors import InputError, reason
+from coupling_core.base.errors import InputError, reason, refuse
 from coupling_core.base.reading import opened
 from coupling_core.base.records import SCHEMA
 from coupling_core.base.results import Result
@@ -180,16 +180,18 @@ class _Pack:
         content = BytesIO()
         try:
             member = self._members.getinfo(name)
-            if member.file_size > min(most, self._left):
-                raise InputError(
+            refuse(
+                (
+                    member.file_size > min(most, self._left),
                     f"{name} has more than the {most} bytes that are allowed, or shares its bytes "
-                    "with other members of the pack"
-                )
-            if member.compress_type != zipfile.ZIP_STORED:
-                raise InputError(
+                    "with other members of the pack",
+                ),
+                (
+                    member.compress_type != zipfile.ZIP_STORED,
                     f"{name} is compressed, which `coupling runs export` never does: use the pack "
-                    "as it was written"
-                )
+                    "as it was written",
+                ),
+            )
             self._left -= member.file_size
             with self._members.open(member) as stored:
                 copyfileobj(stored, content, _PART)

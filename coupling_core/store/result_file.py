@@ -7,7 +7,7 @@ what the page Runs downloads and opens.
 import os
 from pathlib import Path
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import refuse
 from coupling_core.base.folders import expanded
 from coupling_core.base.results import Result
 from coupling_core.store import archive
@@ -29,14 +29,15 @@ def save(result: Result, path: str | os.PathLike[str]) -> Path:
         ComputeError: where the disk is full.
     """
     path = expanded(path)
-    if path.suffix != archive.SUFFIX:
-        raise InputError(
+    refuse(
+        (
+            path.suffix != archive.SUFFIX,
             f"a result is saved as {archive.SUFFIX}, and {path.name!r} came: give it that ending; "
             "tables are written by to_pandas(), named arrays by to_xarray(), figures by "
-            "plot().save(...)"
-        )
-    if not result.complete:
-        raise InputError("a result that is not measured to its end cannot be saved")
+            "plot().save(...)",
+        ),
+        (not result.complete, "a result that is not measured to its end cannot be saved"),
+    )
     archive.save(result, path)
     return path
 

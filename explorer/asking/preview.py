@@ -4,7 +4,7 @@ from html import escape
 
 import streamlit as st
 
-from coupling_core.base.errors import CouplingError, InputError
+from coupling_core.base.errors import CouplingError, refuse
 from coupling_core.base.units import counted, duration, size
 from coupling_core.measuring.forecast import Memory, Probe
 from coupling_core.sources import hub
@@ -76,13 +76,14 @@ def cost(asked: Resolved, tokens: int | None, expected: Estimate | None) -> None
         ComputeError: where it cannot be found out what it is.
     """
     found = _model(asked)
-    if found.refusal:
-        raise InputError(found.refusal)
-    if tokens and found.longest and tokens > found.longest:
-        raise InputError(
+    refuse(
+        (found.refusal, found.refusal),
+        (
+            tokens and found.longest and tokens > found.longest,
             f"the prompt has {tokens} tokens and this model takes at most {found.longest}: "
-            "shorten it"
-        )
+            "shorten it",
+        ),
+    )
     st.markdown(f"{_summary(found)} {_time(expected)}")
     memory(asked)
 

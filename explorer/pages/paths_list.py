@@ -10,12 +10,11 @@ import streamlit as st
 from jaxtyping import Float
 
 from coupling_core import figures
-from coupling_core.analysis import trajectory
 from coupling_core.analysis.exports import columns_of
 from coupling_core.analysis.path_curves import median
 from coupling_core.base.curves import Curves
 from coupling_core.base.drawing import figures_of
-from coupling_core.base.numbers import Number, array_of, number_of
+from coupling_core.base.numbers import Number, array_of, mean, number_of
 from coupling_core.base.records import Request
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted
@@ -92,9 +91,7 @@ def paths_of(result: TrajectoryResult, figure: str, curve: str) -> Paths:
     number, by_depth = (
         array_of(result, result.default_view(), spec(name).numbers[0]) for name in (figure, curve)
     )
-    return Paths(
-        result.model_name, result.final_norm_words, trajectory.mean(number), median(by_depth)
-    )
+    return Paths(result.model_name, result.final_norm_words, mean(number), median(by_depth))
 
 
 def show(state: PathsState, listed: PromptList) -> None:

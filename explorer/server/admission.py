@@ -7,7 +7,7 @@ the limits are held where a job is submitted, whoever asks and by whichever page
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from coupling_core.base.errors import ComputeError, InputError
+from coupling_core.base.errors import ComputeError, InputError, refuse
 from coupling_core.base.images import is_image
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import DEFAULT_K, KBeyondWidth, Request
@@ -91,13 +91,17 @@ def require_offered(request: Request) -> None:
     Raises:
         InputError: says what is offered.
     """
-    if not allowed(request.model, request.revision):
-        shown = f"{request.model}@{request.revision}" if request.revision else request.model
-        raise InputError(
-            f"{shown!r} is not offered here: choose one of {', '.join(settings().models)}"
-        )
-    if is_demo() and request != replace(request, **_PLAIN):
-        raise InputError("models are measured here as they are stored: leave out dtype and quant")
+    shown = f"{request.model}@{request.revision}" if request.revision else request.model
+    refuse(
+        (
+            not allowed(request.model, request.revision),
+            f"{shown!r} is not offered here: choose one of {', '.join(settings().models)}",
+        ),
+        (
+            is_demo() and request != replace(request, **_PLAIN),
+            "models are measured here as they are stored: leave out dtype and quant",
+        ),
+    )
 
 
 def require(asked: Resolved) -> None:
@@ -108,14 +112,15 @@ def require(asked: Resolved) -> None:
     """
     request = asked.request
     require_offered(request)
-    found = settings()
-    if found.read_only:
-        raise InputError("nothing is computed here: what is stored can be looked at")
-    k = request.k or DEFAULT_K
-    if kind_of(request.kind).has_k and found.largest_k is not None and k > found.largest_k:
-        raise InputError(
-            f"K = {k} is more than is measured here: at most {found.largest_k}; give that"
-        )
+    found, k = settings(), request.k or DEFAULT_K
+    most = found.largest_k if kind_of(request.kind).has_k else None
+    refuse(
+        (found.read_only, "nothing is computed here: what is stored can be looked at"),
+        (
+            most is not None and k > most,
+            f"K = {k} is more than is measured here: at most {most}; give that",
+        ),
+    )
     _require_length(asked, found.longest_prompt)
 
 

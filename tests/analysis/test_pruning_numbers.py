@@ -7,8 +7,7 @@ from coupling_core import InputError
 from coupling_core.analysis.pruning import rankings, words
 from coupling_core.analysis.pruning.prices import Cut, curve, price
 from coupling_core.analysis.pruning.study import Study
-from coupling_core.base.edits import Step
-from coupling_core.base.removal import Removal
+from coupling_core.base.edits import Removal, Step
 
 PREDICTED = np.array([4, 6, 10])
 AS_IT_WAS = (8.0, 6.0, 10.0)

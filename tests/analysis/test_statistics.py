@@ -11,12 +11,8 @@ from sweep_table import model_row, points_of, sweep_of, zoo
 from coupling_core import mean_interval
 from coupling_core.analysis import statistics as st
 from coupling_core.analysis.scores import k_of
-from coupling_core.analysis.statistics.resampling import (
-    MIN_UNITS,
-    coefficient,
-    correlation,
-    p_words,
-)
+from coupling_core.analysis.statistics import resampling
+from coupling_core.analysis.statistics.resampling import MIN_UNITS, p_words
 
 TABLE = sweep_of(zoo())
 OF_SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr}
@@ -227,23 +223,18 @@ def test_what_one_family_makes_has_no_interval():
 
 
 def test_a_statistic_of_points_that_do_not_vary_is_none():
-    rng = np.random.default_rng(0)
+    rng, of = np.random.default_rng(0), resampling.coefficient
     x, y = rng.integers(0, 5, 12).astype(float), rng.normal(size=12)  # with ties
     for method, oracle in OF_SCIPY.items():
-        assert correlation(x, y, method) == pytest.approx(oracle(x, y).statistic)
-        assert np.isnan(
-            [correlation(x[:1], y[:1], method), correlation(0 * x + 0.3, y, method)]
-        ).all()
-    assert coefficient(x, y) == pytest.approx(stats.linregress(x, y).slope)
-    assert coefficient(x, y, 2) == pytest.approx(np.polyfit(x, y, 2)[0])
-    assert np.isnan([coefficient(0 * x, y), coefficient(np.sign(x), y, 2)]).all()
+        assert resampling.correlation(x, y, method) == pytest.approx(oracle(x, y).statistic)
+        assert np.isnan(resampling.correlation(0 * x + 0.3, y, method))
+    assert [of(x, y), of(x, y, 2)] == pytest.approx([np.polyfit(x, y, n)[0] for n in (1, 2)])
+    assert np.isnan([of(0 * x, y), of(np.sign(x), y, 2)]).all()
 
 
 def test_models_that_repeat_their_family_make_no_interval_shorter():
     few = normal_points(15)
-    many = points_of(
-        np.repeat(few.x, 4), np.repeat(few.y, 4), np.repeat(few.rows["family"].to_numpy(), 4)
-    )
+    many = replace(few, rows=few.rows.loc[few.rows.index.repeat(4)])
     found, expected = st.correlate(many), st.correlate(few).over_models
     assert interval(found.over_clusters) == pytest.approx(interval(expected))
     assert found.over_clusters.units == 15
@@ -366,10 +357,8 @@ def test_what_the_confounder_does_not_account_for_is_left():
         u, v = (sm.OLS(values, size).fit().resid for values in (points.x, points.y))
         return np.arctanh(stats.pearsonr(u, v).statistic)
 
-    over = found.partial.over
-    assert interval(over) == pytest.approx(
-        left_out(st.pair(means, "coupling", "loss"), partial, np.tanh)
-    )
+    over, points = found.partial.over, st.pair(means, "coupling", "loss")
+    assert interval(over) == pytest.approx(left_out(points, partial, np.tanh))
     assert over.units == 6
     assert over.p < 0.01
 
@@ -414,9 +403,9 @@ def test_trends_over_prompts_are_those_of_scipy():
             (rho, line.slope, line.intercept)
         )
         assert trend.rho.over.units == 12
-    mean = np.mean([trend.rho.estimate for trend in found.models])
+    mean, over = np.mean([trend.rho.estimate for trend in found.models]), found.mean.over
     assert found.mean.estimate == pytest.approx(mean)
-    assert found.mean.over.low < mean < found.mean.over.high
+    assert over.low < mean < over.high
 
 
 def test_prompts_are_left_out_for_all_models_together():

@@ -7,7 +7,7 @@ import pytest
 from checks import trace
 from sweep_table import sweep_of, zoo
 
-from coupling_core import figures
+from coupling_core import Question, figures, find
 from coupling_core.analysis import statistics as st
 from coupling_core.figures import style
 from coupling_core.figures.generalization import family_looks
@@ -24,12 +24,6 @@ def means():
 @pytest.fixture(scope="module")
 def by_k():
     return st.means_by_k(TABLE)
-
-
-def correlations(by_k, method="pearson"):
-    """Of coupling and loss, at every K."""
-    pairs = {k: st.pair(means, "coupling", "loss") for k, means in by_k.items()}
-    return {k: st.correlate(points, method) for k, points in pairs.items()}
 
 
 def test_a_symbol_a_model_stands_at_its_numbers(means):
@@ -92,7 +86,7 @@ def test_what_figures_over_models_say(means, by_k, snapshot):
         "some without": figures.over_models(means, "coupling", "score"),
         "nobody": figures.over_models(nobody, "coupling", "loss"),
         "by K": figures.coupling_by_k(by_k),
-        "correlation by K": figures.correlation_by_k(correlations(by_k), "loss"),
+        "correlation by K": figures.correlation_by_k(find(TABLE).correlations_by_k, "loss"),
         "by prompt": figures.coupling_by_prompt(trends, "Beta-1"),
         "without families": figures.without_families(st.leave_one_family_out(points)),
         "trends": figures.prompt_correlations(trends),
@@ -122,7 +116,7 @@ def test_families_differ_without_their_colours_and_keep_their_looks():
 
 
 def test_the_correlation_against_k_has_both_intervals(by_k):
-    found = correlations(by_k, "spearman")
+    found = find(TABLE, Question(8, method="spearman")).correlations_by_k
     found[32] = st.correlate(st.pair(replace(by_k[8], rows=by_k[8].rows[:2]), "coupling", "loss"))
     found[64] = replace(found[16], over_clusters=replace(found[16].over_clusters, p=0.06))
     figure, twin = figures.correlation_by_k(found, "loss"), figures.correlations_table(found, "k")

@@ -41,9 +41,7 @@ def fall(coupling: Float[np.ndarray, "prompt step"], steps: Float[np.ndarray, " 
         prompts       the same prompts at the highest and at the last checkpoint (paired t, times
                       the number of checkpoints before the last).
 
-    Args:
-        coupling: of every prompt at every checkpoint; a prompt that lacks one is left out.
-        steps: of the checkpoints, rising. Those with the same numbers are one and the same.
+    A prompt that lacks a checkpoint is left out; rising steps with the same numbers are one.
     """
     known = coupling[np.isfinite(coupling).all(1)]
     first = np.sort(np.unique(known, axis=1, return_index=True)[1])

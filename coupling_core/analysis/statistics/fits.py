@@ -70,6 +70,12 @@ class Fit:
     low: Float[np.ndarray, " step"] = field(default_factory=_no_curve)
     high: Float[np.ndarray, " step"] = field(default_factory=_no_curve)
 
+    @property
+    def told(self) -> str:
+        """How well it describes y, in units of y, so that two forms compare."""
+        p = "" if self.over_clusters.reason else f", {self.over_clusters.p_told}"
+        return f"{self.form}: R² = {self.r_squared_y:.2f}{p}, n = {self.n}"
+
 
 def fit(points: Points, form: Form = "linear", *, by: ClusterBy = "family") -> Fit:
     """Fit y against x over models; `by` is what is left out as a whole for `over_clusters`."""

@@ -65,11 +65,7 @@ class ModelMeans:
 
 
 def model_means(table: pd.DataFrame, k: int | float, measure: Measure = "corrected") -> ModelMeans:
-    """Mean coupling of every model of a sweep's table over its prompts, at one K (see `k_of`).
-
-    Raises:
-        InputError: where a column is missing, or no model was measured at this K.
-    """
+    """Mean coupling of every model of a sweep's table over its prompts, at one K (see `k_of`)."""
     require_columns(table, *COLUMNS, measure)
     at = at_k(table, k)
     rows = [_mean(rows, measure) for _, rows in at.groupby("model", sort=False)]

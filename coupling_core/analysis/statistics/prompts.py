@@ -73,11 +73,7 @@ class PromptTrends:
 def prompt_trends(
     table: pd.DataFrame, x: PromptNumber, k: int | float, measure: Measure = "corrected"
 ) -> PromptTrends:
-    """Coupling against length or difficulty of the prompt, within every model of a sweep's table.
-
-    Raises:
-        InputError: where a column is missing, or no model was measured at this K (see `k_of`).
-    """
+    """Coupling against length or difficulty of prompts, within every model of a sweep's table."""
     require_columns(table, "model", "family", "prompt", "k", "width", x, measure)
     models = at_k(table, k).groupby("model", sort=False)
     trends = tuple(_trend(str(name), rows, x, measure) for name, rows in models)

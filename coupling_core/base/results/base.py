@@ -38,10 +38,7 @@ _MORE_BLOCKS = {"block": 0, "state": -1, "neighbour": 1}
 class Sizes:
     """How large a result is, known without reading its arrays.
 
-    Args:
-        n_blocks: L, the number of blocks.
-        k_max: singular triplets stored; 0 where there are none.
-        k_view: side of the stored corner of each matrix; 0 where there are none.
+    L, how many triplets are stored, and the side of each stored corner; 0 where there are none.
     """
 
     n_blocks: int
@@ -121,10 +118,7 @@ class Result(Plottable, Generic[FigureOf]):
 
     @classmethod
     def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
-        """How large a result is, from its fields that are no arrays and the shapes of its arrays.
-
-        Both are in a file's header, so that a list of results reads no arrays.
-        """
+        """How large a result is, from its other fields and its arrays' shapes, as in a header."""
         length: dict[str, int] = {}
         for name, axes in array_dims(cls).items():
             length = dict(zip(axes, shapes[name], strict=True)) | length
@@ -153,11 +147,7 @@ class Result(Plottable, Generic[FigureOf]):
         return False
 
     def consistency(self) -> Mapping[str, bool]:
-        """Contradictions that a forged file could have, and whether this result is free of each.
-
-        Returns:
-            by a sentence that names the contradiction, True where the result does not have it.
-        """
+        """Contradictions that a forged file could have: True by each that this result has not."""
         return {}
 
     @property

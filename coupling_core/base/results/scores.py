@@ -25,12 +25,11 @@ if TYPE_CHECKING:  # half a second each to import, and only tables need them
 Some = str | range | list[int] | np.ndarray
 """Blocks that are looked at together; a tuple is one pair of them."""
 
-_LONG_NAMES = {
-    "coupling": "score c",
+MEASURES = {
+    "coupling": "raw score c",
     "chance": "chance floor of c",
-    "corrected": "chance-corrected score",
+    "corrected": "(c - floor) / (1 - floor): 0 by chance, 1 coupled",
 }
-MEASURES = tuple(_LONG_NAMES)
 Along = dict[str, tuple[str, np.ndarray]]
 """What stands along dimensions, by name: the dimension, and its numbers or texts."""
 
@@ -155,6 +154,11 @@ class ScoreMap(Plottable, Generic[FigureOf]):
         """What names rows and columns."""
         return {dim: (dim, np.array(self.numbers)) for dim in self.dims}
 
+    @property
+    def arrays(self) -> dict[str, Float[np.ndarray, "row column"]]:
+        """The three scores of every pair, by name."""
+        return {name: getattr(self, name) for name in MEASURES}
+
     def to_pandas(self) -> "DataFrame":
         """The scores as a table.
 
@@ -165,7 +169,7 @@ class ScoreMap(Plottable, Generic[FigureOf]):
             does `table.query("block != basis")`. Without its result there are no texts.
         """
         pairs = over_pairs(self.along(), self.dims, len(self.coupling))
-        three = {name: getattr(self, name).ravel() for name in MEASURES}
+        three = {name: values.ravel() for name, values in self.arrays.items()}
         return table_of(pairs | three, self.attributes())
 
     def to_xarray(self) -> "xarray.Dataset":
@@ -180,8 +184,8 @@ class ScoreMap(Plottable, Generic[FigureOf]):
         import xarray
 
         arrays = {
-            name: (self.dims, np.array(getattr(self, name)), {"long_name": long_name})
-            for name, long_name in _LONG_NAMES.items()
+            name: (self.dims, np.array(values), {"long_name": MEASURES[name]})
+            for name, values in self.arrays.items()
         }
         along = coordinates(self.along())
         return xarray.Dataset(arrays, coords=along, attrs=self.attributes())
@@ -226,7 +230,7 @@ class ScoreMap(Plottable, Generic[FigureOf]):
         )
 
     def _pair(self, row: int, column: int) -> PairScores:
-        return PairScores(**{name: float(getattr(self, name)[row, column]) for name in MEASURES})
+        return PairScores(**{name: float(of[row, column]) for name, of in self.arrays.items()})
 
     def attributes(self) -> dict[str, str | float]:
         """Whose they are and how it is looked at, for tables and arrays that leave the program.
@@ -243,7 +247,7 @@ class Scores(ScoreMap[DepthFigure]):
     """The scores of blocks in one view of a result.
 
     `scores[12, 11]` has those of one pair, the Jacobian of block 12 in the basis of block 11, and
-    `scores["9-16"]` or `scores[[9, 12]]` the map of some of the blocks.
+    `scores["9-16"]` or `scores[[9, 12]]` the map of some of the blocks; -1 is the model's last.
 
     Args:
         blocks: the block numbers of the rows and columns, 1..L.
@@ -287,12 +291,7 @@ class Scores(ScoreMap[DepthFigure]):
     @overload
     def __getitem__(self, blocks: Some) -> "Scores": ...
     def __getitem__(self, blocks: Any) -> "PairScores | Scores":
-        """The scores of one pair, or those of some of the blocks.
-
-        Args:
-            blocks: of a pair `block, basis`: that of the Jacobian, and that of the basis. Of some
-                blocks their numbers, as a text such as "9-16", a range or a list. All are 1..L, and
-                -1 is the model's last.
+        """The scores of one pair, `block, basis`, or of some blocks; see the class.
 
         Raises:
             InputError: where one of them is not there.
@@ -303,7 +302,7 @@ class Scores(ScoreMap[DepthFigure]):
             return self._pair(self._at(row), self._at(column))
         chosen = blocks_of(blocks, last) or self.blocks
         at = np.array([self._at(block) for block in chosen])
-        some = {name: getattr(self, name)[np.ix_(at, at)] for name in MEASURES}
+        some: Any = {name: values[np.ix_(at, at)] for name, values in self.arrays.items()}
         return replace(
             self, **some, blocks=chosen, view=self.view and replace(self.view, blocks=chosen)
         )
@@ -384,14 +383,7 @@ class PositionScores(ScoreMap[TokensFigure]):
         return frame
 
     def __getitem__(self, tokens: tuple[SupportsIndex, SupportsIndex]) -> PairScores:
-        """The scores of one pair of tokens.
-
-        Args:
-            tokens: that of the Jacobian and that of the basis, 1..n; -1 is the last.
-
-        Raises:
-            InputError: where one of them is not there.
-        """
+        """The scores of one pair of tokens: that of the Jacobian and that of the basis, from 1."""
         row, column = (resolve_token(index(each), len(self.coupling)) - 1 for each in tokens)
         return self._pair(row, column)
 

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.removal import Removal
+from coupling_core.base.edits import Removal
+from coupling_core.base.errors import ComputeError, refuse
 from coupling_core.engine.edits.effects import Effect, Effects
 from coupling_core.engine.edits.obstacles import Obstacles
 from coupling_core.engine.edits.replays import Replays
@@ -49,13 +49,17 @@ class Text:
         self._replays = Replays(reader, max(1, ROWS // max(1, reader.n_tokens)))
         self._effects = Effects(self._replays)
         own = self._effects.own_loss()[:-1]
-        if not own.numel():
-            raise InputError("a text of one token has no next token to be told: give longer ones")
-        if not bool(torch.isfinite(own).all()):
-            raise InputError(
+        refuse(
+            (
+                not own.numel(),
+                "a text of one token has no next token to be told: give longer ones",
+            ),
+            (
+                not torch.isfinite(own).all(),
                 f"{class_name(reader.runner.model)} has no loss of the next token, by which blocks "
-                "are judged: expected a causal language model with its head"
-            )
+                "are judged: expected a causal language model with its head",
+            ),
+        )
         self.own_loss = float(own.sum())
         """Sum of the model's own loss over the tokens from the second on, in nats."""
         self.predicted = own.numel()

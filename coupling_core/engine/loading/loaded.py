@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from coupling_core.base.errors import InputError, PromptError
+from coupling_core.base.errors import InputError, PromptError, refuse
 from coupling_core.base.images import is_image
 from coupling_core.engine.loading.pictures import class_names, reads_images, to_tensor
 from coupling_core.engine.loading.pictures import token_names as image_token_names
@@ -84,14 +84,18 @@ class LoadedModel:
             InputError: on no token, an id outside the vocabulary, or more than the model takes; on
                 an image for a model of texts, and the other way round.
         """
-        if reads_images(self.model) != is_image(prompt):
-            asked, came = ("an image", "text") if reads_images(self.model) else ("text", "an image")
-            raise InputError(f"{class_name(self.model)} reads {asked}, and the prompt is {came}")
-        if isinstance(prompt, str) and self.tokenizer is None:
-            raise InputError(
+        asked, came = ("an image", "text") if reads_images(self.model) else ("text", "an image")
+        refuse(
+            (
+                reads_images(self.model) != is_image(prompt),
+                f"{class_name(self.model)} reads {asked}, and the prompt is {came}",
+            ),
+            (
+                isinstance(prompt, str) and self.tokenizer is None,
                 "the prompt is a text or an image, and there is no tokenizer or image processor: "
-                "pass the one of the model as tokenizer=, or token ids as the prompt"
-            )
+                "pass the one of the model as tokenizer=, or token ids as the prompt",
+            ),
+        )
         if is_image(prompt):
             return to_tensor(str(prompt), self.tokenizer, self.model.config)
         if isinstance(prompt, str):

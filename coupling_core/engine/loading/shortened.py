@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from transformers import AutoModelForCausalLM
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, refuse
 from coupling_core.engine.loading.blocks import find_stacks
 from coupling_core.engine.loading.weights import is_quantised
 from coupling_core.engine.loading.words import quiet
@@ -63,13 +63,17 @@ def require_shortenable(model: nn.Module) -> str:
     kind, stacks = class_name(model), find_stacks(model)
     config: Any = getattr(model, "config", None)
     is_causal = not isinstance(model, Wrapped) and type(model) in _causal_classes(config)
-    if not is_causal or len(stacks) != 1 or config.is_encoder_decoder:
-        raise InputError(
+    refuse(
+        (
+            not is_causal or len(stacks) != 1 or config.is_encoder_decoder,
             f"{kind} is no causal language model of transformers with one stack of blocks: blocks "
-            "are judged by the loss of the next token, and saved with a smaller config"
-        )
-    if any(map(is_quantised, model.modules())):
-        raise InputError(f"the weights of {kind} are quantised: prune the model that they came of")
+            "are judged by the loss of the next token, and saved with a smaller config",
+        ),
+        (
+            any(map(is_quantised, model.modules())),
+            f"the weights of {kind} are quantised: prune the model that they came of",
+        ),
+    )
     ((path, blocks),) = stacks.items()
     count = getattr(config.get_text_config(), _COUNT, None)
     if count != len(blocks):

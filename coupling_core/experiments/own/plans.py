@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, refuse
 from coupling_core.base.records import Goal
 from coupling_core.base.units import counted
 from coupling_core.experiments.pretraining.plans import Plan
@@ -72,9 +72,7 @@ class OwnPlan:
             <= 10,
             f"the seed must be 0 to 1000, not {self.seed}": 0 <= self.seed <= 1000,
         }
-        for words, is_right in right.items():
-            if not is_right:
-                raise InputError(words)
+        refuse(*((not is_right, words) for words, is_right in right.items()))
 
     @property
     def steps(self) -> tuple[int, ...]:

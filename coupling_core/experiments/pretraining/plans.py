@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.choosing import require_one_of
 from coupling_core.sources.suites import MINI_STEPS, SEEDS, seeded
 
 
@@ -67,6 +67,5 @@ def find_plan(name: str) -> Plan:
     Raises:
         InputError: where this project trains no such suite.
     """
-    if name not in PLANS:
-        raise InputError(f"suite {name!r} has no recipe: expected one of {', '.join(PLANS)}")
+    require_one_of("a suite with a recipe", name, PLANS)
     return PLANS[name]

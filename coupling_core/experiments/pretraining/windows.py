@@ -15,6 +15,7 @@ from pandas import DataFrame
 
 from coupling_core.analysis import trajectory
 from coupling_core.analysis.by_step import Course, StepNumbers, numbers, step_columns
+from coupling_core.base.numbers import mean
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import DepthResult
 from coupling_core.engine.jacobians.decode import read
@@ -81,8 +82,8 @@ def _path_numbers(request: Request) -> dict[str, Any]:
     reader = read(loaded.model, loaded.encode(request.prompt), device=loaded.device)
     states = walk(reader).states.double().cpu().numpy()
     return {
-        "line_shape": trajectory.mean(trajectory.line_shape(states)),
-        "expodistance": trajectory.mean(trajectory.expodistance(trajectory.norms(states))),
+        "line_shape": mean(trajectory.line_shape(states)),
+        "expodistance": mean(trajectory.expodistance(trajectory.norms(states))),
     }
 
 

@@ -10,11 +10,11 @@ from typing import Any, cast
 
 from coupling_core.analysis.pruning.prices import Cut
 from coupling_core.analysis.pruning.rankings import RANKINGS, Ranking, split
+from coupling_core.base.edits import Removal
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import SWEEPS, expanded
 from coupling_core.base.installed import NAME, this
 from coupling_core.base.records import DEFAULT_MODEL, Dtype, Request
-from coupling_core.base.removal import Removal
 from coupling_core.base.results import DepthResult, Progress
 from coupling_core.base.textfiles import legible
 from coupling_core.engine import hardware, loading

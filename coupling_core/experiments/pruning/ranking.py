@@ -9,7 +9,7 @@ from jaxtyping import Float
 from coupling_core.analysis.pruning import rankings
 from coupling_core.analysis.pruning.rankings import Ranking
 from coupling_core.analysis.scores import nan_mean
-from coupling_core.base.removal import Removal
+from coupling_core.base.edits import Removal
 from coupling_core.base.results import DepthResult
 from coupling_core.experiments.pruning.readings import Readings
 

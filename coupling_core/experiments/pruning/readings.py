@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.removal import Removal
+from coupling_core.base.edits import Removal
 from coupling_core.base.results.base import named
 from coupling_core.engine import hardware, loading, matrix_products
 from coupling_core.engine.edits.shorter import Text

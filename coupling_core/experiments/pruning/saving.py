@@ -6,9 +6,9 @@ from typing import Any
 import torch
 
 from coupling_core.analysis.pruning.study import Study
+from coupling_core.base.edits import Removal
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.records import Request
-from coupling_core.base.removal import Removal
 from coupling_core.base.writing import appearing, require_new, writing
 from coupling_core.engine import loading
 from coupling_core.engine.edits.shorter import text_loss

@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
-from coupling_core.analysis.trajectory import line_shape, mean
+from coupling_core.analysis.trajectory import line_shape
+from coupling_core.base.numbers import mean
 from coupling_core.engine.edits.edited import edited
 from coupling_core.engine.jacobians.decode import read
 from coupling_core.engine.token_paths import walk

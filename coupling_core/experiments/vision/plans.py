@@ -7,7 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from coupling_core.base.errors import InputError
+from coupling_core.base.choosing import require_one_of
+from coupling_core.base.errors import refuse
 from coupling_core.base.folders import expanded
 from coupling_core.sources.hub.cache import OWNER
 
@@ -79,9 +80,7 @@ class VisionPlan:
                 self.size % self.patch == 0
             ),
         }
-        for problem, fine in problems.items():
-            if not fine:
-                raise InputError(problem)
+        refuse(*((not fine, problem) for problem, fine in problems.items()))
 
     @property
     def repo(self) -> str:
@@ -160,8 +159,7 @@ def plan_runs(
     Raises:
         InputError: where there is no such preset, or its parts do not go together.
     """
-    if preset not in PRESETS:
-        raise InputError(f"preset {preset!r} is unknown: expected one of {', '.join(PRESETS)}")
+    require_one_of("the preset", preset, PRESETS)
     found = PRESETS[preset]
     plan = found.plan
     if data is not None and data not in DATA:

@@ -17,6 +17,7 @@ from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.loading.pictures import class_names
 from coupling_core.engine.pairs.coupling import Pairs
 from coupling_core.kinds.one_token import OneToken
+from coupling_core.measuring.composing import nothing
 from coupling_core.measuring.measure import Report
 from coupling_core.sources.resolved import Resolved
 
@@ -33,7 +34,11 @@ def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> DirectionsR
     with at.side_by_side() as beside:
         pairs = Pairs(n, d, k, k, loaded.device, beside)
         kept = _Kept(n, d, k)
-        so_far = _empty(at.about, pairs, kept)
+        lengths = {"readout": len(READOUTS), "block": n, "k": k, "sign": 2, "top": TOP}
+        unknown = nothing(DirectionsResult, np.float32, **lengths)
+        unknown["top"] = np.full(unknown["top_z"].shape, -1, np.int32)
+        known = at.about | _of(pairs, kept) | {"missing": {}, "vocabulary": {}}
+        so_far = DirectionsResult(**unknown | known)
         for number, (jacobian, svd) in enumerate(at.svds(beside, k, pairs.device), 1):
             pairs.add(jacobian, svd)
             kept.add(number - 1, svd.u, svd.v)
@@ -84,23 +89,6 @@ def _of(pairs: Pairs, kept: _Kept) -> dict[str, Any]:
         "v": kept.half[1].copy(),
         "rounding": kept.rounding.copy(),
     }
-
-
-def _empty(about: dict[str, Any], pairs: Pairs, kept: _Kept) -> DirectionsResult:
-    """The result before any block was measured."""
-    n, k = pairs.count, pairs.k
-    shape = (len(READOUTS), n, k, 2, TOP)
-    return DirectionsResult(
-        **about,
-        **_of(pairs, kept),
-        top=np.full(shape, -1, np.int32),
-        top_z=np.full(shape, np.nan, np.float32),
-        top_cosine=np.full(shape, np.nan, np.float32),
-        peakedness=np.full(shape[:3], np.nan, np.float32),
-        floor=np.full(shape[:2], np.nan, np.float32),
-        missing={},
-        vocabulary={},
-    )
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """The numbers of directions, of the viewed blocks and as many directions as are viewed."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,8 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
 
 BY_CHANCE = 0.01
 """The share of readouts that chance alone puts beyond its floor."""
-BLOCK, K, READOUT = ("block",), ("block", "k"), ("readout", "block", "k")
-END = (*READOUT, "sign", "place")
+READOUT = "readout block k"
+END = f"{READOUT} sign place"
 
 
 @dataclass(frozen=True)
@@ -44,16 +45,25 @@ def _of(of: Callable[[Part], Any]) -> Callable[[Seen], Any]:
     return lambda seen: of(seen.derived)
 
 
-def _stored(name: str, readout: bool = False) -> Callable[[Seen], Any]:
-    """A stored array of the viewed blocks; where it is of readouts, of the viewed directions."""
-    if readout:
-        return _of(lambda part: getattr(part.result, name)[:, part.at, : part.k])
-    return _of(lambda part: getattr(part.result, name)[part.at])
+def _viewed(
+    name: str, what: str, dims: str, of: Callable[[DirectionsResult], Any] | None = None
+) -> Number:
+    """A number of the viewed blocks, and of directions of those that are viewed."""
+    axes = tuple(dims.split())
+
+    def cut(part: Part) -> np.ndarray:
+        values = getattr(part.result, name) if of is None else of(part.result)
+        shown = {"block": part.at, "k": np.arange(part.k)}
+        for axis, dim in enumerate(axes):
+            values = values.take(shown[dim], axis) if dim in shown else values
+        return np.asarray(values)
+
+    return Number(name, what, axes, _of(cut))
 
 
-def _vectors(name: str) -> Callable[[Seen], Any]:
+def _vectors(side: str, what: str) -> Number:
     """Singular vectors; few forms of files have float16."""
-    return _of(lambda part: getattr(part.result, name)[part.at, :, : part.k].astype(np.float32))
+    return _viewed(side, what, "block d k", lambda of: getattr(of, side).astype(np.float32))
 
 
 def _matrices(part: Part) -> np.ndarray:
@@ -62,119 +72,76 @@ def _matrices(part: Part) -> np.ndarray:
     return kept * result.singular_values[at, 0, None, None, None]
 
 
-_TITLES = {
+_SAYS_MORE = {
     "writes": "Directions written that say more than chance (share)",
     "reads": "Directions read that say more than chance (share)",
     "reads_embedding": "Directions read, by the embedding, that say more than chance (share)",
 }
 
 
-def _shares() -> Iterable[Number]:
-    """The shares of readouts beyond chance over the viewed blocks, of each readout."""
+def _share(readout: int, name: str) -> Number:
+    """The share of a readout's directions beyond chance, by block."""
 
-    def share(readout: int, name: str) -> Callable[[Seen], Any]:
-        def of(part: Part) -> np.ndarray:
-            share = counts(part.result, part.k)[readout, part.at] / part.k
-            return share if name not in part.result.missing else np.full(len(share), np.nan)
+    def share(part: Part) -> np.ndarray:
+        found = counts(part.result, part.k)[readout, part.at] / part.k
+        return found if name not in part.result.missing else np.full(len(found), np.nan)
 
-        return _of(of)
-
-    for readout, name in enumerate(READOUTS):
-        yield Number(
-            f"{name}_beyond",
-            f"share of the directions whose readout {name} is beyond chance",
-            BLOCK,
-            share(readout, name),
-            in_files=False,
-            column=Column(
-                _TITLES[name], mean, ideal=BY_CHANCE, ideal_name="chance, one in a hundred"
-            ),
-        )
+    return Number(
+        f"{name}_beyond",
+        f"share of the directions whose readout {name} is beyond chance",
+        ("block",),
+        _of(share),
+        in_files=False,
+        column=Column(
+            _SAYS_MORE[name], mean, ideal=BY_CHANCE, ideal_name="chance, one in a hundred"
+        ),
+    )
 
 
 NUMBERS = (
-    Number(
-        "rounding",
-        "degrees by which rounding turned u and v",
-        ("block", "side"),
-        _stored("rounding"),
-    ),
-    Number("jacobian_norm", "Frobenius norm of J", BLOCK, _stored("jacobian_norm")),
-    Number("rank", "numerical rank of J", BLOCK, _stored("rank")),
-    Number(
-        "next_singular_value", "the first that is not kept", BLOCK, _stored("next_singular_value")
-    ),
-    Number("top", "ids of the most extreme tokens", END, _stored("top", readout=True)),
-    Number(
-        "top_z", "how many standard deviations out they are", END, _stored("top_z", readout=True)
-    ),
-    Number(
-        "top_cosine", "their cosine with the direction", END, _stored("top_cosine", readout=True)
-    ),
-    Number("u", "left singular vectors of J", ("block", "d", "k"), _vectors("u")),
-    Number("v", "right singular vectors of J", ("block", "d", "k"), _vectors("v")),
-    Number(
-        "singular_values",
-        "singular values of J",
-        K,
-        _of(lambda part: part.result.singular_values[part.at, : part.k]),
-    ),
-    Number(
-        "gap",
-        "s_k - s_(k+1), in units of s_1",
-        K,
-        _of(lambda part: gaps(part.result)[part.at, : part.k]),
-    ),
-    Number(
+    _viewed("rounding", "degrees by which rounding turned u and v", "block side"),
+    _viewed("jacobian_norm", "Frobenius norm of J", "block"),
+    _viewed("rank", "numerical rank of J", "block"),
+    _viewed("next_singular_value", "the first that is not kept", "block"),
+    _viewed("top", "ids of the most extreme tokens", END),
+    _viewed("top_z", "how many standard deviations out they are", END),
+    _viewed("top_cosine", "their cosine with the direction", END),
+    _vectors("u", "left singular vectors of J"),
+    _vectors("v", "right singular vectors of J"),
+    _viewed("singular_values", "singular values of J", "block k"),
+    _viewed("gap", "s_k - s_(k+1), in units of s_1", "block k", gaps),
+    _viewed(
         "tied",
         "whether it is so near a neighbour that the direction is not well defined",
-        K,
-        _of(lambda part: tied(part.result)[part.at, : part.k]),
+        "block k",
+        tied,
     ),
-    Number(
-        "track_chance",
-        "cosine that tracks of random directions have",
-        BLOCK,
-        _of(lambda part: track_chance(part.result)[part.at]),
-    ),
+    _viewed("track_chance", "cosine that tracks of random directions have", "block", track_chance),
     Number(
         "A",
         "matrices A, in units of the Jacobian",
         ("block", "basis", "u_k", "v_k"),
         _of(_matrices),
     ),
-    Number(
-        "peakedness",
-        "how far the readout stands out from that of a random direction",
-        READOUT,
-        _stored("peakedness", readout=True),
+    _viewed(
+        "peakedness", "how far the readout stands out from that of a random direction", READOUT
     ),
-    Number(
-        "beyond_chance",
-        "whether it is above its floor",
-        READOUT,
-        _stored("beyond_chance", readout=True),
-    ),
-    Number(
-        "floor",
-        "peakedness that one random direction in a hundred has",
-        READOUT[:2],
-        _of(lambda part: part.result.floor[:, part.at]),
-    ),
+    _viewed("beyond_chance", "whether it is above its floor", READOUT),
+    _viewed("floor", "peakedness that one random direction in a hundred has", "readout block"),
     Number(
         "count",
         "how many directions are above it",
-        READOUT[:2],
+        ("readout", "block"),
         _of(lambda part: counts(part.result, part.k)[:, part.at]),
     ),
-    *_shares(),
-    Number("blocks", "l, those that are viewed", BLOCK, _of(lambda part: part.at + 1)),
+    *(_share(readout, name) for readout, name in enumerate(READOUTS)),
+    Number("blocks", "l, those that are viewed", ("block",), _of(lambda part: part.at + 1)),
     Number("readouts", "what is read out, and by what", ("readout",), lambda _: READOUTS),
     Number("sides", "u and v", ("side",), lambda _: SIDES),
     Number(
         "certified",
         "whether the SVD of J passed its certificate",
-        BLOCK,
+        ("block",),
         _of(lambda part: [part.result.certificates[at].certified for at in part.at]),
     ),
     *tokens(),
@@ -206,37 +173,27 @@ def table(result: DirectionsResult, view: DirectionsView) -> "DataFrame":
     """
     from pandas import DataFrame
 
-    blocks, k = viewed(result, view)
-    gap, ties, beyond = gaps(result), tied(result), result.beyond_chance
-    rows = [
-        {
-            "block": block,
-            "component": component + 1,
-            "readout": name,
-            "singular_value": float(result.singular_values[block - 1, component]),
-            "gap": float(gap[block - 1, component]),
-            "tied": bool(ties[block - 1, component]),
-            "peakedness": float(result.peakedness[readout, block - 1, component]),
-            "floor": float(result.floor[readout, block - 1]),
-            "beyond_chance": bool(beyond[readout, block - 1, component]),
-            "positive": words(result, readout, block, component, 0),
-            "positive_z": float(result.top_z[readout, block - 1, component, 0, 0]),
-            "negative": words(result, readout, block, component, 1),
-            "negative_z": float(result.top_z[readout, block - 1, component, 1, 0]),
-        }
-        for readout, name in enumerate(READOUTS)
-        if name not in result.missing
-        for block in blocks
-        for component in range(k)
-    ]
-    columns = [
-        "block", "component", "readout", "singular_value", "gap", "tied", "peakedness", "floor",
-        "beyond_chance", "positive", "positive_z", "negative", "negative_z",
-    ]  # fmt: skip
-    return DataFrame(rows, columns=columns)
+    part = derive(result, view)
+    readouts = [at for at, name in enumerate(READOUTS) if name not in result.missing]
+    rows = [*product(readouts, part.at, range(part.k))]
+    r, b, k = np.array(rows, int).reshape(-1, 3).T
+    columns: dict[str, Any] = {
+        "block": b + 1,
+        "component": k + 1,
+        "readout": np.array(READOUTS)[r],
+        "singular_value": result.singular_values[b, k].astype(np.float64),
+        "gap": gaps(result)[b, k],
+        "tied": tied(result)[b, k],
+        "peakedness": result.peakedness[r, b, k].astype(np.float64),
+        "floor": result.floor[r, b].astype(np.float64),
+        "beyond_chance": result.beyond_chance[r, b, k],
+    }
+    for sign, end in enumerate(("positive", "negative")):
+        columns[end] = [_words(result, ids) for ids in result.top[r, b, k, sign]]
+        columns[f"{end}_z"] = result.top_z[r, b, k, sign, 0].astype(np.float64)
+    return DataFrame(columns)
 
 
-def words(result: DirectionsResult, readout: int, block: int, component: int, sign: int) -> str:
+def _words(result: DirectionsResult, ids: np.ndarray) -> str:
     """The tokens at one end of a direction, the most extreme first."""
-    ids = result.top[readout, block - 1, component, sign]
     return " ".join(repr(result.vocabulary[str(i)]) for i in ids if i >= 0)

@@ -1,21 +1,22 @@
-"""What a command tries with directions beside showing them."""
+"""What a command tries with directions beside showing them, and what is reported of that."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
 
-from coupling_core.analysis.directions import shared_of
+from coupling_core.analysis.directions import Shared, held, shared_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import DirectionsView, parse_blocks
 from coupling_core.base.results import DirectionsResult
+from coupling_core.base.trials import UNITS
+from coupling_core.base.units import counted
 from coupling_core.cli import files, options
-from coupling_core.cli.reports import together
-from coupling_core.cli.terminal import Told
-from coupling_core.kinds.directions import trial_report
+from coupling_core.cli.terminal import Told, print_lines, print_table
 from coupling_core.measuring.trying import ablate, read_out, steer
 from coupling_core.store.direction_file import (
     Direction,
@@ -27,6 +28,8 @@ from coupling_core.store.direction_file import (
 
 FEW = 3
 """Leading directions that are steered along where nobody says how many."""
+SHOWN = 3
+"""Tokens at either end of a readout."""
 
 Side = Literal["u", "v"]
 
@@ -107,40 +110,65 @@ class Tries:
     def of(self, result: DirectionsResult, device: str | None) -> Told:
         """Try it, and report what came of it."""
         parts: dict[str, Told] = {}
+        alone: Mapping[str, Any] = {"device": device, "progress": False}
         if self.given is not None:
             require_fits(self.given, result)
-            parts["imported"] = trial_report.imported(self.given, result)
+            parts["imported"] = _imported(self.given, result)
         if self.export is not None and self.block is not None:
             found = direction_of(result, self.block, self.component or 1, self.side)
             write_direction(found, self.export)
-            parts["exported"] = trial_report.exported(found, self.export)
+            line = f"exported    {found.name}, to {self.export}"
+            parts["exported"] = dict(found.about), partial(print_lines, "", line)
         if self.sizes:
-            parts["steered"] = self._steered(result, device)
+            parts["steered"] = self._steered(result, alone)
         blocks, frame = self.view.blocks, None
         if self.shared is not None:
             blocks = parse_blocks(self.shared, result.n_blocks)
-            parts["shared"], frame = self._shared(result, blocks, device)
+            shared = shared_of(result, DirectionsView(blocks, self.k), self.side)
+            frame = shared.directions[:, : shared.count]
+            parts["shared"] = self._shared(result, shared, frame, alone)
         if self.ablate:
             if frame is not None and not frame.size:
                 raise InputError("these blocks share no direction beyond chance: nothing to ablate")
-            removed = ablate(
-                result, blocks=blocks, k=self.k, frame=frame, device=device, progress=False
-            )
-            parts["ablated"] = trial_report.ablated(removed)
+            removed = ablate(result, blocks=blocks, k=self.k, frame=frame, **alone)
+            numbers = {name: value for name, value in vars(removed).items() if name != "result"}
+            line = f"taken out   {removed.verdict}"
+            parts["ablated"] = numbers, partial(print_lines, "", line)
         return together(parts)
 
     def _shared(
-        self, result: DirectionsResult, blocks: tuple[int, ...], device: str | None
-    ) -> tuple[Told, np.ndarray]:
-        """What blocks have in common, read out; and its directions, in columns."""
-        found = shared_of(result, DirectionsView(blocks, self.k), self.side)
-        frame = found.directions[:, : found.count]
-        readout, read = "writes" if self.side == "u" else "reads", None
-        if found.count and readout not in result.missing:
-            read = read_out(result, frame, readout=readout, device=device, progress=False)
-        return trial_report.shared(found, blocks, self.side, read), frame
+        self, result: DirectionsResult, found: Shared, frame: np.ndarray, alone: Mapping[str, Any]
+    ) -> Told:
+        """How many directions blocks have in common, and what they are read as."""
+        readout, does = ("writes", "write") if self.side == "u" else ("reads", "read")
+        numbers = {"blocks": found.blocks} | {
+            name: getattr(found, name) for name in ("count", "chance", "share")
+        }
+        told = (
+            f"shared      {counted(found.count, 'direction')} that "
+            f"{counted(len(found.blocks), 'block')} {does}, beyond chance: a share above "
+            f"{found.chance:.3f}, which independent subspaces stay below; 1 lies in all"
+        )
+        if not found.count or readout in result.missing:
+            return numbers, partial(print_lines, "", told)
+        read = read_out(result, frame, readout=readout, **alone)
 
-    def _steered(self, result: DirectionsResult, device: str | None) -> Told:
+        def show() -> None:
+            print_lines("", told)
+            rows = [
+                (
+                    *(number + 1, found.share[number], read.peakedness[number]),
+                    _first(read.towards[number]) if beyond else "no more than chance",
+                    _first(read.away[number]) if beyond else "",
+                )
+                for number, beyond in enumerate(read.beyond_chance)
+            ]
+            titles = {"": "", "share": ".3f", "peakedness": ".2f", "towards": "", "away": ""}
+            print_table(titles, rows)
+
+        return numbers | {"readouts": read.to_pandas().to_dict("records")}, show
+
+    def _steered(self, result: DirectionsResult, alone: Mapping[str, Any]) -> Told:
         """Along an imported direction where its file says, or along those of the block."""
         leading = self.k or min(FEW, result.count)
         given = self.given
@@ -151,7 +179,48 @@ class Tries:
             components=[self.component] if self.component else range(1, leading + 1),
             sizes=self.sizes,
             direction=None if given is None else given.vector,
-            device=device,
-            progress=False,
+            **alone,
         )
-        return trial_report.steered(found)
+        table, unit = found.to_pandas(), UNITS[found.measured_of]
+
+        def show() -> None:
+            print_lines("", f"steered: x + e norm(x) u, {unit}. {found.verdict}")
+            titles = {"": "", "e": "g", unit: ".3g"}
+            titles |= {f"{len(found.by_chance)} random, median": ".3g", "largest": ".3g"}
+            titles |= {"rise": "", "by": "+.2f", "fall": "", " by": "+.2f"}
+            print_table(titles, table.itertuples(index=False))
+
+        return {"measured_of": found.measured_of, "rows": table.to_dict("records")}, show
+
+
+def together(parts: Mapping[str, Told]) -> Told:
+    """What is reported of several things, by name in JSON, and printed one after the other."""
+
+    def show() -> None:
+        for _, each in parts.values():
+            each()
+
+    return {name: numbers for name, (numbers, _) in parts.items()}, show
+
+
+def _imported(direction: Direction, result: DirectionsResult) -> Told:
+    """Which blocks' subspaces hold a direction, and how much chance would."""
+    u, v = (held(result, direction.vector, side) for side in ("u", "v"))
+    chance = float(np.sqrt(result.count / result.width))
+
+    def show() -> None:
+        print_lines(
+            "",
+            f"imported    {direction.name}",
+            f"            the share of it in each block's {result.count} directions; by chance "
+            f"{chance:.3f}",
+        )
+        rows = zip(range(1, result.n_blocks + 1), u, v, strict=True)
+        print_table({"block": "", "written": ".3f", "read": ".3f"}, rows, right=True)
+
+    numbers = {"direction": direction.name, "about": dict(direction.about), "chance": chance}
+    return numbers | {"held_u": u, "held_v": v}, show
+
+
+def _first(texts: Sequence[str]) -> str:
+    return " ".join(map(repr, texts[:SHOWN]))

@@ -1,8 +1,6 @@
 """The Jacobians of the blocks at one token, then noise on its embedding run through them."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -18,6 +16,7 @@ from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.pairs.square import buffer
 from coupling_core.engine.perturbation import DRAWS, disturbed, noise, rounding
 from coupling_core.kinds.one_token import OneToken
+from coupling_core.measuring.composing import nothing, with_part
 from coupling_core.measuring.measure import Report
 from coupling_core.sources.resolved import Resolved
 
@@ -32,7 +31,10 @@ def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> Perturbatio
     L, k, device = at.n_blocks, min(DEFAULT_K, at.width), algebra_device(loaded.device)
     jacobians = buffer(L, at.width, device)
     leading = torch.empty(at.width, 0)
-    so_far = _empty(at.about, L, k)
+    lengths = {"way": len(WAYS), "size": len(SIZES), "draw": DRAWS, "state": L + 1}
+    known = {"noise_sizes": np.array(SIZES), "directions": k, "rounding": np.zeros(L + 1)}
+    unknown = nothing(PerturbationResult, np.float32, **lengths)
+    so_far = PerturbationResult(**at.about, **unknown | known, certificates=())
     with at.side_by_side() as beside:
         for number, (jacobian, svd) in enumerate(at.svds(beside, k, device), 1):
             jacobians[number - 1] = jacobian
@@ -44,21 +46,6 @@ def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> Perturbatio
     rounded = rounding(replays, so_far.token, at.norm).cpu().numpy().astype(np.float64)
     so_far = replace(so_far, rounding=rounded)
     return _run(so_far, replays, jacobians, noise(leading, k), at.norm, report)
-
-
-def _empty(about: Mapping[str, Any], L: int, k: int) -> PerturbationResult:
-    nothing = np.full((len(WAYS), len(SIZES), DRAWS, L + 1), np.nan, np.float32)
-    draws: dict[str, Any] = dict.fromkeys(
-        ("distance", "cosine", "linear_distance", "linear_cosine", "error"), nothing
-    )
-    return PerturbationResult(
-        **about,
-        **draws,
-        certificates=(),
-        noise_sizes=np.array(SIZES),
-        directions=k,
-        rounding=np.zeros(L + 1),
-    )
 
 
 def _run(
@@ -79,11 +66,10 @@ def _run(
             for name, values in asdict(part).items():
                 found.setdefault(name, []).append(values.cpu().numpy())
             report(Progress("noise", way, total, so_far))
-        changed: dict[str, Any] = {}
-        for name, values in found.items():
-            changed[name] = getattr(so_far, name).copy()
-            by_draw = np.concatenate(values).reshape(DRAWS, len(SIZES), -1)
-            changed[name][way] = by_draw.swapaxes(0, 1)
-        so_far = replace(so_far, **changed)
+        by_draw = {
+            name: np.concatenate(values).reshape(DRAWS, len(SIZES), -1).swapaxes(0, 1)
+            for name, values in found.items()
+        }
+        so_far = with_part(so_far, way, by_draw)
     report(Progress("noise", total, total, so_far))
     return so_far

@@ -1,7 +1,7 @@
 """The linear maps of the blocks at one token: their spectra, then their products."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,76 +17,52 @@ from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.pairs.square import buffer
 from coupling_core.engine.pairs.svd import SVD, top_svd
 from coupling_core.kinds.one_token import OneToken
+from coupling_core.measuring.composing import nothing, with_part
 from coupling_core.measuring.measure import Report
 from coupling_core.sources.resolved import Resolved
 
-
-@dataclass(frozen=True)
-class _Found:
-    """What is taken of one block."""
-
-    jacobian: Tensor
-    svd: SVD
-    eigenvalues: spectrum.Eigenvalues
-    departure: float
+_Found = tuple[Tensor, Certificate, dict[str, Any]]
+"""The Jacobian of a block, how far its SVD was checked, and the block's numbers."""
 
 
 def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> SpectrumResult:
     """Measure block by block, then multiply; each report has the result so far."""
     at = OneToken(asked, loaded)
-    L, device = at.n_blocks, algebra_device(loaded.device)
-    jacobians = buffer(L, at.width, device)
-    so_far = _empty(at.about, L, at.width)
+    L, d, device = at.n_blocks, at.width, algebra_device(loaded.device)
+    k, jacobians = min(DEFAULT_K, d), buffer(L, d, device)
+    lengths = {"block": L, "first": L, "last": L, "d": d, "k": k, "part": 2}
+    unknown = nothing(SpectrumResult, order=spectrum.SHUFFLES, **lengths)
+    so_far = SpectrumResult(**at.about, **unknown, certificates=())
 
     def measured(block: Block) -> _Found:
         jacobian = at.jacobian(block, device)
-        (M,) = spectrum.LinearMaps([jacobian])
-        found = spectrum.eigenvalues(M)
-        svd = top_svd(jacobian, min(DEFAULT_K, at.width))
-        return _Found(jacobian, svd, found, spectrum.departure(M, found.values))
+        svd = top_svd(jacobian, k)
+        return jacobian, svd.certificate, _numbers(jacobian, svd)
 
     with at.side_by_side() as beside:
-        for number, found in enumerate(beside.in_order(measured, at.trace.blocks), 1):
-            jacobians[number - 1] = found.jacobian
-            so_far = _with_block(so_far, number - 1, found)
+        every = beside.in_order(measured, at.trace.blocks)
+        for number, (jacobian, certificate, numbers) in enumerate(every, 1):
+            jacobians[number - 1] = jacobian
+            so_far = with_part(so_far, number - 1, numbers)
+            so_far = replace(so_far, certificates=(*so_far.certificates, certificate))
             report(Progress("blocks", number, L, so_far))
     return _with_products(so_far, spectrum.LinearMaps(jacobians), report)
 
 
-def _empty(about: dict[str, Any], L: int, d: int) -> SpectrumResult:
-    k = min(DEFAULT_K, d)
-    shapes = {
-        "eigenvalues": (L, d, 2),
-        **dict.fromkeys(("condition", "product_values"), (L, d)),
-        **dict.fromkeys(("residual", "jacobian_norm", "departure", "asymmetry"), (L,)),
-        **dict.fromkeys(("singular_values", "u_dot_v"), (L, k)),
-        "participation": (L, L),
-        "exponents": (d,),
-        "shuffled_values": (spectrum.SHUFFLES, d),
-    }
-    nothing: dict[str, Any] = {name: np.full(shape, np.nan) for name, shape in shapes.items()}
-    return SpectrumResult(**about, **nothing, certificates=())
-
-
-def _with_block(so_far: SpectrumResult, at: int, found: _Found) -> SpectrumResult:
-    """The result with one more block; a page may draw the old one."""
-    J = found.jacobian.double()
-    values = found.eigenvalues.values
-    numbers: dict[str, Any] = {
-        "eigenvalues": torch.stack([values.real, values.imag], 1).cpu().numpy(),
-        "condition": found.eigenvalues.condition.cpu().numpy(),
-        "residual": found.eigenvalues.residual,
+def _numbers(jacobian: Tensor, svd: SVD) -> dict[str, Any]:
+    """What is known of one block's map."""
+    (M,), J = spectrum.LinearMaps([jacobian]), jacobian.double()
+    found = spectrum.eigenvalues(M)
+    return {
+        "eigenvalues": torch.stack([found.values.real, found.values.imag], 1).cpu().numpy(),
+        "condition": found.condition.cpu().numpy(),
+        "residual": found.residual,
         "jacobian_norm": float(J.norm()),
-        "departure": found.departure,
+        "departure": spectrum.departure(M, found.values),
         "asymmetry": spectrum.asymmetry(J),
-        "singular_values": found.svd.s.cpu().numpy(),
-        "u_dot_v": (found.svd.u * found.svd.v).sum(0).cpu().numpy(),
+        "singular_values": svd.s.cpu().numpy(),
+        "u_dot_v": (svd.u * svd.v).sum(0).cpu().numpy(),
     }
-    changed: dict[str, Any] = {name: getattr(so_far, name).copy() for name in numbers}
-    for name, value in numbers.items():
-        changed[name][at] = value
-    certificates: tuple[Certificate, ...] = (*so_far.certificates, found.svd.certificate)
-    return replace(so_far, **changed, certificates=certificates)
 
 
 def _with_products(

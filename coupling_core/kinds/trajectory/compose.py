@@ -1,6 +1,5 @@
 """The paths of all tokens through the blocks."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from coupling_core.analysis import trajectory
 from coupling_core.base.results import Progress, TrajectoryResult
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.token_paths import Paths, linearise, walk
-from coupling_core.measuring.composing import begin, to_numpy
+from coupling_core.measuring.composing import begin, nothing, to_numpy, with_part
 from coupling_core.measuring.measure import Report
 from coupling_core.sources.resolved import Resolved
 
@@ -24,21 +23,16 @@ def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> TrajectoryR
     states = to_numpy(paths.states)
     n_states, n, _ = states.shape
     kept = kept_tokens(n, STATES_BYTES // states[:, 0].nbytes)
-    one_step, rolled_out = (np.full((n_states - 1, n), np.nan, np.float32) for _ in range(2))
     so_far = TrajectoryResult(
-        **about,
-        **_numbers(states, paths),
-        one_step=one_step,
-        rolled_out=rolled_out,
-        states=states[:, kept - 1],
-        kept=kept,
+        **nothing(TrajectoryResult, np.float32, block=n_states - 1, token=n)
+        | about
+        | _numbers(states, paths)
+        | {"states": states[:, kept - 1], "kept": kept}
     )
     report(Progress("tokens", 0, n, so_far))
     for done, (token, errors) in enumerate(linearise(reader, paths.final_norm), 1):
-        one_step, rolled_out = one_step.copy(), rolled_out.copy()  # a page may draw the old ones
-        one_step[:, token - 1] = to_numpy(errors.one_step)
-        rolled_out[:, token - 1] = to_numpy(errors.rolled_out)
-        so_far = replace(so_far, one_step=one_step, rolled_out=rolled_out)
+        found = {name: to_numpy(getattr(errors, name)) for name in ("one_step", "rolled_out")}
+        so_far = with_part(so_far, (slice(None), token - 1), found)
         report(Progress("tokens", done, n, so_far))
     return so_far
 

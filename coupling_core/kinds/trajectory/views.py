@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from coupling_core.analysis import trajectory
 from coupling_core.analysis.trajectory import WINDOW
 from coupling_core.base.curves import Curves
 from coupling_core.base.drawing import Figure
+from coupling_core.base.numbers import mean
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted
@@ -42,17 +42,17 @@ FIGURES = {
     "paths": Figure("paths.paths", of_one=_COMPONENTS),
     "paths-3d": Figure("paths.paths", {"dimensions": 3}, of_one=_COMPONENTS),
     "line-shape": _per_token("line_shape"),
-    "line-shape-by-depth": _by_depth(
-        "windowed_line_shape",
-        f"Line-shape score of the {WINDOW} states round each state (preprint, Figure 25): 1 is a "
-        "straight line; nothing where the window does not fit.",
-        _too_shallow,
-    ),
     "norms": _by_depth(
         "norms",
         "Euclidean norm of each token's state by depth. The first token often grows far above the "
         "others.",
         log=True,
+    ),
+    "line-shape-by-depth": _by_depth(
+        "windowed_line_shape",
+        f"Line-shape score of the {WINDOW} states round each state (preprint, Figure 25): 1 is a "
+        "straight line; nothing where the window does not fit.",
+        _too_shallow,
     ),
     "growth": _by_depth(
         "growth",
@@ -84,7 +84,7 @@ def verdict(result: TrajectoryResult, view: PathView) -> str:
     """How straight the paths are and how much they grow, and where they come from."""
     from coupling_core.figures import words
 
-    grows = np.exp(trajectory.mean(result.growth.mean(0)))
+    grows = np.exp(mean(result.growth.mean(0)))
     told = f"From block to block the norm becomes {grows:.3g} times as large on average."
     if result.ends_in_norm:
         told = told.removesuffix(".") + ", the final norm's step included, which rescales them all."
@@ -106,6 +106,6 @@ def _straight(result: TrajectoryResult) -> str:
         return f"No token has a finite line-shape score: there are {' and '.join(without)}."
     other = f", {' and '.join(without)} left out" * bool(without)
     return (
-        f"The line-shape score is {trajectory.mean(scores):.2f} on average over "
+        f"The line-shape score is {mean(scores):.2f} on average over "
         f"{counted(n, 'token')}{other}; that of a straight path is 1."
     )

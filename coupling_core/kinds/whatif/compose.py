@@ -16,7 +16,7 @@ from coupling_core.engine.edits.obstacles import Obstacles
 from coupling_core.engine.edits.replays import Replays
 from coupling_core.engine.edits.running import edits_together, run_edits
 from coupling_core.engine.loading import LoadedModel
-from coupling_core.measuring.composing import begin, to_numpy
+from coupling_core.measuring.composing import begin, nothing, to_numpy, with_part
 from coupling_core.measuring.measure import Report
 from coupling_core.sources.resolved import Resolved
 
@@ -32,7 +32,17 @@ def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> WhatIfResul
     edits = every_edit(replays.n_blocks)
     obstacles = Obstacles(replays)
     refused = {str(edit): why for edit in edits if (why := obstacles.of(edit))}
-    so_far = _with_exchanges(_empty(about, edits, refused, replays, effects), replays, obstacles)
+    own, (n_states, n, _) = effects.own_loss().cpu().numpy(), replays.states.shape
+    lengths = {"edit": len(edits), "outcome": len(own), "neighbour": n_states - 2, "token": n}
+    known = {
+        "edits": tuple(map(str, edits)),
+        "refused": refused,
+        "measured_of": effects.measured,
+        "own_loss": own.astype(np.float32),
+        "no_prediction": {},
+    }
+    so_far = WhatIfResult(**nothing(WhatIfResult, np.float32, **lengths) | about | known)
+    so_far = _with_exchanges(so_far, replays, obstacles)
     report(Progress("edits", 0, len(edits), so_far))
     for verbs in (("skip", "repeat", "damp"), ("replace",), ("interchange",)):
         chosen = [at for at, edit in enumerate(edits) if edit.verb in verbs]
@@ -41,34 +51,6 @@ def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> WhatIfResul
     if replays.why_single:
         took["why"] = replays.why_single
     return replace(so_far, provenance=dict(so_far.provenance) | {"at_once": took})
-
-
-def _empty(
-    about: dict[str, Any],
-    edits: Sequence[Edit],
-    refused: dict[str, str],
-    replays: Replays,
-    effects: Effects,
-) -> WhatIfResult:
-    """The result before any edit was run."""
-    own = effects.own_loss().cpu().numpy()
-    nothing = np.full((len(edits), len(own)), np.nan, np.float32)
-    n_states, n, _ = replays.states.shape
-    exchanges = np.full((n_states - 2, n), np.nan, np.float32)
-    return WhatIfResult(
-        **about,
-        edits=tuple(map(str, edits)),
-        refused=refused,
-        measured_of=effects.measured,
-        divergence=nothing,
-        loss=nothing,
-        stays=nothing,
-        own_loss=own.astype(np.float32),
-        exchange_true=exchanges,
-        exchange_predicted=exchanges,
-        exchange_cosine=exchanges,
-        no_prediction={},
-    )
 
 
 def _run(
@@ -106,9 +88,6 @@ def _run(
 
 def _with_exchanges(so_far: WhatIfResult, replays: Replays, obstacles: Obstacles) -> WhatIfResult:
     """The result with what first order predicts of each pair of neighbours."""
-    found = {
-        name: getattr(so_far, f"exchange_{name}").copy() for name in ("true", "predicted", "cosine")
-    }
     missing: dict[str, str] = {}
     for block in range(1, replays.n_blocks):
         if why := obstacles.of(Edit("interchange", (block, block + 1))):
@@ -119,7 +98,6 @@ def _with_exchanges(so_far: WhatIfResult, replays: Replays, obstacles: Obstacles
         except ComputeError as error:
             missing[str(block)] = str(error)
             continue
-        for name, values in vars(exchanged).items():
-            found[name][block - 1] = to_numpy(values)
-    changes: dict[str, Any] = {f"exchange_{name}": values for name, values in found.items()}
-    return replace(so_far, **changes, no_prediction=missing)
+        found = {f"exchange_{name}": to_numpy(of) for name, of in vars(exchanged).items()}
+        so_far = with_part(so_far, block - 1, found)
+    return replace(so_far, no_prediction=missing)

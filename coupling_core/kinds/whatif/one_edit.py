@@ -1,14 +1,12 @@
 """`coupling whatif --edit`: what one edit does, and what the model says before and after."""
 
-from dataclasses import asdict
-
 import numpy as np
 
 from coupling_core.base.edits import parse_edit
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView, Request, resolve_token
 from coupling_core.base.units import percent
-from coupling_core.cli.terminal import Told, print_lines, print_table
+from coupling_core.cli.terminal import Told, print_facts, print_lines, print_table
 from coupling_core.measuring.one_edit import EditEffect, Said, continuations, edit_effect
 
 
@@ -25,13 +23,13 @@ def tried(request: Request, edit: str, view: EffectView, device: str | None) -> 
 
     def show() -> None:
         loss, stays = means["loss"], means["stays"]
-        print_lines(
-            f"edit        {effect.edit}",
-            f"effect      {means['divergence']:.4g} {unit}",
-            *([] if np.isnan(loss) else [f"loss        {loss:+.4g} nats a token"]),
-            *([] if np.isnan(stays) else [f"stays       {percent(stays)} of next tokens"]),
-            "",
+        print_facts(
+            edit=effect.edit,
+            effect=f"{means['divergence']:.4g} {unit}",
+            loss=None if np.isnan(loss) else f"{loss:+.4g} nats a token",
+            stays=None if np.isnan(stays) else f"{percent(stays)} of next tokens",
         )
+        print_lines("")
         if said:
             named = zip(("as it is", "edited"), said, strict=True)
             print_table(("", "next", "goes on"), [(name, *_row(one)) for name, one in named])
@@ -39,7 +37,7 @@ def tried(request: Request, edit: str, view: EffectView, device: str | None) -> 
     numbers = {"edit": effect.edit, "measured_of": effect.measured_of, **means}
     numbers |= {"tokens": effect.tokens, "by_token": effect.divergence}
     named = zip(("before", "after"), said, strict=False)
-    return numbers | {name: asdict(one) for name, one in named}, show
+    return numbers | dict(named), show
 
 
 def _means(effect: EditEffect, view: EffectView) -> dict[str, float]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from coupling_core.base.choosing import none_of
-from coupling_core.base.errors import InputError
+from coupling_core.base.errors import InputError, refuse
 from coupling_core.base.folders import expanded
 from coupling_core.sources.prompts.benchmarks import BENCHMARKS, Benchmark
 
@@ -97,12 +97,11 @@ class PromptSource:
         """
         known = [field.name for field in fields(cls)]
         for key, value in table.items():
-            if key not in known:
-                meant = " (did you mean 'text'?)" * (key == "prompt")
-                raise InputError(f"prompts: {none_of('key', key, known)}{meant}")
-            wanted = int if key in _NUMBERS else str
-            if type(value) is not wanted:
-                kind = "a whole number" if wanted is int else "a text in quotes"
-                raise InputError(f"prompts: {key} is {kind}, and {value!r} came")
+            meant = " (did you mean 'text'?)" * (key == "prompt")
+            wanted, kind = (int, "a whole number") if key in _NUMBERS else (str, "a text in quotes")
+            refuse(
+                (key not in known, f"prompts: {none_of('key', key, known)}{meant}"),
+                (type(value) is not wanted, f"prompts: {key} is {kind}, and {value!r} came"),
+            )
         paths = {key: base / expanded(table[key]) for key in _PATHS if key in table}
         return cls(**{**table, **paths})

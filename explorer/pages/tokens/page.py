@@ -9,6 +9,8 @@ from coupling_core.analysis.token_scores import by_distance, score_positions
 from coupling_core.base.errors import CouplingError
 from coupling_core.base.records import TOKEN_KINDS, Request
 from coupling_core.base.results import Result, TokenMeansResult, TokenResult, TokensResult
+from coupling_core.figures.pair import cell_words
+from coupling_core.figures.score_squares import MOST_SHOWN
 from coupling_core.sources.tokens import visible
 from explorer.asking import preview
 from explorer.pages.tokens.state import TokensState, recipes
@@ -164,7 +166,7 @@ def _beside(shown: Shown, state: TokensState, pair: tuple[int, int]) -> None:
     if isinstance(result, TokensResult):
         _matrix(result, shown, state, pair)
     else:
-        st.caption(figures.cell_words(result, *pair, shown.view))
+        st.caption(cell_words(result, *pair, shown.view))
         _distance(shown, state)
 
 
@@ -196,14 +198,14 @@ def selected(result: TokenResult, state: TokensState) -> tuple[int, int]:
 def _windows(result: TokenResult, state: TokensState, token: int, other: int) -> None:
     """Where the prompt is too long for one grid, choose which part of it is shown."""
     n = len(result.tokens)
-    if n <= figures.MOST_SHOWN:
+    if n <= MOST_SHOWN:
         return
     starts = _starts(n)
 
     def labelled(first: int) -> str:
         if not first:
             return "with the selected token"
-        return f"tokens {first} to {min(n, first + figures.MOST_SHOWN - 1)}"
+        return f"tokens {first} to {min(n, first + MOST_SHOWN - 1)}"
 
     with st.container(horizontal=True, gap="medium"):
         for label, field in (("Rows", "row_window"), ("Columns", "column_window")):
@@ -218,18 +220,18 @@ def _windows(result: TokenResult, state: TokensState, token: int, other: int) ->
                 width=240,
             )
     st.caption(
-        f"The prompt has {n} tokens, of which {figures.MOST_SHOWN} by {figures.MOST_SHOWN} are "
+        f"The prompt has {n} tokens, of which {MOST_SHOWN} by {MOST_SHOWN} are "
         "shown at a time; the means and the curve by distance are of all."
     )
 
 
 def _starts(n: int) -> list[int]:
-    return list(range(1, n + 1, figures.MOST_SHOWN))
+    return list(range(1, n + 1, MOST_SHOWN))
 
 
 def window(n: int, first: int, chosen: int) -> tuple[int, ...]:
     """Numbers of the tokens shown: from `first` on, or, where that is 0, those with the chosen."""
-    most = figures.MOST_SHOWN
+    most = MOST_SHOWN
     start = first if first in _starts(n) else (chosen - 1) // most * most + 1
     return tuple(range(start, min(n, start + most - 1) + 1))
 
