@@ -92,7 +92,7 @@ class ScoreMap(Plottable, Generic[FigureOf]):
         """What each pair weighs in a mean; 0 where a Jacobian meets itself."""
 
     def _against_itself(self) -> Bool[np.ndarray, "row column"]:
-        return self.weights == 0
+        return self.weights <= 0
 
     def mean(self) -> Means:
         """Means over all pairs, without any Jacobian against itself, which scores 1 in any case."""
