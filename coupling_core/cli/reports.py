@@ -11,6 +11,7 @@ from coupling_core.base.kinds import kind_of
 from coupling_core.base.numbers import Number
 from coupling_core.base.records import AnyView, View
 from coupling_core.base.results import Result
+from coupling_core.cli.options import Output
 from coupling_core.cli.terminal import (
     NOTHING,
     Told,
@@ -34,19 +35,22 @@ def together(parts: Mapping[str, Told]) -> Told:
 def tell(
     result: Result,
     view: AnyView,
+    output: Output,
     *,
     stored: bool,
-    as_json: bool,
-    out: Path | None = None,
     more: Told = NOTHING,
+    report: Any = None,
 ) -> None:
-    """Print one result: whose it is, its numbers in one view, its key, and `more`."""
-    report, (numbers, show) = kind_of(result.request.kind).part("report"), more
-    if as_json:
+    """Print one result: whose it is, its numbers in one view, its key, and `more`.
+
+    The numbers are told by `report`, or by the report of its kind.
+    """
+    report, (numbers, show) = report or kind_of(result.request.kind).part("report"), more
+    if output.as_json:
         print_json(about(result, stored=stored) | report.summary(result, view) | numbers)
         return
     report.show(result, view)
-    print_lines("", *foot(result, stored=stored, out=out))
+    print_lines("", *foot(result, stored=stored, out=output.out))
     show()
 
 

@@ -85,7 +85,7 @@ def show(
     if output.out is not None:
         views = kind.part("views")
         files.write_result(output.out, result, view, lambda *seen: views.plot(*seen).figure)
-    reports.tell(result, view, stored=True, as_json=output.as_json, out=output.out)
+    reports.tell(result, view, output, stored=True)
 
 
 @app.command()
