@@ -17,8 +17,8 @@ def of_scores(dims: tuple[str, ...], pairs: str) -> Iterable[Number]:
         pairs: over which the mean is taken.
     """
 
-    def array(name: str) -> Callable[[Seen], np.ndarray]:
-        return lambda seen: np.asarray(getattr(seen.derived, name))
+    def array(name: str) -> Callable[[Seen], Any]:
+        return lambda seen: getattr(seen.derived, name)
 
     def mean(name: str) -> Callable[[Seen], Any]:
         return lambda seen: getattr(seen.derived.mean(), name)
