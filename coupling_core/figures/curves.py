@@ -134,17 +134,7 @@ def curves(
 def number_curves(
     result: Result, view: AnyView, spec: Curves, *, twin: Result | None = None
 ) -> go.Figure:
-    """The curves over the blocks, or states, of the numbers that a record names.
-
-    Args:
-        result: may be partial.
-        view: how it is looked at.
-        spec: which numbers, and their axes.
-        twin: the untrained model at the same token, whose curves are dotted.
-
-    Returns:
-        a figure with a trace for each number, named by its title, and those of the twin.
-    """
+    """The curves over blocks, or states, of the numbers that a record names; a twin is dotted."""
     series = number_lines(result, view, spec, twin)
     return curves(series, of_numbers(result.request.kind, spec), subject(result))
 
@@ -230,12 +220,7 @@ def one_deviation(
 
 
 def table(series: Iterable[Series], x: str) -> "DataFrame":
-    """The curves that have a column, a row a place.
-
-    Args:
-        series: all over the same places.
-        x: name of the first column.
-    """
+    """The curves that have a column, a row a place."""
     from pandas import DataFrame
 
     named = [one for one in series if one.column]
@@ -250,12 +235,7 @@ def depth_colors(shares: Iterable[float]) -> list[str]:
 
 
 def described(series: Iterable[Series], place: str = "") -> str:
-    """Where curves begin, end and turn.
-
-    Args:
-        series: the curves; those that the mouse does not show are left out.
-        place: what goes before the number of a place, such as "block ".
-    """
+    """Where curves begin, end and turn; those that the mouse does not show are left out."""
     named = [one for one in series if one.y is not None and np.size(one.y) > 1 and one.hover]
     if len(named) <= MOST_DESCRIBED:
         return " ".join(f"{plain(one.name)}: {_course(one, place)}." for one in named)

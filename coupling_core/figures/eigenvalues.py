@@ -116,13 +116,7 @@ def _alt(
 def products_over_depth(result: SpectrumResult, *, twin: SpectrumResult | None = None) -> go.Figure:
     """How many directions the product M^l ... M^1 lets through, by the block that it ends with.
 
-    Args:
-        result: may be partial.
-        twin: the untrained model at the same token, whose curves are dotted.
-
-    Returns:
-        a figure with the traces "effective rank", "participation ratio", those of the twin and, at
-        the last block, "effective rank, blocks in random order".
+    Dotted is the untrained `twin`; at the last block stand the same blocks in random orders.
     """
     shuffled = array_of(result, AnyView(), "shuffled_effective_rank")
     last, name = np.full(len(shuffled), result.n_blocks), "effective rank, blocks in random order"

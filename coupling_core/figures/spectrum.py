@@ -69,15 +69,7 @@ def spectrum(
 def by_index(
     series: Sequence[Series], view: View, of: str, spec: Curves = SPECTRUM, also: str = ""
 ) -> go.Figure:
-    """Singular values by index, with a line at the viewed K.
-
-    Args:
-        series: as `spectrum_line` makes them.
-        view: K.
-        of: model and prompt.
-        spec: axes and caption.
-        also: after the alternative text.
-    """
+    """Singular values by index, with a line at the viewed K."""
     return curves(series, spec, of, also=also).add_vline(x=view.k, line=style.DOTTED)
 
 
@@ -91,17 +83,7 @@ def spectrum_line(
     where: str = "",
     listed: bool | None = False,
 ) -> Series:
-    """The singular values of one Jacobian; past its rank there are none.
-
-    Args:
-        s: largest first.
-        name: of the curve.
-        color: of the line.
-        width: of the line.
-        dash: of the line.
-        where: what the mouse calls it; its name by default.
-        listed: whether the legend names it; None leaves that to plotly.
-    """
+    """The singular values of one Jacobian, largest first; past its rank there are none."""
     hover = f"{where or name}<br>s<sub>%{{x}}</sub> = %{{y:.4g}}<extra></extra>"
     more = {"showlegend": listed, "hovertemplate": hover}
     values = np.where(s > 0, s, np.nan)
@@ -111,12 +93,7 @@ def spectrum_line(
 def selected_lines(
     pair: Sequence[tuple[Float[np.ndarray, " k"], str, str]], *, is_one: bool
 ) -> list[Series]:
-    """The highlighted lines of a Jacobian and of a basis; one where they are the same.
-
-    Args:
-        pair: singular values, name, and what the mouse calls them, of each.
-        is_one: whether they are the same.
-    """
+    """The highlighted lines of a Jacobian and of a basis; one where they are the same."""
     parts = ["Jacobian and basis"] if is_one else ["the Jacobian", "the basis"]
     return [
         spectrum_line(s, f"{name}, {part}", style.ACCENT, 3, dash, where=where or name, listed=True)
