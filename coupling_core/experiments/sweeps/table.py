@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -338,7 +338,6 @@ def numbers(
     if not kind.has_k:
         yield row(result, kind.view(), lambda column: column.in_sweeps)
         return
-    scored: Any = result  # as every kind that has a K
     is_sampled = definition in sampled_definitions()
     for k, share in ways_of(asked, result.width):
         if k <= result.k_max:
@@ -347,6 +346,5 @@ def numbers(
             aligned = row(result, replace(view, definition="alignment"))
             found |= {"k": k, OF_SHARES: share, "alignment": aligned["coupling"]}
             if is_sampled:
-                seen = scored.scores(k, view.blocks, definition=definition, role=role)
-                found[FLOOR_ERROR] = seen.floor_error
+                found[FLOOR_ERROR] = kind.part("numbers").derive(result, view).floor_error
             yield found
