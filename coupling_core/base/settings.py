@@ -2,7 +2,7 @@
 
 A field `longest_prompt` is the variable COUPLING_LONGEST_PROMPT, or `longest_prompt = 512` in
 `coupling.toml` of the folder where the program is started (or in the file that COUPLING_CONFIG
-names); the environment counts more. docs/hosting.md has the table, which `table` makes.
+names); the environment counts more. docs/hosting.md has a table of them.
 """
 
 import os
@@ -204,22 +204,3 @@ def settings() -> Settings:
         ) from error
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{config_file()} cannot be read as TOML: {reason(error)}") from error
-
-
-def table() -> str:
-    """The settings as a table in Markdown, for docs/hosting.md."""
-    lines = ["| variable | what it sets | default |", "|---|---|---|"]
-    for name, field in Settings.model_fields.items():
-        default = _default(field.default)
-        if name in DEMO:
-            default += f", in a demo {_default(DEMO[name])}"
-        lines.append(f"| `{PREFIX}{name.upper()}` | {field.description} | {default} |")
-    return "\n".join(lines)
-
-
-def _default(value: Any) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, tuple):
-        return ", ".join(f"`{item}`" for item in value) or "none"
-    return f"`{str(value).lower() if isinstance(value, bool) else value}`"

@@ -27,7 +27,7 @@ from coupling_core.base.records import SCHEMA, Request
 from coupling_core.base.results import Result, Sizes, result_type
 from coupling_core.base.writing import write_whole, writing
 from coupling_core.store.request_key import UNSAID, is_key_of
-from coupling_core.store.schema import Tensor, require_types, tensors
+from coupling_core.store.schema import Tensor, require_types, tensors, typed
 
 SUFFIX = ".safetensors"
 MAX_RESULT = 2**30
@@ -205,7 +205,7 @@ def _parse_header(head: bytes, size: int) -> Header:
 def _header(said: Any, arrays: Mapping[str, Tensor]) -> Header:
     request = Request(**(dict(UNSAID) | said["request"]))
     kind = result_type(request)
-    fields = kind.typed(said | {"request": request})
+    fields = typed(kind, said | {"request": request})
     require_types(kind, fields)
     sizes = kind.sizes_of(fields, {name: tuple(each.shape) for name, each in arrays.items()})
     if not all(0 <= side < _MAX_SIDE for side in astuple(sizes)):

@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from functools import cache
-from typing import Annotated, Any
+from itertools import repeat
+from typing import Annotated, Any, get_args, get_origin
 
 from jaxtyping import AbstractArray
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, TypeAdapter, ValidationError
+
+from coupling_core.base.records import Certificate
 
 _STRICT = ConfigDict(strict=True)
 _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -63,6 +66,28 @@ def tensors(said: Any) -> dict[str, Tensor]:
     """
     found: dict[str, Tensor] = _validator(dict[str, Tensor])(said)
     return found
+
+
+def typed(record: type, header: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a JSON header with the types that its lists and mappings had."""
+    item: Any
+    found = dict(header)
+    for item in fields(record):
+        has_default = item.default is not MISSING or item.default_factory is not MISSING
+        if not is_array(item) and (item.name in header or not has_default):
+            found[item.name] = _typed(item.type, header[item.name])
+    return found
+
+
+def _typed(kind: Any, value: Any) -> Any:
+    """A value of JSON as a field of this type has it: a tuple for a list, and certificates."""
+    if get_origin(kind) is tuple and isinstance(value, list):
+        each = get_args(kind)
+        of = repeat(each[0], len(value)) if each[-1] is ... else each
+        return tuple(_typed(one, part) for one, part in zip(of, value, strict=True))
+    if isinstance(value, dict) and Certificate in (kind, *get_args(kind)):
+        return Certificate(**value)
+    return value
 
 
 def require_types(record: type, values: Mapping[str, Any], parts: Parts = LISTED) -> None:

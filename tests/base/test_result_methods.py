@@ -71,11 +71,7 @@ def test_scores_of_tokens_are_those_of_the_function(between):
     for result in between:
         same(result.scores(k=3), score_positions(result, View(k=3)))
         assert result.scores().view.k == 4  # as it was asked for
-    pair, means = between
-    for named in (pair.scores(k=3, blocks=1), pair.scores(3, [1])):
-        same(named, pair.scores(k=3))
-    same(means.scores(k=3, blocks=f"1-{means.n_blocks}"), means.scores(k=3))
-    assert "5 tokens" in repr(pair.scores(k=3))
+    assert "5 tokens" in repr(between[0].scores(k=3))
 
 
 def test_means_are_without_a_jacobian_against_itself(depth, between):

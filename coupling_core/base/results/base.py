@@ -3,12 +3,11 @@
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib import import_module
-from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
 import numpy as np
 from jaxtyping import AbstractArray, Int
@@ -100,21 +99,6 @@ class Result(Plottable, Generic[FigureOf]):
     @abstractmethod
     def measured(self) -> str:
         """What of the prompt was measured, as a phrase that follows the model's name."""
-
-    @classmethod
-    def typed(cls, header: dict[str, Any]) -> dict[str, Any]:
-        """The fields of a JSON header with the types that its lists and mappings had."""
-        plain = [item for item in fields(cls) if item.name not in array_dims(cls)]
-        required = {
-            item.name
-            for item in plain
-            if item.default is MISSING and item.default_factory is MISSING
-        }
-        return header | {
-            item.name: _typed(item.type, header[item.name])
-            for item in plain
-            if item.name in required or item.name in header
-        }
 
     @classmethod
     def sizes_of(cls, fields: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> Sizes:
@@ -379,17 +363,6 @@ def array_dims(of: type[Result]) -> Mapping[str, tuple[str, ...]]:
         for item in fields(of)
         if isinstance(item.type, type) and issubclass(item.type, AbstractArray)
     }
-
-
-def _typed(kind: Any, value: Any) -> Any:
-    """A value of JSON as a field of this type has it: a tuple for a list, and certificates."""
-    if get_origin(kind) is tuple and isinstance(value, list):
-        each = get_args(kind)
-        of = repeat(each[0], len(value)) if each[-1] is ... else each
-        return tuple(_typed(one, part) for one, part in zip(of, value, strict=True))
-    if isinstance(value, dict) and Certificate in (kind, *get_args(kind)):
-        return Certificate(**value)
-    return value
 
 
 def _flat(certificates: Any) -> Iterator[Certificate]:

@@ -7,9 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import UNNAMED_SAMPLED, DefinitionName
-from coupling_core.base.errors import InputError
 from coupling_core.base.figure_names import TokensFigure
 from coupling_core.base.records import ROLES, Certificate, Role, View, resolve_token
 from coupling_core.base.results.base import Result, within
@@ -115,7 +113,6 @@ class TokenResult(Result[TokensFigure]):
     def scores(
         self,
         k: int | None = None,
-        blocks: Blocks = None,
         *,
         definition: DefinitionName = "paper",
         role: Role = "A",
@@ -126,8 +123,6 @@ class TokenResult(Result[TokensFigure]):
         Args:
             k: number of leading triplets; None is `default_k`. A mean over all pairs of
                 blocks is kept at the K of its `k_grid` alone.
-            blocks: those that were compared, which the request named; None is these. Others are
-                measured: `measure(..., block=12, other_block=11)`.
             definition: which score (see `DEFINITIONS`); `paper` is the paper's Eq. 9.
             role: "A" for U^T J V, "B" for V^T J U.
             p: order of the norm, where the definition takes one.
@@ -136,15 +131,8 @@ class TokenResult(Result[TokensFigure]):
             scores without a unit, row = token of the Jacobian, column = token of the basis.
 
         Raises:
-            InputError: where K or the definition's floor is not in the result, or other blocks are
-                asked for.
+            InputError: where K or the definition's floor is not in the result.
         """
-        compared = getattr(self, "blocks", range(1, self.n_blocks + 1))
-        if blocks is not None and {*(blocks_of(blocks, self.n_blocks) or ())} != {*compared}:
-            raise InputError(
-                f"this result compares tokens {self.measured}, not in blocks {blocks!r}: others "
-                "are measured with block= and other_block="
-            )
         k = self.default_k if k is None else k
         return self.part("numbers").derive(self, View(k, definition, p, role))
 

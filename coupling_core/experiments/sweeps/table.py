@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -348,7 +348,6 @@ def _numbers(
     if not kind.has_k:
         yield row(result, kind.view(), lambda column: column.in_sweeps)
         return
-    scored: Any = result  # as every kind that has a K
     is_sampled = definition in sampled_definitions()
     for k, share in ways_of(asked, result.width):
         if k <= result.k_max:
@@ -357,6 +356,5 @@ def _numbers(
             aligned = row(result, replace(view, definition="alignment"))
             found |= {"k": k, OF_SHARES: share, "alignment": aligned["coupling"]}
             if is_sampled:
-                seen = scored.scores(k, view.blocks, definition=definition, role=role)
-                found[FLOOR_ERROR] = seen.floor_error
+                found[FLOOR_ERROR] = kind.part("numbers").derive(result, view).floor_error
             yield found
