@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.analysis.scores import every_k_of
+from coupling_core.base.bars import Bar
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.blocks import told as told_blocks
 from coupling_core.base.callers import warn_caller
@@ -154,7 +155,7 @@ def measure_many(
     depths: set[int] = set()
     left_out: dict[str, Exception] = {}
     every, each = len(asked) * len(listed), "prompt" if len(listed) == 1 else "measurement"
-    with telling(every, shown=progress, of=each) as advance:
+    with telling(every, Bar(stays=True, shown=progress), of=each) as advance:
         for model in listed:
             named = model.weights.request.model
             facts = of_weights(model.weights, published([named]).get(named))
