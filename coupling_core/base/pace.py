@@ -71,21 +71,21 @@ class Pace:
 
 @contextmanager
 def telling(
-    total: int, *, shown: bool, of: str = "prompt", starts_slowly: bool = False
+    total: int, bar: Bar, *, of: str = "prompt", starts_slowly: bool = False
 ) -> Iterator[Callable[..., None]]:
-    """Tell on stderr how far many are, where that is to be `shown`; the rest is as of `Pace`.
+    """Tell by a bar how far many are; the rest is as of `Pace`.
 
     Yields:
         what is called with what is being measured, and how many more are done, 1 by default.
     """
     pace = Pace(total, of=of, starts_slowly=starts_slowly)
-    with Bar(stays=True, shown=shown) as bar:
 
-        def advance(what: str, done: int = 1) -> None:
-            if done:
-                pace.step(done)
-            bar.show(pace.done, total, what, pace.words())
+    def advance(what: str, done: int = 1) -> None:
+        if done:
+            pace.step(done)
+        bar.show(pace.done, total, what, pace.words())
 
+    with bar:
         try:
             yield advance
         except KeyboardInterrupt:

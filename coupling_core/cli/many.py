@@ -73,12 +73,11 @@ def require_blocks(blocks: str | None, progress: Progress) -> None:
 
 
 def each(
+    asked: Measuring,
     ask: Ask,
     prompts: Sequence[Prompt],
-    store: Store,
+    output: Output,
     *,
-    device: str | None = None,
-    fast: bool = True,
     blocks: str | None = None,
     take: Callable[[Prompt, Result, bool], None],
 ) -> Failed:
@@ -112,7 +111,8 @@ def each(
         if progress.note:
             bar.note(progress.note)
 
-    answers = Answers(requests, store, device=device, fast=fast, report=report)
+    store = Store(output.store)
+    answers = Answers(requests, store, device=asked.device, fast=asked.fast, report=report)
 
     def stopped() -> str:
         return f"stopped: {answers.stored} of {len(prompts)} stored, the same command goes on"
@@ -146,15 +146,7 @@ def table_of_means(asked: Measuring, ask: Ask, shown: Shown, output: Output) -> 
         mean = together.row(result, view)
         done.append(Row.of(prompt, result, mean, view, stored=stored, chosen=shown.chosen))
 
-    failed = each(
-        ask,
-        asked.listed(),
-        Store(output.store),
-        device=asked.device,
-        fast=asked.fast,
-        blocks=shown.blocks,
-        take=take,
-    )
+    failed = each(asked, ask, asked.listed(), output, blocks=shown.blocks, take=take)
     done.sort(key=lambda row: row.prompt.row)
     if output.out is not None:
         named = rows.arrays(done) | dict(together.arrays(done))

@@ -175,19 +175,9 @@ def _measured(plan: "Plan", shelf: Store, place: Place, journal: "Journal") -> "
         done = len(plan) - len(plan.missing(shelf))
         return f"stopped: {done} of {len(plan)} stored, the same command goes on"
 
-    with stopping(stopped), progress_bar(stays=True) as bar:
-        bar.show(0, len(plan), "starting workers")
-
-        def show(state: "State") -> None:
-            ended = state.stored + state.done + state.failed
-            failed = f", {state.failed} failed" * bool(state.failed)
-            waiting = "waiting for workers" if ended < state.total else "done"
-            workers = counted(state.workers, "worker")
-            at = ", ".join(state.working[:2]) or waiting
-            bar.show(ended, len(plan), f"{workers}{failed}: {at}")
-
+    with stopping(stopped), sweeps.watched(plan, progress_bar(stays=True)) as report:
         with place.client(plan, journal) as client:
-            return sweeps.run(plan, shelf, client, show)
+            return sweeps.run(plan, shelf, client, report)
 
 
 @app.command()

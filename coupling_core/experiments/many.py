@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.analysis.scores import every_k_of
+from coupling_core.base.bars import Bar
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.blocks import told as told_blocks
 from coupling_core.base.callers import warn_caller
@@ -30,7 +31,7 @@ from coupling_core.base.records import (
 )
 from coupling_core.base.results import Result
 from coupling_core.base.units import ranges
-from coupling_core.experiments.many_answers import answers
+from coupling_core.experiments.many_answers import Asking
 from coupling_core.experiments.many_asked import Model, Models, Prompts, models_of, prompts_of
 from coupling_core.experiments.sweeps.plan import published, with_width
 from coupling_core.experiments.sweeps.table import (
@@ -147,14 +148,13 @@ def measure_many(
         listed = list(map(partial(_sized, every_k=ks), listed))
     own = own_columns([prompt.about.fields for prompt in asked], COLUMNS)
     place = None if device is None else str(device)
-    of = answers(
-        listed, asked, said, kept, ks or (), tokenizer=tokenizer, device=place, client=client
-    )
+    asking = Asking(asked, said, kept, ks or (), tokenizer, place)
+    of = asking.here if client is None else asking.by(client, listed)
     rows: list[Row] = []
     depths: set[int] = set()
     left_out: dict[str, Exception] = {}
     every, each = len(asked) * len(listed), "prompt" if len(listed) == 1 else "measurement"
-    with telling(every, shown=progress, of=each) as advance:
+    with telling(every, Bar(stays=True, shown=progress), of=each) as advance:
         for model in listed:
             named = model.weights.request.model
             facts = of_weights(model.weights, published([named]).get(named))

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -24,80 +25,102 @@ Come = Generator[tuple[int, Callable[[], Result]], None, None]
 """Every prompt's number, with what gives its result or raises why there is none."""
 
 
-def answers(
-    models: Sequence[Model],
-    prompts: Sequence[Asked],
-    said: Mapping[str, Any],
-    store: Store | None,
-    every_k: Sequence[int | float],
-    *,
-    tokenizer: Any,
-    device: str | None,
-    client: Any,
-) -> Callable[[Model], Come]:
-    """What gives a model's answers to all prompts, as they come.
+@dataclass(frozen=True)
+class Asking:
+    """What models are asked, and how.
 
     Args:
-        models: all that will be asked.
-        prompts: of each.
+        prompts: of each model.
         said: the other fields of the requests.
         store: answers what it holds, and keeps the rest; None keeps nothing.
         every_k: the K that are looked at, or below 1 shares of a width; a module narrower than some
             is measured at the others.
         tokenizer: that of the modules of one's own.
         device: where to compute.
-        client: a `Client` of `dask.distributed`, whose workers measure; None measures here.
     """
-    if client is not None:
-        return _on_client(client, models, prompts, said, store, device)
 
-    def of(model: Model) -> Come:
-        if model.module is not None:
-            return _of_module(model, prompts, said, store, every_k, tokenizer, device)
-        return _of_weights(model, prompts, said, store, device)
+    prompts: Sequence[Asked]
+    said: Mapping[str, Any]
+    store: Store | None
+    every_k: Sequence[int | float]
+    tokenizer: Any
+    device: str | None
 
-    return of
+    def here(self, model: Model) -> Come:
+        """A model's answers to all prompts, as they come."""
+        return self._of_weights(model) if model.module is None else self._of_module(model)
+
+    def by(self, client: Any, models: Sequence[Model]) -> Callable[[Model], Come]:
+        """The same, measured by a client of `dask.distributed`, which is asked all at once."""
+        if self.store is None or any(model.module is not None for model in models):
+            raise InputError(
+                "a client's workers measure models that have a name or a folder, into a store such "
+                "as store=Store(): give these, or leave out the client"
+            )
+        requests = [self._request(model, prompt) for model in models for prompt in self.prompts]
+        answer = on_client(client, requests, self.store, self.device)
+
+        def there(model: Model) -> Come:
+            for number, prompt in enumerate(self.prompts):
+                yield number, partial(answer, self._request(model, prompt))
+
+        return there
+
+    def _of_module(self, model: Model) -> Come:
+        keeping = None if self.store is not None and _told_apart_by_none(model) else self.store
+
+        # How wide it is shows as it is asked for too much, which shares of its width need to know.
+        own: dict[str, int] = {"k": MOST_K} if self.every_k and min(self.every_k) < 1 else {}
+
+        def of(prompt: Asked) -> Result:
+            try:
+                return at(prompt)
+            except KBeyondWidth as error:
+                fit = every_k_of(self.every_k, error.width)
+                if not fit or own.get("k", MOST_K) != MOST_K:
+                    raise
+                own["k"] = max(fit)
+                if max(self.every_k) > error.width:
+                    warn_caller(model.without(self.every_k, error.width))
+                return at(prompt)
+
+        def at(prompt: Asked) -> Result:
+            return measure(
+                Request(prompt.text, **_at_usual_token({**self.said, **own}, prompt)),
+                keeping,
+                model=model.module,
+                tokenizer=self.tokenizer if model.tokenizer is None else model.tokenizer,
+                variant=model.variant,
+                device=self.device,
+                progress=False,
+            )
+
+        for number, prompt in enumerate(self.prompts):
+            yield number, partial(of, prompt)
+
+    def _of_weights(self, model: Model) -> Come:
+        requests: dict[int, Request] = {}
+        for number, prompt in enumerate(self.prompts):
+            try:
+                requests[number] = self._request(model, prompt)
+            except InputError as error:
+                yield number, Answer(number, error=error).get
+        if self.store is None:
+            for number, request in requests.items():
+                yield number, partial(measure, request, device=self.device)
+            return
+        with Answers(requests, self.store, device=self.device) as found:
+            for answer in found:
+                yield answer.number, answer.get
+
+    def _request(self, model: Model, prompt: Asked) -> Request:
+        own = self.said if model.k is None else {**self.said, "k": model.k}
+        own = _at_usual_token(own, prompt)
+        return Request(**{**vars(model.weights.request), **own, "prompt": prompt.text})
 
 
-def _of_module(
-    model: Model,
-    prompts: Sequence[Asked],
-    said: Mapping[str, Any],
-    store: Store | None,
-    every_k: Sequence[int | float],
-    tokenizer: Any,
-    device: str | None,
-) -> Come:
-    keeping = None if store is not None and _told_apart_by_none(model) else store
-
-    # How wide it is shows as it is asked for too much, which shares of its width need to know.
-    own: dict[str, int] = {"k": MOST_K} if every_k and min(every_k) < 1 else {}
-
-    def of(prompt: Asked) -> Result:
-        try:
-            return at(prompt, own)
-        except KBeyondWidth as error:
-            fit = every_k_of(every_k, error.width)
-            if not fit or own.get("k", MOST_K) != MOST_K:
-                raise
-            own["k"] = max(fit)
-            if max(every_k) > error.width:
-                warn_caller(model.without(every_k, error.width))
-            return at(prompt, own)
-
-    def at(prompt: Asked, own: Mapping[str, int]) -> Result:
-        return measure(
-            Request(prompt.text, **_at_usual_token({**said, **own}, prompt)),
-            keeping,
-            model=model.module,
-            tokenizer=tokenizer if model.tokenizer is None else model.tokenizer,
-            variant=model.variant,
-            device=device,
-            progress=False,
-        )
-
-    for number, prompt in enumerate(prompts):
-        yield number, partial(of, prompt)
+def _at_usual_token(said: Mapping[str, Any], prompt: Asked) -> dict[str, Any]:
+    return {"token": usual_token(said["kind"], prompt.text), **said}
 
 
 def _told_apart_by_none(model: Model) -> bool:
@@ -120,58 +143,3 @@ def _told_apart_by_none(model: Model) -> bool:
         where,
     )
     return True
-
-
-def _of_weights(
-    model: Model,
-    prompts: Sequence[Asked],
-    said: Mapping[str, Any],
-    store: Store | None,
-    device: str | None,
-) -> Come:
-    requests: dict[int, Request] = {}
-    for number, prompt in enumerate(prompts):
-        try:
-            requests[number] = _request(model, prompt, said)
-        except InputError as error:
-            yield number, Answer(number, error=error).get
-    if store is None:
-        for number, request in requests.items():
-            yield number, partial(measure, request, device=device)
-        return
-    with Answers(requests, store, device=device) as found:
-        for answer in found:
-            yield answer.number, answer.get
-
-
-def _on_client(
-    client: Any,
-    models: Sequence[Model],
-    prompts: Sequence[Asked],
-    said: Mapping[str, Any],
-    store: Store | None,
-    device: str | None,
-) -> Callable[[Model], Come]:
-    if store is None or any(model.module is not None for model in models):
-        raise InputError(
-            "a client's workers measure models that have a name or a folder, into a store such as "
-            "store=Store(): give these, or leave out the client"
-        )
-    requests = [_request(model, prompt, said) for model in models for prompt in prompts]
-    answer = on_client(client, requests, store, device)
-
-    def of(model: Model) -> Come:
-        for number, prompt in enumerate(prompts):
-            yield number, partial(answer, _request(model, prompt, said))
-
-    return of
-
-
-def _request(model: Model, prompt: Asked, said: Mapping[str, Any]) -> Request:
-    own = said if model.k is None else {**said, "k": model.k}
-    own = _at_usual_token(own, prompt)
-    return Request(**{**vars(model.weights.request), **own, "prompt": prompt.text})
-
-
-def _at_usual_token(said: Mapping[str, Any], prompt: Asked) -> dict[str, Any]:
-    return {"token": usual_token(said["kind"], prompt.text), **said}

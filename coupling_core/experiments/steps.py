@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from coupling_core.analysis.by_step import Course, doubt, steps_told
+from coupling_core.base.bars import Bar
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.errors import InputError
 from coupling_core.base.pace import telling
@@ -82,7 +83,8 @@ def measure_steps(
     if run.caution:
         warn_caller(f"{run.name}: {run.caution}")
     course = stored_steps.collect(run, request, kept, wanted, spectra=spectra)
-    with telling(len(course.missing), shown=progress, of="step") as advance, Borrower() as borrower:
+    bar = Bar(stays=True, shown=progress)
+    with telling(len(course.missing), bar, of="step") as advance, Borrower() as borrower:
 
         @contextmanager
         def watching(step: int) -> Iterator[None]:

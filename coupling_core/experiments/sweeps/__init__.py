@@ -19,7 +19,7 @@ from coupling_core.experiments.sweeps.journal import Failure, Journal, State, jo
 from coupling_core.experiments.sweeps.plan import Plan, make
 from coupling_core.experiments.sweeps.progress import ModelStatus, Status, status
 from coupling_core.experiments.sweeps.report_file import write_report
-from coupling_core.experiments.sweeps.running import nothing_to_do, run
+from coupling_core.experiments.sweeps.running import nothing_to_do, run, watched
 from coupling_core.experiments.sweeps.table import (
     make_table,
     read_table,
@@ -45,6 +45,7 @@ __all__ = [
     "run",
     "status",
     "table_csv",
+    "watched",
     "write_report",
     "write_sealed",
     "write_table",

@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
+from coupling_core.base.bars import Bar
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.pace import telling
+from coupling_core.base.units import counted
 from coupling_core.experiments.sweeps.journal import (
     Failure,
     Journal,
@@ -93,7 +95,7 @@ def run(
     _require_workers(workers)
     store = as_store(store)
     if report is None:
-        with _bar(plan, shown=progress) as report:
+        with watched(plan, Bar(stays=True, shown=progress)) as report:
             state = run(plan, store, client, report, workers=workers)
         if reasons := by_reason(Journal.of(store, plan.id).failures()):
             told = "; ".join(told_failure(*one) for one in reasons[:FEW])
@@ -114,15 +116,19 @@ def run(
 
 
 @contextmanager
-def _bar(plan: Plan, *, shown: bool) -> Iterator[Report]:
-    """What shows how far it is."""
+def watched(plan: Plan, bar: Bar) -> Iterator[Report]:
+    """What shows by a bar how far it is, and what the workers do."""
     before = 0
-    with telling(len(plan), shown=shown, of="measurement", starts_slowly=True) as advance:
+    with telling(len(plan), bar, of="measurement", starts_slowly=True) as advance:
+        advance("starting workers", done=0)
 
         def report(state: State) -> None:
             nonlocal before
             ended = state.stored + state.done + state.failed
-            advance(", ".join(state.working[:2]), done=ended - before)
+            failed = f", {state.failed} failed" * bool(state.failed)
+            waiting = "waiting for workers" if ended < state.total else "done"
+            at = ", ".join(state.working[:2]) or waiting
+            advance(f"{counted(state.workers, 'worker')}{failed}: {at}", done=ended - before)
             before = ended
 
         yield report

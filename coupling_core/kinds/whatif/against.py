@@ -63,7 +63,7 @@ def _of_one(
 
 def _of_many(asked: Measuring, ask: Ask, output: Output) -> list[tuple[DepthResult, WhatIfResult]]:
     """Of each prompt of which both are had; one that fails is left out."""
-    prompts, store = asked.listed(), Store(output.store)
+    prompts = asked.listed()
 
     def run(asking: Ask) -> dict[int, Result]:
         found: dict[int, Result] = {}
@@ -71,7 +71,7 @@ def _of_many(asked: Measuring, ask: Ask, output: Output) -> list[tuple[DepthResu
         def take(prompt: Prompt, result: Result, _: bool) -> None:
             found[prompt.row] = result
 
-        each(asking, prompts, store, device=asked.device, take=take)
+        each(asked, asking, prompts, output, take=take)
         return found
 
     effects, depths = run(ask), run(lambda text: _of_depth(ask(text)))
