@@ -146,7 +146,7 @@ def correlation_of(
         y: another.
         unit: the independent unit of each, from 0.
         of: what the units are, in the plural.
-        method: of correlation.
+        method: Pearson's or Spearman's.
         given: regressors, of full rank, which span the constant. With them the interval over models
             is that of Fisher's z, whose variance is 1 / (df - 1), and else by leaving out each.
         reason: why there is no correlation, where that is known.

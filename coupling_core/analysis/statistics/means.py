@@ -17,6 +17,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import (
     ALL_BLOCKS,
     HOW,
+    MODEL_SIZES,
     OF_BLOCKS,
     OF_GRAPHS,
     OF_SHARES,
@@ -25,10 +26,7 @@ from coupling_core.base.records import (
     ModelSubset,
 )
 
-FACTS = ("parameters", "layers", "width", "training_tokens")
-"""Numbers of a model that do not depend on the prompt; NaN where unknown. The performances are such
-numbers too; a table lacks those that are known of none of its models."""
-COLUMNS = ("model", "id", "family", "step", "trained", *FACTS, "prompt", "k", "chance")
+COLUMNS = ("model", "id", "family", "step", "trained", *MODEL_SIZES, "prompt", "k", "chance")
 """What a sweep's table must have besides the measure."""
 
 
@@ -212,7 +210,7 @@ def _mean(rows: pd.DataFrame, measure: Measure) -> dict[str, object]:
         "run": first["model"] if is_alone else str(first["id"]).split("@")[0],
         "step": float(first["step"]),
         "trained": bool(first["trained"]),
-        **{name: float(first.get(name, np.nan)) for name in (*FACTS, *PERFORMANCES)},
+        **{name: float(first.get(name, np.nan)) for name in (*MODEL_SIZES, *PERFORMANCES)},
         "training_tokens": float(first["training_tokens"]) or np.nan,
         "k": int(first["k"]),
         "coupling": found.mean,

@@ -25,7 +25,7 @@ _FLAT = 1e-12
 _LEAST_P = 0.001
 """A smaller p rests on the far tails of distributions, and is not told as a number."""
 
-Points = Float[np.ndarray, " point"]
+Numbers = Float[np.ndarray, " point"]
 
 
 @dataclass(frozen=True)
@@ -124,12 +124,12 @@ def _student(whole: float, moved: Float[np.ndarray, " unit"]) -> tuple[float, fl
     return whole - half, whole + half, float(2 * stats.t.sf(abs(whole) / error, df))
 
 
-def is_constant(values: Points) -> bool:
+def is_constant(values: Numbers) -> bool:
     """Whether numbers differ by rounding at most."""
     return bool(np.ptp(values) <= 1e-12 * np.abs(values).max())
 
 
-def unrelated(numbers: Mapping[str, Points], of: str) -> str:
+def unrelated(numbers: Mapping[str, Numbers], of: str) -> str:
     """Why two numbers of models, or of prompts, have no correlation; "" where they have one."""
     n = min(map(len, numbers.values()))
     if n < 3:
@@ -138,7 +138,7 @@ def unrelated(numbers: Mapping[str, Points], of: str) -> str:
     return f"all {n} {of}s have the same {same[0]}, so nothing can go with it" if same else ""
 
 
-def left_of(values: Points, given: Float[np.ndarray, "point regressor"]) -> tuple[Points, float]:
+def left_of(values: Numbers, given: Float[np.ndarray, "point regressor"]) -> tuple[Numbers, float]:
     """What regressors leave of values, and the share of their variance that this is."""
     left = values - given @ np.linalg.lstsq(given, values)[0]
     if is_constant(values):
@@ -147,8 +147,8 @@ def left_of(values: Points, given: Float[np.ndarray, "point regressor"]) -> tupl
 
 
 def correlation(
-    x: Points,
-    y: Points,
+    x: Numbers,
+    y: Numbers,
     method: Method = "pearson",
     given: Float[np.ndarray, "point regressor"] | None = None,
 ) -> float:
@@ -163,7 +163,7 @@ def correlation(
     return float(np.clip(u @ v / np.sqrt((u @ u) * (v @ v)), -1, 1))
 
 
-def coefficient(x: Points, y: Points, degree: int = 1) -> float:
+def coefficient(x: Numbers, y: Numbers, degree: int = 1) -> float:
     """That of x**degree in the polynomial of least squares; NaN where x has too few values."""
     if is_constant(x):
         return np.nan
