@@ -7,6 +7,7 @@ form is what it really has of a result that ships.
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
+from textwrap import fill
 
 from coupling_core.analysis.by_step import step_columns, step_figures
 from coupling_core.analysis.exports import axes, frame, row
@@ -92,10 +93,10 @@ def figure_names() -> str:
     parts = [
         FIGURE_NAMES.read_text().partition("import Literal\n")[0] + "import Literal\n",
         *(_literal(_called(folder), names) for folder, names in named.items()),
-        f'FigureName = (\n    {every}\n)\n"""Of all kinds; "" is the first of its kind."""\n',
+        f'FigureName = (\n    {every}\n)\n"""Of all kinds; "" is the first of its kind."""',
         _literal("StepCurve", step_figures()),
     ]
-    return "\n".join(parts)
+    return "\n".join(parts) + "\n"
 
 
 def _called(folder: str) -> str:
@@ -103,8 +104,9 @@ def _called(folder: str) -> str:
 
 
 def _literal(name: str, choices: Iterable[str]) -> str:
-    lines = "".join(f'    "{choice}",\n' for choice in choices)
-    return f"{name} = Literal[\n{lines}]\n"
+    quoted = ", ".join(f'"{choice}"' for choice in choices)
+    lines = fill(quoted, 100, initial_indent="    ", subsequent_indent="    ")
+    return f"{name} = Literal[\n{lines}\n]  # fmt: skip"
 
 
 if __name__ == "__main__":

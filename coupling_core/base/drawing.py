@@ -1,7 +1,7 @@
 """The figures of a kind by name, and what shows one in a notebook or saves it as a file."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -127,11 +127,10 @@ class Figure:
             return partial(_function(self.draws.drawn_by), spec=self.draws)
         return partial(_function(self.draws), **self.options)
 
-    def of(self, result: Any, view: Any, options: Mapping[str, Any]) -> "go.Figure":
-        """The figure of a result in a view; of options of a command those that it has."""
-        takes = signature(self.function).parameters
-        given = {"view": view, **options}
-        return self.function(result, **{name: given[name] for name in given if name in takes})
+    @property
+    def takes(self) -> Collection[str]:
+        """The names of its arguments."""
+        return signature(self.function).parameters
 
 
 def figures_of(kind: str) -> Mapping[str, Figure]:
@@ -155,9 +154,9 @@ def drawn(result: Any, view: Any, name: str, **options: Any) -> "go.Figure":
     Raises:
         InputError: where the result has no such figure.
     """
-    function = figure_of(result, name).function
-    seen = {"view": view} if "view" in signature(function).parameters else {}
-    return function(result, **seen, **options)
+    figure = figure_of(result, name)
+    seen = {"view": view} if "view" in figure.takes else {}
+    return figure.function(result, **seen, **options)
 
 
 def plot(result: Any, view: Any, name: str = "", **options: Any) -> Drawing:

@@ -3,66 +3,27 @@
 from typing import Literal
 
 DepthFigure = Literal[
-    "",
-    "scores",
-    "mosaic",
-    "spectrum",
-    "k",
-    "scaling",
-    "inverse-scaling",
-    "graph",
-    "locality",
-]
-
+    "", "scores", "mosaic", "spectrum", "k", "scaling", "inverse-scaling", "graph", "locality"
+]  # fmt: skip
 TokensFigure = Literal[
-    "",
-    "grid",
-    "mosaic",
-    "distance",
-    "spectrum",
-]
-
+    "", "grid", "mosaic", "distance", "spectrum"
+]  # fmt: skip
 TrajectoryFigure = Literal[
-    "",
-    "paths",
-    "paths-3d",
-    "line-shape",
-    "norms",
-    "line-shape-by-depth",
-    "growth",
-    "expodistance",
-    "steps",
-    "equidistance",
-    "entropy",
-    "linearised",
-]
-
+    "", "paths", "paths-3d", "line-shape", "norms", "line-shape-by-depth", "growth", "expodistance",
+    "steps", "equidistance", "entropy", "linearised"
+]  # fmt: skip
 WhatifFigure = Literal[
-    "",
-    "interchange",
-    "replace",
-    "blocks",
-]
-
+    "", "interchange", "replace", "blocks"
+]  # fmt: skip
 SpectrumFigure = Literal[
-    "",
-    "eigenvalues",
-    "maps",
-    "products",
-]
-
+    "", "eigenvalues", "maps", "products"
+]  # fmt: skip
 PerturbationFigure = Literal[
-    "",
-    "cosine",
-    "depth",
-    "radius",
-]
-
+    "", "cosine", "depth", "radius"
+]  # fmt: skip
 DirectionsFigure = Literal[
-    "",
-    "readouts",
-]
-
+    "", "readouts"
+]  # fmt: skip
 FigureName = (
     DepthFigure
     | TokensFigure
@@ -73,16 +34,7 @@ FigureName = (
     | DirectionsFigure
 )
 """Of all kinds; "" is the first of its kind."""
-
 StepCurve = Literal[
-    "loss",
-    "coupling",
-    "corrected",
-    "alignment",
-    "locality",
-    "line-shape",
-    "expodistance",
-    "departure",
-    "u-dot-v",
-    "effective-rank",
-]
+    "loss", "coupling", "corrected", "alignment", "locality", "line-shape", "expodistance",
+    "departure", "u-dot-v", "effective-rank"
+]  # fmt: skip

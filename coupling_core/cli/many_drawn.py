@@ -56,7 +56,9 @@ def one_drawn(figure: str, /, **chosen: Any) -> "Callable[[Any, Any], go.Figure]
     """What draws the figure of one prompt, with those of its command's options that it has."""
 
     def draw(result: Any, view: Any) -> "go.Figure":
-        return drawing.figure_of(result, figure).of(result, view, chosen)
+        takes = drawing.figure_of(result, figure).takes
+        own = {name: value for name, value in chosen.items() if name in takes}
+        return drawing.drawn(result, view, figure, **own)
 
     return draw
 

@@ -1,7 +1,6 @@
 """The numbers of noise that was followed through the blocks."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from coupling_core.analysis.perturbation import (
     TENTH,
@@ -27,19 +26,15 @@ DRAWS = {
 }
 
 
-def _at_a_tenth(name: str) -> Callable[[Seen], float]:
-    """Of isotropic noise at the last state, the median of the draws."""
+def _at_a_tenth(name: str, title: str, **ideal: Any) -> Number:
+    """Of isotropic noise behind the last block, the median of the draws."""
 
-    def at_a_tenth(seen: Seen) -> float:
+    def of(seen: Seen) -> float:
         values = getattr(seen.result, name)[0]
         return float(spread(values).median[nearest_size(seen.result, TENTH), -1])
 
-    return at_a_tenth
-
-
-def _whole(name: str, of: Callable[[Seen], float], column: Column) -> Number:
-    """A number of isotropic noise behind the last block."""
-    return Number(name, column.title, (), of, in_files=False, form=".4g", column=column)
+    column = Column(f"{title}, noise of a tenth of the embedding", **ideal)
+    return Number(name, column.title, (), of, in_files=False, column=column)
 
 
 NUMBERS = (
@@ -55,32 +50,16 @@ NUMBERS = (
         "size of noise at which the linear maps are off by 10 % in half of the draws",
         ("way", "state"),
         lambda seen: perturbation_radius(seen.result),
-    ),
-    _whole(
-        "radius",
-        lambda seen: float(perturbation_radius(seen.result)[0, -1]),
-        Column("Radius of isotropic noise at the last block (of the embedding)"),
-    ),
-    _whole(
-        "distance",
-        _at_a_tenth("distance"),
-        Column("Distance behind the last block, noise of a tenth of the embedding"),
-    ),
-    _whole(
-        "cosine",
-        _at_a_tenth("cosine"),
-        Column(
-            "Cosine behind the last block, noise of a tenth of the embedding",
-            ideal=1.0,
-            ideal_name="no change",
-            most=1.0,
+        column=Column(
+            "Radius of isotropic noise at the last block (of the embedding)",
+            lambda radii: float(radii[0, -1]),
         ),
     ),
-    _whole(
-        "error",
-        _at_a_tenth("error"),
-        Column("What the linear maps are off by there, noise of a tenth of the embedding"),
+    _at_a_tenth("distance", "Distance behind the last block"),
+    _at_a_tenth(
+        "cosine", "Cosine behind the last block", ideal=1.0, ideal_name="no change", most=1.0
     ),
+    _at_a_tenth("error", "What the linear maps are off by there"),
     Number("rounding", "what rounding makes of the undisturbed state"),
     Number("noise_sizes", "sizes of the noise, in units of the embedding"),
     Number("ways", "ways in which the noise lies", ("way",), lambda _: WAYS),

@@ -4,10 +4,11 @@ import numpy as np
 
 from coupling_core.base.edits import parse_edit
 from coupling_core.base.errors import InputError
+from coupling_core.base.numbers import mean
 from coupling_core.base.records import EffectView, Request, resolve_token
 from coupling_core.base.units import percent
 from coupling_core.cli.terminal import Told, print_facts, print_lines, print_table
-from coupling_core.measuring.one_edit import EditEffect, Said, continuations, edit_effect
+from coupling_core.measuring.one_edit import EditEffect, continuations, edit_effect
 
 
 def tried(request: Request, edit: str, view: EffectView, device: str | None) -> Told:
@@ -31,8 +32,11 @@ def tried(request: Request, edit: str, view: EffectView, device: str | None) -> 
         )
         print_lines("")
         if said:
-            named = zip(("as it is", "edited"), said, strict=True)
-            print_table(("", "next", "goes on"), [(name, *_row(one)) for name, one in named])
+            first = (one.likeliest[0] for one in said)
+            likely = (f"{text!r} {percent(share)}" for text, share in first)
+            goes_on = (repr(one.continuation) for one in said)
+            rows = zip(("as it is", "edited"), likely, goes_on, strict=True)
+            print_table(("", "next", "goes on"), rows)
 
     numbers = {"edit": effect.edit, "measured_of": effect.measured_of, **means}
     numbers |= {"tokens": effect.tokens, "by_token": effect.divergence}
@@ -45,13 +49,4 @@ def _means(effect: EditEffect, view: EffectView) -> dict[str, float]:
     n = len(effect.divergence)
     tokens = None if effect.measured_of == "classes" else view.tokens
     at = [resolve_token(token, n) - 1 for token in tokens or range(1, n + 1)]
-    found = {name: getattr(effect, name)[at] for name in ("divergence", "loss", "stays")}
-    return {
-        name: float(values[~np.isnan(values)].mean()) if not np.isnan(values).all() else np.nan
-        for name, values in found.items()
-    }
-
-
-def _row(said: Said) -> tuple[str, str]:
-    text, share = said.likeliest[0]
-    return f"{text!r} {percent(share)}", repr(said.continuation)
+    return {name: mean(getattr(effect, name)[at]) for name in ("divergence", "loss", "stays")}
