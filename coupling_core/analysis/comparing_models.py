@@ -52,7 +52,7 @@ def compare_models(
             where the table has one.
         kind: which kind of measurement; None where the table has one.
         measure: the column compared: `corrected`, `coupling` or `alignment`, or a number that
-            another kind of measurement has, such as `line_shape`.
+            another kind of measurement has.
 
     Raises:
         InputError: where the table lacks a column, one of the models, or a prompt of both, or has

@@ -135,6 +135,19 @@ def equidistance(
         return np.where(mean > 0, lengths.std(0) / mean, np.nan)
 
 
+OF_STATES = (norms, step_lengths, line_shape, windowed_line_shape)
+"""What is measured of states, each under its own name."""
+
+
+def of_paths(states: States) -> dict[str, Float[np.ndarray, " token"]]:
+    """The numbers of whole paths, by name."""
+    return {
+        "line_shape": line_shape(states),
+        "expodistance": expodistance(norms(states)),
+        "equidistance": equidistance(step_lengths(states)),
+    }
+
+
 def _steps(states: States | Array | Sequence[Any]) -> Float[np.ndarray, "block token d"]:
     with np.errstate(invalid="ignore"):  # between infinite states
         return np.diff(as_float64(states), axis=0)

@@ -167,14 +167,10 @@ def plot(result: Any, view: Any, name: str = "", **options: Any) -> Drawing:
 
 
 def drawing(draws: str, *of: Any, result: Any = None, view: Any = None, **options: Any) -> Drawing:
-    """What a function of `coupling_core.figures` draws, as something that shows and saves itself.
+    """What a function of `coupling_core.figures` draws of all this, told by its module and name.
 
-    Args:
-        draws: its module and its name; imported only now, for it is of a room above this one.
-        *of: its arguments.
-        result: where the figure comes from; None where it says so itself.
-        view: how that is looked at.
-        **options: its further arguments.
+    It is of a room above this one, and so imported only now. A figure that does not say itself
+    where it comes from is of a result in a view.
     """
     return _drawing(_function(draws)(*of, **options), result, view)
 

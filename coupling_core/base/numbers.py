@@ -78,7 +78,7 @@ class Number:
         name: in files, JSON and datasets.
         what: it is, with its unit.
         dims: names of its dimensions; None of a stored array, whose class has them.
-        of: makes it; None of a stored array.
+        of: makes it; None takes what the result, or what is derived of it, has by this name.
         where: in which results and views it is.
         in_files: whether files of arrays have it.
         in_table: whether the kind's table has it, where a row of that is of its only dimension.
@@ -104,7 +104,10 @@ class Number:
 
     def values(self, seen: Seen) -> np.ndarray:
         """The array of a result in a view."""
-        return np.asarray(getattr(seen.result, self.name) if self.of is None else self.of(seen))
+        if self.of is not None:
+            return np.asarray(self.of(seen))
+        whose = seen.result if hasattr(seen.result, self.name) else seen.derived
+        return np.asarray(getattr(whose, self.name))
 
     @property
     def column_name(self) -> str:
@@ -132,7 +135,7 @@ def last(values: np.ndarray) -> float:
 def tokens() -> Iterable[Number]:
     """The tokens of the prompt, which every kind has."""
     texts = "texts of the tokens"
-    yield Number("tokens", texts, ("token",), lambda seen: seen.result.tokens, in_table=False)
+    yield Number("tokens", texts, ("token",), in_table=False)
     yield Number("token_ids", "ids of the tokens", in_table=False)
 
 

@@ -47,12 +47,7 @@ def read_stdin() -> str:
     return decoded(content, "standard input")
 
 
-def csv_rows(path: Path, required: Collection[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    """As `csv_rows_of`, of what the file says."""
-    return csv_rows_of(read_text(path), path, required)
-
-
-def csv_rows_of(
+def csv_rows(
     text: str, path: Path, required: Collection[str]
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a CSV file by the columns that its first line names, each with its line.

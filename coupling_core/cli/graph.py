@@ -32,13 +32,13 @@ from coupling_core.base.records import (
     View,
     parse_blocks,
 )
-from coupling_core.base.results import DepthResult, Result
+from coupling_core.base.results import DepthResult
 from coupling_core.cli import files, options, reports
-from coupling_core.cli.many import Shown, table_of_means
+from coupling_core.cli.many import Shown
 from coupling_core.cli.many_drawn import Together, figure_option, listed, one_drawn
-from coupling_core.cli.one_or_many import measured
+from coupling_core.cli.one_or_many import answer
 from coupling_core.cli.rows import Row
-from coupling_core.cli.terminal import Told, fact_lines, print_facts, print_lines, print_table
+from coupling_core.cli.terminal import Told, fact_lines, print_lines, print_table
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -87,27 +87,17 @@ def graph(
     With --prompts, count what each prompt's graph has, and take the means over the prompts.
     """
     require_threshold(look.threshold)
-    output.require_writable(asked.many)
-    ask = asked.request(token=token, k=scores.k)
     graphs = Graphs("corrected" if scores.corrected else "coupling", asked.many, look)
-
-    def seen(result: Result) -> View:
-        return scores.view(result.default_k, parse_blocks(blocks, result.n_blocks))
-
-    if asked.many is not None:
-        of_weights, least = OF_GRAPHS
-        chosen: dict[str, str | float] = {of_weights: graphs.dots, least: look.threshold}
-        shown = Shown(graphs.draw_one, graphs, seen, blocks=blocks, chosen=chosen)
-        table_of_means(asked, ask, shown, output)
-        return
-    result, stored = measured(ask(asked.one()), asked, output, blocks)
-    view = seen(result)
-    if output.out is not None:
-        files.write(output.out, graphs.content(files.ending(output.out), result, view))
-    output.tell(
-        lambda: graphs.summary(result, view, stored=stored),
-        lambda: graphs.show(result, view, stored=stored),
+    of_weights, least = OF_GRAPHS
+    shown = Shown(
+        graphs.draw_one,
+        graphs,
+        lambda found: scores.view(found.default_k, parse_blocks(blocks, found.n_blocks)),
+        blocks=blocks,
+        chosen={of_weights: graphs.dots, least: look.threshold},
+        report=graphs,
     )
+    answer(asked, asked.request(token=token, k=scores.k), shown, output)
 
 
 @dataclass
@@ -144,13 +134,15 @@ class Graphs(Together):
             "neighbours": float(near.mean[0]) if near.mean.size else float("nan"),
         }
 
-    def content(self, ending: str, result: DepthResult, view: View) -> bytes:
-        """One prompt's graph as the content of a file."""
+    def write(self, path: Path, result: DepthResult, view: View) -> None:
+        """Write one prompt's graph in the form that the path's ending names."""
+        ending = files.ending(path)
         if ending in NUMBERS:
-            return graph_file(ending, result, view, **self.weighed)
+            files.write(path, graph_file(ending, result, view, **self.weighed))
+            return
         from coupling_core import figures  # plotly
 
-        return figures.render(self.draw_one(result, view), ending, result, view)
+        files.write(path, figures.render(self.draw_one(result, view), ending, result, view))
 
     def draw_one(self, result: DepthResult, view: View) -> "go.Figure":
         """The figure of one prompt."""
@@ -168,10 +160,9 @@ class Graphs(Together):
         lines = fact_lines(mean_graph=edges_words(graph), communities=communities_words(graph))
         return {"mean_graph": graph_record(graph)}, lambda: print_lines("", *lines)
 
-    def summary(self, result: DepthResult, view: View, *, stored: bool) -> dict[str, Any]:
+    def summary(self, result: DepthResult, view: View) -> dict[str, Any]:
         """One prompt's graph, for JSON."""
         return {
-            **reports.about(result, stored=stored),
             **reports.of_view(result, view),
             "blocks": view.blocks,
             "score": self.dots,
@@ -179,22 +170,23 @@ class Graphs(Together):
             **graph_record(layer_graph(result, view, **self.weighed)),
         }
 
-    def show(self, result: DepthResult, view: View, *, stored: bool) -> None:
-        """One prompt's graph in lines, and its heaviest edges."""
+    def facts(self, result: DepthResult, view: View) -> list[str]:
+        """One prompt's graph in lines."""
         graph = layer_graph(result, view, **self.weighed)
         near = self.locality(result, view)
         score = "chance-corrected" if self.dots == "corrected" else "c"
         points = list(zip(near.distance, near.mean, strict=True))
         shown = points[:: max(1, -(-len(points) // POINTS))]
-        print_lines(*reports.head(result))
-        print_facts(
+        return fact_lines(
             score=f"{score}, {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
             edges=edges_words(graph),
             communities=communities_words(graph),
             note=last_block_words(graph),
             locality=", ".join(f"{mean:z.3f} at |l - l'| = {distance}" for distance, mean in shown),
         )
-        print_lines("")
+
+    def tables(self, result: DepthResult, view: View) -> None:
+        """Print its heaviest edges."""
+        graph = layer_graph(result, view, **self.weighed)
         forms = {name: "z.3f" * (name in EDGE_COLUMNS[3:]) for name in EDGE_COLUMNS}
         print_table(forms, [[*row.values()] for row in edge_rows(graph)[:SHOWN]], right=True)
-        print_lines("", *reports.foot(result, stored=stored))

@@ -54,6 +54,7 @@ class Shown:
         blocks: the blocks looked at, as they were typed.
         chosen: what else was chosen of how the numbers are taken, by name.
         more: what is reported of one result besides.
+        report: writes and reports one result in place of its kind.
     """
 
     draw: "Callable[[Any, Any], go.Figure]"
@@ -62,6 +63,7 @@ class Shown:
     blocks: str | None = None
     chosen: Mapping[str, str | float] = field(default_factory=dict)
     more: Callable[[Any], Told] = lambda _: NOTHING
+    report: Any = None
 
 
 def require_blocks(blocks: str | None, progress: Progress) -> None:

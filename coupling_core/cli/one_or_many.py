@@ -60,8 +60,10 @@ def answer(asked: Measuring, ask: Ask, shown: Shown, output: Output) -> None:
         return
     request = ask(asked.one())
     result, stored = measured(request, asked, output, shown.blocks)
-    view = shown.view(result)
-    if output.out is not None:
-        files.write_result(output.out, result, view, shown.draw, k_view=request.k_view)
+    view, report, out = shown.view(result), shown.report, output.out
+    if out is not None and report is not None:
+        report.write(out, result, view)
+    elif out is not None:
+        files.write_result(out, result, view, shown.draw, k_view=request.k_view)
     more = shown.more(result)
-    reports.tell(result, view, stored=stored, as_json=output.as_json, out=output.out, more=more)
+    reports.tell(result, view, output, stored=stored, more=more, report=report)

@@ -16,6 +16,7 @@ from coupling_core.base.records import Request
 from coupling_core.base.units import about, counted, ranges
 from coupling_core.base.writing import require_new
 from coupling_core.cli import files, options
+from coupling_core.cli.one_or_many import SHORT
 from coupling_core.cli.signals import stopping
 from coupling_core.cli.terminal import print_facts, print_lines, print_table, progress_bar, say
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:  # torch is slow to import
     from coupling_core.experiments.pruning.plan import Pruning
 
 STOPPED = "stopped: nothing is saved but the coupling of the blocks that was measured"
-LONG = 20.0
-"""Seconds that need no word."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def prune(
 
     with stopping(STOPPED), progress_bar(stays=True) as bar:
         seconds = door.expected(Request("a text", **vars(weights)), texts, rankings, removed)
-        if seconds is not None and seconds > LONG:
+        if seconds is not None and seconds > SHORT:
             say(f"this takes {about(seconds)} on a processor like this, and more where it is busy")
         found = door.prune(
             texts=texts,

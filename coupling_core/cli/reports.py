@@ -10,6 +10,7 @@ from coupling_core.base.kinds import kind_of
 from coupling_core.base.numbers import columns, in_rows
 from coupling_core.base.records import AnyView, View
 from coupling_core.base.results import Result
+from coupling_core.cli.options import Output
 from coupling_core.cli.terminal import (
     NOTHING,
     Told,
@@ -23,21 +24,23 @@ from coupling_core.cli.terminal import (
 def tell(
     result: Result,
     view: AnyView,
+    output: Output,
     *,
     stored: bool,
-    as_json: bool,
-    out: Path | None = None,
     more: Told = NOTHING,
+    report: Any = None,
 ) -> None:
-    """Print one result: whose it is, its numbers in one view, its key, and `more`."""
-    numbers, show = more
-    if as_json:
-        print_json(summary(result, view, stored=stored) | numbers)
+    """Print one result: whose it is, its numbers in one view, its key, and `more`.
+
+    The numbers are told by `report`, or by the report of its kind.
+    """
+    report, (numbers, show) = report or kind_of(result.request.kind).part("report"), more
+    if output.as_json:
+        print_json(about(result, stored=stored) | report.summary(result, view) | numbers)
         return
-    report = kind_of(result.request.kind).part("report")
     print_lines(*head(result), *report.facts(result, view), "")
     report.tables(result, view)
-    print_lines("", *foot(result, stored=stored, out=out))
+    print_lines("", *foot(result, stored=stored, out=output.out))
     show()
 
 

@@ -1,6 +1,5 @@
 """One row a prompt, and what all rows together come to: means, a table, arrays, JSON."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -152,7 +151,7 @@ def frame(rows: Sequence[Row]) -> "DataFrame":
     own = own_columns([row.fields for row in rows], ours)
     told = [
         {"line": row.prompt.row, "prompt": row.prompt.words}
-        | {name: _cell(value) for name, value in own_cells(row.fields, own).items()}
+        | own_cells(row.fields, own)
         | row.mean
         | _kept_apart(row)
         | {"certified": row.certified, "key": row.key}
@@ -168,11 +167,6 @@ def _kept_apart(row: Row) -> dict[str, str | float]:
     whose = dict(row.whose)
     named = {"model": whose.pop("model"), **row.of_model, "kind": whose.pop("kind")}
     return named | {"k": whose.pop("K", float("nan"))} | whose
-
-
-def _cell(value: Any) -> Any:
-    """A value as a cell: what JSON nests, as its text."""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
 def arrays(rows: Sequence[Row]) -> dict[str, tuple[Axes, np.ndarray]]:

@@ -85,7 +85,7 @@ def show(
         view = View(result.default_k if k is None else k, definition)
     if output.out is not None:
         files.write_result(output.out, result, view, lambda *seen: plot(*seen).figure)
-    reports.tell(result, view, stored=True, as_json=output.as_json, out=output.out)
+    reports.tell(result, view, output, stored=True)
 
 
 @app.command()

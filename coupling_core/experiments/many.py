@@ -38,13 +38,12 @@ from coupling_core.experiments.sweeps.table import (
     FLOOR_ERROR,
     MEASURED,
     Row,
-    how,
-    numbers,
-    of_prompt,
+    framed,
     of_weights,
+    rows_of,
 )
 from coupling_core.measuring.front import UNSAID, Shelf, shelf
-from coupling_core.sources.prompts import own_cells, own_columns, repeated, set_own
+from coupling_core.sources.prompts import own_columns, repeated
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -170,13 +169,10 @@ def measure_many(
                     prompt, result = asked[number], None
                     try:
                         result = get()
-                        shared = facts | of_prompt(prompt.about, result)
-                        shared |= own_cells(prompt.about.fields, own)
-                        at_ks = numbers(result, ks or (result.default_k,), definition, role, blocks)
-                        shared |= how(result, definition, role)
                         if model.module is not None:
-                            shared["id"] = own_id = own_id or _id_of_module(result)
-                        found[number] = [{**shared, **of_k} for of_k in at_ks]
+                            facts["id"] = own_id = own_id or _id_of_module(result)
+                        at, seen = ks or (result.default_k,), (definition, role, blocks)
+                        found[number] = rows_of(facts, prompt.about, own, result, at, *seen)
                     except (InputError, ComputeError) as error:
                         failed[number] = error
                     if result is not None:
@@ -283,8 +279,6 @@ def _sized(model: Model, every_k: Sequence[int | float]) -> Model:
 
 
 def _table(rows: list[Row], own: Collection[str], left_out: Mapping[str, Exception]) -> "DataFrame":
-    from pandas import DataFrame
-
     if not rows:
         raise every_prompt_failed([*left_out.values()]) from next(iter(left_out.values()))
     for reason, (first, *others) in by_reason(left_out).items():
@@ -293,8 +287,7 @@ def _table(rows: list[Row], own: Collection[str], left_out: Mapping[str, Excepti
     found = set().union(*rows)
     known = (*MEASURED, *HOW, OF_SHARES)
     of_kind = [name for name in COLUMNS if name in found or name not in known]
-    table = DataFrame(rows, columns=[*of_kind, *own])
-    set_own(table, own, rows)
+    table = framed(rows, of_kind, own)
     empty = [name for name in (*PERFORMANCES, OF_SHARES, FLOOR_ERROR) if name in table]
     table = table.drop(columns=[name for name in empty if table[name].isna().all()])
     table.attrs["left_out"] = {which: str(why) for which, why in left_out.items()}

@@ -41,19 +41,10 @@ def by_depth(
     token: int = -1,
     twin: TrajectoryResult | None = None,
 ) -> go.Figure:
-    """One number of all tokens by depth.
+    """One number of all tokens by depth, that of the selected `token` in ink.
 
-    Args:
-        result: may be partial.
-        view: as the number takes it.
-        spec: which number.
-        token: the selected one, 1..n, drawn in ink; -1 is the last.
-        twin: another result, whose median is drawn too. Where it is of another prompt, medians
-            alone are drawn.
-
-    Returns:
-        a figure with the traces "tokens" (or a band of the middle 80 %), "median", "twin" where
-        there is one, and "selected", by their `uid`.
+    Of a `twin` the median is drawn too; where it is of another prompt, medians alone. By their
+    `uid`, the traces are "tokens" (or a band of the middle 80 %), "median", "twin" and "selected".
     """
     (name,) = spec.numbers
     own, token = array_of(result, view, name), resolve_token(token, len(result.tokens))
@@ -80,13 +71,8 @@ def by_depth(
 def linearised(result: TrajectoryResult, *, token: int = -1) -> go.Figure:
     """Relative errors by block of the linearised path, one step at a time and rolled out.
 
-    Args:
-        result: may be partial; a token that waits has no line.
-        token: the selected one, 1..n; -1 is the last.
-
-    Returns:
-        a figure with the traces "one-step", "rolled-out" and "rest" (the error of a state that
-        stays where it is), and the medians over all tokens of the first two, by their `uid`.
+    By their `uid`, the traces are "one-step", "rolled-out" and "rest" (the error of a state that
+    stays where it is), and the medians over all tokens of the first two.
     """
     token = resolve_token(token, len(result.tokens))
     of = f"token {token}, {subject(result)}"

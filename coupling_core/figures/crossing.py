@@ -9,15 +9,21 @@ from coupling_core.base.records import DirectionsView
 from coupling_core.base.units import counted
 from coupling_core.figures import style
 from coupling_core.figures.compare import of_two
-from coupling_core.figures.curves import COLORS, Series, curves
+from coupling_core.figures.curves import COLORS, Series, chance, curves
 from coupling_core.figures.words import subject
 
-_SIDES = (
+SIDES = (
     ("what blocks write", style.ACCENT, style.ACCENTED_BAND),
     ("what blocks read", style.SECOND, "rgba(42, 157, 143, 0.18)"),
 )
-
-
+ANGLES = Curves(
+    y="Angle, degrees",
+    caption="Between the spans of the {leading} of each block in A and in B: the median angle, in "
+    "a band from the smallest to the largest. At 0 degrees both act along the same directions; "
+    "dotted is the median of independent ones. {names}.",
+    y_range=(0, 92),
+    hover=".1f",
+)
 SCORES = Curves(
     y="Chance-corrected score",
     caption="Each block's Jacobian in the singular vectors that the same block has in the other "
@@ -35,28 +41,24 @@ def crossing_angles(found: Crossing) -> go.Figure:
         and a line at the median; dotted is the median of independent subspaces.
     """
     blocks, leading = np.arange(1, found.a.n_blocks + 1), counted(found.k, "leading direction")
-    names = f"A is {subject(found.a)}, and B is {subject(found.b)}."
-    figure = style.new_figure(
-        f"Principal angles between the {leading} of A and of B, by block. {names} {found.verdict}",
-        f"Between the spans of the {leading} of each block in A and in B: the median angle, in a "
-        "band from the smallest to the largest. At 0 degrees both act along the same directions; "
-        f"dotted is the median of independent ones. {names}",
-        height=400,
-        xaxis={"title": {"text": "Block l"}},
-        yaxis=style.axis("Angle, degrees") | {"range": [0, 92]},
-        hovermode="x unified",
+    series = [
+        Series(
+            name, blocks, np.median(angles, 1), color, band=(angles[:, 0], angles[:, -1]),
+            band_name=name, tint=tint,
+        )
+        for (name, color, tint), angles in zip(SIDES, found.angles, strict=True)
+    ]  # fmt: skip
+    by_chance = chance(blocks, float(np.median(found.chance)), "independent", "dot", 1)
+    names = f"A is {subject(found.a)}, and B is {subject(found.b)}"
+    figure = curves(
+        [*series, by_chance],
+        ANGLES,
+        f"principal angles between the {leading} of A and of B; {names}",
+        {"leading": leading, "names": names},
+        also=f" {found.verdict}",
+        told=of_two(found.a, found.b, DirectionsView(None, found.k), f" K = {found.k}."),
     )
-    for (name, color, ground), angles in zip(_SIDES, found.angles, strict=True):
-        known = np.isfinite(angles).all(1)
-        low, high = angles[known, 0], angles[known, -1]
-        figure.add_trace(style.band(blocks[known], low, high, name, color=ground))
-        trace = style.line(blocks, np.median(angles, 1), name, color)
-        figure.add_trace(trace.update(hovertemplate="%{y:.1f}"))
-    chance = np.full(len(blocks), np.median(found.chance))
-    trace = style.line(blocks, chance, "independent", style.INK, 1, line_dash="dot")
-    figure.add_trace(trace.update(hovertemplate="%{y:.1f}"))
-    told = of_two(found.a, found.b, DirectionsView(None, found.k), f" K = {found.k}.")
-    return figure.update_layout(meta=figure.layout.meta | told)
+    return figure.update_traces(showlegend=False, selector={"fill": "toself"})
 
 
 def crossed_scores(a_in_b: CrossScores, b_in_a: CrossScores | None = None) -> go.Figure:

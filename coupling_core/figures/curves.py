@@ -108,17 +108,7 @@ def curves(
 def number_curves(
     result: Result, view: AnyView, spec: Curves, *, twin: Result | None = None
 ) -> go.Figure:
-    """The curves over the blocks, or states, of the numbers that a record names.
-
-    Args:
-        result: may be partial.
-        view: how it is looked at.
-        spec: which numbers, and their axes.
-        twin: the untrained model at the same token, whose curves are dotted.
-
-    Returns:
-        a figure with a trace for each number, named by its title, and those of the twin.
-    """
+    """The curves over blocks, or states, of the numbers that a record names; a twin is dotted."""
     series = number_lines(result, view, spec, twin)
     return curves(series, of_numbers(result.request.kind, spec), subject(result))
 

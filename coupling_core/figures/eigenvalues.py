@@ -98,7 +98,7 @@ def _points(
 def products_over_depth(result: SpectrumResult, *, twin: SpectrumResult | None = None) -> go.Figure:
     """How many directions the product M^l ... M^1 lets through, by the block that it ends with.
 
-    The curves of a twin, the untrained model at the same token, are dotted.
+    Dotted is the untrained `twin`; at the last block stand the same blocks in random orders.
     """
     shuffled = array_of(result, AnyView(), "shuffled_effective_rank")
     last, name = np.full(len(shuffled), result.n_blocks), "effective rank, blocks in random order"

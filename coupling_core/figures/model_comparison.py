@@ -18,7 +18,7 @@ def prompt_differences(found: ModelComparison, by: str = "category") -> go.Figur
     """The difference of two models at each prompt: a dot a prompt, from the lowest up.
 
     The values of the column `by` have colours of their own, where the prompts have it. It is a
-    figure of `prompt_strip`, with the shape "chance" where there is no difference.
+    figure of `prompt_strip`, with the shape "no difference".
     """
     table = found.by_prompt()
     first, second = found.names

@@ -29,16 +29,8 @@ def per_token(
 ) -> go.Figure:
     """One number of every token's path, and the mean over the prompt.
 
-    Args:
-        result: may be partial.
-        view: as the number takes it.
-        spec: which number.
-        token: the selected one, 1..n, drawn in ink; -1 is the last.
-        twin: another result of the same prompt, drawn beside it.
-
-    Returns:
-        a figure with the traces "own", "selected" and, where there is a twin, "twin", by their
-        `uid`; each point's custom data is the token's number.
+    The selected `token` is in ink; a `twin` of the same prompt is drawn beside. By their `uid`, the
+    traces are "own", "selected" and "twin"; custom data is the token's number.
     """
     (name,) = spec.numbers
     number = number_of(result.request.kind, name)

@@ -64,13 +64,7 @@ def noise_by_size(
 ) -> go.Figure:
     """How alike the disturbed state is to the model's own, by size: the preprint's Figure 34.
 
-    Args:
-        result: may be partial.
-        twin: the untrained model at the same token, whose curves are dotted.
-
-    Returns:
-        a figure with a band and a curve for block 1 and for the last block, what first order says
-        there (dashed), and those of the twin.
+    Dashed is what first order says, dotted the untrained `twin`.
     """
     x, ends = result.noise_sizes, {"block 1": 1, f"block {result.n_blocks}": result.n_blocks}
     own, linear = spread(result.cosine[0]), spread(result.linear_cosine[0])
@@ -87,12 +81,9 @@ def noise_by_size(
 def noise_by_depth(
     result: PerturbationResult, *, size: float = TENTH, twin: PerturbationResult | None = None
 ) -> go.Figure:
-    """How far the states are from the model's own behind each block, at one size.
+    """How far the states are from the model's own behind each block, at the size that is nearest.
 
-    Args:
-        result: may be partial.
-        size: of the noise, in units of the embedding's norm; the nearest that was measured.
-        twin: the untrained model at the same token, whose curve of isotropic noise is dotted.
+    Dashed is what first order says, dotted isotropic noise in the untrained `twin`.
     """
     states, series, at = np.arange(result.n_blocks + 1), [], nearest_size(result, size)
     for way, name in enumerate(WAYS):
@@ -110,13 +101,8 @@ def noise_radius(
 ) -> go.Figure:
     """Up to which size of noise the product of the linear blocks predicts what happens.
 
-    Args:
-        result: may be partial.
-        twin: the untrained model at the same token, whose curve of isotropic noise is dotted.
-
-    Returns:
-        a figure with a curve for each noise distribution; a block whose radius is beyond the sizes
-        measured, or hidden by rounding, has no point.
+    A block whose radius is beyond the sizes measured, or hidden by rounding, has no point. Dotted
+    is isotropic noise in the untrained `twin`.
     """
     states = np.arange(1, result.n_blocks + 1)
     named = dict(zip(_NAMES.values(), _radii(result), strict=True))

@@ -11,15 +11,10 @@ from coupling_core.base.results.scores import MEASURES
 
 
 def of_scores(dims: tuple[str, ...], pairs: str) -> Iterable[Number]:
-    """Each score over its pairs, and its mean, from the scores that the kind's `derive` gives.
+    """Each score over its pairs, and its mean, from the scores that the kind's `derive` gives."""
 
-    Args:
-        dims: the Jacobian's and the basis'.
-        pairs: over which the mean is taken.
-    """
-
-    def array(name: str) -> Callable[[Seen], np.ndarray]:
-        return lambda seen: np.asarray(getattr(seen.derived, name))
+    def array(name: str) -> Callable[[Seen], Any]:
+        return lambda seen: getattr(seen.derived, name)
 
     def mean(name: str) -> Callable[[Seen], Any]:
         return lambda seen: getattr(seen.derived.mean(), name)
@@ -64,13 +59,7 @@ def corners(
     of: Callable[[Seen, np.ndarray], np.ndarray],
     where: Callable[[Seen], bool] = lambda _: True,
 ) -> Iterable[Number]:
-    """The corners of the matrices A and B, of which a view has one.
-
-    Args:
-        dims: the Jacobian's and the basis'.
-        of: the viewed ones in units of the Jacobian, from all that are kept.
-        where: in which results they are.
-    """
+    """The corners of the matrices A and B, of which a view has one."""
 
     def corner(role: Role) -> Number:
         def cut(seen: Seen) -> np.ndarray:

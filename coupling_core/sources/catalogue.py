@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 from coupling_core.base.folders import SWEEPS, user_cache
-from coupling_core.base.textfiles import csv_rows
+from coupling_core.base.textfiles import csv_rows, read_text
 from coupling_core.base.writing import write_whole, writing
 from coupling_core.sources.refusals import about
 
@@ -88,7 +88,7 @@ def read_catalogue(path: Path) -> list[CatalogueModel]:
     Raises:
         InputError: where the file cannot be read, or a cell is not as expected, by line and column.
     """
-    return parse_models(csv_rows(path, COLUMNS), str(path))
+    return parse_models(csv_rows(read_text(path), path, COLUMNS), str(path))
 
 
 def parse_models(rows: Iterable[tuple[int, Mapping[str, str]]], where: str) -> list[CatalogueModel]:

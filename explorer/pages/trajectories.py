@@ -76,7 +76,7 @@ PAGE = Page(
 
 def recipes(request: Request, view: PathView, state: State) -> Recipes:
     """How to come by the paths outside the app."""
-    names = "result.line_shape)  # a token; see also result.norms, found.coordinates"
+    names = "found.coordinates)  # by state and token; see also result.norms, result.to_pandas()"
     options: Options = {
         "token": (state.token, Request.token),
         "fit": (view.fit, PathView.fit),

@@ -95,7 +95,7 @@ def test_ends_of_lines_are_alike(tmp_path):
 def test_a_table_has_few_columns(tmp_path):
     (tmp_path / "x.csv").write_text("prompt" + ",x" * MOST_COLUMNS + "\n" + "a\n" * 10)
     with pytest.raises(InputError, match=r"1,000 .*1,001"):
-        list(csv_rows(tmp_path / "x.csv", ("prompt",)))
+        list(csv_rows(read_text(tmp_path / "x.csv"), tmp_path / "x.csv", ("prompt",)))
 
 
 def picture(form):

@@ -5,8 +5,13 @@ from cases import EVERY_KIND
 
 from coupling_core.analysis.by_step import step_columns
 from coupling_core.analysis.exports import arrays, axes, row
+from coupling_core.base.curves import Curves
+from coupling_core.base.drawing import Figure, figures_of, plot
 from coupling_core.base.numbers import numbers_of
+from coupling_core.base.records import AnyView
+from coupling_core.cli.many_drawn import of_many
 from coupling_core.experiments.sweeps.table import COLUMNS
+from coupling_core.figures.curves import numbers_table
 
 RESULTS = {result.request.kind: result for result in (make() for make in EVERY_KIND)}
 
@@ -29,3 +34,25 @@ def test_every_number_reaches_every_surface(kind):
             assert (name in COLUMNS) >= column.in_sweeps, name
             if kind in ("depth", "trajectory", "spectrum"):
                 assert (name in step_columns()) == column.by_step, name
+
+
+@pytest.mark.parametrize("kind", RESULTS)
+def test_every_figure_is_one_of_functions_and_numbers_that_there_are(kind):
+    figures = figures_of(kind)
+    names = {number.name for number in numbers_of(kind)}
+    whole = {number.column_name for number in numbers_of(kind) if number.column} | names
+    for name, figure in figures.items():
+        assert callable(figure.function), name
+        assert {figure.of_many} <= whole | {""}, name
+        if isinstance(figure.draws, Curves):
+            assert {*figure.draws.numbers} <= names, name
+            assert len(numbers_table(RESULTS[kind], RESULTS[kind].default_view(), figure.draws))
+
+
+def test_one_more_figure_of_two_numbers_is_one_line(monkeypatch):
+    line = Figure(Curves(["departure", "outside"]), of_many="outside")
+    monkeypatch.setitem(figures_of("spectrum"), "two", line)
+    drawn = plot(RESULTS["spectrum"], AnyView(), "two").figure
+    assert [trace.name for trace in drawn.data] == ["departure", "outside"]
+    assert drawn.layout.meta["caption"].startswith("Departure: Henrici's")
+    assert of_many("spectrum")["two"] == "outside"

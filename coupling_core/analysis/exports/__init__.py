@@ -146,11 +146,13 @@ def frame(result: Result, view: AnyView) -> "DataFrame":
         InputError: where K or a block is not in the result.
     """
     numbers = kind_of(result.request.kind).part("numbers")
-    found: DataFrame = (
-        numbers.table(result, view)
-        if hasattr(numbers, "table")
-        else _rows(result, view, numbers.ROWS)
-    )
+    found: DataFrame
+    if isinstance(view, View):  # a row a pair
+        found = numbers.derive(result, view).to_pandas()
+    elif hasattr(numbers, "table"):
+        found = numbers.table(result, view)
+    else:
+        found = _rows(result, view, numbers.ROWS)
     found.attrs.update(result.attributes())
     return found
 

@@ -34,7 +34,7 @@ def means_by(
         by: the columns whose values make the groups, such as `category`, or one of the prompts'
             own.
         measure: the column that is averaged: `corrected`, `coupling` or `alignment`, or a number
-            that another kind of measurement has, such as `line_shape`.
+            that another kind of measurement has.
 
     Returns:
         a row a group, in the order in which the groups come: those of the columns above that have

@@ -131,4 +131,4 @@ class DepthResult(AtToken[DepthFigure]):
         """
         k = self.default_k if k is None else k
         view = View(k, definition, p, role, blocks_of(blocks, self.n_blocks))
-        return self.part("views").scores(self, view)
+        return self.part("numbers").derive(self, view)

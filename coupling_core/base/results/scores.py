@@ -111,7 +111,7 @@ class ScoreMap(Plottable, Generic[FigureOf]):
 
     def against_itself(self) -> Bool[np.ndarray, "row column"]:
         """Where a Jacobian meets itself, which is 1 by construction."""
-        return self.weights == 0
+        return self.weights <= 0
 
     def mean(self) -> Means:
         """Means over all pairs, without any Jacobian against itself, which scores 1 in any case."""

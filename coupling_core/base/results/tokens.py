@@ -146,7 +146,7 @@ class TokenResult(Result[TokensFigure]):
                 "are measured with block= and other_block="
             )
         k = self.default_k if k is None else k
-        return self.part("views").scores(self, View(k, definition, p, role))
+        return self.part("numbers").derive(self, View(k, definition, p, role))
 
     @property
     def is_doubtful(self) -> bool:

@@ -12,8 +12,10 @@ import pandas as pd
 from jaxtyping import Float
 from scipy.stats import spearmanr
 
+from coupling_core.analysis.by_step import step_columns
 from coupling_core.analysis.scores import Interval, known_interval, nan_mean
 from coupling_core.analysis.statistics import LEVEL, above_p, fall
+from coupling_core.base.numbers import number_of
 from coupling_core.base.units import rounded
 from coupling_core.experiments.pretraining.plans import PLANS, Plan
 from coupling_core.experiments.pretraining.windows import COUNT, LENGTH, NAME, VIEW
@@ -23,10 +25,16 @@ from coupling_core.sources.suites import DEFAULT_SUITE, SEEDS, find_suite, seede
 PAGE = Path(__file__).parents[3] / "docs" / "emergence.md"
 
 _MEANS = ("coupling", "chance")
-_INTERVALS = ("corrected", "alignment", "locality", "line_shape", "expodistance")
+_OF_PATHS = {
+    name: number_of(of.kind, name).title.partition(" (")[0].lower()
+    for name, of in step_columns().items()
+    if of.kind == "trajectory"
+}
+"""In words: how straight and how even the paths are."""
+_INTERVALS = ("corrected", "alignment", "locality", *_OF_PATHS)
 _HEADINGS = (
     "step", "held-out loss", "c", "chance floor", "corrected", "by seed", "alignment", "locality",
-    "line-shape score", "expodistance",
+    *_OF_PATHS.values(),
 )  # fmt: skip
 
 
@@ -144,10 +152,13 @@ def _findings(runs: Runs) -> str:
             _above(runs.interval("locality", peak)),
             f"locality {_at(runs, 'locality', peak)} at step {peak}",
         ),
-        ("paths become straighter", *_becomes_less(runs, "line_shape", "line-shape score")),
-        (
-            "norms become exponentially spaced",
-            *_becomes_less(runs, "expodistance", "expodistance"),
+        *(
+            (claim, *_becomes_less(runs, *of))
+            for claim, of in zip(
+                ("paths become straighter", "norms become exponentially spaced"),
+                _OF_PATHS.items(),
+                strict=True,
+            )
         ),
     ]
     rows = [_row(("the papers", "here", "measured")), _row(["---"] * 3)]

@@ -77,14 +77,12 @@ def measure_windows(
 
 
 def _path_numbers(request: Request) -> dict[str, Any]:
-    """Line-shape score and expodistance, without the linearised errors of a whole measurement."""
+    """Those of paths, without the linearised errors of a whole measurement."""
     loaded = load(resolve(request))
     reader = read(loaded.model, loaded.encode(request.prompt), device=loaded.device)
     states = walk(reader).states.double().cpu().numpy()
-    return {
-        "line_shape": mean(trajectory.line_shape(states)),
-        "expodistance": mean(trajectory.expodistance(trajectory.norms(states))),
-    }
+    found = trajectory.of_paths(states)
+    return {name: mean(of) for name, of in found.items() if name in step_columns()}
 
 
 def write(path: Path, rows: list[tuple[int, StepNumbers]]) -> None:

@@ -6,7 +6,7 @@ known is left empty. Rows are in the order of the sweep, so that two runs give t
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -96,21 +96,17 @@ def make_table(
             result = store.get(key)
             if result.is_doubtful:
                 raise ComputeError("float32 was too coarse for some of its numbers")
-            prompt = plan.prompts[item.prompt]
-            shared = known[item.weights] | of_prompt(prompt, result)
-            shared |= own_cells(prompt.fields, own)
-            scored = plan.sweep.definition, plan.sweep.role
-            shared |= how(result, *scored)
-            rows += [{**shared, **found} for found in numbers(result, plan.sweep.k, *scored)]
+            of, scored = known[item.weights], (plan.sweep.definition, plan.sweep.role)
+            rows += rows_of(of, plan.prompts[item.prompt], own, result, plan.sweep.k, *scored)
         except (InputError, ComputeError) as error:  # evicted since, damaged, or without this floor
             left_out[key] = str(error)
     for name in dict.fromkeys(str(one["model"]) for one in rows if _is_alone(one)):
         _log.warning("%s has one block, and coupling is of pairs of blocks: it has no score", name)
     still = set(plan.stored(store)) if left_out else set()
     ours = [name for name in COLUMNS if name != OF_BLOCKS]  # all of them are looked at
-    table = pd.DataFrame(rows, columns=[*ours, *own.values()])
-    set_own(table, own.values(), rows)
-    return table, {key: why for key, why in left_out.items() if key in still}
+    return framed(rows, ours, own.values()), {
+        key: why for key, why in left_out.items() if key in still
+    }
 
 
 def _is_alone(row: Row) -> bool:
@@ -286,7 +282,31 @@ def of_weights(weights: Weights, known: CatalogueModel | None) -> Row:
     return row
 
 
-def of_prompt(prompt: Prompt, result: Result) -> Row:
+def rows_of(
+    known: Row,
+    prompt: Prompt,
+    own: Mapping[str, str],
+    result: Result,
+    every_k: Iterable[int | float],
+    definition: DefinitionName,
+    role: Role,
+    blocks: Blocks = None,
+) -> list[Row]:
+    """What is known of a model, of a prompt with its own columns, and of its result at each K."""
+    shared = known | _of_prompt(prompt, result) | own_cells(prompt.fields, own)
+    shared |= _how(result, definition, role)
+    return [{**shared, **one} for one in _numbers(result, every_k, definition, role, blocks)]
+
+
+def framed(rows: Sequence[Row], columns: Iterable[str], own: Iterable[str]) -> pd.DataFrame:
+    """Rows as a table, the prompts' own columns as they came."""
+    own = list(own)
+    table = pd.DataFrame(rows, columns=[*columns, *own])
+    set_own(table, own, rows)
+    return table
+
+
+def _of_prompt(prompt: Prompt, result: Result) -> Row:
     """What a result tells of its prompt and of itself, whatever K it is looked at."""
     svds = list(result.svds)
     return {
@@ -309,32 +329,21 @@ def _counted(result: Result) -> Row:
     return {"parameters": float(counted)} if counted else {}
 
 
-def how(result: Result, definition: DefinitionName, role: Role) -> Row:
+def _how(result: Result, definition: DefinitionName, role: Role) -> Row:
     """What was looked at, and how: of rows in which these differ no mean makes sense."""
     kind, asked = kind_of(result.request.kind), result.request
     told: Row = {"definition": definition, "role": role} if kind.has_k else {}
     return told | ({"token": asked.token} if kind.token else {}) | {"final_norm": asked.final_norm}
 
 
-def numbers(
+def _numbers(
     result: Result,
     asked: Iterable[int | float],
     definition: DefinitionName,
     role: Role,
     blocks: Blocks = None,
 ) -> Iterator[Mapping[str, object]]:
-    """The numbers of a result, at each K where it has one; `COLUMNS` are taken of them.
-
-    Args:
-        result: measured.
-        asked: every K, or below 1 the share of the width.
-        definition: of the score.
-        role: A or B.
-        blocks: over which pairs the scores are taken; None is all.
-
-    Raises:
-        InputError: where the model lacks one of the blocks.
-    """
+    """The numbers of a result, at each K, or share of the width, where it has one."""
     kind = kind_of(result.request.kind)
     if not kind.has_k:
         yield row(result, kind.view(), lambda column: column.in_sweeps)

@@ -1,26 +1,17 @@
 """A depth-wise result's numbers: a row is the Jacobian's block, a column the basis."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coupling_core.analysis.locality import near_less_far
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.numbers import Column, Number, Seen, tokens
-from coupling_core.base.records import View
-from coupling_core.base.results import DepthResult, Scores
 from coupling_core.kinds.scores import OF_VIEW, corners, of_scores
 
-if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
-    from pandas import DataFrame
-
 PAIR = ("block", "basis")
-
-
-def derive(result: DepthResult, view: View) -> Scores:
-    """The scores of all pairs of the viewed blocks."""
-    return score_pairs(result, view)
+derive = score_pairs
+"""Of the scores of all pairs of the viewed blocks."""
 
 
 def _at(seen: Seen) -> np.ndarray:
@@ -83,7 +74,7 @@ NUMBERS = (
             by_step=True,
         ),
     ),
-    Number("blocks", "l, those that are viewed", ("block",), lambda seen: seen.derived.blocks),
+    Number("blocks", "l, those that are viewed", ("block",)),
     *tokens(),
     Number(
         "certified",
@@ -101,12 +92,3 @@ ABOUT = OF_VIEW | {
     "mean": "means of the scores over all pairs of different blocks",
 }
 """What else tables and JSON have, by name."""
-
-
-def table(result: DepthResult, view: View) -> "DataFrame":
-    """The scores of every pair: a row a pair.
-
-    Raises:
-        InputError: where K or a block is not in the result.
-    """
-    return score_pairs(result, view).to_pandas()

@@ -24,15 +24,6 @@ MOVED = 0.005
 """By how much the last block has to move the mean of all for its row to be told of."""
 
 
-def scores(result: DepthResult, view: View) -> Scores:
-    """The scores of all pairs of the viewed blocks.
-
-    Raises:
-        InputError: where K or a block is not in the result.
-    """
-    return score_pairs(result, view)
-
-
 def course_verdict(run: Course, view: View) -> str:
     """How the coupling of one prompt goes through a training run, and what speaks against it."""
     from coupling_core.figures import training

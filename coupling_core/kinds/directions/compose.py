@@ -49,13 +49,7 @@ def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> DirectionsR
 
 
 class _Kept:
-    """The directions as they are kept, at float16, and as they were found.
-
-    Args:
-        n: L.
-        d: width.
-        k: how many of each side.
-    """
+    """The directions as they are kept, at float16, and as they were found."""
 
     def __init__(self, n: int, d: int, k: int) -> None:
         self.exact = np.full((2, n, d, k), np.nan, np.float32)

@@ -32,11 +32,7 @@ class Part:
 
 
 def derive(result: DirectionsResult, view: DirectionsView) -> Part:
-    """Which blocks and directions are viewed.
-
-    Raises:
-        InputError: where the result lacks a block, or has fewer directions.
-    """
+    """Which blocks and directions are viewed."""
     blocks, k = viewed(result, view)
     return Part(result, np.array(blocks) - 1, k)
 
@@ -166,11 +162,7 @@ ABOUT = {
 
 
 def table(result: DirectionsResult, view: DirectionsView) -> "DataFrame":
-    """A row a readout of a direction: what is at either end, and whether that is beyond chance.
-
-    Raises:
-        InputError: where the result lacks a block, or has fewer directions.
-    """
+    """A row a readout of a direction: what is at either end, and whether that is beyond chance."""
     from pandas import DataFrame
 
     part = derive(result, view)

@@ -131,16 +131,9 @@ def crossed(
     loaded: LoadedModel,
     bases: Mapping[str, np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The model's Jacobians in foreign bases: U_{l'}^T J^l V_{l'}.
+    """The model's Jacobians in foreign bases, by side: U_{l'}^T J^l V_{l'}.
 
-    Args:
-        result: the directions of the model whose Jacobians these are.
-        asked: what was measured of it.
-        loaded: that model.
-        bases: "u" and "v" of the other one (block d k).
-
-    Returns:
-        the diagonals, and squared off-diagonal norms of each leading corner (block basis k).
+    Of each leading corner (block basis k) the diagonal, and the squared norm of what is off it.
     """
     reader = _begun(result, asked, loaded)
     traced = trace_of(reader, asked.request.token)
@@ -176,12 +169,7 @@ def _ready(
 
 
 def _begun(result: DirectionsResult, asked: Resolved, loaded: LoadedModel) -> Reader:
-    """The model with the prompt that it reads.
-
-    Raises:
-        InputError: where a module of one's own is not what it was when its directions were
-            measured; of a model by its name the key says so.
-    """
+    """The model with its prompt; a module of one's own that has changed since is refused."""
     reader, now = begin(asked, loaded)
     if not loaded.own:
         return reader

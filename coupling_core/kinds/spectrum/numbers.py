@@ -45,13 +45,11 @@ NUMBERS = (
         "uncertainty",
         "how far each eigenvalue may be off",
         ("block", "d"),
-        lambda seen: seen.result.uncertainty,
     ),
     Number(
         "certain",
         "whether it is known to a hundredth of its modulus",
         ("block", "d"),
-        lambda seen: seen.result.certain,
     ),
     Number(
         "radius", "largest modulus of an eigenvalue of M", BLOCK, _curve("radius"), heading="radius"

@@ -70,10 +70,7 @@ def memory(request: Request, found: Probe, n: int, *, on_cpu: bool) -> int:
 
 
 def _made(request: Request, found: Probe, n: int) -> int:
-    """Of Jacobians between tokens before they are compared: those of all blocks, or of all inputs.
-
-    The latter come at once, in a few copies; both are checked over the whole prompt.
-    """
+    """Of Jacobians between tokens that wait for others: those of all blocks, or of all inputs."""
     if not is_between(request):
         return 0
     L, d = found.blocks or 0, found.width or 0

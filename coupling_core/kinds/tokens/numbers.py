@@ -1,27 +1,19 @@
 """The numbers of a comparison of tokens: a row is the Jacobian's token, a column the basis'."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.numbers import Number, Seen, tokens
-from coupling_core.base.records import View
-from coupling_core.base.results import PositionScores, TokenMeansResult, TokensResult
+from coupling_core.base.results import TokenMeansResult
 from coupling_core.kinds.scores import OF_VIEW, corners, of_scores
 
-if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
-    from pandas import DataFrame
-
-Compared = TokensResult | TokenMeansResult
 PAIR = ("token", "other_token")
+derive = score_positions
+"""Of the scores of all pairs of tokens."""
 Of = Callable[[Seen], Any]
-
-
-def derive(result: Compared, view: View) -> PositionScores:
-    """The scores of all pairs of tokens."""
-    return score_positions(result, view)
 
 
 def _is_mean(seen: Seen) -> bool:
@@ -29,7 +21,7 @@ def _is_mean(seen: Seen) -> bool:
     return isinstance(seen.result, TokenMeansResult)
 
 
-def _of_rows(name: str, what: str, dims: tuple[str, ...], of: Of) -> Iterable[Number]:
+def _of_rows(name: str, what: str, dims: tuple[str, ...], of: Of | None) -> Iterable[Number]:
     """What there is of each of two blocks, or of every block."""
     yield Number(name, what, ("side", *dims), of, where=lambda seen: not _is_mean(seen))
     yield Number(name, what, ("block", *dims), of, where=_is_mean)
@@ -58,7 +50,7 @@ NUMBERS = (
         lambda seen: np.arange(1, len(seen.result.tokens) + 1),
     ),
     *tokens(),
-    *_of_rows("rank", "numerical rank", ("token",), lambda seen: seen.result.rank),
+    *_of_rows("rank", "numerical rank", ("token",), None),
     *_of_rows("certified", "whether the SVD passed its certificate", ("token",), _certified),
     Number(
         "pairs",
@@ -71,7 +63,6 @@ NUMBERS = (
         "blocks",
         "l and l'",
         ("side",),
-        lambda seen: seen.result.blocks,
         where=lambda seen: not _is_mean(seen),
     ),
     *corners(PAIR, _corners, where=lambda seen: not _is_mean(seen)),
@@ -88,12 +79,3 @@ ABOUT = OF_VIEW | {
     "by_distance": "the same by how many tokens apart they are",
 }
 """What else tables and JSON have, by name."""
-
-
-def table(result: Compared, view: View) -> "DataFrame":
-    """The scores of every pair of tokens of the whole prompt: a row a pair.
-
-    Raises:
-        InputError: where K is not in the result.
-    """
-    return score_positions(result, view).to_pandas()

@@ -3,7 +3,7 @@
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.drawing import Figure
 from coupling_core.base.records import View
-from coupling_core.base.results import PositionScores, TokenMeansResult, TokensResult
+from coupling_core.base.results import TokenMeansResult, TokensResult
 
 Compared = TokensResult | TokenMeansResult
 
@@ -20,15 +20,6 @@ FIGURES = {
     "distance": Figure("distances.distance"),
     "spectrum": Figure("spectrum.spectrum", lacks=_of_a_pair),
 }
-
-
-def scores(result: Compared, view: View) -> PositionScores:
-    """The scores of all pairs of tokens.
-
-    Raises:
-        InputError: where K is not in the result.
-    """
-    return score_positions(result, view)
 
 
 def verdict(result: Compared, view: View) -> str:

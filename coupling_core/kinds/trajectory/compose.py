@@ -1,13 +1,11 @@
 """The paths of all tokens through the blocks."""
 
-from typing import Any
-
 import numpy as np
 
 from coupling_core.analysis import trajectory
 from coupling_core.base.results import Progress, TrajectoryResult
 from coupling_core.engine.loading import LoadedModel
-from coupling_core.engine.token_paths import Paths, linearise, walk
+from coupling_core.engine.token_paths import linearise, walk
 from coupling_core.measuring.composing import begin, nothing, to_numpy, with_part
 from coupling_core.measuring.measure import Report
 from coupling_core.sources.resolved import Resolved
@@ -26,7 +24,8 @@ def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> TrajectoryR
     so_far = TrajectoryResult(
         **nothing(TrajectoryResult, np.float32, block=n_states - 1, token=n)
         | about
-        | _numbers(states, paths)
+        | {of.__name__: of(states) for of in trajectory.OF_STATES}
+        | {"entropy": to_numpy(paths.entropy), "no_entropy": paths.no_entropy}
         | {"states": states[:, kept - 1], "kept": kept}
     )
     report(Progress("tokens", 0, n, so_far))
@@ -38,22 +37,6 @@ def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> TrajectoryR
 
 
 def kept_tokens(n: int, most: int) -> np.ndarray:
-    """Numbers (1..n) of the tokens whose states are kept: the first one, and the last ones.
-
-    Args:
-        n: length of the prompt.
-        most: how many fit; two are kept in any case.
-    """
+    """Numbers (1..n) of the tokens whose states are kept: the first, and the last; two at least."""
     most = max(2, most)
     return np.arange(1, n + 1) if n <= most else np.r_[1, n - most + 2 : n + 1]
-
-
-def _numbers(states: np.ndarray, paths: Paths) -> dict[str, Any]:
-    return {
-        "norms": trajectory.norms(states),
-        "step_lengths": trajectory.step_lengths(states),
-        "line_shape": trajectory.line_shape(states),
-        "windowed_line_shape": trajectory.windowed_line_shape(states),
-        "entropy": to_numpy(paths.entropy),
-        "no_entropy": paths.no_entropy,
-    }

@@ -8,17 +8,12 @@ import numpy as np
 from coupling_core.analysis.projection import ProjectedPaths, project_paths
 from coupling_core.analysis.trajectory import WINDOW, why_no_expodistance
 from coupling_core.base.numbers import Column, Number, Seen, mean, tokens
-from coupling_core.base.records import PathView
-from coupling_core.base.results import TrajectoryResult
 
 TOKEN, BY_BLOCK = ("token",), ("block", "token")
 ROWS = "token"
 """What a row of the table is of."""
-
-
-def derive(result: TrajectoryResult, view: PathView) -> ProjectedPaths:
-    """The paths in their principal components."""
-    return project_paths(result, view)
+derive = project_paths
+"""Of the paths in principal components."""
 
 
 def _pca(seen: Seen) -> np.ndarray:
@@ -56,7 +51,6 @@ def _of_path(
         name,
         what,
         TOKEN,
-        lambda seen: getattr(seen.result, name),
         title=title,
         heading=name.replace("_", " "),
         form=".4g",
@@ -98,7 +92,6 @@ NUMBERS = (
         "growth",
         "ln(norm(x^l) / norm(x^{l-1}))",
         BY_BLOCK,
-        lambda seen: seen.result.growth,
         title="Growth rate alpha<sup>l</sup> (nats a block)",
     ),
     Number(
@@ -161,7 +154,6 @@ NUMBERS = (
         "explained",
         "share of the variance of these states along the component",
         ("component",),
-        lambda seen: seen.derived.explained,
     ),
     *tokens(),
 )

@@ -44,11 +44,7 @@ class PathsTogether(Together):
     curves: dict[str, dict[str, Float[np.ndarray, " depth"]]] = field(default_factory=dict)
 
     def row(self, result: TrajectoryResult, view: PathView) -> dict[str, float]:
-        """The numbers of one prompt.
-
-        Raises:
-            InputError: where the model is too shallow for the figure.
-        """
+        """The numbers of one prompt."""
         figure_of(result, self.figure)
         self.curves[result.key] = {
             name: median(array_of(result, view, spec.numbers[0])) for name, spec in CURVES.items()

@@ -1,13 +1,12 @@
 """The numbers of a measurement of edits."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from coupling_core.analysis.effects import EffectMaps, effect_maps, mean_effects
+from coupling_core.analysis.effects import effect_maps, mean_effects
 from coupling_core.base.edits import DAMPED, parse_edit
-from coupling_core.base.numbers import Column, Number, Seen, median, tokens
+from coupling_core.base.numbers import Column, Number, median, tokens
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
 
@@ -15,15 +14,8 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
     from pandas import DataFrame
 
 BLOCK, PAIR = ("block",), ("slot", "block")
-
-
-def derive(result: WhatIfResult, view: EffectView) -> EffectMaps:
-    """The effects as curves by block and maps over pairs."""
-    return effect_maps(result, view)
-
-
-def _map(name: str) -> Callable[[Seen], np.ndarray]:
-    return lambda seen: np.asarray(getattr(seen.derived, name))
+derive = effect_maps
+"""Of the effects as curves by block and maps over pairs."""
 
 
 def _effect(title: str, name: str) -> Column:
@@ -40,28 +32,24 @@ NUMBERS = (
         "skip",
         "mean effect of skipping a block",
         BLOCK,
-        _map("skip"),
         column=_effect("Median effect of skipping a block (nats)", "skip_kl"),
     ),
-    Number("repeat", "mean effect of running a block twice", BLOCK, _map("repeat")),
+    Number("repeat", "mean effect of running a block twice", BLOCK),
     Number(
         "damp",
         "mean effect of multiplying what a block adds by a factor",
         ("factor", "block"),
-        _map("damp"),
     ),
     Number(
         "replace",
         "mean effect of running a block in the slot of another; NaN where it cannot be",
         PAIR,
-        _map("replace"),
         column=_effect("Median effect of a block in place of another (nats)", "replace_kl"),
     ),
     Number(
         "interchange",
         "mean effect of interchanging two blocks; NaN where they cannot be",
         PAIR,
-        _map("interchange"),
         column=_effect("Median effect of interchanging two blocks (nats)", "interchange_kl"),
     ),
     Number("divergence", "KL of the next-token distribution from the model's own, in nats"),
@@ -71,7 +59,7 @@ NUMBERS = (
     Number("exchange_true", "how far exchanging neighbours moves the state"),
     Number("exchange_predicted", "how far first order says that it does"),
     Number("exchange_cosine", "cosine of the two changes"),
-    Number("edits", "the edits as they are written", ("edit",), lambda seen: seen.result.edits),
+    Number("edits", "the edits as they are written", ("edit",)),
     Number("blocks", "l, 1 to L", BLOCK, lambda seen: np.arange(1, seen.result.n_blocks + 1)),
     Number(
         "factors", "what is multiplied by where a block is damped", ("factor",), lambda _: DAMPED

@@ -10,7 +10,7 @@ from typing import Any
 from coupling_core.base.errors import InputError
 from coupling_core.base.images import read_image, unreadable
 from coupling_core.base.reading import is_hidden
-from coupling_core.base.textfiles import csv_rows_of, read_stdin, read_text
+from coupling_core.base.textfiles import csv_rows, read_stdin, read_text
 from coupling_core.sources.prompts.columns import LONGEST, typed
 from coupling_core.sources.prompts.prompt import OWN, Prompt, known_names
 from coupling_core.sources.refusals import about
@@ -152,7 +152,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _from_csv(path: Path, text: str) -> Iterator[Prompt]:
-    lines = csv_rows_of(text, path, ("prompt",))
+    lines = csv_rows(text, path, ("prompt",))
     rows = [(number, known_names(cells)) for number, cells in lines]
     columns = {
         name: typed([cells[name] for _, cells in rows])
