@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 from scipy import stats
 
 from coupling_core.analysis.statistics.means import ModelMeans
@@ -23,7 +23,9 @@ from coupling_core.analysis.statistics.points import (
 )
 from coupling_core.analysis.statistics.resampling import (
     COLLINEAR,
+    Numbers,
     Range,
+    Regressors,
     correlation,
     is_constant,
     jackknifed,
@@ -97,7 +99,7 @@ def partial_correlation(
     """
     points = pair(means, "coupling", y)
     rows = means.rows.set_index("model").loc[points.rows["model"]]
-    used: dict[str, Float[np.ndarray, " point"]] = {"": np.ones(len(points))}
+    used: dict[str, Numbers] = {"": np.ones(len(points))}
     left_out: dict[str, str] = {}
     for name in given:
         values = rows[name].to_numpy(np.float64)
@@ -118,9 +120,7 @@ def partial_correlation(
     return PartialCorrelation(found, tuple(used)[1:], left_out)
 
 
-def _useless(
-    values: Float[np.ndarray, " point"], before: Float[np.ndarray, "point regressor"]
-) -> str:
+def _useless(values: Numbers, before: Regressors) -> str:
     """Why a column cannot be accounted for; "" where it can."""
     if unknown := int(np.isnan(values).sum()):
         return f"it is not known of {unknown} of the {len(values)} models"
@@ -130,13 +130,13 @@ def _useless(
 
 
 def correlation_of(
-    x: Float[np.ndarray, " point"],
-    y: Float[np.ndarray, " point"],
+    x: Numbers,
+    y: Numbers,
     unit: Int[np.ndarray, " point"],
     of: str,
     method: Method = "pearson",
     *,
-    given: Float[np.ndarray, "point regressor"] | None = None,
+    given: Regressors | None = None,
     reason: str = "",
 ) -> Correlation:
     """Correlation of x and y, or of what regressors leave of both, their p corrected for that.
@@ -152,17 +152,20 @@ def correlation_of(
         reason: why there is no correlation, where that is known.
     """
     n = len(x)
-    regressors = np.ones((n, 1)) if given is None else given
-    used = regressors.shape[1]
+    used = 1 if given is None else given.shape[1]
     df = n - used - 1
-    if not reason:
-        reason = _nothing_left(x, y, regressors, df)
+    if not reason and df < 1:
+        reason = f"{n} models leave no degree of freedom beside {used} regressors"
+    for name, values in () if reason else (("x", x), ("y", y)):
+        if left_of(values, given)[1] <= COLLINEAR**2:
+            reason = f"nothing of {name} is left when the others are accounted for"
+            break
     if reason:
         over_models, over_units = Range(n, "models", reason), Range(len(set(unit)), of, reason)
         return Correlation(method, n, over_models, over_units, reason)
 
     def statistic(kept: Bool[np.ndarray, " point"]) -> float:
-        return correlation(x[kept], y[kept], method, regressors[kept])
+        return correlation(x[kept], y[kept], method, None if given is None else given[kept])
 
     r = np.float64(statistic(np.ones(n, bool)))
     with np.errstate(divide="ignore"):  # of a perfect correlation
@@ -175,18 +178,3 @@ def correlation_of(
         over_models = Range(n, "models", low=low, high=high, p=p)
     over_units = jackknifed(statistic, unit, of)
     return Correlation(method, n, over_models, over_units, "", float(r), p)
-
-
-def _nothing_left(
-    x: Float[np.ndarray, " point"],
-    y: Float[np.ndarray, " point"],
-    given: Float[np.ndarray, "point regressor"],
-    df: int,
-) -> str:
-    """Why regressors leave no correlation; "" where they leave one."""
-    if df < 1:
-        return f"{len(x)} models leave no degree of freedom beside {given.shape[1]} regressors"
-    for name, values in (("x", x), ("y", y)):
-        if left_of(values, given)[1] <= COLLINEAR**2:
-            return f"nothing of {name} is left when the others are accounted for"
-    return ""

@@ -26,6 +26,7 @@ _LEAST_P = 0.001
 """A smaller p rests on the far tails of distributions, and is not told as a number."""
 
 Numbers = Float[np.ndarray, " point"]
+Regressors = Float[np.ndarray, "point regressor"]
 
 
 @dataclass(frozen=True)
@@ -138,29 +139,30 @@ def unrelated(numbers: Mapping[str, Numbers], of: str) -> str:
     return f"all {n} {of}s have the same {same[0]}, so nothing can go with it" if same else ""
 
 
-def left_of(values: Numbers, given: Float[np.ndarray, "point regressor"]) -> tuple[Numbers, float]:
-    """What regressors leave of values, and the share of their variance that this is."""
-    left = values - given @ np.linalg.lstsq(given, values)[0]
-    if is_constant(values):
-        return left, 0.0
-    return left, float(left @ left / np.sum((values - values.mean()) ** 2))
+def left_of(values: Numbers, given: Regressors | None) -> tuple[Numbers, float]:
+    """What regressors, or else the mean, leave of values, and of their variance as a share."""
+    centred = values - values.mean()
+    left = centred if given is None else values - given @ np.linalg.lstsq(given, values)[0]
+    share = 0.0 if is_constant(values) else float(left @ left / (centred @ centred))
+    return left, share
 
 
 def correlation(
-    x: Numbers,
-    y: Numbers,
-    method: Method = "pearson",
-    given: Float[np.ndarray, "point regressor"] | None = None,
+    x: Numbers, y: Numbers, method: Method = "pearson", given: Regressors | None = None
 ) -> float:
     """That of x and y, or of what regressors leave of both; NaN where nothing of one is left."""
     if method == "spearman":
-        x, y = stats.rankdata(x), stats.rankdata(y)
-    if given is None:
-        given = np.ones((len(x), 1))
+        x, y = _ranks(x), _ranks(y)
     (u, of_x), (v, of_y) = left_of(x, given), left_of(y, given)
     if min(of_x, of_y) <= COLLINEAR**2:
         return np.nan
     return float(np.clip(u @ v / np.sqrt((u @ u) * (v @ v)), -1, 1))
+
+
+def _ranks(values: Numbers) -> Numbers:
+    """Ranks, ties at their middle; SciPy's take ten times as long."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[place]
 
 
 def coefficient(x: Numbers, y: Numbers, degree: int = 1) -> float:
