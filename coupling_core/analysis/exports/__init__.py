@@ -41,7 +41,6 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "row",
     "attributes",
     "frame",
-    "table",
     "file_name",
     "signed",
     "ENDINGS",
@@ -162,8 +161,3 @@ def frame(result: Result, view: AnyView) -> "DataFrame":
     found: DataFrame = kind_of(result.request.kind).part("numbers").table(result, view)
     found.attrs.update(result.attributes())
     return found
-
-
-def table(result: Result, view: AnyView) -> bytes:
-    """The same as CSV."""
-    return to_csv(frame(result, view))
