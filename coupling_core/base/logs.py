@@ -61,9 +61,8 @@ def to_json(value: Any, encoding: str | None, **options: Any) -> str:
 def set_up(*, whole_process: bool = False) -> None:
     """Write the log as it is set; as often as one likes, for libraries make loggers as they go.
 
-    Args:
-        whole_process: whether what passes logging by becomes lines too, on stdout as well: where
-            nobody but a machine reads either.
+    Of the `whole_process` what passes logging by becomes lines too, on stdout as well: where nobody
+    but a machine reads either.
     """
     from coupling_core.base.settings import settings  # slow to import, for a command
 

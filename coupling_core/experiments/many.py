@@ -216,10 +216,6 @@ def _named(blocks: Blocks, depths: Collection[int]) -> Row:
     """The column that says over which blocks the scores are taken, where not over all.
 
     The same blocks have one name, however they were given, so that tables of several calls compare.
-
-    Args:
-        blocks: as they were chosen.
-        depths: how many blocks the models have.
     """
     if blocks is None:
         return {}

@@ -27,16 +27,10 @@ Come = Generator[tuple[int, Callable[[], Result]], None, None]
 
 @dataclass(frozen=True)
 class Asking:
-    """What models are asked, and how.
+    """What every model is asked: prompts, and what is `said` in the other fields of the requests.
 
-    Args:
-        prompts: of each model.
-        said: the other fields of the requests.
-        store: answers what it holds, and keeps the rest; None keeps nothing.
-        every_k: the K that are looked at, or below 1 shares of a width; a module narrower than some
-            is measured at the others.
-        tokenizer: that of the modules of one's own.
-        device: where to compute.
+    Each of `every_k` is looked at, or below 1 that share of a width; a module narrower than some is
+    measured at the others. Modules of one's own share the tokenizer, and no store keeps nothing.
     """
 
     prompts: Sequence[Asked]

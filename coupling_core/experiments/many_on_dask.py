@@ -21,17 +21,7 @@ _ALONE = threading.Lock()
 def on_client(
     client: Any, requests: Iterable[Request], store: Store, device: str | None
 ) -> Callable[[Request], Result]:
-    """Hand all requests to a client.
-
-    Args:
-        client: of `dask.distributed`.
-        requests: to models that have names.
-        store: where the workers put the results.
-        device: where each worker computes.
-
-    Returns:
-        what waits for the answer to one of them, and raises as `measure` does.
-    """
+    """Hand all requests to a client: what waits for the answer to one, and raises as `measure`."""
     root = str(store.root.absolute())
     futures = {
         request: client.submit(_measured_there, request, root, device, pure=False)

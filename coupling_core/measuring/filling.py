@@ -25,13 +25,7 @@ def fill(
 ) -> tuple[Course, list[Result]]:
     """Measure what a run lacks, as far as weights are within reach.
 
-    Args:
-        course: what is stored of it.
-        store: where results are kept.
-        measure: as `coupling_core.measuring.measure`.
-        device: where to compute.
-        watching: what shows how far a step is while it is measured.
-        warn: told what is left out, and why.
+    `watching` shows how far a step is while it is measured, and `warn` is told what is left out.
 
     Returns:
         the run as it is then stored, and what was computed.

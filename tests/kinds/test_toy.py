@@ -13,7 +13,7 @@ import pytest
 import toy
 
 from coupling_core import InputError, Request, Store, measure
-from coupling_core.analysis.exports import arrays, table
+from coupling_core.analysis.exports import arrays, frame, to_csv
 from coupling_core.base import kinds
 from coupling_core.base.drawing import figures_of
 from coupling_core.base.records import AnyView
@@ -88,7 +88,7 @@ def test_it_is_handed_on_let_in_again_and_read_by_other_programs(asked, tmp_path
     assert [one.state for one in unpack(tmp_path / "pack.zip", other)] == ["new"]
     np.testing.assert_array_equal(other.get(found.key).norms, found.norms)
     np.testing.assert_array_equal(arrays(found, AnyView())["norms"], found.norms)
-    assert table(found, AnyView()).startswith(b"state,norms\r\n0,")
+    assert to_csv(frame(found, AnyView())).startswith(b"state,norms\r\n0,")
 
 
 def test_what_it_could_not_hold_is_refused(asked):

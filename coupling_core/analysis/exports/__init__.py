@@ -41,7 +41,6 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "row",
     "attributes",
     "frame",
-    "table",
     "file_name",
     "signed",
     "signed_differences",
@@ -164,8 +163,3 @@ def _rows(result: Result, view: AnyView, dim: str) -> "DataFrame":
     first, n = FIRST[dim], len(next(iter(named.values())))
     texts = {"text": result.tokens} if dim == "token" else {}
     return DataFrame({dim: range(first, first + n), **texts, **named})
-
-
-def table(result: Result, view: AnyView) -> bytes:
-    """The same as CSV."""
-    return to_csv(frame(result, view))
