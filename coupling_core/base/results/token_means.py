@@ -71,7 +71,7 @@ class TokenMeansResult(TokenResult):
     def singular_values_of(self, block: int, token: int) -> Float[np.ndarray, " k"]:
         """Those of one Jacobian, largest first; 0 past its rank, without a unit.
 
-        The block is 1..L and the token 1..n, or counted from the end; raises `InputError` on others.
+        The block is 1..L and the token 1..n, or from the end; raises `InputError` on any other.
         """
         at = resolve_block(block, self.block_count), resolve_token(token, len(self.tokens))
         values: Float[np.ndarray, " k"] = self.singular_values[at[0] - 1, at[1] - 1]

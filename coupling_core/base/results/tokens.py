@@ -197,8 +197,9 @@ class TokensResult(PositionCoupling, TokenResult):
         The token is 1..n, or counted from the end; raises `InputError` on any other. `other` takes
         the block that gives the bases, in place of the one whose Jacobians they are.
         """
-        values: Float[np.ndarray, "position k"] = self.singular_values[int(other)]
-        return values[resolve_token(token, len(self.tokens)) - 1]
+        at = resolve_token(token, len(self.tokens)) - 1
+        values: Float[np.ndarray, " k"] = self.singular_values[int(other), at]
+        return values
 
     def matrix(
         self, token: int, other: int, role: Role = "A"
