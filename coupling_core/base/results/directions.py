@@ -85,12 +85,8 @@ class DirectionsResult(AtToken[DirectionsFigure]):
     def basis(self, block: int, side: str = "u") -> Float[np.ndarray, "d k"]:
         """The directions of one block in columns, of length 1 in float64.
 
-        Args:
-            block: 1..L, or counted from the end.
-            side: "u", what it writes, or "v", what it reads.
-
-        Raises:
-            InputError: on a block that is not there.
+        The block is 1..L, or counted from the end; raises `InputError` on any other. "u" is what it
+        writes, and "v" what it reads.
         """
         at = resolve_block(block, self.n_blocks) - 1
         vectors = getattr(self, side)[at].astype(np.float64)

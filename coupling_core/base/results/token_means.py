@@ -71,15 +71,10 @@ class TokenMeansResult(TokenResult):
     def singular_values_of(self, block: int, token: int) -> Float[np.ndarray, " k"]:
         """Those of one Jacobian, largest first; 0 past its rank, without a unit.
 
-        Args:
-            block: l, 1..L; -1 is the last.
-            token: t, 1..n; -1 is the last.
-
-        Raises:
-            InputError: on a block or a token that is not there.
+        The block is 1..L and the token 1..n, or from the end; raises `InputError` on any other.
         """
-        of_block = self.singular_values[resolve_block(block, self.block_count) - 1]
-        values: Float[np.ndarray, " k"] = of_block[resolve_token(token, len(self.tokens)) - 1]
+        at = resolve_block(block, self.block_count), resolve_token(token, len(self.tokens))
+        values: Float[np.ndarray, " k"] = self.singular_values[at[0] - 1, at[1] - 1]
         return values
 
     @property

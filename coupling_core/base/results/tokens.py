@@ -194,12 +194,8 @@ class TokensResult(PositionCoupling, TokenResult):
     def singular_values_of(self, token: int, *, other: bool = False) -> Float[np.ndarray, " k"]:
         """Those of one token's Jacobian, largest first; 0 past its rank, without a unit.
 
-        Args:
-            token: t, 1..n; -1 is the last.
-            other: of the block that gives the bases, in place of the one whose Jacobians they are.
-
-        Raises:
-            InputError: on a token that the prompt does not have.
+        The token is 1..n, or counted from the end; raises `InputError` on any other. `other` takes
+        the block that gives the bases, in place of the one whose Jacobians they are.
         """
         at = resolve_token(token, len(self.tokens)) - 1
         values: Float[np.ndarray, " k"] = self.singular_values[int(other), at]
