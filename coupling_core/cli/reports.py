@@ -68,14 +68,7 @@ def _at_token(result: Any) -> bool:
 
 def of_view(result: Result, view: View) -> dict[str, Any]:
     """What of it is stored, and what is looked at."""
-    return {
-        "k_max": result.k_max,
-        "k_view": result.k_view,
-        "k": view.k,
-        "definition": view.definition,
-        "p": view.p,
-        "role": view.role,
-    }
+    return {"k_max": result.k_max, "k_view": result.k_view, **vars(view)}
 
 
 def head(result: Any) -> list[str]:

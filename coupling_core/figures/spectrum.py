@@ -31,16 +31,8 @@ def spectrum(
 ) -> go.Figure:
     """Top singular values by index on a log axis, a line a block, coloured by depth.
 
-    Args:
-        result: may be partial; a block that waits has no line.
-        view: K, drawn as a vertical line with the gap s_K / s_{K+1}, and the blocks.
-        selected: the pair (l, l') whose lines stand out.
-
-    Returns:
-        a figure whose first traces are the lines, in the order of the blocks.
-
-    Raises:
-        InputError: where K or a block is not in the result.
+    K is a vertical line with the gap s_K / s_{K+1}; the lines of the pair (l, l') that is
+    `selected` stand out. The first traces are the lines, in the order of the blocks.
     """
     require_k(result, view.k)
     blocks = resolve_blocks(view.blocks, result.n_blocks)
