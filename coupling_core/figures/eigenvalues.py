@@ -29,7 +29,8 @@ PRODUCTS = Curves(
 def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
     """The eigenvalues of M = I + J in the complex plane, of one block, or of all by depth.
 
-    The customdata of the points is [block, modulus, how far it may be off].
+    They are of one `block`, 1..L, or of all, coloured by depth. The traces are "unit circle",
+    "certain" and "uncertain"; customdata of the points is [block, modulus, how far it may be off].
     """
     L = result.n_blocks
     blocks = range(1, L + 1) if block is None else (resolve_block(block, L),)

@@ -19,7 +19,7 @@ from coupling_core.base.records import Request
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted
 from explorer.asking import listing
-from explorer.pages.trajectories import PathsState
+from explorer.pages.trajectories import NUMBERS, PathsState
 from explorer.panels import over_list
 from explorer.panels.chart import draw
 from explorer.panels.recipes import Recipes, many, measuring
@@ -57,9 +57,7 @@ class Group:
 
 
 GROUPS = {
-    "straightness": Group("Straightness", "line-shape", "line-shape-by-depth"),
-    "growth": Group("Growth", "expodistance", "growth"),
-    "steps": Group("Steps", "equidistance", "steps"),
+    name: Group(words, *names[:2]) for name, (words, names) in NUMBERS.items() if len(names) > 1
 }
 """By their names in the state; the other groups of the page are of one prompt."""
 

@@ -1,6 +1,6 @@
 """The Trajectories page's figures: the paths, and one group of numbers along them at a time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal, cast
@@ -44,6 +44,13 @@ the dotted line, the error of a state that simply stays where it is.
 """
 Along = Literal["straightness", "growth", "steps", "entropy", "linearised", "singular-values"]
 """What is drawn along the paths, a group of figures at a time."""
+NUMBERS: Mapping[Along, tuple[str, tuple[str, ...]]] = {
+    "straightness": ("Straightness", ("line-shape", "line-shape-by-depth")),
+    "growth": ("Growth", ("expodistance", "growth", "norms")),
+    "steps": ("Steps", ("equidistance", "steps")),
+    "entropy": ("Entropy", ("entropy",)),
+}
+"""Those that are figures of numbers, with their names; a list of prompts has the first two."""
 _Dimensions = Annotated[int, expect((2, 3).__contains__, "one of 2, 3"), Parameter("dims")]
 
 
@@ -245,10 +252,7 @@ def _singular_values(shown: Drawn, state: State) -> None:
 
 
 _GROUPS: dict[Along, tuple[str, _Draw]] = {
-    "straightness": ("Straightness", _group("line-shape", "line-shape-by-depth")),
-    "growth": ("Growth", _group("expodistance", "growth", "norms")),
-    "steps": ("Steps", _group("equidistance", "steps")),
-    "entropy": ("Entropy", _group("entropy")),
+    **{name: (words, _group(*drawn)) for name, (words, drawn) in NUMBERS.items()},
     "linearised": ("Linearised path", _linearised),
     "singular-values": ("Singular values", _singular_values),
 }

@@ -26,10 +26,10 @@ def summary(result: Compared, view: View) -> dict[str, Any]:
     """Every number of one view, ready for JSON."""
     found = score_positions(result, view)
     return {
+        **reports.of_view(result, view),
         "kind": result.request.kind,
         "token": result.token or None,
         "blocks": result.blocks if isinstance(result, TokensResult) else None,
-        **reports.of_view(result, view),
         "positions": list(range(1, len(result.tokens) + 1)),
         "mean": found.mean().corrected,
         "coupling": found.coupling,

@@ -18,39 +18,32 @@ derive = effect_maps
 """Of the effects as curves by block and maps over pairs."""
 
 
-def _effect(title: str, name: str) -> Column:
-    return Column(title, _between, name, ideal=0.0, ideal_name="no effect")
-
-
 def _between(values: np.ndarray) -> float:
     """The median over blocks, or over pairs of different ones."""
     return median(values if values.ndim == 1 else values[~np.eye(len(values), dtype=bool)])
 
 
+def _effect(name: str, what: str, dims: tuple[str, ...], title: str) -> Number:
+    """The mean effect of an edit of each block or pair, and its median."""
+    column = Column(title, _between, f"{name}_kl", ideal=0.0, ideal_name="no effect")
+    return Number(name, f"mean effect of {what}", dims, column=column)
+
+
 NUMBERS = (
-    Number(
-        "skip",
-        "mean effect of skipping a block",
-        BLOCK,
-        column=_effect("Median effect of skipping a block (nats)", "skip_kl"),
-    ),
+    _effect("skip", "skipping a block", BLOCK, "Median effect of skipping a block (nats)"),
     Number("repeat", "mean effect of running a block twice", BLOCK),
-    Number(
-        "damp",
-        "mean effect of multiplying what a block adds by a factor",
-        ("factor", "block"),
-    ),
-    Number(
+    Number("damp", "mean effect of multiplying what a block adds by a factor", ("factor", "block")),
+    _effect(
         "replace",
-        "mean effect of running a block in the slot of another; NaN where it cannot be",
+        "running a block in the slot of another; NaN where it cannot be",
         PAIR,
-        column=_effect("Median effect of a block in place of another (nats)", "replace_kl"),
+        "Median effect of a block in place of another (nats)",
     ),
-    Number(
+    _effect(
         "interchange",
-        "mean effect of interchanging two blocks; NaN where they cannot be",
+        "interchanging two blocks; NaN where they cannot be",
         PAIR,
-        column=_effect("Median effect of interchanging two blocks (nats)", "interchange_kl"),
+        "Median effect of interchanging two blocks (nats)",
     ),
     Number("divergence", "KL of the next-token distribution from the model's own, in nats"),
     Number("loss", "how much the loss on the next token rises, in nats"),
