@@ -210,8 +210,9 @@ def step_columns() -> Mapping[str, StepColumn]:
     for kind in ("depth", "trajectory", "spectrum"):
         for number in numbers_of(kind):
             if number.column is not None and number.column.by_step:
-                column = StepColumn(kind, number.column, number.heading, number.form)
-                found[number.column_name] = column
+                name = number.column_name
+                heading = number.heading or name.replace("_", " ")
+                found[name] = StepColumn(kind, number.column, heading, number.form)
     return found
 
 

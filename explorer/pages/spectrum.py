@@ -8,6 +8,7 @@ import streamlit as st
 
 from coupling_core import figures
 from coupling_core.analysis.exports import frame
+from coupling_core.base.drawing import figures_of
 from coupling_core.base.records import AnyView, Request
 from coupling_core.base.results import SpectrumResult
 from explorer.asking.several import offer_twin, stored_twin
@@ -98,6 +99,9 @@ def show(result: SpectrumResult, state: SpectrumState) -> None:
         draw_named("maps", shown, twin=twin)
         st.header("What products leave over", anchor=False)
         draw_named("products", shown, twin=twin)
+    for name in figures_of("spectrum"):
+        if name not in ("eigenvalues", "maps", "products"):
+            draw_named(name, shown, twin=twin)
     offer_twin(result.request)
 
 

@@ -29,7 +29,7 @@ from coupling_core.cli.graph import Graphs, Look
 from coupling_core.cli.reports import summary
 from coupling_core.cli.sweep import _answer
 from coupling_core.experiments.sweeps.definition import Models, Slurm, Sweep
-from coupling_core.experiments.sweeps.table import COLUMNS
+from coupling_core.experiments.sweeps.table import COLUMNS, OF_ONE_KIND
 from coupling_core.sources.prompts import BENCHMARKS
 
 ROOT = Path(__file__).parents[2]
@@ -159,7 +159,7 @@ def test_each_table_on_sweeps_names_every_key_and_no_other():
         ("In `[[prompts]]`", "In `[slurm]`:", [field.name for field in fields(PromptSource)]),
         ("In `[slurm]`:", "## Prompts", Slurm.model_fields),
         ("## Prompts", "## Models", BENCHMARKS),
-        ("## What comes of it", "## How large", COLUMNS),
+        ("## What comes of it", "## How large", {*COLUMNS} - {*OF_ONE_KIND}),
         ("## The sweeps that come", "Each says", [p.name for p in SHIPPED_SWEEPS]),
     ]
     for begin, end, keys in tables:
@@ -194,7 +194,8 @@ def test_what_results_give_out_is_written_down_as_it_is():
 def test_columns_and_keys_of_what_several_results_give_are_told_and_no_other():
     pair = compare(random_result(), random_result(seed=2), k=3)
     columns = {"graph": EDGE_COLUMNS, "compare": tuple(pair.columns())}
-    columns["training"] = ("suite", "step", *step_columns())
+    of_steps = [name for name, one in step_columns().items() if one.kind != "spectrum"]
+    columns["training"] = ("suite", "step", *of_steps)
     told = first_cells("tables.md")
     assert {name: sorted(told[name]) for name in told if name} == {
         command: sorted(names) for command, names in columns.items()

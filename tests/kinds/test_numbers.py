@@ -1,19 +1,36 @@
 """Every number of every kind reaches every surface that its record says."""
 
+from collections.abc import Iterator, Mapping
+
 import pytest
 from cases import EVERY_KIND
 
 from coupling_core.analysis.by_step import step_columns
-from coupling_core.analysis.exports import arrays, axes, row
+from coupling_core.analysis.exports import arrays, axes, frame, row
 from coupling_core.base.curves import Curves
 from coupling_core.base.drawing import Figure, figures_of, plot
-from coupling_core.base.numbers import numbers_of
+from coupling_core.base.kinds import kind_of
+from coupling_core.base.numbers import Seen, numbers_of
 from coupling_core.base.records import AnyView
 from coupling_core.cli.many_drawn import of_many
 from coupling_core.experiments.sweeps.table import COLUMNS
 from coupling_core.figures.curves import numbers_table
 
+ROWS = "ROWS"
 RESULTS = {result.request.kind: result for result in (make() for make in EVERY_KIND)}
+
+
+def of(kind: str):
+    """The module of the kind's numbers."""
+    return kind_of(kind).part("numbers")
+
+
+def keys(said: Mapping) -> Iterator[str]:
+    """The keys of JSON, of what lies inside too."""
+    for name, value in said.items():
+        yield name
+        if isinstance(value, Mapping):
+            yield from keys(value)
 
 
 @pytest.mark.parametrize("kind", RESULTS)
@@ -23,8 +40,11 @@ def test_every_number_reaches_every_surface(kind):
     named, dims, whole = arrays(result, view), axes(result, view), row(result, view, lambda _: True)
     dataset = result.to_xarray()
     along = {f"{axis}s" for axis in dataset.dims} | {"token_ids", "noise_sizes"}
+    seen = Seen(result, view, getattr(of(kind), "derive", lambda *_: None))
     for number in numbers_of(kind):
-        if number.in_files and number.name in named:
+        there = number.in_files and number.where(seen)
+        assert number.name in named or not there, number.name
+        if there:
             assert named[number.name].ndim == len(dims[number.name]), number.name
             is_there = number.name in {*dataset, *along}
             assert is_there or kind == "depth", number.name
@@ -34,6 +54,29 @@ def test_every_number_reaches_every_surface(kind):
             assert (name in COLUMNS) >= column.in_sweeps, name
             if kind in ("depth", "trajectory", "spectrum"):
                 assert (name in step_columns()) == column.by_step, name
+
+
+@pytest.mark.parametrize("kind", [kind for kind in RESULTS if ROWS in vars(of(kind))])
+def test_the_numbers_of_a_row_are_in_tables_in_json_and_in_what_is_printed(kind, capsys):
+    result, report = RESULTS[kind], kind_of(kind).part("report")
+    view, dim = result.default_view(), of(kind).ROWS
+    sized = axes(result, view)
+    names = {number.name for number in numbers_of(kind) if sized.get(number.name) == (dim,)}
+    shown = [number for number in numbers_of(kind) if number.in_table and number.name in names]
+    assert names
+    table, said = frame(result, view), {*keys(report.summary(result, view))}
+    report.tables(result, view)
+    printed = capsys.readouterr().out
+    for number in shown:
+        assert number.name in table, number.name
+        assert number.name in said, number.name
+        assert number.heading in printed, number.name
+
+
+def test_the_numbers_of_training_steps_have_headings_of_their_own():
+    headings = [column.heading for column in step_columns().values()]
+    assert all(headings)
+    assert len({*headings}) == len(headings)
 
 
 @pytest.mark.parametrize("kind", RESULTS)

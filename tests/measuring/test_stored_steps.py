@@ -10,7 +10,13 @@ from cases import SCORES, VIEW, planted, spectrum_result, trajectory_result
 from training import REQUEST, SUITE
 
 from coupling_core import Request, Store, View, find_suite
-from coupling_core.analysis.by_step import Course, doubt, numbers, spectrum_request
+from coupling_core.analysis.by_step import (
+    Course,
+    doubt,
+    numbers,
+    spectrum_request,
+    step_columns,
+)
 from coupling_core.analysis.spectra import spectrum_numbers
 from coupling_core.analysis.trajectory import expodistance
 from coupling_core.experiments.gallery import EXAMPLES, TRAINING
@@ -150,7 +156,8 @@ def test_every_step_of_a_shipped_run_is_stored_for_its_prompts(name):
         assert all(result.certified for result in course.depth.values())
         found = [n.to_dict() for n in numbers(course, View(k=8))]
         lacking = {field for one in found for field, value in one.items() if np.isnan(value)}
-        assert lacking == (set() if with_spectra else {"departure", "u_dot_v", "effective_rank"})
+        of_spectra = {name for name, one in step_columns().items() if one.kind == "spectrum"}
+        assert lacking == (set() if with_spectra else of_spectra)
 
 
 def test_stochastic_depth_keeps_the_coupling_up_that_the_plain_run_loses():
