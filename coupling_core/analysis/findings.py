@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -223,7 +224,7 @@ class Findings(Plottable):
             InputError: on another name.
         """
         against = self.question.against
-        figures = {
+        figures: dict[str, tuple[Any, ...]] = {
             "models": ("generalization.over_models", self.means, "coupling", against, self.fits),
             "families": ("generalization_forest.without_families", self.families),
             "k": ("generalization_by_k.coupling_by_k", self.by_k),

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from coupling_core.base.folders import expanded
-from coupling_core.base.kinds import kinds
+from coupling_core.base.kinds import KindOfResult, kinds
 from coupling_core.cli import terminal
 from coupling_core.cli.bench import bench
 from coupling_core.cli.compare import compare
@@ -101,7 +101,10 @@ def top(
     """Measure transformer block coupling."""
 
 
-for kind in reversed({kind.command: kind for kind in reversed(kinds().values())}.values()):
+by_command: dict[str, KindOfResult] = {}
+for kind in kinds().values():
+    by_command.setdefault(kind.command, kind)
+for kind in by_command.values():
     part = kind.part("command")
     app.command(kind.command)(getattr(part, "command", None) or part.command_of(kind))
 for alone in (graph, compare, cross, prune, training, models, doctor, health, jobs, bench):

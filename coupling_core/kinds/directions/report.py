@@ -1,5 +1,6 @@
 """What is said of directions."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ def tables(result: DirectionsResult, view: DirectionsView) -> None:
     found, at = counts(result, k), np.array(blocks) - 1
     shown = [readout for readout, name in enumerate(READOUTS) if name not in result.missing]
     titles = {"block": "d", "s_1": ".3g", **{_words(READOUTS[readout]): "d" for readout in shown}}
-    numbers = result.singular_values[at, 0], *found[np.ix_(shown, at)]
+    numbers = result.singular_values[at, 0], *(found[readout, at] for readout in shown)
     print_lines(f"readouts beyond chance, of {k}")
     print_table(titles, zip(blocks, *numbers, strict=True), right=True)
 
@@ -65,7 +66,9 @@ def tables(result: DirectionsResult, view: DirectionsView) -> None:
 def _show_block(result: DirectionsResult, view: DirectionsView) -> None:
     """Each direction of a block with its readouts, or that they are chance."""
     rows, said = [], ""
-    for one in table(result, view).sort_values("component", kind="stable").itertuples():
+    found = table(result, view).sort_values("component", kind="stable")
+    named: Iterable[Any] = found.itertuples()
+    for one in named:
         number = f"{one.component}{'~' * one.tied}"
         head = (number, one.singular_value, one.gap) if number != said else ("", "", "")
         ends = (
