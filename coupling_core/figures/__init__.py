@@ -53,7 +53,7 @@
 from coupling_core.analysis.exports import frame as scores_table
 from coupling_core.analysis.exports.compare import differences_table
 from coupling_core.analysis.exports.graph import edges_table
-from coupling_core.figures.by_depth import by_depth, linearised, linearised_table
+from coupling_core.figures.by_depth import linearised, linearised_table
 from coupling_core.figures.by_k import mean_by_k
 from coupling_core.figures.compare import compared_map, comparison, difference, spectra
 from coupling_core.figures.crossing import crossed_scores, crossing_angles
@@ -107,7 +107,6 @@ from coupling_core.figures.over_prompts import (
 )
 from coupling_core.figures.pair import matrix, matrix_table, score_by_k, score_by_k_table
 from coupling_core.figures.paths import paths, paths_at, paths_table
-from coupling_core.figures.per_token import per_token
 from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, noise_radius
 from coupling_core.figures.pruning import pruning
 from coupling_core.figures.spectrum import spectrum
@@ -138,8 +137,6 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "angles",
     # of trajectories
     "paths",
-    "by_depth",
-    "per_token",
     "linearised",
     "scaling",
     "graph",
