@@ -215,7 +215,7 @@ class Findings(Plottable):
             InputError: on another name.
         """
         against = self.question.against
-        figures = {
+        figures: dict[str, tuple[Any, ...]] = {
             "models": ("generalization.over_models", self.means, "coupling", against, self.fits),
             "families": ("generalization_forest.without_families", self.families),
             "k": ("generalization.coupling_by_k", self.by_k),

@@ -10,7 +10,7 @@ block or a token is not in the result, all of them raise `InputError`.
 
 from coupling_core.analysis.exports import frame as scores_table
 from coupling_core.analysis.exports.graph import edges_table
-from coupling_core.figures.by_depth import by_depth, linearised, linearised_table
+from coupling_core.figures.by_depth import linearised, linearised_table
 from coupling_core.figures.compare import compared_map, comparison, difference, spectra
 from coupling_core.figures.crossing import crossed_scores, crossing_angles
 from coupling_core.figures.depth_curves import angles, angles_table, scaling, scaling_table
@@ -57,7 +57,6 @@ from coupling_core.figures.over_prompts import (
 )
 from coupling_core.figures.pair import matrix, matrix_table, mean_by_k, score_by_k, score_by_k_table
 from coupling_core.figures.paths import paths, paths_at
-from coupling_core.figures.per_token import per_token
 from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, noise_radius
 from coupling_core.figures.pruning import pruning
 from coupling_core.figures.spectrum import pair_spectra_table, spectrum, spectrum_table
@@ -82,8 +81,7 @@ __all__ = [  # noqa: RUF022 - by use, not by name
     "compared_map", "difference", "comparison", "spectra",
     "pair_spectra_table", "crossing_angles", "crossed_scores",
     # of trajectories
-    "paths", "by_depth", "per_token",
-    "linearised", "linearised_table",
+    "paths", "linearised", "linearised_table",
     # of many prompts
     "mean_map", "mean_graph", "prompt_differences", "prompt_strip", "by_depth_over_prompts",
     # of edits

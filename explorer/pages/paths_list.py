@@ -56,7 +56,7 @@ class Group:
         return number_of("trajectory", spec(self.figure).numbers[0])
 
 
-GROUPS = {
+GROUPS: Mapping[str, Group] = {
     name: Group(words, *names[:2]) for name, (words, names) in NUMBERS.items() if len(names) > 1
 }
 """By their names in the state; the other groups of the page are of one prompt."""
