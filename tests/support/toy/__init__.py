@@ -27,11 +27,8 @@ class NormsResult(Result):
         return {"its token is none of the prompt": 1 <= self.token <= len(self.tokens)}
 
 
-KINDS = (
-    kinds.KindOfResult(
-        "toy", __name__, NormsResult, AnyView, token="measured", has_k=False, in_sweeps=True
-    ),
-)
+of = {"token": "measured", "has_k": False, "in_sweeps": True}
+KINDS = (kinds.KindOfResult("toy", __name__, NormsResult, AnyView, **of),)
 
 
 def add() -> None:
