@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -151,9 +151,6 @@ class Course(Plottable):
         """How coupling goes through the training, and what is missing or in doubt of that."""
         seen = View(self.default_k)
         return str(kind_of("depth").part("views").course_verdict(self, seen))
-
-    def _shown(self) -> Any:
-        return self.plot() if self.depth else self.to_pandas()
 
     def __repr__(self) -> str:
         span = f"from {self.steps[0]} to {self.steps[-1]}, " if self.steps else ""

@@ -1,8 +1,10 @@
 """Two results of blocks, of tokens or of paths side by side: A, B and A - B."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import (
     TYPE_CHECKING,
+    Any,
     ClassVar,
     Generic,
     Literal,
@@ -29,9 +31,8 @@ from coupling_core.analysis.scores import definition_name, score_pairs
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName, sampled_definitions
-from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError, refuse
-from coupling_core.base.notebook import Plottable, in_short, table_of
+from coupling_core.base.notebook import FigureOf, Plottable, in_short
 from coupling_core.base.records import Role, View, resolve_block, resolve_blocks, viewed
 from coupling_core.base.results import (
     DepthResult,
@@ -52,9 +53,8 @@ from coupling_core.base.results.scores import (
 from coupling_core.base.units import counted, ranges_spoken, rounded, with_difference
 from coupling_core.base.wording import Row, paragraph
 
-if TYPE_CHECKING:  # half a second each to import
+if TYPE_CHECKING:  # half a second to import
     import xarray
-    from pandas import DataFrame
 
 FEW = 2
 """So many pairs correlate with 1 or -1 whatever they are."""
@@ -85,8 +85,15 @@ class Summary:
 
 
 @dataclass(frozen=True, repr=False)
-class MapComparison(Plottable, Generic[Of, Scored]):
-    """Scores of A and of B over the same pairs, at one view; see `Comparison`."""
+class MapComparison(Plottable[FigureOf], Generic[Of, Scored, FigureOf]):
+    """Scores of A and of B over the same pairs, at one view; see `Comparison`.
+
+    Its table has a row a pair that is counted, the biggest difference first: columns that name the
+    pair, and `a` and `b` (the score compared, without a unit) and `difference`, A - B. A pair of
+    blocks has the columns `block` and `basis` in A's numbers, and `b_block` and `b_basis` in B's; a
+    pair of tokens `token` (of the Jacobian, 1..n), `other_token` (of the basis), `text` and
+    `other_text`.
+    """
 
     pairs: ClassVar[str]
     """What the means are over."""
@@ -166,17 +173,12 @@ class MapComparison(Plottable, Generic[Of, Scored]):
         named = over_pairs(self._along(), self.a_scores.dims, len(self.counted)) | maps
         return {name: values[at] for name, values in named.items()}
 
-    def to_pandas(self) -> "DataFrame":
-        """A row a pair that is counted, the biggest difference first.
+    def _table(self) -> tuple[Any, Mapping[str, object]]:
+        return self.columns(), self.attributes()
 
-        Returns:
-            columns that name the pair, and `a` and `b` (the score compared, without a unit) and
-            `difference`, A - B. A pair of blocks has the columns `block` and `basis` in A's
-            numbers, and `b_block` and `b_basis` in B's; a pair of tokens `token` (of the Jacobian,
-            1..n), `other_token` (of the basis), `text` and `other_text`. Its `attrs` say whose A
-            and B are.
-        """
-        return table_of(self.columns(), self.attributes())
+    @property
+    def _drawn_of(self) -> tuple[Result, View]:
+        return self.a, self.view
 
     def to_xarray(self) -> "xarray.Dataset":
         """The maps of A, of B and of their difference.
@@ -248,8 +250,11 @@ class MapComparison(Plottable, Generic[Of, Scored]):
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(MapComparison[DepthResult, Scores]):
+class Comparison(MapComparison[DepthResult, Scores, Literal["comparison", "difference"]]):
     """Two results at one view, on the blocks that they have in common.
+
+    Its figures are "comparison", with the maps of A, of B and of A - B, and "difference", with that
+    of A - B alone. Its table is that of `MapComparison`.
 
     Args:
         a: the result A.
@@ -261,6 +266,7 @@ class Comparison(MapComparison[DepthResult, Scores]):
     """
 
     pairs = "pairs l ≠ l'"
+    figures: ClassVar = {name: f"compare.{name}" for name in ("comparison", "difference")}
 
     @property
     def same_depth(self) -> bool:
@@ -272,18 +278,6 @@ class Comparison(MapComparison[DepthResult, Scores]):
         number = resolve_block(block, self.a.n_blocks)
         refuse((number not in self.a_scores.blocks, f"block {block} of A has no partner in B"))
         return self.b_scores.blocks[self.a_scores.blocks.index(number)]
-
-    def plot(self, figure: Literal["comparison", "difference"] = "comparison") -> Drawing:
-        """The maps of A, of B and of A - B, as `coupling compare` draws them.
-
-        Args:
-            figure: "comparison", or "difference" for the map of A - B alone.
-
-        Raises:
-            InputError: on another name.
-        """
-        known_figure(figure, ("comparison", "difference"))
-        return drawing(f"compare.{figure}", self, result=self.a, view=self.view)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What it holds, by name: the scores and `blocks` of A and B, and their difference.
@@ -323,8 +317,11 @@ class Comparison(MapComparison[DepthResult, Scores]):
 
 
 @dataclass(frozen=True, repr=False)
-class TokenComparison(MapComparison[BetweenTokens, PositionScores]):
+class TokenComparison(MapComparison[BetweenTokens, PositionScores, Literal["difference"]]):
     """Two results over the same tokens at one view: of other models, blocks, kinds or both.
+
+    Its only figure is "difference", the map of A - B with the tokens' texts on its axes, and its
+    table that of `MapComparison`.
 
     Args:
         a: the result A.
@@ -336,18 +333,7 @@ class TokenComparison(MapComparison[BetweenTokens, PositionScores]):
     """
 
     pairs = "pairs of tokens"
-
-    def plot(self, figure: Literal["difference"] = "difference") -> Drawing:
-        """The map of A - B, with the tokens' texts on its axes.
-
-        Args:
-            figure: "difference", the only one; `a.scores(k=...).plot()` draws A and B.
-
-        Raises:
-            InputError: on another name.
-        """
-        known_figure(figure, ("difference",))
-        return drawing("compare.difference", self, result=self.a, view=self.view)
+    figures: ClassVar = {"difference": "compare.difference"}
 
 
 AXES = {

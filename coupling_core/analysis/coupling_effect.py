@@ -15,22 +15,18 @@ numbers of this model are, not how other models would fare.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.analysis.effects import effect_maps
 from coupling_core.analysis.scores import score_pairs
-from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.notebook import Plottable, in_a_line
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, WhatIfResult
 from coupling_core.base.units import counted, rounded
-
-if TYPE_CHECKING:  # half a second to import, and only tables need it
-    from pandas import DataFrame
 
 PairEdit = Literal["interchange", "replace"]
 """Edits of two blocks."""
@@ -68,8 +64,11 @@ class Estimate:
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class CouplingEffect(Plottable):
+class CouplingEffect(Plottable[str]):
     """How the coupling of pairs of blocks goes with the effect of an edit of the two.
+
+    Its table has a row a pair: block (l), other_block (l'), distance, coupling (no unit) and
+    minus_log_kl (of KL in nats). Its only figure is "pairs", a point a pair.
 
     Args:
         pairs: how many pairs it is over.
@@ -92,6 +91,8 @@ class CouplingEffect(Plottable):
         coupling: chance-corrected, mean over prompts and both directions; without a unit.
         smallness: -log of the effect in nats, likewise.
     """
+
+    figures: ClassVar = {"pairs": "effect_scatter.coupling_against_effect"}
 
     pairs: int
     prompts: int
@@ -155,38 +156,17 @@ class CouplingEffect(Plottable):
             )
         return f"{lead}That does not show that coupling says more than distance does."
 
-    def to_pandas(self) -> "DataFrame":
-        """A row a pair of blocks.
-
-        Returns:
-            columns block (l), other_block (l'), distance, coupling (no unit) and minus_log_kl (of
-            KL in nats). Its `attrs` say of which model, prompts and edit.
-        """
-        from pandas import DataFrame
-
-        table = DataFrame(
-            {
-                "block": self.block,
-                "other_block": self.other,
-                "distance": self.other - self.block,
-                "coupling": self.coupling,
-                "minus_log_kl": self.smallness,
-            }
-        )
-        k = {} if self.k is None else {"K": self.k}
-        table.attrs |= {
-            "of": self.whose,
-            "prompts": self.prompts,
-            "edit": self.edit,
-            **k,
-            **self.of,
+    def _table(self) -> tuple[Any, Mapping[str, object]]:
+        columns = {
+            "block": self.block,
+            "other_block": self.other,
+            "distance": self.other - self.block,
+            "coupling": self.coupling,
+            "minus_log_kl": self.smallness,
         }
-        return table
-
-    def plot(self, figure: str = "pairs") -> Drawing:
-        """A point a pair of blocks; "pairs" is the only figure."""
-        known_figure(figure, ("pairs",))
-        return drawing("effect_scatter.coupling_against_effect", self)
+        k = {} if self.k is None else {"K": self.k}
+        told = {"of": self.whose, "prompts": self.prompts, "edit": self.edit}
+        return columns, {**told, **k, **self.of}
 
     def __repr__(self) -> str:
         first, last = self.blocks

@@ -4,8 +4,9 @@ The leading K directions of both span a subspace each; their principal angles sa
 are apart. A direction of B is new where less than half of it lies among A's leading 2 K.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -31,8 +32,13 @@ HALF = 0.5
 
 
 @dataclass(frozen=True, repr=False)
-class Crossing(Plottable):
-    """Directions of B among those of A.
+class Crossing(Plottable[str]):
+    """Directions of B among those of A; the only figure is "angles".
+
+    Its table has a row a block: block, 1..L; `writes_median_angle`, `writes_largest_angle` (of the
+    principal angles between what the block writes in A and in B, in degrees) and `writes_new` (how
+    many of the K of B are new); the same three of what it reads; and `median_angle_by_chance`, of
+    independent subspaces, in degrees.
 
     Args:
         a: the directions A.
@@ -43,6 +49,8 @@ class Crossing(Plottable):
         chance: the same of independent random subspaces.
         inside: how much of the squared length of each direction of B lies among A's leading 2 K.
     """
+
+    figures: ClassVar = {"angles": "crossing.crossing_angles"}
 
     a: DirectionsResult = field(repr=False)
     b: DirectionsResult = field(repr=False)
@@ -69,25 +77,14 @@ class Crossing(Plottable):
         """Whether each direction of B is new."""
         return self.inside < HALF
 
-    def to_pandas(self) -> "DataFrame":
-        """A row a block.
-
-        Returns:
-            columns block, 1..L; `writes_median_angle`, `writes_largest_angle` (principal angles
-            between the leading K directions that the block writes in A and in B, in degrees) and
-            `writes_new` (how many of these K of B are new); the same three of what it reads; and
-            `median_angle_by_chance`, of independent subspaces, in degrees.
-        """
-        from pandas import DataFrame
-
+    def _table(self) -> tuple[Any, Mapping[str, object]]:
         columns: dict[str, object] = {"block": np.arange(1, self.a.n_blocks + 1)}
         for side, name in enumerate(("writes", "reads")):
             columns[f"{name}_median_angle"] = np.median(self.angles[side], 1)
             columns[f"{name}_largest_angle"] = self.angles[side][:, -1]
             columns[f"{name}_new"] = self.new[side].sum(1)
-        table = DataFrame(columns | {"median_angle_by_chance": float(np.median(self.chance))})
-        table.attrs |= {"K": self.k} | attributes_of_both(self.a, self.b)
-        return table
+        columns["median_angle_by_chance"] = float(np.median(self.chance))
+        return columns, {"K": self.k} | attributes_of_both(self.a, self.b)
 
     def new_directions(self) -> "DataFrame":
         """A row a new direction of B, those that lie least in A first, with their readouts.
@@ -117,18 +114,9 @@ class Crossing(Plottable):
         }
         return DataFrame(columns).sort_values("inside", ignore_index=True)
 
-    def plot(self, figure: str = "angles") -> Drawing:
-        """The angles of every block, as the page Compare draws them.
-
-        Args:
-            figure: "angles" is the only one.
-
-        Raises:
-            InputError: on another name.
-        """
-        known_figure(figure, ("angles",))
-        view = DirectionsView(None, self.k)
-        return drawing("crossing.crossing_angles", self, result=self.b, view=view)
+    @property
+    def _drawn_of(self) -> tuple[DirectionsResult, DirectionsView]:
+        return self.b, DirectionsView(None, self.k)
 
     @property
     def verdict(self) -> str:
@@ -211,9 +199,6 @@ class CrossScores(Scores):
         known_figure(figure or "crossed", ("crossed",))
         view = DirectionsView(None, None if self.view is None else self.view.k)
         return drawing("crossing.crossed_scores", self, result=self.b, view=view, **options)
-
-    def _shown(self) -> Drawing:
-        return self.plot()
 
     def against_itself(self) -> Bool[np.ndarray, "block block"]:
         """Nowhere: the bases are another model's."""

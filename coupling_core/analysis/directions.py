@@ -1,10 +1,10 @@
 """What stored directions say: gaps and ties, tracks over depth, and where a direction recurs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -12,7 +12,6 @@ from jaxtyping import Bool, Float, Int
 from coupling_core.analysis.subspaces import chance_angles, median_told, principal_angles
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.choosing import require_one_of
-from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.notebook import Plottable, Tabular, in_a_line
 from coupling_core.base.records import (
@@ -25,9 +24,6 @@ from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.base import short_prompt
 from coupling_core.base.results.directions import SIDES
 from coupling_core.base.units import counted, ranges, ranges_spoken, rounded
-
-if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
-    from pandas import DataFrame
 
 ROUNDING = 3e-5
 """How far float32 leaves a Jacobian uncertain at most, in units of s_1."""
@@ -121,8 +117,11 @@ class InCommon(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Shared(Plottable):
-    """The directions that several blocks have in common.
+class Shared(Plottable[str]):
+    """The directions that several blocks have in common; the only figure is "shared".
+
+    Its table has a row a direction, the most shared first: shared_direction (1, 2, ...), `share`,
+    and `share_by_chance` (as `chance`).
 
     Args:
         directions: in columns, the most shared first, as many as one block has.
@@ -133,6 +132,8 @@ class Shared(Plottable):
         blocks: those that share them, 1..L.
         side: "u", what they write, or "v", what they read.
     """
+
+    figures: ClassVar = {"shared": "directions.shared_directions"}
 
     directions: Float[np.ndarray, "d k"]
     share: Float[np.ndarray, " k"]
@@ -161,31 +162,18 @@ class Shared(Plottable):
             f"chance, of the leading {len(self.share)} of each."
         )
 
-    def to_pandas(self) -> "DataFrame":
-        """A row a direction, the most shared first.
+    def _table(self) -> tuple[Any, Mapping[str, object]]:
+        columns = {
+            "shared_direction": np.arange(1, len(self.share) + 1),
+            "share": self.share,
+            "share_by_chance": self.chance,
+        }
+        about = {"blocks": list(self.blocks), "side": self.side}
+        return columns, self.result.attributes() | about
 
-        Returns:
-            columns shared_direction (1, 2, ...), `share` (of its squared length that lies in the
-            blocks' subspaces, their mean, 0 to 1) and `share_by_chance` (that independent subspaces
-            stay below).
-        """
-        from pandas import DataFrame
-
-        table = DataFrame(
-            {
-                "shared_direction": np.arange(1, len(self.share) + 1),
-                "share": self.share,
-                "share_by_chance": self.chance,
-            }
-        )
-        table.attrs |= self.result.attributes() | {"blocks": list(self.blocks), "side": self.side}
-        return table
-
-    def plot(self, figure: str = "shared") -> Drawing:
-        """The share of each direction beside chance; "shared" is the only figure."""
-        known_figure(figure, ("shared",))
-        view = DirectionsView(self.blocks, len(self.share))
-        return drawing("directions.shared_directions", self, result=self.result, view=view)
+    @property
+    def _drawn_of(self) -> tuple[DirectionsResult, DirectionsView]:
+        return self.result, DirectionsView(self.blocks, len(self.share))
 
 
 NULL_DRAWS = 20
@@ -236,6 +224,9 @@ def shared_of(
 @dataclass(frozen=True, repr=False)
 class BetweenPrompts(Tabular):
     """How far the directions of a block are those of other prompts too.
+
+    Its table has a row a block: block, 1..L; `shared`; `smallest_angle` and `median_angle` of the
+    block's `angles`, and `median_angle_by_chance`, of independent subspaces, in degrees.
 
     Args:
         blocks: l, 1..L.
@@ -294,31 +285,17 @@ class BetweenPrompts(Tabular):
             f"prompts share directions beyond chance{most}."
         )
 
-    def to_pandas(self) -> "DataFrame":
-        """A row a block.
-
-        Returns:
-            columns block, 1..L; `shared`, how many of the K directions all prompts share beyond
-            chance; `smallest_angle` and `median_angle`, principal angles between two prompts'
-            subspaces, mean over the pairs of prompts, in degrees, NaN where a prompt has fewer
-            directions; `median_angle_by_chance`, of independent subspaces, in degrees. Its `attrs`
-            say of which model, how many prompts, K and side.
-        """
-        from pandas import DataFrame
-
-        table = DataFrame(
-            {
-                "block": self.blocks,
-                "shared": self.shared,
-                "smallest_angle": self.angles[:, 0],
-                "median_angle": np.median(self.angles, 1),
-                "median_angle_by_chance": float(np.median(self.chance)),
-            }
-        )
+    def _table(self) -> tuple[Any, Mapping[str, object]]:
+        columns = {
+            "block": self.blocks,
+            "shared": self.shared,
+            "smallest_angle": self.angles[:, 0],
+            "median_angle": np.median(self.angles, 1),
+            "median_angle_by_chance": float(np.median(self.chance)),
+        }
         first = self.results[0]
-        table.attrs |= {"model": first.model_name, "prompts": self.n, "K": self.leading}
-        table.attrs |= {"side": self.side, "final_norm": first.final_norm_words}
-        return table
+        about = {"model": first.model_name, "prompts": self.n, "K": self.leading}
+        return columns, about | {"side": self.side, "final_norm": first.final_norm_words}
 
 
 def between_prompts(

@@ -1,18 +1,16 @@
 """Means of scores by the distance of two blocks or of two tokens: what both curves share."""
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.base.arrays import arrays_of
 from coupling_core.base.drawing import Drawing, known_figure
-from coupling_core.base.notebook import Plottable, in_a_line, table_of
+from coupling_core.base.notebook import Plottable, in_a_line
 from coupling_core.base.results import PositionScores, Scores
 from coupling_core.base.units import counted, rounded
-
-if TYPE_CHECKING:  # half a second to import
-    from pandas import DataFrame
 
 
 class OverDistance(Plottable):
@@ -53,9 +51,8 @@ class OverDistance(Plottable):
         )
         return f"The {of} is {' and '.join(ends)}."
 
-    def to_pandas(self) -> "DataFrame":
-        """A row a distance: a column for each array, and `attrs` that say of what."""
-        return table_of(arrays_of(self), self.scores.attributes())
+    def _table(self) -> tuple[Any, Mapping[str, object]]:
+        return arrays_of(self), self.scores.attributes()
 
     def plot(self, figure: str = "") -> Drawing:
         """The curve of the app's page, the only figure; InputError on another name."""

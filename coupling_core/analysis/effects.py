@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -15,15 +15,15 @@ from coupling_core.base.records import EffectView, resolve_token
 from coupling_core.base.results import WhatIfResult
 from coupling_core.base.units import counted, ranges
 
-if TYPE_CHECKING:  # half a second to import, and only tables need it
-    from pandas import DataFrame
-
 Number = Literal["divergence", "loss", "stays"]
 
 
 @dataclass(frozen=True, repr=False)
-class EffectMaps(Plottable):
+class EffectMaps(Plottable[str]):
     """One number of all edits of a measurement; NaN where an edit cannot be run, or was not yet.
+
+    Its table has a row an edit: edit (as it is spelled), verb, slot, block, factor, the number, and
+    refused (why there is none).
 
     Args:
         skip: by block.
@@ -67,33 +67,23 @@ class EffectMaps(Plottable):
         words: str = self.result.part("views").verdict(self.result, self.view, self.number)
         return words
 
-    def to_pandas(self) -> "DataFrame":
-        """A row an edit.
+    def _table(self) -> tuple[Any, Mapping[str, object]]:
+        whole = self.result.part("numbers").table(self.result, self.view)
+        columns = ["edit", "verb", "slot", "block", "factor", self.number, "refused"]
+        return whole[columns], self.result.attributes()
 
-        Returns:
-            columns edit (as it is spelled), verb, slot, block, factor, the number, and refused (why
-            there is none).
-        """
-        whole: DataFrame = self.result.part("numbers").table(self.result, self.view)
-        table = whole[["edit", "verb", "slot", "block", "factor", self.number, "refused"]]
-        table.attrs |= self.result.attributes()
-        return table
-
-    def plot(self, figure: str = "interchange") -> Drawing:
+    def plot(self, figure: str = "", **options: Any) -> Drawing:
         """A map over pairs of blocks, "interchange" or "replace", or the curves by block, "blocks".
 
-        Raises:
-            InputError: on another name, or where these are not divergences.
+        "" is the first; options are of the figure. `InputError` on another name, or where these are
+        not divergences.
         """
         if self.number != "divergence":
             raise InputError(
                 f"figures are drawn of the divergence, and these maps are of {self.number}: leave "
                 "number= out, or take to_pandas()"
             )
-        return plot(self.result, self.view, figure)
-
-    def _shown(self) -> object:
-        return self.plot() if self.number == "divergence" else self.to_pandas()
+        return plot(self.result, self.view, figure, **options)
 
 
 def effect_maps(

@@ -5,15 +5,14 @@ prompt; interval and test are Student's of paired differences. Drawing prompts a
 intervals of few that are too short: of five, 83 % of them hold the mean where 95 % should.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from coupling_core.analysis.scores import MIN_PROMPTS
-from coupling_core.base.drawing import Drawing, drawing, known_figure
-from coupling_core.base.notebook import Plottable
+from coupling_core.base.notebook import Plottable, table_of
 from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, Measure
 from coupling_core.base.units import counted, interval_told, with_difference
 from coupling_core.base.wording import paragraph
@@ -29,8 +28,13 @@ _USUAL = dict(zip(HOW, ("paper", "A", -1, "include", ""), strict=True))
 
 
 @dataclass(frozen=True, repr=False)
-class ModelComparison(Plottable):
+class ModelComparison(Plottable[Literal["differences"]]):
     """How much more coupled one model is than another, over the prompts that both have.
+
+    Its table has one row, whose columns are these arguments without `each`, which `by_prompt` has;
+    what is one for `a` and one for `b` is a text there, such as "8, 14", and so are the `caveats`.
+    Its only figure is "differences": the difference at each prompt, with its mean and interval, and
+    with a colour for each value of the column `by` of `by_prompt`, which is its category.
 
     Args:
         a: the one model, as the table names it, or what of its `column` is compared.
@@ -59,6 +63,8 @@ class ModelComparison(Plottable):
         model: which one, where not two of them are compared; "" else.
         caveats: what else is unlike of the two and bears on the difference, a sentence each.
     """
+
+    figures: ClassVar = {"differences": "model_comparison.prompt_differences"}
 
     a: str
     b: str
@@ -153,21 +159,12 @@ class ModelComparison(Plottable):
         )
         return at + f" ({other})" * bool(other) + f" of {self.model}" * bool(self.model)
 
-    def to_pandas(self) -> "DataFrame":
-        """One row, whose columns are what `help(ModelComparison)` tells of its arguments.
-
-        What each prompt has is left out, and in `by_prompt`.
-
-        What is one for `a` and one for `b` is a text, such as "8, 14", and so are the `caveats`.
-        Its `attrs` are those of `by_prompt`.
-        """
-        from pandas import DataFrame
-
+    def _table(self) -> tuple[Any, Mapping[str, object]]:
         values = {name: value for name, value in vars(self).items() if name != "each"}
         values["caveats"] = " ".join(self.caveats)
         if self.k_of_each:
             values["k_of_each"] = ", ".join(map(str, self.k_of_each))
-        return self._signed(DataFrame([values]))
+        return [values], self._about
 
     def by_prompt(self) -> "DataFrame":
         """A row a prompt that both have, in the order in which `a` has them.
@@ -177,14 +174,16 @@ class ModelComparison(Plottable):
             `category`, the numbers `a` and `b`, and their `difference`; its `attrs` say of which
             models, measure, kind, K and definition.
         """
-        return self._signed(self.each.copy())
+        table = self.each.copy()
+        table.attrs |= self._about
+        return table
 
-    def _signed(self, table: "DataFrame") -> "DataFrame":
+    @property
+    def _about(self) -> dict[str, object]:
         names = ("a", "b", "measure", "kind", "k", *HOW, "column", "model")
         said = {name: getattr(self, name) for name in names}
         said["k"] = int(self.k) if self.k >= 1 else self.k
-        table.attrs |= {name: it for name, it in said.items() if it == it and it not in ("", None)}
-        return table
+        return {name: it for name, it in said.items() if it == it and it not in ("", None)}
 
     def means_by(self, by: str | Sequence[str]) -> "DataFrame":
         """The difference in each group of the prompts, such as each category.
@@ -201,28 +200,10 @@ class ModelComparison(Plottable):
         Raises:
             KeyError: where the prompts have no such column.
         """
-        from pandas import DataFrame
-
         columns = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
         groups = self.by_prompt().groupby(columns, sort=False, dropna=False)
         rows = [dict(zip(columns, values, strict=True)) | paired(of) for values, of in groups]
-        return self._signed(DataFrame(rows).rename(columns={"a_mean": "a", "b_mean": "b"}))
-
-    def plot(
-        self, figure: Literal["differences"] = "differences", *, by: str = "category"
-    ) -> Drawing:
-        """The difference at each prompt, with its mean and interval.
-
-        Args:
-            figure: "differences", the only one.
-            by: a column of `by_prompt`, whose values have a colour each; no colours where there is
-                none.
-
-        Raises:
-            InputError: on another name.
-        """
-        known_figure(figure, ("differences",))
-        return drawing("model_comparison.prompt_differences", self, by)
+        return table_of(rows, self._about).rename(columns={"a_mean": "a", "b_mean": "b"})
 
 
 def paired(each: "DataFrame") -> dict[str, Any]:

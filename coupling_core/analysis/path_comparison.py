@@ -19,7 +19,7 @@ from coupling_core.base.drawing import (
 )
 from coupling_core.base.errors import refuse
 from coupling_core.base.figure_names import TrajectoryFigure
-from coupling_core.base.notebook import Plottable
+from coupling_core.base.notebook import Plottable, table_of
 from coupling_core.base.numbers import columns, in_rows, mean
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
@@ -53,8 +53,13 @@ def _of_paths(figure: Figure) -> bool:
 
 
 @dataclass(frozen=True, repr=False)
-class PathComparison(Plottable):
+class PathComparison(Plottable[str]):
     """The paths of tokens in two results, by what is known of each token's.
+
+    Its table has a row a number: `number`, of each token's path, named as in the table of a
+    trajectory; `a`, `b` and their `difference`, means over the `tokens` at which both have a finite
+    number; and `a_above`, at how many of these A has more. Where the two have other tokens, `a` and
+    `b` are each over those of its own that have one, and the counts are NaN.
 
     Args:
         a: the result A.
@@ -97,16 +102,8 @@ class PathComparison(Plottable):
         means = {"a": mean(a), "b": mean(b)}
         return {"number": name, **means, "difference": means["a"] - means["b"], **counts}
 
-    def to_pandas(self) -> "DataFrame":
-        """A row a number.
-
-        Returns:
-            columns `number`, of each token's path, named as in the table of a trajectory; `a`, `b`
-            and their `difference`, means over the `tokens` at which both have a finite number; and
-            `a_above`, at how many of these A has more. Where the two have other tokens, `a` and `b`
-            are each over those of its own that have one, and the counts are NaN.
-        """
-        return self._signed(self.columns())
+    def _table(self) -> tuple[Any, Mapping[str, object]]:
+        return self.columns(), attributes_of_both(self.a, self.b)
 
     def by_token(self) -> "DataFrame":
         """The same numbers of each place in the prompts that both have, whatever stands there.
@@ -122,22 +119,14 @@ class PathComparison(Plottable):
         n, names = min(len(self.a.tokens), len(self.b.tokens)), list(self._numbers)
         a, b = (np.concatenate([of[name][:n] for name in names]) for of in self._both)
         times = len(names)
-        return self._signed(
-            {
-                "number": np.repeat(names, n),
-                "token": np.tile(np.arange(1, n + 1), times),
-                "a_text": self.a.tokens[:n] * times,
-                "b_text": self.b.tokens[:n] * times,
-                **{"a": a, "b": b, "difference": a - b},
-            }
-        )
-
-    def _signed(self, columns: Mapping[str, Any]) -> "DataFrame":
-        from pandas import DataFrame
-
-        table = DataFrame(columns)
-        table.attrs.update(attributes_of_both(self.a, self.b))
-        return table
+        columns = {
+            "number": np.repeat(names, n),
+            "token": np.tile(np.arange(1, n + 1), times),
+            "a_text": self.a.tokens[:n] * times,
+            "b_text": self.b.tokens[:n] * times,
+            **{"a": a, "b": b, "difference": a - b},
+        }
+        return table_of(columns, attributes_of_both(self.a, self.b))
 
     def plot(
         self, figure: TrajectoryFigure | Literal["paths-apart"] = "", **options: Any

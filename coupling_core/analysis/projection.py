@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -10,14 +10,13 @@ from jaxtyping import Float, Int
 from coupling_core.analysis.alignment import side_names
 from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, in_a_line, table_of
+from coupling_core.base.notebook import Plottable, in_a_line
 from coupling_core.base.records import Fit, Part, PathView, resolve_token, view_by
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted, percent
 
-if TYPE_CHECKING:  # half a second each to import, and only tables need them
+if TYPE_CHECKING:  # half a second to import, and only arrays need it
     import xarray
-    from pandas import DataFrame
 
 RESOLVED = 1e-6
 """Smallest standard deviation along a component, in units of the states' norm, that float32 states
@@ -40,6 +39,8 @@ class Projection(NamedTuple):
 @dataclass(frozen=True, repr=False)
 class ProjectedPaths(Plottable):
     """A view of a result's paths in the principal components of some of their states.
+
+    Its table has a row a state of a token: token (1..n), text, state (0..L), pc_1, pc_2, pc_3.
 
     Args:
         coordinates: of every state; NaN past the number of components that there are.
@@ -126,13 +127,7 @@ class ProjectedPaths(Plottable):
             f"{' and '.join(known) or 'nothing, since there is none'}."
         )
 
-    def to_pandas(self) -> "DataFrame":
-        """A row a state of a token.
-
-        Returns:
-            columns token (1..n), text, state (0..L), pc_1, pc_2, pc_3; its `attrs` say of what, as
-            those of `to_xarray` do.
-        """
+    def _table(self) -> tuple[Any, Mapping[str, object]]:
         numbers, points = np.repeat(self.tokens, len(self.states)), self.coordinates.swapaxes(0, 1)
         columns = {
             "token": numbers,
@@ -140,7 +135,7 @@ class ProjectedPaths(Plottable):
             "state": np.tile(self.states, len(self.tokens)),
         }
         along = {f"pc_{i + 1}": points[..., i].ravel() for i in range(COMPONENTS)}
-        return table_of(columns | along, self.attributes())
+        return columns | along, self.attributes()
 
     def to_xarray(self) -> "xarray.Dataset":
         """The coordinates over state, token and component, and the share that each explains.

@@ -1,17 +1,15 @@
 """One block's Jacobian, with its leading singular triplets and how far they were checked."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.notebook import Tabular, in_a_line, table_of
+from coupling_core.base.notebook import Tabular, in_a_line
 from coupling_core.base.records import Certificate
 from coupling_core.base.units import percent, rounded
-
-if TYPE_CHECKING:  # half a second to import, and only tables need it
-    from pandas import DataFrame
 
 LARGEST = 3
 """Singular values that the verdict names."""
@@ -31,6 +29,8 @@ class BlockJacobian(Tabular):
     """J^l_tt = d f^l(X^{l-1})_t / d x^{l-1}_t, where f^l(X) = F^l(X) - X, in float32.
 
     It has no unit. The coupling matrix of two blocks is A = U_{l'}^T J^l V_{l'} (paper, Eq. 8).
+    Its table has a row a triplet: `component`, 1..k, `singular_value`, without a unit, and `share`,
+    its square in parts of the squared Frobenius norm of J.
 
     Args:
         J: the Jacobian; row = entry of the output, column = entry of the state.
@@ -66,13 +66,7 @@ class BlockJacobian(Tabular):
     precision: str
     final_norm: str
 
-    def to_pandas(self) -> "DataFrame":
-        """A row a singular triplet.
-
-        Returns:
-            columns `component`, 1..k, `singular_value`, without a unit, and `share`, its square in
-            parts of the squared Frobenius norm of J. Its `attrs` say whose Jacobian it is.
-        """
+    def _table(self) -> tuple[Any, Mapping[str, object]]:
         numbers = np.arange(1, len(self.s) + 1)
         about = {
             "model": self.model,
@@ -85,7 +79,7 @@ class BlockJacobian(Tabular):
             **({"final_norm": self.final_norm} if self.final_norm else {}),
         }
         columns = {"component": numbers, "singular_value": self.s, "share": self._shares}
-        return table_of(columns, about)
+        return columns, about
 
     @property
     def verdict(self) -> str:

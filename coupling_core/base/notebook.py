@@ -4,12 +4,18 @@ import html
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
-from coupling_core.base.drawing import Drawing
+from typing_extensions import TypeVar
+
+from coupling_core.base.drawing import Drawing, drawing, known_figure
+from coupling_core.base.errors import InputError
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
+
+FigureOf = TypeVar("FigureOf", bound=str, default=Any)
+"""The names of its figures."""
 
 
 class Tabular(ABC):
@@ -20,9 +26,13 @@ class Tabular(ABC):
     def verdict(self) -> str:
         """The finding, in a sentence or two."""
 
-    @abstractmethod
     def to_pandas(self) -> "DataFrame":
-        """Its numbers as a table."""
+        """Its numbers as a table: `help` of its class has the rows and columns, `attrs` of what."""
+        return table_of(*self._table())
+
+    def _table(self) -> tuple[Any, Mapping[str, object]]:
+        """The rows or columns of the table, and what it is of."""
+        raise NotImplementedError
 
     def _shown(self) -> Any:
         """What a notebook shows below the verdict."""
@@ -32,15 +42,36 @@ class Tabular(ABC):
         return in_a_page(self, self._shown())
 
 
-class Plottable(Tabular):
+class Plottable(Tabular, Generic[FigureOf]):
     """What also has a figure, which a notebook shows in place of the table."""
 
-    @abstractmethod
-    def plot(self, figure: Any = "") -> Drawing:
-        """The figure of the app's page; each class has a closed list of names."""
+    figures: ClassVar[Mapping[str, str]]
+    """By name, the function of `coupling_core.figures` that draws each; the main one is first."""
+
+    def plot(self, figure: FigureOf | Literal[""] = "", **options: Any) -> Drawing:
+        """A figure of it, as the app draws it.
+
+        Args:
+            figure: one of `figures`; "" is the first.
+            options: of the function that draws it, by name.
+
+        Raises:
+            InputError: on another name; the message lists them.
+        """
+        name = known_figure(figure or next(iter(self.figures)), tuple(self.figures))
+        result, view = self._drawn_of
+        return drawing(self.figures[name], self, result=result, view=view, **options)
+
+    @property
+    def _drawn_of(self) -> tuple[Any, Any]:
+        """The result and the view that a figure's file names; None where the figure does so."""
+        return None, None
 
     def _shown(self) -> Any:
-        return self.plot()
+        try:
+            return self.plot()
+        except InputError:  # where there is nothing to draw
+            return self.to_pandas()
 
 
 def table_of(

@@ -2,20 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, Tabular, in_a_line, table_of
+from coupling_core.base.notebook import Plottable, Tabular, in_a_line
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results.directions import DirectionsResult
 from coupling_core.base.units import counted, percent, ranges
-
-if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
-    from pandas import DataFrame
 
 RANDOM = 20
 """Random directions, or frames, beside those that are asked about."""
@@ -63,8 +59,12 @@ class Ablate:
 
 
 @dataclass(frozen=True, repr=False)
-class Steering(Plottable):
-    """What directions do, each at each size.
+class Steering(Plottable[str]):
+    """What directions do, each at each size; the only figure is "steering".
+
+    Its table has a row a direction and size: direction (its name), size, divergence, chance_median
+    and chance_largest (the divergence of the random directions), rises and falls (tokens whose
+    log-probability rises and falls most), rise and fall (the largest change of each, in nats).
 
     Args:
         block: l, of whose output or input they are directions.
@@ -82,6 +82,8 @@ class Steering(Plottable):
         fall: their changes, in nats.
         result: the directions, with their model and prompt.
     """
+
+    figures: ClassVar = {"steering": "directions.steering"}
 
     block: int
     side: str
@@ -126,16 +128,7 @@ class Steering(Plottable):
         rest = "; no other does at any size that was tried" * (len(does) < len(self.names))
         return f"More than {random} is done by {', by '.join(does)} of the state's norm{rest}."
 
-    def to_pandas(self) -> "DataFrame":
-        """A row a direction and size.
-
-        Returns:
-            columns direction (its name), size (e, in units of the state's norm), divergence
-            (KL(own || steered) in nats; of a model without a head, the relative distance of the
-            last states), chance_median and chance_largest (the same of the random directions),
-            rises and falls (tokens whose log-probability rises and falls most), rise and fall (the
-            largest change of each, in nats). Its `attrs` say block, side and tokens.
-        """
+    def _table(self) -> tuple[Any, Mapping[str, object]]:
         rows = [
             {
                 "direction": name,
@@ -151,18 +144,19 @@ class Steering(Plottable):
             for e, size in enumerate(self.sizes)
         ]
         about = {"block": self.block, "side": self.side, "tokens": list(self.tokens)}
-        return table_of(rows, self.result.attributes() | about)
+        return rows, self.result.attributes() | about
 
-    def plot(self, figure: str = "steering") -> Drawing:
-        """What each direction does by size, beside random directions; the only figure."""
-        known_figure(figure, ("steering",))
-        view = DirectionsView(None, None)
-        return drawing("directions.steering", self, result=self.result, view=view)
+    @property
+    def _drawn_of(self) -> tuple[DirectionsResult, DirectionsView]:
+        return self.result, DirectionsView(None, None)
 
 
 @dataclass(frozen=True, repr=False)
 class Ablation(Tabular):
     """What it does that frames are taken out of what blocks read.
+
+    Its table has one row: blocks (a text such as "9-16"), token, k, divergence, chance_median and
+    chance_largest (the divergence of random frames), part, and part_by_chance (k / d).
 
     Args:
         blocks: in which.
@@ -223,15 +217,7 @@ class Ablation(Tabular):
             )
         return f"{does} They {held}"
 
-    def to_pandas(self) -> "DataFrame":
-        """One row.
-
-        Returns:
-            columns blocks (a text such as "9-16"), token (1..n), k (directions taken out of each
-            block), divergence (as of `Steering.to_pandas`), chance_median and chance_largest (the
-            same of random frames), part (of the states' squared length that lies in the frames)
-            and part_by_chance (of random ones, k / d). Its `attrs` say whose directions they are.
-        """
+    def _table(self) -> tuple[Any, Mapping[str, object]]:
         row = {
             "blocks": ranges(self.blocks),
             "token": self.token,
@@ -241,12 +227,15 @@ class Ablation(Tabular):
             "part": self.part,
             "part_by_chance": self.k / self.width,
         }
-        return table_of([row], self.result.attributes() | {"measured_of": self.measured_of})
+        return [row], self.result.attributes() | {"measured_of": self.measured_of}
 
 
 @dataclass(frozen=True, repr=False)
 class Readings(Tabular):
     """What directions are read as, and whether that is more than chance.
+
+    Its table has a row a direction: direction (1..m), peakedness, floor, beyond_chance, towards and
+    away (texts of the tokens at either end).
 
     Args:
         readout: `writes`, `reads` (both by the unembedding) or `reads_embedding`.
@@ -286,15 +275,7 @@ class Readings(Tabular):
             f"100 random directions; the tokens of the others mean nothing.{named}"
         )
 
-    def to_pandas(self) -> "DataFrame":
-        """A row a direction.
-
-        Returns:
-            columns direction (1..m), peakedness (the largest abs(z) over the vocabulary, without a
-            unit), floor (that one in a hundred random directions exceeds), beyond_chance, towards
-            and away (the tokens at either end). Its `attrs` say which model reads them, and as
-            what.
-        """
+    def _table(self) -> tuple[Any, Mapping[str, object]]:
         columns = {
             "direction": range(1, len(self.peakedness) + 1),
             "peakedness": self.peakedness,
@@ -303,7 +284,7 @@ class Readings(Tabular):
             "towards": [" ".join(map(repr, texts)) for texts in self.towards],
             "away": [" ".join(map(repr, texts)) for texts in self.away],
         }
-        return table_of(columns, self.result.attributes() | {"readout": self.readout})
+        return columns, self.result.attributes() | {"readout": self.readout}
 
 
 def _chance(divergence: Float[np.ndarray, " random"]) -> dict[str, float]:

@@ -7,16 +7,15 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from jaxtyping import AbstractArray, Int
-from typing_extensions import TypeVar
 
 from coupling_core.base.drawing import Drawing, plot
 from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.notebook import Plottable, in_a_line
+from coupling_core.base.notebook import FigureOf, Plottable, in_a_line
 from coupling_core.base.records import DEFAULT_K, AnyView, Certificate, Request
 from coupling_core.base.units import counted
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:  # half a second each to import, and only tables need them
     import xarray
     from pandas import DataFrame
 
-FigureOf = TypeVar("FigureOf", bound=str, default=Any)
-"""The names of a kind's figures."""
 PROMPT_SHOWN = 40
 """Letters of a prompt in a line."""
 NORM_INCLUDED = "final norm included"
@@ -46,7 +43,7 @@ class Sizes:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Result(Plottable, Generic[FigureOf]):
+class Result(Plottable[FigureOf]):
     """A measurement of one prompt.
 
     NumPy arrays are stored as tensors, and every other field in the JSON header. Two results are

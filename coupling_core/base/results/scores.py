@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from operator import index
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex, overload
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -13,9 +13,9 @@ from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.drawing import Drawing, plot
 from coupling_core.base.errors import InputError
 from coupling_core.base.figure_names import DepthFigure, TokensFigure
-from coupling_core.base.notebook import Plottable, in_a_line, table_of
+from coupling_core.base.notebook import FigureOf, Plottable, in_a_line, table_of
 from coupling_core.base.records import View, resolve_block, resolve_token
-from coupling_core.base.results.base import FigureOf, Result
+from coupling_core.base.results.base import Result
 from coupling_core.base.units import counted, ranges, rounded
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
@@ -78,7 +78,7 @@ class PairScores(_Three):
 
 
 @dataclass(frozen=True, repr=False)
-class ScoreMap(Plottable, Generic[FigureOf]):
+class ScoreMap(Plottable[FigureOf]):
     """The scores of pairs, of blocks or of tokens; like all scores they have no unit.
 
     Args:
@@ -205,9 +205,6 @@ class ScoreMap(Plottable, Generic[FigureOf]):
         if self.result is None or self.view is None:
             raise InputError("a figure needs the result of the scores: result.scores(...).plot()")
         return plot(self.result, self.view, figure, **options)
-
-    def _shown(self) -> Any:
-        return self.to_pandas() if self.result is None else self.plot()
 
     @property
     def _at_k(self) -> str:

@@ -3,23 +3,27 @@
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from coupling_core.analysis.pruning import words
 from coupling_core.analysis.pruning.study import Study
-from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.folders import expanded
 from coupling_core.base.notebook import Plottable
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Pruning(Study, Plottable):
+class Pruning(Study, Plottable[str]):
     """Rankings of a model's blocks, what they cost, and the models that they leave.
+
+    The only figure is "pruning": held-out loss against blocks removed, a line a ranking, over what
+    random sets cost.
 
     Args:
         module: the module of one's own that was pruned; None where the model has a name.
         tokenizer: its tokenizer.
     """
+
+    figures: ClassVar = {"pruning": "pruning.pruning"}
 
     module: Any = field(default=None, compare=False)
     tokenizer: Any = field(default=None, compare=False)
@@ -28,18 +32,6 @@ class Pruning(Study, Plottable):
     def verdict(self) -> str:
         """In two sentences: what the cheapest ranking costs, and whether coupling is one."""
         return words.verdict(self)
-
-    def plot(self, figure: str = "pruning") -> Drawing:
-        """Held-out loss against blocks removed, a line a ranking, over what random sets cost.
-
-        Args:
-            figure: "pruning" is the only one.
-
-        Raises:
-            InputError: on another name.
-        """
-        known_figure(figure, ("pruning",))
-        return drawing("pruning.pruning", self)
 
     def save(self, folder: str | os.PathLike[str], by: str, remove: int) -> Path:
         """Write the model without the blocks that a ranking removes, whole or not at all.

@@ -2,17 +2,15 @@
 
 import os
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from coupling_core.base.notebook import Tabular
 from coupling_core.base.units import counted, duration
 from coupling_core.experiments.sweeps.journal import Failure, Journal, State, by_reason
 from coupling_core.experiments.sweeps.plan import Plan
 from coupling_core.store.disk import Store, as_store
-
-if TYPE_CHECKING:  # half a second to import
-    from pandas import DataFrame
 
 
 @dataclass(frozen=True)
@@ -35,6 +33,9 @@ class ModelStatus:
 @dataclass(frozen=True, repr=False)
 class Status(Tabular):
     """How far a sweep is.
+
+    Its table has a row a set of weights: `model`, `stored` and `total` (counts of measurements),
+    and `problem`, why it cannot be measured as things are.
 
     Args:
         id: of the sweep's plan, which is the name of its folder in the store.
@@ -96,21 +97,10 @@ class Status(Tabular):
             told += f" {counted(n, 'measurement')} failed with: {first.error}"
         return told
 
-    def to_pandas(self) -> "DataFrame":
-        """A row a set of weights.
-
-        Returns:
-            columns `model`, `stored` and `total` (counts of measurements), and `problem`, why it
-            cannot be measured as things are. Its `attrs` say of which sweep, and how its last run
-            went.
-        """
-        from pandas import DataFrame
-
-        columns = ["model", "stored", "total", "problem"]
-        rows = [[getattr(model, name) for name in columns] for model in self.models]
-        table = DataFrame(rows, columns=columns)
-        table.attrs |= {"sweep": self.id, "last_run": self.last_run}
-        return table
+    def _table(self) -> tuple[Any, Mapping[str, object]]:
+        columns = ("model", "stored", "total", "problem")
+        values = {name: [getattr(model, name) for model in self.models] for name in columns}
+        return values, {"sweep": self.id, "last_run": self.last_run}
 
     def __repr__(self) -> str:
         failed = f", {len(self.failures)} failed" * bool(self.failures)
