@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ NAMED = 8
 
 
 @dataclass(frozen=True, repr=False)
-class Course(Plottable):
+class Course(Plottable[StepCurve]):
     """What is measured of one prompt over the steps of a training run.
 
     Args:
@@ -117,22 +117,28 @@ class Course(Plottable):
         return table_of(rows, about, ("step", *self.columns))
 
     def plot(
-        self, figure: StepCurve = "corrected", view: View | None = None, *, k: int | None = None
+        self,
+        figure: StepCurve | Literal[""] = "",
+        view: View | None = None,
+        *,
+        k: int | None = None,
+        **options: Any,
     ) -> Drawing:
         """One of its numbers by step, as the page Training draws it.
 
         Args:
-            figure: one of `step_figures()`, such as "corrected", "loss" or "line-shape"; where
-                spectra were asked for, "departure" and the like.
+            figure: one of `step_figures()`, such as "loss" or "line-shape"; where spectra were
+                asked for, "departure" and the like. "" is "corrected".
             view: K, definition, role and blocks.
             k: the K alone, of the paper's score; None is `default_k`.
+            options: of the function that draws it, by name.
 
         Raises:
             InputError: where nothing is measured, on a name that no figure has (the message lists
                 them), or where K or a block is not in the results.
         """
         seen = viewed(view, self.default_k, k=k)
-        name = known_figure(figure, step_figures())
+        name = known_figure(figure or "corrected", step_figures())
         measured = [*self.depth.values(), *self.paths.values()]
         if not measured:
             raise InputError(
@@ -144,7 +150,9 @@ class Course(Plottable):
                 f"the figure {name} is of spectra: measure_steps(..., spectra=True) measures them, "
                 "and collect(..., spectra=True) reads what is stored"
             )
-        return drawing("training.course", self, name, seen, result=measured[-1], view=seen)
+        return drawing(
+            "training.course", self, name, seen, result=measured[-1], view=seen, **options
+        )
 
     @property
     def verdict(self) -> str:

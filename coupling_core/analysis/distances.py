@@ -13,7 +13,7 @@ from coupling_core.base.results import PositionScores, Scores
 from coupling_core.base.units import counted, rounded
 
 
-class OverDistance(Plottable):
+class OverDistance(Plottable[str]):
     """A dataclass with these fields: the mean of `pairs` scores at each distance, ascending."""
 
     apart: ClassVar[str]
@@ -54,7 +54,7 @@ class OverDistance(Plottable):
     def _table(self) -> tuple[Any, Mapping[str, object]]:
         return arrays_of(self), self.scores.attributes()
 
-    def plot(self, figure: str = "") -> Drawing:
+    def plot(self, figure: str = "", **options: Any) -> Drawing:
         """The curve of the app's page, the only figure; InputError on another name."""
         name: Any = known_figure(figure or self.figure, (self.figure,))
-        return self.scores.plot(name, corrected=self.corrected)
+        return self.scores.plot(name, corrected=self.corrected, **options)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from coupling_core.analysis.statistics import (
     PromptTrends,
 )
 from coupling_core.base import wording
-from coupling_core.base.drawing import Drawing, drawing, known_figure
+from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
 from coupling_core.base.notebook import Plottable
 from coupling_core.base.records import (
@@ -62,13 +62,28 @@ class Question:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Findings(Plottable):
-    """The answer.
+class Findings(Plottable[str]):
+    """The answer, with the figures of the page Generalization.
+
+    These are "models", of performance against coupling; "families", of the correlation without each
+    family; "k", of coupling against K; and "correlation", of the correlation against K.
+
+    Its table has a row a model of the subset, at the K that was asked for: model, id, family, run,
+    step, trained, parameters, layers, width, training_tokens, loss, score, k, the measure asked for
+    (`corrected`, `coupling` or `alignment`: its mean over the prompts), low and high (its 95 %
+    interval), chance (its chance level: 0, and of `coupling` the mean floor), prompts, without.
 
     Args:
         table: of a sweep, its depth-wise rows.
         question: what was asked.
     """
+
+    figures: ClassVar = {
+        "models": "generalization.over_models",
+        "families": "generalization_forest.without_families",
+        "k": "generalization.coupling_by_k",
+        "correlation": "generalization_forest.correlation_by_k",
+    }
 
     table: pd.DataFrame
     question: Question
@@ -188,43 +203,23 @@ class Findings(Plottable):
         """
         return " ".join(self.shows[:2])
 
-    def to_pandas(self) -> pd.DataFrame:
-        """A row a model of the subset, at the K that was asked for.
-
-        Returns:
-            columns model, id, family, run, step, trained, parameters, layers, width,
-            training_tokens, loss, score, k, the measure asked for (`corrected`, `coupling` or
-            `alignment`: its mean over the prompts), low and high (its 95 % interval), chance (its
-            chance level: 0, and of `coupling` the mean floor), prompts, without. Its `attrs` have
-            the question and the source.
-        """
+    def _table(self) -> tuple[Any, Mapping[str, object]]:
         named = {"coupling": self.question.measure}
         table = self.means.rows.rename(columns=named).reset_index(drop=True)
-        table.attrs |= vars(self.question) | {"of": self.source}
-        return table
+        return table, vars(self.question) | {"of": self.source}
 
-    def plot(self, figure: str = "models") -> Drawing:
-        """A figure of it, as the page Generalization draws it.
-
-        Args:
-            figure: "models" for performance against coupling, "families" for the correlation
-                without each family, "k" for coupling against K, or "correlation" for the
-                correlation against K.
-
-        Raises:
-            InputError: on another name.
-        """
+    def _given(self, figure: str) -> tuple[Any, ...]:
         against = self.question.against
-        figures: dict[str, tuple[Any, ...]] = {
-            "models": ("generalization.over_models", self.means, "coupling", against, self.fits),
-            "families": ("generalization_forest.without_families", self.families),
-            "k": ("generalization.coupling_by_k", self.by_k),
-            "correlation": (
-                "generalization_forest.correlation_by_k", self.correlations_by_k, against,
-            ),
-        }  # fmt: skip
-        draws, *of = figures[known_figure(figure, tuple(figures))]
-        found = drawing(str(draws), *of)
+        return {
+            "models": (self.means, "coupling", against, self.fits),
+            "families": (self.families,),
+            "k": (self.by_k,),
+            "correlation": (self.correlations_by_k, against),
+        }[figure]
+
+    def plot(self, figure: str = "", **options: Any) -> Drawing:
+        """As `Plottable.plot`."""
+        found = super().plot(figure, **options)
         found.figure.layout.meta = found.figure.layout.meta | {"source": self.source}
         return found
 

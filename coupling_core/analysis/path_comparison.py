@@ -53,7 +53,7 @@ def _of_paths(figure: Figure) -> bool:
 
 
 @dataclass(frozen=True, repr=False)
-class PathComparison(Plottable[str]):
+class PathComparison(Plottable[TrajectoryFigure | Literal["paths-apart"]]):
     """The paths of tokens in two results, by what is known of each token's.
 
     Its table has a row a number: `number`, of each token's path, named as in the table of a

@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.analysis.alignment import side_names
-from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.notebook import Plottable, in_a_line
-from coupling_core.base.records import Fit, Part, PathView, resolve_token, view_by
+from coupling_core.base.records import Fit, Part, PathView, view_by
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted, percent
 
@@ -37,10 +36,12 @@ class Projection(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class ProjectedPaths(Plottable):
+class ProjectedPaths(Plottable[Literal["paths", "paths-3d"]]):
     """A view of a result's paths in the principal components of some of their states.
 
-    Its table has a row a state of a token: token (1..n), text, state (0..L), pc_1, pc_2, pc_3.
+    Its table has a row a state of a token: token (1..n), text, state (0..L), pc_1, pc_2, pc_3. Its
+    figures are "paths" and "paths-3d", of two and three components; their option `token`, 1..n or
+    -1 (the last), is highlighted.
 
     Args:
         coordinates: of every state; NaN past the number of components that there are.
@@ -56,6 +57,8 @@ class ProjectedPaths(Plottable):
         fitted_to: another result, to whose states the components were fitted; None where they are
             its own.
     """
+
+    figures: ClassVar = {"paths": "paths.draw", "paths-3d": "paths.draw_3d"}
 
     coordinates: Float[np.ndarray, "state token c"]
     explained: Float[np.ndarray, " c"]
@@ -168,18 +171,9 @@ class ProjectedPaths(Plottable):
         onto = {} if other is None else {f"onto_{n}": of for n, of in other.attributes().items()}
         return {**self.result.attributes(), **told, **onto}
 
-    def plot(self, figure: Literal["paths", "paths-3d"] = "paths", token: int = -1) -> Drawing:
-        """The paths in two or three components; `token`, 1..n or -1 (the last), is highlighted."""
-        dimensions = {"paths": 2, "paths-3d": 3}
-        known_figure(figure, tuple(dimensions))
-        return drawing(
-            "paths.draw",
-            *(self.result, self.view, self),
-            token=resolve_token(token, len(self.result.tokens)),
-            dimensions=dimensions[figure],
-            result=self.result,
-            view=self.view,
-        )
+    @property
+    def _drawn_of(self) -> tuple[TrajectoryResult, PathView]:
+        return self.result, self.view
 
 
 def project_paths(

@@ -60,7 +60,11 @@ class Plottable(Tabular, Generic[FigureOf]):
         """
         name = known_figure(figure or next(iter(self.figures)), tuple(self.figures))
         result, view = self._drawn_of
-        return drawing(self.figures[name], self, result=result, view=view, **options)
+        return drawing(self.figures[name], *self._given(name), result=result, view=view, **options)
+
+    def _given(self, figure: str) -> tuple[Any, ...]:
+        """What the function of a figure takes."""
+        return (self,)
 
     @property
     def _drawn_of(self) -> tuple[Any, Any]:

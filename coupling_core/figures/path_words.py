@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from coupling_core.analysis.projection import ProjectedPaths
-from coupling_core.base.records import Part, PathView
+from coupling_core.base.records import Part
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.results.base import short_prompt
 from coupling_core.base.units import counted, percent
@@ -79,44 +79,40 @@ def mean_words(values: Float[np.ndarray, " token"]) -> str:
     return f"mean {values[known].mean():.2f}{without}"
 
 
-def walked(result: TrajectoryResult, found: ProjectedPaths) -> ProjectedPaths:
+def walked(found: ProjectedPaths) -> ProjectedPaths:
     """The paths up to the last block, where that includes the final norm: a step of its own."""
-    is_normed = result.ends_in_norm and found.states[-1] == result.n_blocks
+    is_normed = found.result.ends_in_norm and found.states[-1] == found.result.n_blocks
     if not is_normed or len(found.states) < 3:
         return found
     return replace(found, states=found.states[:-1], coordinates=found.coordinates[:-1])
 
 
-def component(found: ProjectedPaths, view: PathView, index: int) -> str:
+def component(found: ProjectedPaths, index: int) -> str:
     """Title of an axis: which component, and how much it explains."""
     share = found.explained[index]
     if np.isnan(share):
         return f"PC {index + 1} (there is none)"
-    of = f"x<sup>{found.states[-1]}</sup>" if view.fit == "last" else "all states"
+    of = f"x<sup>{found.states[-1]}</sup>" if found.view.fit == "last" else "all states"
     return f"PC {index + 1} ({percent(share, 1)} of {of})"
 
 
-def paths_alt(result: TrajectoryResult, view: PathView, found: ProjectedPaths, token: int) -> str:
+def paths_alt(found: ProjectedPaths, token: int) -> str:
     """What the paths look like, in numbers."""
-    share = np.nansum(found.explained[:2])
+    result, share = found.result, np.nansum(found.explained[:2])
     explained = f" Two components explain {percent(share, 1)} of what they are fitted on."
     return (
-        f"Paths of {counted(len(found.tokens), 'token')} through {PARTS[view.part]} in principal "
-        f"components, {subject(result)}; highlighted: token {token}, {result.tokens[token - 1]!r}."
+        f"Paths of {counted(len(found.tokens), 'token')} through {PARTS[found.view.part]} in "
+        f"principal components, {subject(result)}; highlighted: token {token}, "
+        f"{result.tokens[token - 1]!r}."
         f"{explained if share else ''}"  # a single state has no variance
     )
 
 
-def paths_caption(
-    result: TrajectoryResult,
-    view: PathView,
-    found: ProjectedPaths,
-    n_drawn: int,
-    beside: ProjectedPaths | None = None,
-) -> str:
+def paths_caption(found: ProjectedPaths, n_drawn: int, beside: ProjectedPaths | None = None) -> str:
     """How the paths are read, of which `n_drawn` are drawn, and dashed those beside them."""
+    result, view = found.result, found.view
     first, last = found.states[[0, -1]]
-    end, skipped = walked(result, found).states[-1], view.leaves_out_first(len(result.tokens))
+    end, skipped = walked(found).states[-1], view.leaves_out_first(len(result.tokens))
     to, known = found.fitted_to, found.drawn[np.isfinite(found.drawn)]
     fitted = "" if to is None else f" to {both_in_words(to, result)[0]}"
     fitted += f" on state x^{last}" if view.fit == "last" else " on all of these states"
@@ -130,7 +126,7 @@ def paths_caption(
         (is_part, f"States of {len(result.kept)} tokens of this long prompt are stored."),
         (n_drawn < len(found.tokens), f"{n_drawn} of them are drawn."),
         (skipped, "The first token is left out."),
-        found.why_none or (_beside(result, found, beside) if beside else ""),
+        found.why_none or (_beside(found, beside) if beside else ""),
     )
 
 
@@ -138,8 +134,8 @@ def _shares(shares: Float[np.ndarray, " c"]) -> str:
     return ", ".join(percent(share, 1) for share in shares if share > 0) or "nothing"
 
 
-def _beside(result: TrajectoryResult, found: ProjectedPaths, beside: ProjectedPaths) -> str:
-    own, other = both_in_words(result, beside.result)
+def _beside(found: ProjectedPaths, beside: ProjectedPaths) -> str:
+    own, other = both_in_words(found.result, beside.result)
     ours, theirs = (
         float(np.nanmax(np.ptp(paths.coordinates[..., :2], axis=(0, 1))))
         for paths in (found, beside)
@@ -150,5 +146,5 @@ def _beside(result: TrajectoryResult, found: ProjectedPaths, beside: ProjectedPa
         f"Lines: {own}; dashed, in the same components: {other}.",
         (np.isfinite(beside.explained).any(), f"Two of these explain {share} of its variance."),
         (theirs < FAR_LESS * ours, f"Its paths reach {percent(theirs / (ours or 1), 1)} as far."),
-        (result.model_name != beside.result.model_name, apart),
+        (found.result.model_name != beside.result.model_name, apart),
     )

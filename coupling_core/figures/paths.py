@@ -1,7 +1,7 @@
 """Paths of tokens through depth, in their principal components, in two or three dimensions."""
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
 import numpy as np
@@ -51,34 +51,34 @@ def paths(
         a figure with one trace a path, named by the token's number, and of the twin by "twin" and
         that; in two dimensions the customdata of the trace "picks" is that number at each point.
     """
-    token, found = resolve_token(token, len(result.tokens)), project_paths(result, view)
+    found = project_paths(result, view)
     beside = None if twin is None else project_paths(twin, onto=found)
-    return draw(result, view, found, token=token, dimensions=dimensions, beside=beside)
+    return draw(found, token=token, dimensions=dimensions, beside=beside)
 
 
 def draw(
-    result: TrajectoryResult,
-    view: PathView,
     found: ProjectedPaths,
     *,
-    token: int,
-    dimensions: Dimensions,
+    token: int = -1,
+    dimensions: Dimensions = 2,
     beside: ProjectedPaths | None = None,
 ) -> go.Figure:
     """The same of paths that are projected already, and of others `beside` them."""
+    texts = found.result.tokens
+    token = resolve_token(token, len(texts))
     chosen = chosen_tokens(found.tokens, token)
-    walked = path_words.walked(result, found)
+    walked = path_words.walked(found)
     figure = style.new_figure(
-        path_words.paths_alt(result, view, found, token),
-        path_words.paths_caption(result, view, found, len(chosen), beside),
+        path_words.paths_alt(found, token),
+        path_words.paths_caption(found, len(chosen), beside),
         height=HEIGHT,
         showlegend=False,
-        **_axes(found, view, dimensions),
+        **_axes(found, dimensions),
     )
     is_selected = found.tokens[chosen] == token
     rings, lines, dots = [], [], []
     if beside is not None and not found.why_none:
-        dashed, m = path_words.walked(beside.result, beside), len(beside.result.tokens)
+        dashed, m = path_words.walked(beside), len(beside.result.tokens)
         for at in chosen_tokens(beside.tokens, m).tolist():
             line = _line(dashed, at, dimensions, 1.5)
             lines.append(line.update(line_dash="dash", name=f"twin {line.name}"))
@@ -95,19 +95,19 @@ def draw(
         for at in which.tolist():
             line = _line(walked, at, dimensions, width)
             if dimensions == 3:
-                text = label(result.tokens[int(line.name) - 1])
+                text = label(texts[int(line.name) - 1])
                 hover = f"token {line.name}, “{text}”<br>state x<sup>%{{customdata}}</sup>"
                 line.update(hoverinfo=None, hovertemplate=f"{hover}<extra></extra>")
             lines.append(line.update(meta=ink))
         ends = _dots(walked, which, dimensions, size, name=end)
         if ink or len(found.tokens) <= LABELLED:
-            texts = [label(result.tokens[number - 1]) for number in found.tokens[which]]
+            labels = [label(texts[number - 1]) for number in found.tokens[which]]
             font = {"color": ends.marker.color, "size": 12}
-            ends.update(mode="markers+text", text=texts, textposition="top center", textfont=font)
+            ends.update(mode="markers+text", text=labels, textposition="top center", textfont=font)
         dots.append(ends.update(marker_line_width=0, meta=ink))
     figure.add_traces([*rings, *lines, *dots])
     style.reink(figure, style.BLACK)
-    bar = style.place_bar(len(result.tokens), "Token", "by its place in the prompt", dimensions)
+    bar = style.place_bar(len(texts), "Token", "by its place in the prompt", dimensions)
     figure.add_trace(bar.update(marker_colorbar_len=220))
     if dimensions == 2:
         figure.add_trace(_picks(found, chosen))
@@ -119,20 +119,18 @@ def draw(
     return figure
 
 
+draw_3d = partial(draw, dimensions=3)
+
+
 def paths_at(
-    result: TrajectoryResult,
-    view: PathView,
     projected: Mapping[int, ProjectedPaths],
     step: int,
     *,
     token: int,
     dimensions: Dimensions = 2,
 ) -> go.Figure:
-    """The paths of `paths` at one step of a training run, on axes that span all its steps.
-
-    The result is of this step, and all are projected, as `project_steps` gives them.
-    """
-    figure = draw(result, view, projected[step], token=token, dimensions=dimensions)
+    """The paths of `project_steps` at one step of a training run, on axes that span all steps."""
+    figure = draw(projected[step], token=token, dimensions=dimensions)
     meta = figure.layout.meta
     figure.update_layout(meta=meta | {"caption": meta["caption"] + _AT_A_STEP})
     every = [paths.coordinates.reshape(-1, COMPONENTS) for paths in projected.values()]
@@ -152,12 +150,12 @@ def chosen_tokens(tokens: Int[np.ndarray, " token"], selected: int) -> Int[np.nd
     return np.unique(np.r_[spread, np.flatnonzero(tokens == selected)])
 
 
-def _axes(found: ProjectedPaths, view: PathView, dimensions: Dimensions) -> dict[str, object]:
+def _axes(found: ProjectedPaths, dimensions: Dimensions) -> dict[str, object]:
     if dimensions == 3:  # where longer titles would leave the picture
         titles = {f"{axis}axis": {"title": {"text": f"PC {i + 1}"}} for i, axis in enumerate("xyz")}
         return {"scene": {**titles, "camera": {"eye": CAMERA}, "dragmode": "turntable"}}
     return {
-        f"{axis}axis": {"title": {"text": path_words.component(found, view, i)}} | style.GRID
+        f"{axis}axis": {"title": {"text": path_words.component(found, i)}} | style.GRID
         for i, axis in enumerate("xy")
     }
 

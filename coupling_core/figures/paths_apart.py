@@ -43,7 +43,7 @@ def paths_apart(
     names = path_words.which(a, b), path_words.which(b, a, second=True)
     whole = make_subplots(1, 2, subplot_titles=names, horizontal_spacing=GAP)
     panels = [
-        draw(result, view, project_paths(result, view), token=inked, dimensions=2)
+        draw(project_paths(result, view), token=inked)
         for result, inked in ((a, token), (b, other_token))
     ]
     # Where B has more tokens, the bar that says which colour is which is its own.

@@ -70,7 +70,7 @@ def test_what_figures_of_paths_say(snapshot):
         "some states are kept": figures.paths(short, VIEW, token=6),
         "no expodistance": drawn(rested, VIEW, "expodistance", token=1),
         "far less beside": figures.paths(RESULT, VIEW, token=2, twin=NEAR),
-        "in another's components": draw(TWIN, VIEW, onto, token=2, dimensions=2),
+        "in another's components": draw(onto, token=2),
         "twin": drawn(RESULT, VIEW, "norms", token=3, twin=TWIN),
     }
     texts = (" capital", "\n\n", "   ", "a  b", "", "🦜", "<b>", "Donaudampfschifffahrt")

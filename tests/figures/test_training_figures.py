@@ -108,7 +108,7 @@ def test_what_figures_of_training_say(course, snapshot):
         name: figures.by_step({"Run": run}, name, VIEW)
         for name in ("corrected", "coupling", "loss")
     }
-    shown["paths"] = figures.paths_at(course.paths[4], PathView(), projected, 4, token=4)
+    shown["paths"] = figures.paths_at(projected, 4, token=4)
     assert figures.by_step({"Run": run}, "expodistance", VIEW).layout.yaxis.type == "log"
     assert {name: dict(figure.layout.meta) for name, figure in shown.items()} == snapshot
 
@@ -142,8 +142,8 @@ def test_components_do_not_flip_from_step_to_step(course):
 def test_paths_keep_their_axes_over_all_steps(course, dimensions):
     for view in (PathView(), PathView("all", "deeper", False)):
         projected, axes = project_steps(course.paths, view), []
-        for step, result in course.paths.items():
-            figure = figures.paths_at(result, view, projected, step, token=4, dimensions=dimensions)
+        for step in course.paths:
+            figure = figures.paths_at(projected, step, token=4, dimensions=dimensions)
             walked = projected[step].coordinates[:-1, list(projected[step].tokens).index(4), 0]
             np.testing.assert_allclose(trace(figure, "4").x, walked, rtol=1e-5)
             scene = figure.layout.scene if dimensions == 3 else figure.layout

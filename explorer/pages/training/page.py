@@ -231,7 +231,7 @@ def _panels(one: _Step, state: TrainingState) -> Iterator[_Panel]:
     if one.paths:
         view, token = state.path_view(), resolve_token(state.token, len(one.paths.tokens))
         walked = one.run.projected(view)
-        paths = partial(step_figures.paths, one.paths, view, walked, one.step, token=token)
+        paths = partial(step_figures.paths, walked, one.step, token=token)
         table = project_paths(one.paths, view).to_pandas
         yield _Panel("paths", paths, Shown(one.paths, view), table, ("token",))
 

@@ -13,7 +13,7 @@ from coupling_core import figures
 from coupling_core.analysis.by_step import Runs
 from coupling_core.analysis.projection import ProjectedPaths
 from coupling_core.base.records import Layout, PathView, View
-from coupling_core.base.results import DepthResult, TrajectoryResult
+from coupling_core.base.results import DepthResult
 from coupling_core.figures.style import BAR_ROOM
 from explorer.panels.chart import in_white, made
 
@@ -47,17 +47,11 @@ def graph(
     )
 
 
-def paths(
-    result: TrajectoryResult,
-    view: PathView,
-    projected: Mapping[int, ProjectedPaths],
-    step: int,
-    *,
-    token: int,
-) -> go.Figure:
+def paths(projected: Mapping[int, ProjectedPaths], step: int, *, token: int) -> go.Figure:
     """The paths in principal components."""
     every = tuple(projected)  # the axes span what is measured
-    return _paths(result.key, view, every, step, token, st.context.theme.type, result, projected)
+    of = projected[step]
+    return _paths(of.result.key, of.view, every, step, token, st.context.theme.type, projected)
 
 
 def curve(runs: Runs, name: str, view: View, *, step: int, source: str) -> go.Figure:
@@ -118,10 +112,9 @@ def _paths(
     step: int,
     token: int,
     theme: str | None,
-    _result: TrajectoryResult,
     _projected: Mapping[int, ProjectedPaths],
 ) -> go.Figure:
-    figure = figures.paths_at(_result, view, _projected, step, token=token)
+    figure = figures.paths_at(_projected, step, token=token)
     return _inked(_unmoved(figure, above=BAR_ROOM), theme).update_layout(height=PANEL)
 
 
