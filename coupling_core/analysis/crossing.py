@@ -189,12 +189,7 @@ class CrossScores(Scores):
     def plot(self, figure: FigureName | Literal["crossed"] = "", **options: Any) -> Drawing:
         """The score of each block in the basis of the same block, as the page Compare draws it.
 
-        Args:
-            figure: "crossed" is the only one.
-            options: there are none.
-
-        Raises:
-            InputError: on another name, or an option.
+        "crossed" is the only figure, and it has no options; raises `InputError` on another name.
         """
         known_figure(figure or "crossed", ("crossed",))
         view = DirectionsView(None, None if self.view is None else self.view.k)

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError
 from coupling_core.base.jacobian import ALIKE
+from coupling_core.base.notebook import in_short
 from coupling_core.base.records import ROLES, View, resolve_block, resolve_blocks, resolve_token
 from coupling_core.base.results import DepthResult, PositionCoupling, Result, Scores
 from coupling_core.base.results.scores import MEASURES
@@ -31,7 +32,7 @@ OF_FEW = (
 """What is said where an interval of so few is told."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Interval:
     """A mean over prompts, or over seeds, and how sure it is.
 
@@ -49,10 +50,7 @@ class Interval:
     high: float
     n: int
 
-    def __repr__(self) -> str:
-        numbers = ((name, getattr(self, name)) for name in ("mean", "median", "low", "high"))
-        told = ", ".join(f"{name}={rounded(value, 4)}" for name, value in numbers)
-        return f"Interval({told}, n={self.n})"
+    __repr__ = in_short
 
     @property
     def enough(self) -> bool:

@@ -10,6 +10,7 @@ from typing_extensions import TypeVar
 
 from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import InputError
+from coupling_core.base.units import rounded
 
 if TYPE_CHECKING:  # half a second to import, and only tables need it
     from pandas import DataFrame
@@ -109,4 +110,4 @@ def in_short(record: Any) -> str:
 def _short(value: Any) -> str:
     if shape := getattr(value, "shape", ()):
         return " x ".join(map(str, shape))
-    return f"{value:.4g}" if isinstance(value, float) else repr(value)
+    return rounded(value, 4) if isinstance(value, float) else repr(value)

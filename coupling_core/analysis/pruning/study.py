@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from coupling_core.analysis.pruning.prices import Cut, Point, Price, curve, price
 from coupling_core.analysis.pruning.rankings import Ranking
 from coupling_core.base.errors import InputError, problems, reason
+from coupling_core.base.notebook import table_of
 from coupling_core.base.reading import TEXT, read_bytes
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
@@ -107,8 +108,6 @@ class Study:
         draws, the 5 % and 95 % quantiles over draws. `beats` counts random draws that are dearer.
         Its `attrs` say of which model, and over how many texts.
         """
-        from pandas import DataFrame
-
         names = ("loss", "low", "high")
         rows = [
             {
@@ -123,10 +122,8 @@ class Study:
             }
             for point in self.curve
         ]
-        table = DataFrame(rows)
         told = {name: value for name, value in self.asked.items() if value}
-        table.attrs |= told | {"model": self.model, "texts": len(self.judged_on)}
-        return table
+        return table_of(rows, told | {"model": self.model, "texts": len(self.judged_on)})
 
     def to_json(self) -> str:
         """All of it, as `read` takes it back."""

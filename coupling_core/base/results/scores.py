@@ -13,7 +13,7 @@ from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.drawing import Drawing, plot
 from coupling_core.base.errors import InputError
 from coupling_core.base.figure_names import DepthFigure, TokensFigure
-from coupling_core.base.notebook import FigureOf, Plottable, in_a_line, table_of
+from coupling_core.base.notebook import FigureOf, Plottable, in_a_line, in_short, table_of
 from coupling_core.base.records import View, resolve_block, resolve_token
 from coupling_core.base.results.base import Result
 from coupling_core.base.units import counted, ranges, rounded
@@ -50,7 +50,7 @@ def coordinates(along: Along) -> Along:
     }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _Three:
     """The scores of a pair, or means of them.
 
@@ -64,9 +64,7 @@ class _Three:
     coupling: float
     chance: float
 
-    def __repr__(self) -> str:
-        numbers = (f"{name}={rounded(value, 4)}" for name, value in vars(self).items())
-        return in_a_line(self, *numbers)
+    __repr__ = in_short
 
 
 class Means(_Three):
