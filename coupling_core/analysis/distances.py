@@ -1,16 +1,28 @@
 """Means of scores by the distance of two blocks or of two tokens: what both curves share."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from coupling_core.base.arrays import arrays_of
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.notebook import Plottable, in_a_line
 from coupling_core.base.results import PositionScores, Scores
 from coupling_core.base.units import counted, rounded
+
+
+def gathered(
+    values: Float[np.ndarray, "n n"],
+    groups: Sequence[Bool[np.ndarray, "n n"]],
+    *statistics: Callable[[np.ndarray], Any],
+) -> list[Float[np.ndarray, " group"]]:
+    """Statistics of the values of each group of pairs; NaN of a group without any."""
+    return [
+        np.array([of(values[at]) if at.any() else np.nan for at in groups], np.float64)
+        for of in statistics
+    ]
 
 
 class OverDistance(Plottable[str]):

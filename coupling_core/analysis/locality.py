@@ -1,12 +1,11 @@
 """How coupling falls off with the distance of two blocks."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.analysis.distances import OverDistance
+from coupling_core.analysis.distances import OverDistance, gathered
 from coupling_core.analysis.graph import weights
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.blocks import Blocks, blocks_of
@@ -86,21 +85,11 @@ def locality(
     floor = np.zeros_like(weight) if corrected else (scores.chance + scores.chance.T) / 2
     apart = np.abs(np.subtract.outer(scores.blocks, scores.blocks))
     distance = np.unique(apart[apart > 0])
-    pairs = [np.triu(apart == d) & ~np.isnan(weight) for d in distance]
-
-    def by_distance(statistic: Callable[[np.ndarray], float], values: np.ndarray) -> np.ndarray:
-        every = [statistic(values[at]) if at.any() else np.nan for at in pairs]
-        return np.array(every, np.float64)
-
-    return Locality(
-        distance,
-        by_distance(np.mean, weight),
-        by_distance(np.std, weight),
-        by_distance(np.mean, floor),
-        np.array([at.sum() for at in pairs], np.int64),
-        scores,
-        corrected,
-    )
+    groups = [np.triu(apart == d) & ~np.isnan(weight) for d in distance]
+    mean, spread = gathered(weight, groups, np.mean, np.std)
+    (chance,) = gathered(floor, groups, np.mean)
+    pairs = np.array([at.sum() for at in groups], np.int64)
+    return Locality(distance, mean, spread, chance, pairs, scores, corrected)
 
 
 def near_less_far(result: DepthResult, view: View) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float, Int
 
-from coupling_core.analysis.distances import OverDistance
+from coupling_core.analysis.distances import OverDistance, gathered
 from coupling_core.analysis.scores import corrected, require_k, score_square
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
@@ -123,9 +123,7 @@ def by_distance(found: PositionScores, *, corrected: bool = True) -> ByDistance:
     number = np.arange(len(values))
     distance = np.abs(number[:, None] - number)
     present = np.unique(distance[counted])
-    groups = [values[counted & (distance == d)] for d in present]
-    mean, spread, low, high = (
-        np.array([of(group) for group in groups], float) for of in (np.mean, np.std, np.min, np.max)
-    )
-    pairs = np.array([group.size for group in groups], int)
+    groups = [counted & (distance == d) for d in present]
+    mean, spread, low, high = gathered(values, groups, np.mean, np.std, np.min, np.max)
+    pairs = np.array([at.sum() for at in groups], int)
     return ByDistance(present, mean, spread, low, high, pairs, found, corrected)

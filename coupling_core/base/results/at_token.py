@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from coupling_core.base.notebook import FigureOf
 from coupling_core.base.records import Certificate
-from coupling_core.base.results.base import FigureOf, Result
+from coupling_core.base.results.base import Result
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
