@@ -40,7 +40,8 @@ class Tabular(ABC):
         return self.to_pandas()
 
     def _repr_html_(self) -> str:
-        return in_a_page(self, self._shown())
+        told = (f"<p>{html.escape(line)}</p>" for line in (repr(self), self.verdict))
+        return "".join(told) + str(self._shown()._repr_html_())
 
 
 class Plottable(Tabular, Generic[FigureOf]):
@@ -88,12 +89,6 @@ def table_of(
     table = DataFrame(values, columns=None if columns is None else list(columns))
     table.attrs.update(about)
     return table
-
-
-def in_a_page(record: Any, shown: Any) -> str:
-    """HTML of a record's line and verdict, above a figure or a table."""
-    lines = (f"<p>{html.escape(line)}</p>" for line in (repr(record), record.verdict))
-    return "".join(lines) + str(shown._repr_html_())
 
 
 def in_a_line(record: Any, *parts: str) -> str:

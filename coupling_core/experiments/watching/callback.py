@@ -11,17 +11,16 @@ watch.after(step, model, tokenizer)
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from transformers import TrainerCallback
 
 from coupling_core.analysis.by_step import StepNumbers
-from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import CouplingError, InputError
-from coupling_core.base.notebook import in_a_page
+from coupling_core.base.notebook import Plottable
 from coupling_core.base.records import View
 from coupling_core.base.units import counted, duration, rounded
 from coupling_core.experiments.watching.budget import Budget
@@ -36,21 +35,24 @@ from coupling_core.experiments.watching.run import Run
 from coupling_core.sources.suites import DEFAULT_K
 from coupling_core.store.disk import Store, as_store
 
-if TYPE_CHECKING:  # half a second to import
-    from pandas import DataFrame
-
 WatchedFigure = Literal["corrected", "coupling", "alignment", "locality", "loss"]
 
 _log = logging.getLogger(__name__)
 
 
-class CouplingCallback(TrainerCallback):
+class CouplingCallback(TrainerCallback, Plottable[WatchedFigure]):
     """Watch coupling while a model trains, which goes on as if nobody looked.
 
     Modes, gradients, random numbers and the losses stay as they are to the last bit. A step is
     left out where measuring it would take more than `share` of the time so far, and the first that
     is, is logged. What this model can never meet, such as a K beyond its width, ends the first look
     and with it the training; what fails later is logged, and the training goes on.
+
+    Its table has a row a look: `step`; `loss`, held-out in nats a token where it was noted; means
+    over the prompts `coupling` (c), `chance` (its floor), `corrected`, `alignment` and `locality`
+    (how much more neighbouring blocks are coupled than all others), all without a unit; and
+    `seconds`, that the look took. Its figures are "corrected", "coupling", "alignment", "locality"
+    and "loss", by step.
 
     Args:
         prompts: the probes: texts, or token ids as tuples. The same at every step.
@@ -74,6 +76,8 @@ class CouplingCallback(TrainerCallback):
         InputError: where there is no prompt, or a number or name makes no sense; at the first look,
             where the model cannot be measured so.
     """
+
+    figures: ClassVar = dict.fromkeys(get_args(WatchedFigure), "training.by_step")
 
     def __init__(
         self,
@@ -115,24 +119,13 @@ class CouplingCallback(TrainerCallback):
         told = f"{counted(n, 'prompt')}, {every}{left_out}"
         return f"CouplingCallback({told})"
 
-    def to_pandas(self) -> "DataFrame":
-        """What was measured so far, a row a look.
-
-        Returns:
-            columns `step`; `loss`, held-out in nats a token where it was noted; means over the
-            prompts `coupling` (c), `chance` (its floor), `corrected`, `alignment` and `locality`
-            (how much more neighbouring blocks are coupled than all others), all without a unit;
-            and `seconds`, that the look took. Its `attrs` say what trains, over how many prompts,
-            at which K.
-        """
-        from pandas import DataFrame
-
-        columns = ["step", "loss", "coupling", "chance", "corrected", "alignment", "locality"]
-        table = DataFrame([one.to_dict() for one in self._by_step], columns=columns)
-        table = table.assign(seconds=[at.seconds for at in self.looks])
-        table.attrs |= {"model": self._title, "prompts": len(self._probes.prompts)}
-        table.attrs |= {"K": self._probes.view.k, "every": self._every}
-        return table
+    def _table(self) -> tuple[Any, Mapping[str, object]]:
+        names = ("step", "loss", "coupling", "chance", "corrected", "alignment", "locality")
+        rows = [one.to_dict() for one in self._by_step]
+        columns = {name: [row[name] for row in rows] for name in names}
+        columns["seconds"] = [at.seconds for at in self.looks]
+        about = {"model": self._title, "prompts": len(self._probes.prompts)}
+        return columns, about | {"K": self._probes.view.k, "every": self._every}
 
     @property
     def verdict(self) -> str:
@@ -153,9 +146,6 @@ class CouplingCallback(TrainerCallback):
             f"step {last.step}; the highest is {rounded(top.corrected)}, at step {top.step}."
         )
 
-    def _repr_html_(self) -> str:
-        return in_a_page(self, self.plot() if self.looks else self.to_pandas())
-
     @property
     def _by_step(self) -> list[StepNumbers]:
         return [
@@ -163,20 +153,14 @@ class CouplingCallback(TrainerCallback):
             for at in self.looks
         ]
 
-    def plot(self, figure: WatchedFigure = "corrected") -> Drawing:
-        """One of its numbers by step.
-
-        Args:
-            figure: "corrected", "coupling", "alignment", "locality" or "loss".
-
-        Raises:
-            InputError: on another name, and where nothing is measured yet.
-        """
-        name: WatchedFigure = known_figure(figure, get_args(WatchedFigure))
+    def _given(self, figure: str) -> tuple[Any, ...]:
         if not self.looks:
             raise InputError("nothing is measured yet: after(...) or a trainer takes the looks")
-        view = self._probes.view
-        return drawing("training.by_step", {self._title: self._by_step}, name, view, view=view)
+        return {self._title: self._by_step}, figure, self._probes.view
+
+    @property
+    def _drawn_of(self) -> tuple[None, View]:
+        return None, self._probes.view
 
     def after(self, step: int, model: Any, tokenizer: Any = None, *, last: bool = False) -> None:
         """Measure, if it is time to; for a loop of one's own, after each step of the optimiser.
