@@ -1,10 +1,8 @@
 """Two results of blocks, of tokens or of paths side by side: A, B and A - B."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import (
     TYPE_CHECKING,
-    Any,
     ClassVar,
     Generic,
     Literal,
@@ -32,7 +30,7 @@ from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName, sampled_definitions
 from coupling_core.base.errors import InputError, refuse
-from coupling_core.base.notebook import FigureOf, Plottable, in_short
+from coupling_core.base.notebook import FigureOf, Plottable, Table, in_short
 from coupling_core.base.records import Role, View, resolve_block, resolve_blocks, viewed
 from coupling_core.base.results import (
     DepthResult,
@@ -173,7 +171,7 @@ class MapComparison(Plottable[FigureOf], Generic[Of, Scored, FigureOf]):
         named = over_pairs(self._along(), self.a_scores.dims, len(self.counted)) | maps
         return {name: values[at] for name, values in named.items()}
 
-    def _table(self) -> tuple[Any, Mapping[str, object]]:
+    def _table(self) -> Table:
         return self.columns(), self.attributes()
 
     @property

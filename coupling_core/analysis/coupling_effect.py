@@ -23,7 +23,7 @@ from jaxtyping import Float, Int
 from coupling_core.analysis.effects import effect_maps
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, in_a_line
+from coupling_core.base.notebook import Plottable, Table, in_a_line
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, WhatIfResult
 from coupling_core.base.units import counted, rounded
@@ -156,7 +156,7 @@ class CouplingEffect(Plottable[str]):
             )
         return f"{lead}That does not show that coupling says more than distance does."
 
-    def _table(self) -> tuple[Any, Mapping[str, object]]:
+    def _table(self) -> Table:
         columns = {
             "block": self.block,
             "other_block": self.other,

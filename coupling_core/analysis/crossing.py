@@ -4,7 +4,6 @@ The leading K directions of both span a subspace each; their principal angles sa
 are apart. A direction of B is new where less than half of it lies among A's leading 2 K.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -17,7 +16,7 @@ from coupling_core.analysis.subspaces import chance_angles, median_told
 from coupling_core.base.drawing import Drawing, drawing, known_figure
 from coupling_core.base.errors import refuse
 from coupling_core.base.figure_names import FigureName
-from coupling_core.base.notebook import Plottable, in_a_line
+from coupling_core.base.notebook import Plottable, Table, in_a_line
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult, Scores
 from coupling_core.base.results.directions import READOUTS, SIDES
@@ -77,7 +76,7 @@ class Crossing(Plottable[str]):
         """Whether each direction of B is new."""
         return self.inside < HALF
 
-    def _table(self) -> tuple[Any, Mapping[str, object]]:
+    def _table(self) -> Table:
         columns: dict[str, object] = {"block": np.arange(1, self.a.n_blocks + 1)}
         for side, name in enumerate(("writes", "reads")):
             columns[f"{name}_median_angle"] = np.median(self.angles[side], 1)

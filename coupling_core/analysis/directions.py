@@ -1,10 +1,10 @@
 """What stored directions say: gaps and ties, tracks over depth, and where a direction recurs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -13,7 +13,7 @@ from coupling_core.analysis.subspaces import chance_angles, median_told, princip
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.choosing import require_one_of
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, Tabular, in_a_line
+from coupling_core.base.notebook import Plottable, Table, Tabular, in_a_line
 from coupling_core.base.records import (
     DirectionsView,
     resolve_block,
@@ -162,7 +162,7 @@ class Shared(Plottable[str]):
             f"chance, of the leading {len(self.share)} of each."
         )
 
-    def _table(self) -> tuple[Any, Mapping[str, object]]:
+    def _table(self) -> Table:
         columns = {
             "shared_direction": np.arange(1, len(self.share) + 1),
             "share": self.share,
@@ -285,7 +285,7 @@ class BetweenPrompts(Tabular):
             f"prompts share directions beyond chance{most}."
         )
 
-    def _table(self) -> tuple[Any, Mapping[str, object]]:
+    def _table(self) -> Table:
         columns = {
             "block": self.blocks,
             "shared": self.shared,

@@ -1,6 +1,6 @@
 """Means of scores by the distance of two blocks or of two tokens: what both curves share."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 
 from coupling_core.base.arrays import arrays_of
 from coupling_core.base.drawing import Drawing, known_figure
-from coupling_core.base.notebook import Plottable, in_a_line
+from coupling_core.base.notebook import Plottable, Table, in_a_line
 from coupling_core.base.results import PositionScores, Scores
 from coupling_core.base.units import counted, rounded
 
@@ -63,7 +63,7 @@ class OverDistance(Plottable[str]):
         )
         return f"The {of} is {' and '.join(ends)}."
 
-    def _table(self) -> tuple[Any, Mapping[str, object]]:
+    def _table(self) -> Table:
         return arrays_of(self), self.scores.attributes()
 
     def plot(self, figure: str = "", **options: Any) -> Drawing:

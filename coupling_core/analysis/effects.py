@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from coupling_core.base.drawing import Drawing, plot
 from coupling_core.base.edits import DAMPED, parse_edit
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, in_a_line
+from coupling_core.base.notebook import Plottable, Table, in_a_line
 from coupling_core.base.records import EffectView, resolve_token
 from coupling_core.base.results import WhatIfResult
 from coupling_core.base.units import counted, ranges
@@ -67,7 +67,7 @@ class EffectMaps(Plottable[str]):
         words: str = self.result.part("views").verdict(self.result, self.view, self.number)
         return words
 
-    def _table(self) -> tuple[Any, Mapping[str, object]]:
+    def _table(self) -> Table:
         whole = self.result.part("numbers").table(self.result, self.view)
         columns = ["edit", "verb", "slot", "block", "factor", self.number, "refused"]
         return whole[columns], self.result.attributes()

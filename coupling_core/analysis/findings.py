@@ -25,7 +25,7 @@ from coupling_core.analysis.statistics import (
 from coupling_core.base import wording
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable
+from coupling_core.base.notebook import Plottable, Table
 from coupling_core.base.records import (
     METHODS,
     PERFORMANCES,
@@ -203,7 +203,7 @@ class Findings(Plottable[str]):
         """
         return " ".join(self.shows[:2])
 
-    def _table(self) -> tuple[Any, Mapping[str, object]]:
+    def _table(self) -> Table:
         named = {"coupling": self.question.measure}
         table = self.means.rows.rename(columns=named).reset_index(drop=True)
         return table, vars(self.question) | {"of": self.source}

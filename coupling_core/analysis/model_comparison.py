@@ -5,14 +5,14 @@ prompt; interval and test are Student's of paired differences. Drawing prompts a
 intervals of few that are too short: of five, 83 % of them hold the mean where 95 % should.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from coupling_core.analysis.scores import MIN_PROMPTS
-from coupling_core.base.notebook import Plottable, table_of
+from coupling_core.base.notebook import Plottable, Table, table_of
 from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, Measure
 from coupling_core.base.units import counted, interval_told, with_difference
 from coupling_core.base.wording import paragraph
@@ -159,7 +159,7 @@ class ModelComparison(Plottable[Literal["differences"]]):
         )
         return at + f" ({other})" * bool(other) + f" of {self.model}" * bool(self.model)
 
-    def _table(self) -> tuple[Any, Mapping[str, object]]:
+    def _table(self) -> Table:
         values = {name: value for name, value in vars(self).items() if name != "each"}
         values["caveats"] = " ".join(self.caveats)
         if self.k_of_each:

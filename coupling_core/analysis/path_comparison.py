@@ -19,7 +19,7 @@ from coupling_core.base.drawing import (
 )
 from coupling_core.base.errors import refuse
 from coupling_core.base.figure_names import TrajectoryFigure
-from coupling_core.base.notebook import Plottable, table_of
+from coupling_core.base.notebook import Plottable, Table, table_of
 from coupling_core.base.numbers import columns, in_rows, mean
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
@@ -102,7 +102,7 @@ class PathComparison(Plottable[TrajectoryFigure | Literal["paths-apart"]]):
         means = {"a": mean(a), "b": mean(b)}
         return {"number": name, **means, "difference": means["a"] - means["b"], **counts}
 
-    def _table(self) -> tuple[Any, Mapping[str, object]]:
+    def _table(self) -> Table:
         return self.columns(), attributes_of_both(self.a, self.b)
 
     def by_token(self) -> "DataFrame":

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.analysis.alignment import side_names
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, in_a_line
+from coupling_core.base.notebook import Plottable, Table, in_a_line
 from coupling_core.base.records import Fit, Part, PathView, view_by
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted, percent
@@ -130,7 +130,7 @@ class ProjectedPaths(Plottable[Literal["paths", "paths-3d"]]):
             f"{' and '.join(known) or 'nothing, since there is none'}."
         )
 
-    def _table(self) -> tuple[Any, Mapping[str, object]]:
+    def _table(self) -> Table:
         numbers, points = np.repeat(self.tokens, len(self.states)), self.coordinates.swapaxes(0, 1)
         columns = {
             "token": numbers,

@@ -1,13 +1,11 @@
 """One block's Jacobian, with its leading singular triplets and how far they were checked."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.notebook import Tabular, in_a_line
+from coupling_core.base.notebook import Table, Tabular, in_a_line
 from coupling_core.base.records import Certificate
 from coupling_core.base.units import percent, rounded
 
@@ -66,7 +64,7 @@ class BlockJacobian(Tabular):
     precision: str
     final_norm: str
 
-    def _table(self) -> tuple[Any, Mapping[str, object]]:
+    def _table(self) -> Table:
         numbers = np.arange(1, len(self.s) + 1)
         about = {
             "model": self.model,

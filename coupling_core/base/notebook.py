@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # half a second to import, and only tables need it
 
 FigureOf = TypeVar("FigureOf", bound=str, default=Any)
 """The names of its figures."""
+Table = tuple[Any, Mapping[str, object]]
+"""The rows or columns of a table, and what it is of."""
 
 
 class Tabular(ABC):
@@ -31,8 +33,8 @@ class Tabular(ABC):
         """Its numbers as a table: `help` of its class has the rows and columns, `attrs` of what."""
         return table_of(*self._table())
 
-    def _table(self) -> tuple[Any, Mapping[str, object]]:
-        """The rows or columns of the table, and what it is of."""
+    def _table(self) -> Table:
+        """What `to_pandas` makes a table of."""
         raise NotImplementedError
 
     def _shown(self) -> Any:

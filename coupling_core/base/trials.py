@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, Tabular, in_a_line
+from coupling_core.base.notebook import Plottable, Table, Tabular, in_a_line
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results.directions import DirectionsResult
 from coupling_core.base.units import counted, percent, ranges
@@ -128,7 +128,7 @@ class Steering(Plottable[str]):
         rest = "; no other does at any size that was tried" * (len(does) < len(self.names))
         return f"More than {random} is done by {', by '.join(does)} of the state's norm{rest}."
 
-    def _table(self) -> tuple[Any, Mapping[str, object]]:
+    def _table(self) -> Table:
         rows = [
             {
                 "direction": name,
@@ -217,7 +217,7 @@ class Ablation(Tabular):
             )
         return f"{does} They {held}"
 
-    def _table(self) -> tuple[Any, Mapping[str, object]]:
+    def _table(self) -> Table:
         row = {
             "blocks": ranges(self.blocks),
             "token": self.token,
@@ -275,7 +275,7 @@ class Readings(Tabular):
             f"100 random directions; the tokens of the others mean nothing.{named}"
         )
 
-    def _table(self) -> tuple[Any, Mapping[str, object]]:
+    def _table(self) -> Table:
         columns = {
             "direction": range(1, len(self.peakedness) + 1),
             "peakedness": self.peakedness,

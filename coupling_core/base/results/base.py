@@ -17,7 +17,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.notebook import FigureOf, Plottable, in_a_line
 from coupling_core.base.records import DEFAULT_K, AnyView, Certificate, Request
-from coupling_core.base.units import counted
+from coupling_core.base.units import counted, cut
 
 if TYPE_CHECKING:  # half a second each to import, and only tables need them
     import xarray
@@ -382,8 +382,7 @@ def certified_words(svds: Sequence[Certificate]) -> str:
 
 def short_prompt(of: Result, most: int = PROMPT_SHOWN) -> str:
     """The beginning of a prompt, in a line."""
-    text = " ".join(of.prompt_text.split())
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return cut(" ".join(of.prompt_text.split()), most)
 
 
 def precision_words(request: Request, provenance: Mapping[str, Any]) -> str:

@@ -2,11 +2,9 @@
 
 import os
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from coupling_core.base.notebook import Tabular
+from coupling_core.base.notebook import Table, Tabular
 from coupling_core.base.units import counted, duration
 from coupling_core.experiments.sweeps.journal import Failure, Journal, State, by_reason
 from coupling_core.experiments.sweeps.plan import Plan
@@ -97,7 +95,7 @@ class Status(Tabular):
             told += f" {counted(n, 'measurement')} failed with: {first.error}"
         return told
 
-    def _table(self) -> tuple[Any, Mapping[str, object]]:
+    def _table(self) -> Table:
         columns = ("model", "stored", "total", "problem")
         values = {name: [getattr(model, name) for model in self.models] for name in columns}
         return values, {"sweep": self.id, "last_run": self.last_run}

@@ -11,7 +11,7 @@ watch.after(step, model, tokenizer)
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -20,7 +20,7 @@ from transformers import TrainerCallback
 
 from coupling_core.analysis.by_step import StepNumbers
 from coupling_core.base.errors import CouplingError, InputError
-from coupling_core.base.notebook import Plottable
+from coupling_core.base.notebook import Plottable, Table
 from coupling_core.base.records import View
 from coupling_core.base.units import counted, duration, rounded
 from coupling_core.experiments.watching.budget import Budget
@@ -119,7 +119,7 @@ class CouplingCallback(TrainerCallback, Plottable[WatchedFigure]):
         told = f"{counted(n, 'prompt')}, {every}{left_out}"
         return f"CouplingCallback({told})"
 
-    def _table(self) -> tuple[Any, Mapping[str, object]]:
+    def _table(self) -> Table:
         names = ("step", "loss", "coupling", "chance", "corrected", "alignment", "locality")
         rows = [one.to_dict() for one in self._by_step]
         columns = {name: [row[name] for row in rows] for name in names}
