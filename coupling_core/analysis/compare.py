@@ -84,14 +84,7 @@ class Summary:
 
 @dataclass(frozen=True, repr=False)
 class MapComparison(Plottable[FigureOf], Generic[Of, Scored, FigureOf]):
-    """Scores of A and of B over the same pairs, at one view; see `Comparison`.
-
-    Its table has a row a pair that is counted, the biggest difference first: columns that name the
-    pair, and `a` and `b` (the score compared, without a unit) and `difference`, A - B. A pair of
-    blocks has the columns `block` and `basis` in A's numbers, and `b_block` and `b_basis` in B's; a
-    pair of tokens `token` (of the Jacobian, 1..n), `other_token` (of the basis), `text` and
-    `other_text`.
-    """
+    """Scores of A and of B over the same pairs, at one view; see `Comparison`."""
 
     pairs: ClassVar[str]
     """What the means are over."""
@@ -252,7 +245,9 @@ class Comparison(MapComparison[DepthResult, Scores, Literal["comparison", "diffe
     """Two results at one view, on the blocks that they have in common.
 
     Its figures are "comparison", with the maps of A, of B and of A - B, and "difference", with that
-    of A - B alone. Its table is that of `MapComparison`.
+    of A - B alone. Its table has a row a pair that is counted, the biggest difference first:
+    `block` and `basis` in A's numbers, `b_block` and `b_basis` in B's, `a` and `b` (the score
+    compared, without a unit) and `difference`, A - B.
 
     Args:
         a: the result A.
@@ -318,8 +313,10 @@ class Comparison(MapComparison[DepthResult, Scores, Literal["comparison", "diffe
 class TokenComparison(MapComparison[BetweenTokens, PositionScores, Literal["difference"]]):
     """Two results over the same tokens at one view: of other models, blocks, kinds or both.
 
-    Its only figure is "difference", the map of A - B with the tokens' texts on its axes, and its
-    table that of `MapComparison`.
+    Its only figure is "difference", the map of A - B with the tokens' texts on its axes. Its table
+    has a row a pair that is counted, the biggest difference first: `token` (of the Jacobian, 1..n),
+    `other_token` (of the basis), `text`, `other_text`, `a` and `b` (the score compared, without a
+    unit) and `difference`, A - B.
 
     Args:
         a: the result A.
