@@ -62,7 +62,8 @@ class Plottable(Tabular, Generic[FigureOf]):
         Raises:
             InputError: on another name; the message lists them.
         """
-        name = known_figure(figure or next(iter(self.figures)), tuple(self.figures))
+        every = tuple(self.figures)
+        name = known_figure(figure or every[0], every)
         result, view = self._drawn_of
         return drawing(self.figures[name], *self._given(name), result=result, view=view, **options)
 
