@@ -43,7 +43,12 @@ def _spread(one: Parameter) -> list[Parameter]:
     if not is_dataclass(one.annotation):
         return [one.replace(kind=keyword)]
     return [
-        Parameter(each.name, keyword, default=each.default, annotation=each.type)
+        Parameter(
+            each.name,
+            keyword,
+            default=each.default,
+            annotation=one.annotation.option() if each.name == "out" else each.type,
+        )
         for each in fields(one.annotation)
     ]
 

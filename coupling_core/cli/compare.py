@@ -13,9 +13,7 @@ from coupling_core.analysis.exports import signed_differences
 from coupling_core.analysis.path_comparison import APART, PathComparison, figures_of_both
 from coupling_core.base.errors import InputError
 from coupling_core.cli import completing, files, options, reports
-from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import fact_lines, print_lines, print_table
-from coupling_core.store.disk import Store
 
 AnyComparison = Comparison | TokenComparison | PathComparison
 SHOWN = 10
@@ -54,11 +52,10 @@ def compare(
     by the numbers of their paths, whose figures are all but comparison and difference.
     """
     output.require_writable()
-    shelf = Store(output.store)
     of_any_kind: Callable[..., AnyComparison] = compare_results  # which no type checker knows
     found = of_any_kind(
-        open_result(shelf, a),
-        open_result(shelf, b),
+        output.open(a),
+        output.open(b),
         blocks=blocks or None,
         k=scores.k,
         definition=None if scores.definition == "paper" else scores.definition,

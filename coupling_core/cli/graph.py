@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -34,9 +34,8 @@ from coupling_core.base.records import (
 )
 from coupling_core.base.results import DepthResult
 from coupling_core.cli import files, options, reports
-from coupling_core.cli.many import Shown
 from coupling_core.cli.many_drawn import Together, figure_option, listed, one_drawn
-from coupling_core.cli.one_or_many import answer
+from coupling_core.cli.one_or_many import Shown, answer
 from coupling_core.cli.rows import Row
 from coupling_core.cli.terminal import Told, fact_lines, print_lines, print_table
 
@@ -50,12 +49,10 @@ POINTS = 4
 """Of the locality curve, in the printed line."""
 
 
-@dataclass(frozen=True)
 class Output(options.Output):
     """A graph's own files too."""
 
-    formats: ClassVar[tuple[str, ...]] = (*NUMBERS, *files.FIGURES)
-    out: Annotated[Path | None, options.written_as(formats)] = None
+    formats = (*NUMBERS, *files.FIGURES)
 
 
 @dataclass(frozen=True)
@@ -170,14 +167,14 @@ class Graphs(Together):
             **graph_record(layer_graph(result, view, **self.weighed)),
         }
 
-    def facts(self, result: DepthResult, view: View) -> list[str]:
+    def facts(self, result: DepthResult, view: View) -> dict[str, object]:
         """One prompt's graph in lines."""
         graph = layer_graph(result, view, **self.weighed)
         near = self.locality(result, view)
         score = "chance-corrected" if self.dots == "corrected" else "c"
         points = list(zip(near.distance, near.mean, strict=True))
         shown = points[:: max(1, -(-len(points) // POINTS))]
-        return fact_lines(
+        return dict(
             score=f"{score}, {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
             edges=edges_words(graph),
             communities=communities_words(graph),

@@ -38,8 +38,8 @@ def tell(
     if output.as_json:
         print_json(about(result, stored=stored) | report.summary(result, view) | numbers)
         return
-    print_lines(*head(result), *report.facts(result, view), "")
-    report.tables(result, view)
+    print_lines(*head(result), *fact_lines(**report.facts(result, view)), "")
+    getattr(report, "tables", show_rows)(result, view)
     print_lines("", *foot(result, stored=stored, out=output.out))
     show()
 
@@ -92,7 +92,10 @@ def head(result: Any) -> list[str]:
 
 
 def show_rows(result: Result, view: AnyView) -> None:
-    """Print the rows of a kind's table, with the numbers that have a heading."""
+    """Print the rows of a kind's table, with the numbers that have a heading.
+
+    Reports without tables of their own have these.
+    """
     dim = kind_of(result.request.kind).part("numbers").ROWS
     shown = [number for number in in_rows(result, dim) if number.heading]
     texts = list(map(repr, result.tokens)) if dim == "token" else None

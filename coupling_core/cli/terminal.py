@@ -1,14 +1,14 @@
 """What the commands share at the terminal: progress, tables, JSON."""
 
 import logging
-import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from operator import methodcaller
 from types import SimpleNamespace
 from typing import Any
 
 import typer
+from pydantic_core import to_jsonable_python
 
 from coupling_core.base import logs
 from coupling_core.base.bars import Bar
@@ -47,7 +47,8 @@ def progress_bar(title: str = "", *, stays: bool = False) -> Bar:
 def print_json(payload: Any) -> None:
     """Print JSON on stdout; NaN, which JSON lacks, becomes null."""
     if _wanted.report:
-        typer.echo(logs.to_json(_plain(payload), sys.stdout.encoding, allow_nan=False))
+        plain = to_jsonable_python(payload, inf_nan_mode="null", fallback=methodcaller("tolist"))
+        typer.echo(logs.to_json(plain, sys.stdout.encoding, allow_nan=False))
 
 
 def print_lines(*lines: str) -> None:
@@ -133,16 +134,3 @@ def say(message: str, level: int = logging.INFO) -> None:
 def warn(message: str) -> None:
     """A warning on stderr."""
     say(message, logging.WARNING)
-
-
-def _plain(value: Any) -> Any:
-    """What JSON has for records, arrays, and numbers that do not exist."""
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if is_dataclass(value):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -37,7 +37,7 @@ PARTS = {
     "compose": ["compose"],
     "cost": ["operations", "memory"],
     "views": ["verdict"],
-    "report": ["summary", "facts", "tables"],
+    "report": ["summary", "facts"],
 }
 """Of a kind's folder, with what other rooms call."""
 TOKEN_PAIR = ("token", "other_token")

@@ -5,9 +5,8 @@ from typing import Annotated
 from coupling_core.base.kinds import DEFAULT_K_VIEW
 from coupling_core.base.records import parse_blocks
 from coupling_core.cli import options
-from coupling_core.cli.many import Shown
 from coupling_core.cli.many_drawn import figure_option, one_drawn
-from coupling_core.cli.one_or_many import answer
+from coupling_core.cli.one_or_many import Shown, answer
 from coupling_core.kinds.depth.prompts import MapsTogether
 
 

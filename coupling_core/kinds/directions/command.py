@@ -1,9 +1,8 @@
 """`coupling directions`: what the leading singular vectors of the blocks read, write and do."""
 
 from coupling_core.cli import options
-from coupling_core.cli.many import Shown
 from coupling_core.cli.many_drawn import one_drawn
-from coupling_core.cli.one_or_many import answer
+from coupling_core.cli.one_or_many import Shown, answer
 from coupling_core.kinds.directions.prompts import PromptsTogether
 from coupling_core.kinds.directions.tries import Tries
 

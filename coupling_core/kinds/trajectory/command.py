@@ -7,9 +7,8 @@ import typer
 from coupling_core.base.records import Fit, Part, PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.cli import options
-from coupling_core.cli.many import Shown
 from coupling_core.cli.many_drawn import dots, figure_option, one_drawn
-from coupling_core.cli.one_or_many import answer
+from coupling_core.cli.one_or_many import Shown, answer
 from coupling_core.kinds.trajectory.prompts import PathsTogether
 
 
