@@ -53,14 +53,9 @@ Ask = Callable[[str], Request]
 class Shown:
     """How a command shows the results of its kind: of one prompt, or of many together.
 
-    Args:
-        draw: the figure of a result in a view.
-        together: what many prompts come to.
-        view: how a result is looked at.
-        blocks: the blocks looked at, as they were typed.
-        chosen: what else was chosen of how the numbers are taken, by name.
-        more: what is reported of one result besides.
-        report: writes and reports one result in place of its kind.
+    The `blocks` looked at are as they were typed, and what else was `chosen` of how the numbers are
+    taken is by name. Of one result `more` is reported besides, by its kind or in its place by a
+    `report`.
     """
 
     draw: "Callable[[Any, Any], go.Figure]"

@@ -105,7 +105,6 @@ Threads = Annotated[
 Workers = Annotated[
     int | None, typer.Option(min=1, help="How many at a time; one per device by default.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 StoreFolder = Annotated[
     Path | None, typer.Option("--store", metavar="DIR", help="Folder of the stored results.")
 ]
@@ -268,10 +267,23 @@ class SuiteScoring(Scoring):
 
 
 @dataclass(frozen=True)
-class Report:
+class Printing:
+    """How a command reports."""
+
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False
+
+    def tell(self, numbers: Callable[[], Any], show: Callable[[], None]) -> None:
+        """Print JSON, or for people."""
+        if self.as_json:
+            print_json(numbers())
+        else:
+            show()
+
+
+@dataclass(frozen=True)
+class Report(Printing):
     """Where results are, and how they are reported."""
 
-    as_json: Json = False
     store: StoreFolder = None
 
     @property
@@ -289,13 +301,6 @@ class Report:
                 "file"
             )
         return self.shelf.get(text)
-
-    def tell(self, numbers: Callable[[], Any], show: Callable[[], None]) -> None:
-        """Print JSON, or for people."""
-        if self.as_json:
-            print_json(numbers())
-        else:
-            show()
 
 
 @dataclass(frozen=True)

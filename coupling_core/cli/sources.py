@@ -10,7 +10,7 @@ import typer
 from coupling_core.base.folders import expanded
 from coupling_core.base.units import cut
 from coupling_core.cli import options
-from coupling_core.cli.terminal import print_facts, print_json, print_lines
+from coupling_core.cli.terminal import print_facts, print_lines
 from coupling_core.sources.prompts import BENCHMARKS, PromptSource, Sample, load
 
 SHOWN, WIDTH = 5, 90
@@ -18,6 +18,7 @@ SHOWN, WIDTH = 5, 90
 
 
 def show_prompts(
+    *,
     source: Annotated[
         str, typer.Argument(help=f"A file of prompts, or a data set: {', '.join(BENCHMARKS)}.")
     ],
@@ -29,7 +30,7 @@ def show_prompts(
     folder: Annotated[
         Path | None, typer.Option(help="A copy of the data set, laid out as on the hub.")
     ] = None,
-    as_json: options.Json = False,
+    report: options.Printing,
 ) -> None:
     """Show the prompts of a file or a data set, or a sample of them."""
     is_dataset = source in BENCHMARKS
@@ -45,10 +46,7 @@ def show_prompts(
             seed=seed,
         )
     )
-    if as_json:
-        print_json({"origin": found.origin, "prompts": found.prompts})
-    else:
-        _show(found)
+    report.tell(lambda: found, lambda: _show(found))
 
 
 def _show(found: Sample) -> None:

@@ -99,20 +99,6 @@ def print_table(
     console.print(table)
 
 
-def print_records(
-    records: Sequence[Any],
-    titles: Sequence[str] | Mapping[str, str],
-    row: Callable[[Any], Sequence[Any]],
-    *,
-    as_json: bool,
-) -> None:
-    """Print records as JSON, or as a table with a line each."""
-    if as_json:
-        print_json(records)
-    else:
-        print_table(titles, map(row, records))
-
-
 def _cell(value: Any, form: str) -> str:
     if isinstance(value, str):
         return value
