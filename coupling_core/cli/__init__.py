@@ -1,7 +1,7 @@
 """The command line: `python -m coupling_core`, also installed as `coupling`.
 
     depth, ...    one for each folder of `coupling_core.kinds`, which has it
-    others        in the file of that name; `prompts` in `sources`, `app` in `serve`
+    others        in the file of that name; `jobs`, `health` and `app` in `serve`
 
     commands      all of them, with the fields of their records of options as parameters
     one_or_many   one prompt measured and reported, or many averaged

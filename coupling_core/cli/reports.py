@@ -36,7 +36,7 @@ def tell(
     """
     report, (numbers, show) = report or kind_of(result.request.kind).part("report"), more
     if output.as_json:
-        print_json(about(result, stored=stored) | report.summary(result, view) | numbers)
+        print_json(_about(result, stored=stored) | report.summary(result, view) | numbers)
         return
     print_lines(*head(result), *fact_lines(**report.facts(result, view)), "")
     getattr(report, "tables", show_rows)(result, view)
@@ -48,10 +48,10 @@ def summary(result: Result, view: AnyView, *, stored: bool) -> dict[str, Any]:
     """Whose a result is and its numbers in one view, ready for JSON."""
     report = kind_of(result.request.kind).part("report")
     numbers: dict[str, Any] = report.summary(result, view)
-    return about(result, stored=stored) | numbers
+    return _about(result, stored=stored) | numbers
 
 
-def about(result: Any, *, stored: bool) -> dict[str, Any]:
+def _about(result: Any, *, stored: bool) -> dict[str, Any]:
     """Where a result comes from, ready for JSON."""
     made = result.provenance
     return {

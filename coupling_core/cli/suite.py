@@ -60,14 +60,12 @@ def list_(
 def _listed(suite: Suite, results: Counts) -> dict[str, Any]:
     """A suite, and what there is of it: steps with weights here, steps with results, bytes."""
     commits = hub.cache.refs(suite.repo)
-    names = ("name", "repo", "title", "steps")
+    names = ("name", "repo", "title", "steps", "checkpoint_bytes", "caution")
     return {
         **{name: getattr(suite, name) for name in names},
         "here": suite.here(),
         "stored": [s for s in suite.known() if results[suite.repo, commits[revision(s)]]],
         "size": hub.cache.size(suite.repo),
-        "checkpoint_bytes": suite.checkpoint_bytes,
-        "caution": suite.caution,
     }
 
 

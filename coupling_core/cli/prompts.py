@@ -17,7 +17,7 @@ SHOWN, WIDTH = 5, 90
 """As many prompts and categories are shown, and as much of a line."""
 
 
-def show_prompts(
+def prompts(
     *,
     source: Annotated[
         str, typer.Argument(help=f"A file of prompts, or a data set: {', '.join(BENCHMARKS)}.")
@@ -50,12 +50,12 @@ def show_prompts(
 
 
 def _show(found: Sample) -> None:
-    origin, prompts = found.origin, found.prompts
-    words = [len(prompt.words.split()) for prompt in prompts]
-    categories = Counter(prompt.category for prompt in prompts if prompt.category)
+    origin, listed = found.origin, found.prompts
+    words = [len(prompt.words.split()) for prompt in listed]
+    categories = Counter(prompt.category for prompt in listed if prompt.category)
     named = ", ".join(f"{name} {n}" for name, n in categories.most_common(SHOWN))
     more = f" and {len(categories) - SHOWN} more" * (len(categories) > SHOWN)
-    rated = [prompt.difficulty for prompt in prompts if prompt.difficulty is not None]
+    rated = [prompt.difficulty for prompt in listed if prompt.difficulty is not None]
     drawn = "all" if origin.sample is None else f"a sample, seed {origin.seed}"
     print_facts(
         source=" ".join(filter(None, (origin.repo or origin.source, origin.config, origin.split))),
@@ -65,5 +65,5 @@ def _show(found: Sample) -> None:
         difficulty=f"{min(rated):g} to {max(rated):g}, of {len(rated)}" if rated else None,
         categories=named + more or "none",
     )
-    lines = ((one.row, " ".join(one.words.split())) for one in prompts[:SHOWN])
+    lines = ((one.row, " ".join(one.words.split())) for one in listed[:SHOWN])
     print_lines("", *(f"{row:>6}  {cut(line, WIDTH)}" for row, line in lines))
