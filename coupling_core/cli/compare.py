@@ -18,6 +18,8 @@ from coupling_core.cli.terminal import fact_lines, print_lines, print_table
 AnyComparison = Comparison | TokenComparison | PathComparison
 SHOWN = 10
 """Rows of the printed table."""
+_FORMS = {"f": "z.4g", "i": "d"}
+"""Of its columns, by the kind of their numbers."""
 
 
 def stored(name: str, words: str) -> Any:
@@ -108,5 +110,5 @@ def _summary(found: AnyComparison) -> dict[str, Any]:
 def _show(found: AnyComparison) -> None:
     print_lines(found.verdict, *fact_lines(differ_in=differences(found.a, found.b)), "")
     table = found.to_pandas()
-    forms = {str(name): "z.4g" * (of.dtype.kind == "f") for name, of in table.items()}
-    print_table(forms, table.head(SHOWN).itertuples(index=False), right=True)
+    forms = {str(name): _FORMS.get(of.dtype.kind, "") for name, of in table.items()}
+    print_table(forms, table.head(SHOWN).itertuples(index=False))

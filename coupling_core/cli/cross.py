@@ -92,9 +92,9 @@ def _show(found: Crossing, maps: dict[str, CrossScores]) -> None:
     )
     print_lines("", found.verdict, "")
     angles = [f"{side}, {what}" for side in ("writes", "reads") for what in _ANGLES]
-    forms = {"block": ""} | {name: ".1f" * (not name.endswith("new")) for name in angles}
+    forms = {"block": "d"} | {name: "d" if name.endswith("new") else ".1f" for name in angles}
     rows = [row[:-1] for row in found.to_pandas().itertuples(index=False)]
-    print_table(forms, rows, right=True)
+    print_table(forms, rows)
     new = found.new_directions()
     beyond = new[new.beyond_chance]
     print_lines(

@@ -136,10 +136,8 @@ class Graphs(Together):
         ending = files.ending(path)
         if ending in NUMBERS:
             files.write(path, graph_file(ending, result, view, **self.weighed))
-            return
-        from coupling_core import figures  # plotly
-
-        files.write(path, figures.render(self.draw_one(result, view), ending, result, view))
+        else:
+            files.write_result(path, result, view, self.draw_one)
 
     def draw_one(self, result: DepthResult, view: View) -> "go.Figure":
         """The figure of one prompt."""
@@ -185,5 +183,5 @@ class Graphs(Together):
     def tables(self, result: DepthResult, view: View) -> None:
         """Print its heaviest edges."""
         graph = layer_graph(result, view, **self.weighed)
-        forms = {name: "z.3f" * (name in EDGE_COLUMNS[3:]) for name in EDGE_COLUMNS}
-        print_table(forms, [[*row.values()] for row in edge_rows(graph)[:SHOWN]], right=True)
+        forms = dict.fromkeys(EDGE_COLUMNS[:3], "d") | dict.fromkeys(EDGE_COLUMNS[3:], "z.3f")
+        print_table(forms, [[*row.values()] for row in edge_rows(graph)[:SHOWN]])

@@ -104,7 +104,7 @@ def show_rows(result: Result, view: AnyView) -> None:
     named = columns(result, view, dim)
     lines = [texts] * bool(texts) + [named[number.name] for number in shown]
     rows = [[at, *each] for at, each in enumerate(zip(*lines, strict=True), FIRST[dim])]
-    print_table(titles, rows, right=True)
+    print_table(titles, rows)
 
 
 def foot(result: Result, *, stored: bool, out: Path | None = None) -> list[str]:

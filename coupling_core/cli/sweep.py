@@ -285,7 +285,7 @@ def _show_findings(plan: "Plan", found: "Found") -> None:
     rows = found.means.rows.sort_values("coupling", ascending=False)
     numbers = dict.fromkeys((found.measure, "95 % from", "to"), "z.4f")
     each = rows[["model", "coupling", "low", "high", "prompts"]].itertuples(index=False)
-    print_table({"model": "", **numbers, "prompts": ""}, each)
+    print_table({"model": "", **numbers, "prompts": "d"}, each)
     print_lines("", *fact_lines(note=found.doubts({})))  # what is missing is told above
 
 

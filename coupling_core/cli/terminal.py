@@ -75,12 +75,11 @@ def fact_lines(**facts: object) -> list[str]:
     ]
 
 
-def print_table(
-    titles: Sequence[str] | Mapping[str, str], rows: Iterable[Sequence[Any]], right: bool = False
-) -> None:
+def print_table(titles: Sequence[str] | Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
     """Print columns on stdout: as wide as they need to be where nobody's terminal limits them.
 
-    Titles may have the forms of their columns' numbers; what there is none of is left empty.
+    Titles may have the forms of their columns' numbers, which then stand at the right; what there
+    is none of is left empty.
     """
     if not _wanted.report:
         return
@@ -88,11 +87,11 @@ def print_table(
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for title in titles:
-        table.add_column(title, justify="right" if right else "left")
-    forms = list(titles.values()) if isinstance(titles, Mapping) else [""] * len(titles)
+    forms = titles if isinstance(titles, Mapping) else dict.fromkeys(titles, "")
+    for title, form in forms.items():
+        table.add_column(title, justify="right" if form else "left")
     for row in rows:
-        table.add_row(*map(_cell, row, forms))
+        table.add_row(*map(_cell, row, forms.values()))
     console = Console(markup=False, highlight=False, emoji=False)
     if not console.is_terminal:
         console.width = 10_000

@@ -219,7 +219,7 @@ def _show(courses: Sequence[Course], view: View, computed: Sequence[Result]) -> 
         shown = {name: step_columns()[name] for name in course.columns}
         titles = {"step": "d"} | {column.heading: column.form for column in shown.values()}
         rows = [[one.step, *(one.values[name] for name in shown)] for one in found]
-        print_table(titles, rows, right=True)
+        print_table(titles, rows)
     svds = [certificate.certified for result in every for certificate in result.svds]
     cost = _cost(computed)
     took = f"{cost['seconds']:.1f} s after {cost['load_seconds']:.1f} s of loading"

@@ -12,7 +12,7 @@ from coupling_core.base.kinds import DEFAULT_K_VIEW
 from coupling_core.base.records import View, parse_blocks
 from coupling_core.base.results import DepthResult
 from coupling_core.base.results.scores import MEASURES
-from coupling_core.cli import options
+from coupling_core.cli import options, reports
 from coupling_core.cli.many_drawn import Together, figure_option, listed, one_drawn
 from coupling_core.cli.one_or_many import Shown, answer
 from coupling_core.cli.rows import Axes, Row
@@ -73,10 +73,7 @@ class MapsTogether(Together):
             warn(first.none_words)
         return {
             "enough": len(rows) >= MIN_PROMPTS,
-            "k": view.k,
-            "definition": view.definition,
-            "p": view.p,
-            "role": view.role,
+            **reports.how_scored(view),
             "blocks": first.blocks,
             **self._means(rows),
         }, lambda: None

@@ -53,4 +53,4 @@ def tables(result: DepthResult, view: View) -> None:
     titles |= dict.fromkeys(("c", "chance", "corrected", "corrected as basis"), "z.3f")
     scores = raw, found.chance[:, 0], *corrected
     rows = zip(found.blocks, s[:, 0], s[:, k - 1], ratio, *scores, strict=True)
-    print_table(titles, rows, right=True)
+    print_table(titles, rows)

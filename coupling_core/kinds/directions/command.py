@@ -71,11 +71,7 @@ def _show(found: BetweenPrompts) -> None:
         f"{float(found.chance[0]):.1f} and the median {chance:.1f}",
         "",
     )
-    print_table(
-        ("block", "shared beyond chance", "smallest angle", "median angle"),
-        [
-            (str(block), str(shared), f"{smallest:.1f}", f"{median:.1f}")
-            for block, shared, smallest, median, _ in found.to_pandas().itertuples(index=False)
-        ],
-        right=True,
-    )
+    titles = {"block": "d", "shared beyond chance": "d"}
+    titles |= dict.fromkeys(("smallest angle", "median angle"), ".1f")
+    rows = found.to_pandas().iloc[:, :4].itertuples(index=False)
+    print_table(titles, rows)

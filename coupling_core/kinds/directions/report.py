@@ -59,7 +59,7 @@ def tables(result: DirectionsResult, view: DirectionsView) -> None:
     titles = {"block": "d", "s_1": ".3g", **{_words(READOUTS[readout]): "d" for readout in shown}}
     numbers = result.singular_values[at, 0], *found[shown][:, at]
     print_lines(f"readouts beyond chance, of {k}")
-    print_table(titles, zip(blocks, *numbers, strict=True), right=True)
+    print_table(titles, zip(blocks, *numbers, strict=True))
 
 
 def _show_block(result: DirectionsResult, view: DirectionsView) -> None:

@@ -216,7 +216,7 @@ def _imported(direction: Direction, result: DirectionsResult) -> Told:
             f"{chance:.3f}",
         )
         rows = zip(range(1, result.n_blocks + 1), u, v, strict=True)
-        print_table({"block": "", "written": ".3f", "read": ".3f"}, rows, right=True)
+        print_table({"block": "d", "written": ".3f", "read": ".3f"}, rows)
 
     numbers = {"direction": direction.name, "about": dict(direction.about), "chance": chance}
     return numbers | {"held_u": u, "held_v": v}, show

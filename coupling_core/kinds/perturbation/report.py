@@ -65,7 +65,7 @@ def tables(result: PerturbationResult, view: AnyView) -> None:
     titles = {"size": "g", "block 1": ".4f", "": "", f"block {last} ": ".4f", " ": ""}
     titles |= {"first order there": ".4f", "off by": ".2%"}
     rows = zip(result.noise_sizes, *sides, linear, error, strict=True)
-    print_table(titles, rows, right=True)
+    print_table(titles, rows)
 
 
 def _least(radii: np.ndarray) -> float:

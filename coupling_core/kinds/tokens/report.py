@@ -85,9 +85,9 @@ def tables(result: Compared, view: View) -> None:
     texts = (cut(visible(text), SHOWN) for text in result.tokens)
     names = ("c", "chance", "corrected", "corrected as basis")
     titles = {"token": "d", "text": "", **dict.fromkeys(names, "z.3f")}
-    print_table(titles, zip(count(1), texts, *means, strict=False), right=True)
+    print_table(titles, zip(count(1), texts, *means, strict=False))
     print_lines("", "By distance of the two tokens, chance-corrected:")
     by = by_distance(found)
     titles = {"distance": "d", **dict.fromkeys(("mean", "spread", "lowest", "highest"), "z.3f")}
     numbers = by.distance, by.mean, by.spread, by.low, by.high, by.pairs
-    print_table(titles | {"pairs": "d"}, zip(*numbers, strict=True), right=True)
+    print_table(titles | {"pairs": "d"}, zip(*numbers, strict=True))

@@ -92,4 +92,4 @@ def tables(result: WhatIfResult, view: EffectView) -> None:
     if len(rows) > 2 * SHOWN:
         rows = [*rows[:SHOWN], ("...", "", "", ""), *rows[-SHOWN:]]
     titles = {"edit": "", result.unit: ".4g", "loss": "+.4g", "same next token": ".0%"}
-    print_table(titles, rows, right=True)
+    print_table(titles, rows)
