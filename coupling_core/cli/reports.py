@@ -109,13 +109,15 @@ def show_rows(result: Result, view: AnyView) -> None:
 
 def foot(result: Result, *, stored: bool, out: Path | None = None) -> list[str]:
     """The lines that it ends with: which SVDs are not certified and why, and where it is from."""
-    n, failed, made = len(result.svds), list(_failed(result)), ways(result)
+    n, failed = len(result.svds), list(_failed(result))
     certified = f"{n - len(failed)} of {n} certified" + "".join(f"; {line}" for line in failed)
-    return [
-        *fact_lines(SVDs=certified if n else None, Jacobians=made[0] if made else None),
-        *(f"{'':11} {line}" for line in made[1:]),
-        *fact_lines(key=result.key, origin=_origin(result, stored), written=out),
-    ]
+    return fact_lines(
+        SVDs=certified if n else None,
+        Jacobians=ways(result),
+        key=result.key,
+        origin=_origin(result, stored),
+        written=out,
+    )
 
 
 def _failed(result: Any) -> Iterator[str]:

@@ -63,16 +63,14 @@ def print_facts(**facts: object) -> None:
 
 
 def fact_lines(**facts: object) -> list[str]:
-    """A line for each fact with its name before it; none of one that is None or ""."""
-    listed = {
-        name: fact if isinstance(fact, list | tuple) else [fact] for name, fact in facts.items()
-    }
-    return [
-        f"{name.replace('_', ' '):11} {one}"
-        for name, every in listed.items()
-        for one in every
-        if one is not None and one != ""
-    ]
+    """A line for each fact, the first of several with its name; none of one that is None or ""."""
+    lines: list[str] = []
+    for name, fact in facts.items():
+        several = fact if isinstance(fact, list | tuple) else [fact]
+        told = [one for one in several if one is not None and one != ""]
+        names = [name.replace("_", " "), *[""] * len(told)]
+        lines += [f"{before:11} {one}" for before, one in zip(names, told, strict=False)]
+    return lines
 
 
 def print_table(titles: Sequence[str] | Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:

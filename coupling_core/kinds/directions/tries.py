@@ -16,7 +16,7 @@ from coupling_core.base.results import DirectionsResult
 from coupling_core.base.trials import UNITS
 from coupling_core.base.units import counted
 from coupling_core.cli import files, options
-from coupling_core.cli.terminal import Told, print_lines, print_table
+from coupling_core.cli.terminal import Told, fact_lines, print_lines, print_table
 from coupling_core.measuring.trying import ablate, read_out, steer
 from coupling_core.store.direction_file import (
     Direction,
@@ -209,12 +209,8 @@ def _imported(direction: Direction, result: DirectionsResult) -> Told:
     chance = float(np.sqrt(result.count / result.width))
 
     def show() -> None:
-        print_lines(
-            "",
-            f"imported    {direction.name}",
-            f"            the share of it in each block's {result.count} directions; by chance "
-            f"{chance:.3f}",
-        )
+        share = f"the share of it in each block's {result.count} directions; by chance {chance:.3f}"
+        print_lines("", *fact_lines(imported=[direction.name, share]))
         rows = zip(range(1, result.n_blocks + 1), u, v, strict=True)
         print_table({"block": "d", "written": ".3f", "read": ".3f"}, rows)
 
