@@ -59,11 +59,7 @@ def compare(
         output.open(a),
         output.open(b),
         blocks=blocks or None,
-        k=scores.k,
-        definition=None if scores.definition == "paper" else scores.definition,
-        p=None if scores.p == 1 else scores.p,
-        role=None if scores.role == "A" else scores.role,
-        corrected=scores.corrected,
+        **{name: of for name, of in vars(scores).items() if of != getattr(options.Scores, name)},
     )
     if output.out is not None:
         _write(output.out, found, figure)

@@ -22,8 +22,6 @@ from coupling_core.cli.terminal import print_facts, print_lines, print_table, pr
 if TYPE_CHECKING:  # torch is slow to import
     from coupling_core.experiments.pruning.plan import Pruning
 
-STOPPED = "stopped: nothing is saved but the coupling of the blocks that was measured"
-
 
 class Output(options.Output):
     """A plan's own files too."""
@@ -68,7 +66,8 @@ def prune(
     output.require_writable()
     from coupling_core.experiments.pruning import door
 
-    with stopping(STOPPED), progress_bar(stays=True) as bar:
+    stopped = "stopped: nothing is saved but the coupling of the blocks that was measured"
+    with stopping(stopped), progress_bar(stays=True) as bar:
         seconds = door.expected(Request("a text", **vars(weights)), texts, rankings, removed)
         if seconds is not None and seconds > SHORT:
             say(f"this takes {about(seconds)} on a processor like this, and more where it is busy")

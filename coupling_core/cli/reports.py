@@ -34,25 +34,20 @@ def tell(
 
     The numbers are told by `report`, or by the report of its kind.
     """
-    report, (numbers, show) = report or kind_of(result.request.kind).part("report"), more
+    numbers, show = more
     if output.as_json:
-        print_json(_about(result, stored=stored) | report.summary(result, view) | numbers)
+        print_json(summary(result, view, stored=stored, report=report) | numbers)
         return
+    report = report or kind_of(result.request.kind).part("report")
     print_lines(*head(result), *fact_lines(**report.facts(result, view)), "")
     getattr(report, "tables", show_rows)(result, view)
     print_lines("", *foot(result, stored=stored, out=output.out))
     show()
 
 
-def summary(result: Result, view: AnyView, *, stored: bool) -> dict[str, Any]:
-    """Whose a result is and its numbers in one view, ready for JSON."""
-    report = kind_of(result.request.kind).part("report")
-    numbers: dict[str, Any] = report.summary(result, view)
-    return _about(result, stored=stored) | numbers
-
-
-def _about(result: Any, *, stored: bool) -> dict[str, Any]:
-    """Where a result comes from, ready for JSON."""
+def summary(result: Any, view: AnyView, *, stored: bool, report: Any = None) -> dict[str, Any]:
+    """Where a result comes from and its numbers in one view, ready for JSON."""
+    report = report or kind_of(result.request.kind).part("report")
     made = result.provenance
     return {
         "key": result.key,
@@ -67,6 +62,7 @@ def _about(result: Any, *, stored: bool) -> dict[str, Any]:
         "width": result.width,
         "provenance": made,
         **({"token": result.token} if _at_token(result) else {}),
+        **report.summary(result, view),
     }
 
 

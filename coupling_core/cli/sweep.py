@@ -334,7 +334,7 @@ def _show_ended(plan: "Plan", state: "State", rows: int, journal: "Journal") -> 
 def _show_status(plan: "Plan", found: "Status") -> None:
     _show_counted(plan, found)
     if found.last_run:
-        print_lines("", f"last run    {found.last_run}")
+        print_lines("", *fact_lines(last_run=found.last_run))
     _show_failures(found.failures, traces=True)
 
 

@@ -141,9 +141,8 @@ class Tries:
     ) -> Told:
         """How many directions blocks have in common, and what they are read as."""
         readout, does = ("writes", "write") if self.side == "u" else ("reads", "read")
-        numbers = {"blocks": found.blocks} | {
-            name: getattr(found, name) for name in ("count", "chance", "share")
-        }
+        names = ("blocks", "count", "chance", "share")
+        numbers = {name: getattr(found, name) for name in names}
         told = (
             f"shared      {counted(found.count, 'direction')} that "
             f"{counted(len(found.blocks), 'block')} {does}, beyond chance: a share above "
