@@ -1,14 +1,13 @@
 """The command line: `python -m coupling_core`, also installed as `coupling`.
 
     depth, ...    one for each folder of `coupling_core.kinds`, which has it
-    others        in the file of that name; `prompts` in `sources`, `app` in `serve`
+    others        in the file of that name; `jobs`, `health` and `app` in `serve`
 
     commands      all of them, with the fields of their records of options as parameters
     one_or_many   one prompt measured and reported, or many averaged
-    many          many prompts of one model     rows          one row a prompt, their means
-    many_drawn    the figure of many prompts    reports       what is printed of a result
-    terminal      progress, tables, JSON        files         what --out writes
-    stored        results by what people type   signals       Ctrl-C ends a command in order
+    rows          a prompt in a row, and means  many_drawn    the figure of many prompts
+    reports       what is printed of a result   terminal      progress, tables, JSON
+    files         what --out writes             signals       Ctrl-C ends a command in order
     completing    what a shell completes beside options
 
 Exit status: 0 done, 2 the input is wrong, 1 the computing failed, 130 stopped by Ctrl-C; each but

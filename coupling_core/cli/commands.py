@@ -16,17 +16,11 @@ from coupling_core.base.kinds import KindOfResult, kinds
 from coupling_core.cli import terminal
 from coupling_core.cli.many_drawn import of_many
 from coupling_core.cli.serve import health, jobs, serve
-from coupling_core.cli.sources import show_prompts
 
-ALONE = ("graph", "compare", "cross", "prune", "training", "models", "doctor", "bench")
+ALONE = ("graph", "compare", "cross", "prune", "training", "models", "doctor", "bench", "prompts")
 GROUPS = ("runs", "suite", "sweep", "vision")
 """Commands, and groups of them, in the files of their names."""
-OTHERS: dict[str, Callable[..., None]] = {
-    "jobs": jobs,
-    "health": health,
-    "prompts": show_prompts,
-    "app": serve,
-}
+OTHERS: dict[str, Callable[..., None]] = {"jobs": jobs, "health": health, "app": serve}
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the result and errors.")]
 
@@ -43,7 +37,12 @@ def _spread(one: Parameter) -> list[Parameter]:
     if not is_dataclass(one.annotation):
         return [one.replace(kind=keyword)]
     return [
-        Parameter(each.name, keyword, default=each.default, annotation=each.type)
+        Parameter(
+            each.name,
+            keyword,
+            default=each.default,
+            annotation=one.annotation.option() if each.name == "out" else each.type,
+        )
         for each in fields(one.annotation)
     ]
 

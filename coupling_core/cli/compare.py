@@ -13,13 +13,13 @@ from coupling_core.analysis.exports import signed_differences
 from coupling_core.analysis.path_comparison import APART, PathComparison, figures_of_both
 from coupling_core.base.errors import InputError
 from coupling_core.cli import completing, files, options, reports
-from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import fact_lines, print_lines, print_table
-from coupling_core.store.disk import Store
 
 AnyComparison = Comparison | TokenComparison | PathComparison
 SHOWN = 10
 """Rows of the printed table."""
+_FORMS = {"f": "z.4g", "i": "d"}
+"""Of its columns, by the kind of their numbers."""
 
 
 def stored(name: str, words: str) -> Any:
@@ -54,17 +54,12 @@ def compare(
     by the numbers of their paths, whose figures are all but comparison and difference.
     """
     output.require_writable()
-    shelf = Store(output.store)
     of_any_kind: Callable[..., AnyComparison] = compare_results  # which no type checker knows
     found = of_any_kind(
-        open_result(shelf, a),
-        open_result(shelf, b),
+        output.open(a),
+        output.open(b),
         blocks=blocks or None,
-        k=scores.k,
-        definition=None if scores.definition == "paper" else scores.definition,
-        p=None if scores.p == 1 else scores.p,
-        role=None if scores.role == "A" else scores.role,
-        corrected=scores.corrected,
+        **{name: of for name, of in vars(scores).items() if of != getattr(options.Scores, name)},
     )
     if output.out is not None:
         _write(output.out, found, figure)
@@ -111,5 +106,5 @@ def _summary(found: AnyComparison) -> dict[str, Any]:
 def _show(found: AnyComparison) -> None:
     print_lines(found.verdict, *fact_lines(differ_in=differences(found.a, found.b)), "")
     table = found.to_pandas()
-    forms = {str(name): "z.4g" * (of.dtype.kind == "f") for name, of in table.items()}
-    print_table(forms, table.head(SHOWN).itertuples(index=False), right=True)
+    forms = {str(name): _FORMS.get(of.dtype.kind, "") for name, of in table.items()}
+    print_table(forms, table.head(SHOWN).itertuples(index=False))

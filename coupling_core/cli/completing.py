@@ -7,14 +7,14 @@ asked of the hub, and no model is looked into.
 from contextlib import suppress
 
 from coupling_core.base.errors import CouplingError
+from coupling_core.sources import hub
+from coupling_core.sources.identity import ALIASES
+from coupling_core.sources.suites import suites
+from coupling_core.store.disk import Store
 
 
 def models() -> list[str]:
     """The aliases, the training runs' models, and those of the hub's cache."""
-    from coupling_core.sources import hub
-    from coupling_core.sources.identity import ALIASES
-    from coupling_core.sources.suites import suites
-
     found = [*ALIASES]
     with suppress(CouplingError, OSError):
         found += [suite.repo for suite in suites().values() if suite.is_own]
@@ -25,8 +25,6 @@ def models() -> list[str]:
 
 def runs() -> list[str]:
     """The names of the training runs."""
-    from coupling_core.sources.suites import suites
-
     with suppress(CouplingError, OSError):
         return list(suites())
     return []
@@ -34,8 +32,6 @@ def runs() -> list[str]:
 
 def keys() -> list[str]:
     """The keys of the usual store's results."""
-    from coupling_core.store.disk import Store
-
     with suppress(CouplingError, OSError):
         return list(Store().keys())
     return []

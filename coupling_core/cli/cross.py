@@ -12,10 +12,8 @@ from coupling_core.base.results import DirectionsResult
 from coupling_core.base.units import counted
 from coupling_core.cli import files, options
 from coupling_core.cli.compare import A, B
-from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import print_facts, print_lines, print_table
 from coupling_core.measuring.trying import cross_scores
-from coupling_core.store.disk import Store
 
 SHOWN = 10
 """New directions in the printed table."""
@@ -41,8 +39,7 @@ def cross(
 ) -> None:
     """Hold the stored directions of two models against one another, block by block."""
     output.require_writable()
-    shelf = Store(output.store)
-    first, second = (_directions(shelf, text) for text in (a, b))
+    first, second = (_directions(output, text) for text in (a, b))
     found = cross_results(first, second, k)
     # One model after the other, so that they need not fit into memory together.
     pairs = {"a_in_b": (first, second), "b_in_a": (second, first)} if scores else {}
@@ -62,8 +59,8 @@ def cross(
     output.tell(lambda: _summary(found, maps), lambda: _show(found, maps))
 
 
-def _directions(store: Store, text: str) -> DirectionsResult:
-    result = open_result(store, text)
+def _directions(output: options.Output, text: str) -> DirectionsResult:
+    result = output.open(text)
     if isinstance(result, DirectionsResult):
         return result
     raise InputError(
@@ -95,9 +92,9 @@ def _show(found: Crossing, maps: dict[str, CrossScores]) -> None:
     )
     print_lines("", found.verdict, "")
     angles = [f"{side}, {what}" for side in ("writes", "reads") for what in _ANGLES]
-    forms = {"block": ""} | {name: ".1f" * (not name.endswith("new")) for name in angles}
+    forms = {"block": "d"} | {name: "d" if name.endswith("new") else ".1f" for name in angles}
     rows = [row[:-1] for row in found.to_pandas().itertuples(index=False)]
-    print_table(forms, rows, right=True)
+    print_table(forms, rows)
     new = found.new_directions()
     beyond = new[new.beyond_chance]
     print_lines(

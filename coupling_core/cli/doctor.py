@@ -3,10 +3,10 @@
 import typer
 
 from coupling_core.cli import options
-from coupling_core.cli.terminal import print_records, say
+from coupling_core.cli.terminal import print_table, say
 
 
-def doctor(as_json: options.Json = False) -> None:
+def doctor(report: options.Printing) -> None:
     """Say what is installed, which devices and models are here, and what does not work."""
     from coupling_core.serving.doctor import Finding, examine  # torch
 
@@ -15,6 +15,6 @@ def doctor(as_json: options.Json = False) -> None:
         if not found or finding.about != found[-1].about:
             say(f"looked at {finding.about}")
         found.append(finding)
-    titles = ("", "about", "found")
-    print_records(found, titles, lambda one: (one.state, one.about, one.text), as_json=as_json)
+    rows = [(one.state, one.about, one.text) for one in found]
+    report.tell(lambda: found, lambda: print_table(("", "about", "found"), rows))
     raise typer.Exit(int(any(finding.state == "wrong" for finding in found)))

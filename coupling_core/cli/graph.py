@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -34,9 +34,8 @@ from coupling_core.base.records import (
 )
 from coupling_core.base.results import DepthResult
 from coupling_core.cli import files, options, reports
-from coupling_core.cli.many import Shown
 from coupling_core.cli.many_drawn import Together, figure_option, listed, one_drawn
-from coupling_core.cli.one_or_many import answer
+from coupling_core.cli.one_or_many import Shown, answer
 from coupling_core.cli.rows import Row
 from coupling_core.cli.terminal import Told, fact_lines, print_lines, print_table
 
@@ -50,12 +49,10 @@ POINTS = 4
 """Of the locality curve, in the printed line."""
 
 
-@dataclass(frozen=True)
 class Output(options.Output):
     """A graph's own files too."""
 
-    formats: ClassVar[tuple[str, ...]] = (*NUMBERS, *files.FIGURES)
-    out: Annotated[Path | None, options.written_as(formats)] = None
+    formats = (*NUMBERS, *files.FIGURES)
 
 
 @dataclass(frozen=True)
@@ -139,10 +136,8 @@ class Graphs(Together):
         ending = files.ending(path)
         if ending in NUMBERS:
             files.write(path, graph_file(ending, result, view, **self.weighed))
-            return
-        from coupling_core import figures  # plotly
-
-        files.write(path, figures.render(self.draw_one(result, view), ending, result, view))
+        else:
+            files.write_result(path, result, view, self.draw_one)
 
     def draw_one(self, result: DepthResult, view: View) -> "go.Figure":
         """The figure of one prompt."""
@@ -170,14 +165,14 @@ class Graphs(Together):
             **graph_record(layer_graph(result, view, **self.weighed)),
         }
 
-    def facts(self, result: DepthResult, view: View) -> list[str]:
+    def facts(self, result: DepthResult, view: View) -> dict[str, object]:
         """One prompt's graph in lines."""
         graph = layer_graph(result, view, **self.weighed)
         near = self.locality(result, view)
         score = "chance-corrected" if self.dots == "corrected" else "c"
         points = list(zip(near.distance, near.mean, strict=True))
         shown = points[:: max(1, -(-len(points) // POINTS))]
-        return fact_lines(
+        return dict(
             score=f"{score}, {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
             edges=edges_words(graph),
             communities=communities_words(graph),
@@ -188,5 +183,5 @@ class Graphs(Together):
     def tables(self, result: DepthResult, view: View) -> None:
         """Print its heaviest edges."""
         graph = layer_graph(result, view, **self.weighed)
-        forms = {name: "z.3f" * (name in EDGE_COLUMNS[3:]) for name in EDGE_COLUMNS}
-        print_table(forms, [[*row.values()] for row in edge_rows(graph)[:SHOWN]], right=True)
+        forms = dict.fromkeys(EDGE_COLUMNS[:3], "d") | dict.fromkeys(EDGE_COLUMNS[3:], "z.3f")
+        print_table(forms, [[*row.values()] for row in edge_rows(graph)[:SHOWN]])

@@ -65,11 +65,9 @@ def one_drawn(figure: str, /, **chosen: Any) -> "Callable[[Any, Any], go.Figure]
 
 @dataclass
 class Together:
-    """What many prompts come to beside the means of their numbers; kinds that have more extend it.
+    """What many prompts of a file come to beside their means; kinds that have more extend it.
 
-    Args:
-        dots: the number of each prompt that the figure has.
-        file: that the prompts came from.
+    The figure has of each prompt the number that `dots` names.
     """
 
     dots: str

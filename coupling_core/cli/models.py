@@ -10,7 +10,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
 from coupling_core.base.units import size as in_words
 from coupling_core.cli import options
-from coupling_core.cli.terminal import print_json, print_lines, print_records, say, warn
+from coupling_core.cli.terminal import print_lines, print_table, say, warn
 from coupling_core.sources import hub
 from coupling_core.sources.hub.nearest import told
 from coupling_core.sources.identity import ALIASES, locate
@@ -38,6 +38,7 @@ class Listed:
 
 
 def models(
+    *,
     prepare: Annotated[
         str | None,
         typer.Option(metavar="ALIAS", help="Convert its weights now, once, for fast loads."),
@@ -51,23 +52,23 @@ def models(
         typer.Option(metavar="MODEL", help="Say what a model is, before any weight is loaded."),
     ] = None,
     revision: options.Revision = None,
-    as_json: options.Json = False,
+    report: options.Printing,
 ) -> None:
     """List the models that are at hand."""
     if probe is not None:
-        _probe(Request("-", model=probe, revision=revision), as_json=as_json)
+        _probe(Request("-", model=probe, revision=revision), report)
     elif revision is not None:
         raise InputError("--revision goes with --probe MODEL: give both, or neither")
     elif revisions is not None:
-        _list_revisions(revisions, as_json=as_json)
+        _list_revisions(revisions, report)
     elif prepare is not None:
         _prepare(prepare)
     else:
         own = [_suite(suite) for suite in suites().values() if suite.is_own]
         every = [_alias(name) for name in ALIASES] + own + _hub_cache()
         titles = ("model", "name", "size", "state", "revisions")
-        print_records(every, titles, lambda one: one.row, as_json=as_json)
-        if not as_json:
+        report.tell(lambda: every, lambda: print_table(titles, [one.row for one in every]))
+        if not report.as_json:
             print_lines(
                 "Any hub id, folder with config.json and safetensors, or .gguf file works too.",
                 "Steps of training runs: coupling suite list.",
@@ -84,26 +85,22 @@ def _prepare(model: str) -> None:
     print_lines(f"{source.name} is ready in {prepare(model, lambda progress: say(progress.note))}")
 
 
-def _probe(request: Request, *, as_json: bool) -> None:
+def _probe(request: Request, report: options.Printing) -> None:
     from coupling_core.measuring.probe import probe  # torch
 
     found = probe(resolve(request))
-    if as_json:
-        print_json(found)
-        return
     width = max(len(name) for name, _ in found.facts())
-    print_lines(f"{found.name}", *(f"{name:{width}}  {text}" for name, text in found.facts()))
+    lines = [found.name, *(f"{name:{width}}  {text}" for name, text in found.facts())]
+    report.tell(lambda: found, lambda: print_lines(*lines))
 
 
-def _list_revisions(repo: str, *, as_json: bool) -> None:
+def _list_revisions(repo: str, report: options.Printing) -> None:
     found, is_own = hub.revisions(repo), hub.cache.is_own(repo)
     if not is_own and not any(revision.upstream for revision in found):
         warn(f"the hub was not asked or did not answer: these are the cached revisions of {repo}")
-
-    def row(revision: hub.Revision) -> tuple[str, str, str]:
-        return revision.name, revision.commit[:12], _state(revision, is_own)
-
-    print_records(found, ("revision", "commit", "state"), row, as_json=as_json)
+    titles = ("revision", "commit", "state")
+    rows = [(one.name, one.commit[:12], _state(one, is_own)) for one in found]
+    report.tell(lambda: found, lambda: print_table(titles, rows))
 
 
 def _state(revision: hub.Revision, is_own: bool) -> str:

@@ -1,28 +1,94 @@
-"""What all commands that measure do: one prompt is measured and reported, many are averaged."""
+"""What all commands that measure do: one prompt is measured and reported, many are averaged.
 
-from typing import Any
+Of many each is measured (a stored one is only read), told as it goes, and stopped in order.
+"""
 
-from coupling_core.base.records import Request
-from coupling_core.base.results import Progress
-from coupling_core.base.units import about
-from coupling_core.cli import files, reports
-from coupling_core.cli.many import Ask, Shown, require_blocks, table_of_means
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from coupling_core.analysis.over_prompts import few_words
+from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW, Interval
+from coupling_core.base.errors import InputError, by_reason, every_prompt_failed
+from coupling_core.base.pace import Pace
+from coupling_core.base.records import AnyView, Request, parse_blocks
+from coupling_core.base.results import BEGINNING, Progress, Result
+from coupling_core.base.units import about, counted, decimals, ranges
+from coupling_core.cli import files, reports, rows
+from coupling_core.cli.many_drawn import Together, looked_at
 from coupling_core.cli.options import Measuring, Output
-from coupling_core.cli.terminal import progress_bar, say
+from coupling_core.cli.rows import Failed, Row
+from coupling_core.cli.signals import stopping
+from coupling_core.cli.terminal import (
+    NOTHING,
+    Told,
+    print_facts,
+    print_json,
+    print_lines,
+    print_table,
+    progress_bar,
+    say,
+    warn,
+)
+from coupling_core.measuring.many import Answers
 from coupling_core.measuring.measure import answer as answer_to
 from coupling_core.measuring.measure import find_stored
+from coupling_core.sources.prompts import Prompt, repeated
 from coupling_core.sources.resolved import Resolved, resolve
-from coupling_core.store.disk import Store
+
+if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
+    import plotly.graph_objects as go
 
 SHORT = 20.0
 """Seconds that need no word."""
+DIGITS = 4
+"""Decimals of a number that is printed."""
+
+Ask = Callable[[str], Request]
+"""Makes the request of a prompt."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How a command shows the results of its kind: of one prompt, or of many together.
+
+    The `blocks` looked at are as they were typed, and what else was `chosen` of how the numbers are
+    taken is by name. Of one result `more` is reported besides, by its kind or in its place by a
+    `report`.
+    """
+
+    draw: "Callable[[Any, Any], go.Figure]"
+    together: Together
+    view: Callable[[Any], AnyView] = lambda _: AnyView()
+    blocks: str | None = None
+    chosen: Mapping[str, str | float] = field(default_factory=dict)
+    more: Callable[[Any], Told] = lambda _: NOTHING
+    report: Any = None
+
+
+def answer(asked: Measuring, ask: Ask, shown: Shown, output: Output) -> None:
+    """Measure one prompt, or each of a file, write what --out names, and report."""
+    output.require_writable(asked.many)
+    if asked.many is not None:
+        table_of_means(asked, ask, shown, output)
+        return
+    request = ask(asked.one())
+    result, stored = measured(request, asked, output, shown.blocks)
+    view, report, out = shown.view(result), shown.report, output.out
+    if out is not None and report is not None:
+        report.write(out, result, view)
+    elif out is not None:
+        files.write_result(out, result, view, shown.draw, k_view=request.k_view)
+    more = shown.more(result)
+    reports.tell(result, view, output, stored=stored, more=more, report=report)
 
 
 def measured(
     request: Request, asked: Measuring, output: Output, blocks: str | None = None
 ) -> tuple[Any, bool]:
     """Measure one prompt, with a bar: the result, and whether it was stored before."""
-    resolved, store = resolve(request), Store(output.store)
+    resolved, store = resolve(request), output.shelf
     if request.is_mean and find_stored(resolved, store) is None:
         _forewarn(resolved)
     with progress_bar() as bar:
@@ -52,18 +118,158 @@ def _forewarn(asked: Resolved) -> None:
         )
 
 
-def answer(asked: Measuring, ask: Ask, shown: Shown, output: Output) -> None:
-    """Measure one prompt, or each of a file, write what --out names, and report."""
-    output.require_writable(asked.many)
-    if asked.many is not None:
-        table_of_means(asked, ask, shown, output)
+def require_blocks(blocks: str | None, progress: Progress) -> None:
+    """Refuse blocks as soon as the model turns out not to have them."""
+    if progress.stage == "blocks" and progress.total:
+        parse_blocks(blocks, progress.total)
+
+
+def each(
+    asked: Measuring,
+    ask: Ask,
+    prompts: Sequence[Prompt],
+    output: Output,
+    *,
+    blocks: str | None = None,
+    take: Callable[[Prompt, Result, bool], None],
+) -> Failed:
+    """Measure each prompt; one that fails does not lose the others.
+
+    `take` is given each prompt with its result, and whether that was stored before. It is called
+    from here, so that Ctrl-C is told alike in its midst.
+    """
+    resolve(ask("-"))  # one complaint about the model, not one a prompt
+    if told := repeated([prompt.words for prompt in prompts]):
+        warn(told)
+    requests: dict[int, Request] = {}
+    failed: Failed = {}
+    for number, prompt in enumerate(prompts):
+        try:
+            requests[number] = ask(prompt.text)
+        except InputError as error:
+            failed[prompt.row] = error
+    pace, bar = Pace(len(prompts), len(failed)), progress_bar()
+
+    def show(stage: str = "") -> None:
+        words = pace.words(answers.crew.processes - 1)
+        bar.show(pace.done, pace.total, f"{words} {stage}", words)
+
+    def report(_: int, progress: Progress) -> None:
+        if progress.stage not in BEGINNING:
+            pace.begin()
+        require_blocks(blocks, progress)
+        is_alone = answers.crew.processes == 1
+        show(f"{progress.stage} {progress.done} of {progress.total}" if is_alone else "")
+        if progress.note:
+            bar.note(progress.note)
+
+    answers = Answers(requests, output.shelf, device=asked.device, fast=asked.fast, report=report)
+
+    def stopped() -> str:
+        return f"stopped: {answers.stored} of {len(prompts)} stored, the same command goes on"
+
+    with stopping(stopped), bar, answers:
+        for answer in answers:
+            prompt = prompts[answer.number]
+            if answer.error:
+                failed[prompt.row] = answer.error
+            # What fails takes no time.
+            pace.step(computed=answer.result is not None and not answer.stored)
+            if bar.used:
+                show()
+            if answer.result:
+                take(prompt, answer.result, answer.stored)
+    if len(failed) == len(prompts):
+        raise every_prompt_failed([*failed.values()])
+    for reason, lines in by_reason(dict(sorted(failed.items()))).items():
+        named = "line {} is" if len(lines) == 1 else "lines {} are"
+        say(f"{named.format(ranges(lines))} left out: {reason}", logging.ERROR)
+    return failed
+
+
+def table_of_means(asked: Measuring, ask: Ask, shown: Shown, output: Output) -> None:
+    """Measure prompts, write a row of numbers each, and print their means over the prompts."""
+    done: list[Row] = []
+    together = shown.together
+
+    def take(prompt: Prompt, result: Result, stored: bool) -> None:
+        view = shown.view(result)
+        mean = together.row(result, view)
+        done.append(Row.of(prompt, result, mean, view, stored=stored, chosen=shown.chosen))
+
+    failed = each(asked, ask, asked.listed(), output, blocks=shown.blocks, take=take)
+    done.sort(key=lambda row: row.prompt.row)
+    if output.out is not None:
+        named = rows.arrays(done) | dict(together.arrays(done))
+        files.write_numbers(
+            output.out,
+            lambda: rows.frame(done),
+            lambda: {name: values for name, (_, values) in named.items()},
+            {name: axes for name, (axes, _) in named.items()},
+            rows.alike(done),
+            lambda ending: _drawn(together, done, ending),
+        )
+    _report(done, failed, together.told(done), output)
+
+
+def _drawn(together: Together, done: Sequence[Row], ending: str) -> bytes:
+    """The figure of many prompts, as the content of a file with this ending."""
+    from coupling_core import figures  # plotly
+
+    figure = together.draw(done)
+    if few := _few(done):
+        figure.layout.meta["caption"] += f" {few}"
+    return figures.render(figure, ending)
+
+
+def _few(done: Sequence[Row]) -> str:
+    return few_words(len(done), of_coupling="corrected" in done[0].mean)
+
+
+def _report(done: Sequence[Row], failed: Failed, together: Told, output: Output) -> None:
+    over, categories = rows.over_prompts(done), rows.by_category(done)
+    counts = {one.n for of in (over, *categories.values()) for one in of.values()}
+    uncertified = sum(row.certified is False for row in done)
+    for doubt in (
+        _few(done),
+        rows.mean_of_each(over),
+        f"an SVD did not pass its checks: {uncertified} of {counted(len(done), 'prompt')} "
+        f"{'is' if uncertified == 1 else 'are'} not certified"
+        if uncertified
+        else "",
+        OF_FEW if any(1 < n < MIN_NUMBERS for n in counts) else "",
+    ):
+        if doubt:
+            warn(doubt)
+    more, show = together
+    if output.as_json:
+        print_json(rows.summary(done, failed) | more)
         return
-    request = ask(asked.one())
-    result, stored = measured(request, asked, output, shown.blocks)
-    view, report, out = shown.view(result), shown.report, output.out
-    if out is not None and report is not None:
-        report.write(out, result, view)
-    elif out is not None:
-        files.write_result(out, result, view, shown.draw, k_view=request.k_view)
-    more = shown.more(result)
-    reports.tell(result, view, output, stored=stored, more=more, report=report)
+    stored = sum(row.stored for row in done)
+    left_out = f", {len(failed)} left out" * bool(failed)
+    print_facts(
+        prompts=f"{len(done)} measured, {stored} of them from the store{left_out}",
+        of=" · ".join(looked_at(done)),
+        written=output.out,
+    )
+    print_lines("")
+    named = ("category",) if categories else ()
+    digits = {name: decimals((row.mean[name] for row in done), DIGITS) for name in over}
+    print_table(
+        (*named, "", "prompts", "mean", "median", "95 % interval"),
+        [
+            (*[category for _ in named], name, one.n, *_cells(one, digits[name]))
+            for category, of in ({"all": over} | categories).items()
+            for name, one in of.items()
+        ],
+    )
+    show()
+
+
+def _cells(one: Interval, digits: int) -> tuple[str, str, str]:
+    """Mean, median and the ends of the interval."""
+    mean, median, low, high = (
+        f"{number:z.{digits}f}" for number in (one.mean, one.median, one.low, one.high)
+    )
+    between = f"{low} to {high}" if one.n > 1 else "none of one prompt" if one.n else "none"
+    return mean, median, between

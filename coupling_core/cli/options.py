@@ -14,6 +14,7 @@ import typer
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.drawing import known_figure
 from coupling_core.base.errors import InputError
+from coupling_core.base.folders import expanded
 from coupling_core.base.images import read_image
 from coupling_core.base.records import (
     DEFAULT_K,
@@ -28,9 +29,13 @@ from coupling_core.base.records import (
     require_order,
     usual_token,
 )
+from coupling_core.base.results import Result
 from coupling_core.cli import completing, files
 from coupling_core.cli.terminal import print_facts, print_json, warn
 from coupling_core.sources.prompts import TEXTS, Prompt, read_file
+from coupling_core.store.archive import SUFFIX
+from coupling_core.store.disk import Store
+from coupling_core.store.result_file import load
 
 T = TypeVar("T", int, float)
 
@@ -51,12 +56,6 @@ def k_option(default: str) -> Any:
 def k_view_option(default: int) -> Any:
     """The option --k-view of a kind that keeps so large corners."""
     return typer.Option("--k-view", help="Side of the stored matrices.", show_default=str(default))
-
-
-def written_as(formats: tuple[str, ...]) -> Any:
-    """The option --out of a command that writes files with these endings."""
-    words = f"A file that ends in {', '.join(formats)}"
-    return typer.Option("--out", help=f"{words}; or -, standard output, as CSV.")
 
 
 K = Annotated[int | None, k_option(f"{DEFAULT_K}, or as many as there are")]
@@ -106,7 +105,6 @@ Threads = Annotated[
 Workers = Annotated[
     int | None, typer.Option(min=1, help="How many at a time; one per device by default.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 StoreFolder = Annotated[
     Path | None, typer.Option("--store", metavar="DIR", help="Folder of the stored results.")
 ]
@@ -269,11 +267,10 @@ class SuiteScoring(Scoring):
 
 
 @dataclass(frozen=True)
-class Report:
-    """Where results are, and how they are reported."""
+class Printing:
+    """How a command reports."""
 
-    as_json: Json = False
-    store: StoreFolder = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False
 
     def tell(self, numbers: Callable[[], Any], show: Callable[[], None]) -> None:
         """Print JSON, or for people."""
@@ -284,11 +281,41 @@ class Report:
 
 
 @dataclass(frozen=True)
+class Report(Printing):
+    """Where results are, and how they are reported."""
+
+    store: StoreFolder = None
+
+    @property
+    def shelf(self) -> Store:
+        """The stored results."""
+        return Store(self.store)
+
+    def open(self, text: str) -> Result:
+        """A stored result by its key, by the first letters of its key, or by its file."""
+        if text.endswith(SUFFIX):
+            return load(text)
+        if expanded(text).is_file():
+            raise InputError(
+                f"{text} is not a stored result: expected a key, its first letters, or a {SUFFIX} "
+                "file"
+            )
+        return self.shelf.get(text)
+
+
+@dataclass(frozen=True)
 class Output(Report):
     """The same, and the file that is written."""
 
     formats: ClassVar[tuple[str, ...]] = files.FORMATS
-    out: Annotated[Path | None, written_as(formats)] = None
+    out: Path | None = None
+
+    @classmethod
+    def option(cls) -> Any:
+        """The type of `out`, as typer reads it."""
+        words = f"A file that ends in {', '.join(cls.formats)}"
+        told = f"{words}; or -, standard output, as CSV."
+        return Annotated[Path | None, typer.Option("--out", help=told)]
 
     def require_writable(self, many: Path | None = None) -> None:
         """As `files.require_writable`, of one result or of `many` prompts."""
@@ -302,12 +329,10 @@ class Output(Report):
             print_facts(written=self.out)
 
 
-@dataclass(frozen=True)
 class Numbers(Output):
     """The same of what is no one result, which only a .safetensors file holds."""
 
-    formats: ClassVar[tuple[str, ...]] = files.OF_MANY
-    out: Annotated[Path | None, written_as(formats)] = None
+    formats = files.OF_MANY
 
 
 def token_of(token: int | None, prompt: Any, kind: str = Request.kind) -> int:

@@ -1,9 +1,8 @@
 """`coupling prune`: which blocks to leave out, what that costs, and the model without them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -23,15 +22,11 @@ from coupling_core.cli.terminal import print_facts, print_lines, print_table, pr
 if TYPE_CHECKING:  # torch is slow to import
     from coupling_core.experiments.pruning.plan import Pruning
 
-STOPPED = "stopped: nothing is saved but the coupling of the blocks that was measured"
 
-
-@dataclass(frozen=True)
 class Output(options.Output):
     """A plan's own files too."""
 
-    formats: ClassVar[tuple[str, ...]] = (".json", ".csv", *files.FIGURES)
-    out: Annotated[Path | None, options.written_as(formats)] = None
+    formats = (".json", ".csv", *files.FIGURES)
 
 
 def prune(
@@ -71,7 +66,8 @@ def prune(
     output.require_writable()
     from coupling_core.experiments.pruning import door
 
-    with stopping(STOPPED), progress_bar(stays=True) as bar:
+    stopped = "stopped: nothing is saved but the coupling of the blocks that was measured"
+    with stopping(stopped), progress_bar(stays=True) as bar:
         seconds = door.expected(Request("a text", **vars(weights)), texts, rankings, removed)
         if seconds is not None and seconds > SHORT:
             say(f"this takes {about(seconds)} on a processor like this, and more where it is busy")
@@ -131,12 +127,12 @@ def _summary(found: "Pruning", saved: Path | None) -> dict[str, Any]:
         "judged_on": len(found.judged_on),
         "predicted_tokens": sum(found.predicted),
         "source": found.source,
-        "loss": vars(found.whole),
+        "loss": found.whole,
         "by_block": dict(found.by_block),
         "curve": found.to_pandas().to_dict("records"),
         "verdict": found.verdict,
         "provenance": dict(found.provenance),
-        "saved": None if saved is None else str(saved),
+        "saved": saved,
     }
 
 

@@ -34,25 +34,20 @@ def tell(
 
     The numbers are told by `report`, or by the report of its kind.
     """
-    report, (numbers, show) = report or kind_of(result.request.kind).part("report"), more
+    numbers, show = more
     if output.as_json:
-        print_json(about(result, stored=stored) | report.summary(result, view) | numbers)
+        print_json(summary(result, view, stored=stored, report=report) | numbers)
         return
-    print_lines(*head(result), *report.facts(result, view), "")
-    report.tables(result, view)
+    report = report or kind_of(result.request.kind).part("report")
+    print_lines(*head(result), *fact_lines(**report.facts(result, view)), "")
+    getattr(report, "tables", show_rows)(result, view)
     print_lines("", *foot(result, stored=stored, out=output.out))
     show()
 
 
-def summary(result: Result, view: AnyView, *, stored: bool) -> dict[str, Any]:
-    """Whose a result is and its numbers in one view, ready for JSON."""
-    report = kind_of(result.request.kind).part("report")
-    numbers: dict[str, Any] = report.summary(result, view)
-    return about(result, stored=stored) | numbers
-
-
-def about(result: Any, *, stored: bool) -> dict[str, Any]:
-    """Where a result comes from, ready for JSON."""
+def summary(result: Any, view: AnyView, *, stored: bool, report: Any = None) -> dict[str, Any]:
+    """Where a result comes from and its numbers in one view, ready for JSON."""
+    report = report or kind_of(result.request.kind).part("report")
     made = result.provenance
     return {
         "key": result.key,
@@ -67,6 +62,7 @@ def about(result: Any, *, stored: bool) -> dict[str, Any]:
         "width": result.width,
         "provenance": made,
         **({"token": result.token} if _at_token(result) else {}),
+        **report.summary(result, view),
     }
 
 
@@ -92,7 +88,10 @@ def head(result: Any) -> list[str]:
 
 
 def show_rows(result: Result, view: AnyView) -> None:
-    """Print the rows of a kind's table, with the numbers that have a heading."""
+    """Print the rows of a kind's table, with the numbers that have a heading.
+
+    Reports without tables of their own have these.
+    """
     dim = kind_of(result.request.kind).part("numbers").ROWS
     shown = [number for number in in_rows(result, dim) if number.heading]
     texts = list(map(repr, result.tokens)) if dim == "token" else None
@@ -101,18 +100,20 @@ def show_rows(result: Result, view: AnyView) -> None:
     named = columns(result, view, dim)
     lines = [texts] * bool(texts) + [named[number.name] for number in shown]
     rows = [[at, *each] for at, each in enumerate(zip(*lines, strict=True), FIRST[dim])]
-    print_table(titles, rows, right=True)
+    print_table(titles, rows)
 
 
 def foot(result: Result, *, stored: bool, out: Path | None = None) -> list[str]:
     """The lines that it ends with: which SVDs are not certified and why, and where it is from."""
-    n, failed, made = len(result.svds), list(_failed(result)), ways(result)
+    n, failed = len(result.svds), list(_failed(result))
     certified = f"{n - len(failed)} of {n} certified" + "".join(f"; {line}" for line in failed)
-    return [
-        *fact_lines(SVDs=certified if n else None, Jacobians=made[0] if made else None),
-        *(f"{'':11} {line}" for line in made[1:]),
-        *fact_lines(key=result.key, origin=_origin(result, stored), written=out),
-    ]
+    return fact_lines(
+        SVDs=certified if n else None,
+        Jacobians=ways(result),
+        key=result.key,
+        origin=_origin(result, stored),
+        written=out,
+    )
 
 
 def _failed(result: Any) -> Iterator[str]:

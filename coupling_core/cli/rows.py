@@ -30,11 +30,9 @@ Failed = dict[int, InputError | ComputeError]
 class Row:
     """One prompt's part in a table.
 
-    Args:
-        whose: which model, what was measured, and how that is looked at.
-        certified: whether every SVD passed its checks; None where there was none.
-        cost: seconds of computing and of loading the model; 0 where nothing was.
-        of_model: what else tables say of a model: `trained`, `layers` and `width`.
+    In `whose` is which model, what was measured, and how that is looked at; in `of_model` what else
+    tables say of a model. The `cost` is seconds of computing and of loading the model, 0 where
+    nothing was, and `certified` is None where there was no SVD.
     """
 
     prompt: Prompt

@@ -15,7 +15,6 @@ from coupling_core.base.records import AnyView, View
 from coupling_core.base.units import counted, cut, size
 from coupling_core.base.writing import writing
 from coupling_core.cli import completing, files, options, reports
-from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import print_lines, print_table, progress_bar, say
 from coupling_core.measuring.recheck import Recheck
 from coupling_core.measuring.recheck import recheck as recheck_result
@@ -55,7 +54,7 @@ def list_(
     words = words or []
     entries = [
         entry
-        for entry in Store(report.store).entries()
+        for entry in report.shelf.entries()
         if not (own and entry.read_only)
         and all(word.lower() in _line(entry).lower() for word in words)
     ]
@@ -78,7 +77,7 @@ def show(
 ) -> None:
     """Show one stored result, or write its numbers or the first figure of its page."""
     output.require_writable()
-    result = open_result(Store(output.store), key)
+    result = output.open(key)
     kind = kind_of(result.request.kind)
     view: AnyView = kind.view()
     if kind.has_k:
@@ -119,12 +118,11 @@ def recheck(
     """Run only the forward pass of stored results again: does the model give what it gave?"""
     if bool(keys) == every:
         raise InputError("give keys of stored results, or --all")
-    shelf = Store(report.store)
     found = []
     with progress_bar() as bar:
-        for key in _full(shelf, keys):
+        for key in _full(report.shelf, keys):
             try:
-                one = recheck_result(open_result(shelf, key), device=device, progress=bar)
+                one = recheck_result(report.open(key), device=device, progress=bar)
             except ComputeError as error:  # its file is damaged
                 one = Recheck(key, "unknown", why=str(error))
             found.append(one)
@@ -210,4 +208,4 @@ def _row(entry: Entry) -> tuple[str, ...]:
 
 
 def _plain(entry: Entry) -> dict[str, Any]:
-    return vars(entry) | {"path": str(entry.path), "outdated": entry.outdated}
+    return vars(entry) | {"outdated": entry.outdated}

@@ -70,7 +70,7 @@ def jobs(
     report: options.Report,
 ) -> None:
     """List the jobs of the apps that run with this store, or end some of them."""
-    root = Store(report.store).root
+    root = report.shelf.root
     found = desk.jobs(root)
     if end:
         for key in [_resolve(found, text) for text in end]:

@@ -22,7 +22,6 @@ from coupling_core.experiments.own.plans import (
 from coupling_core.experiments.pretraining.plans import find_plan
 from coupling_core.sources import hub
 from coupling_core.sources.suites import Suite, find_suite, revision, suites
-from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:  # torch
     from coupling_core.experiments.own.training import Standing
@@ -47,7 +46,7 @@ def list_(
     report: options.Report,
 ) -> None:
     """List the suites, or the steps of one: what is here, what is stored, what is missing."""
-    identities = (entry.identity for entry in Store(report.store).entries())
+    identities = (entry.identity for entry in report.shelf.entries())
     results = Counter((str(of.get("id", "")), str(of.get("digest", ""))) for of in identities)
     if name is None:
         every = [_listed(suite, results) for suite in suites().values()]
@@ -61,14 +60,12 @@ def list_(
 def _listed(suite: Suite, results: Counts) -> dict[str, Any]:
     """A suite, and what there is of it: steps with weights here, steps with results, bytes."""
     commits = hub.cache.refs(suite.repo)
-    names = ("name", "repo", "title", "steps")
+    names = ("name", "repo", "title", "steps", "checkpoint_bytes", "caution")
     return {
         **{name: getattr(suite, name) for name in names},
         "here": suite.here(),
         "stored": [s for s in suite.known() if results[suite.repo, commits[revision(s)]]],
         "size": hub.cache.size(suite.repo),
-        "checkpoint_bytes": suite.checkpoint_bytes,
-        "caution": suite.caution,
     }
 
 

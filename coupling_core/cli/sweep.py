@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -48,20 +48,16 @@ TOLD = 5
 """Reasons of failures that are told."""
 
 
-@dataclass(frozen=True)
 class Table(options.Output):
     """The file of a table."""
 
-    formats: ClassVar[tuple[str, ...]] = TABLES
-    out: Annotated[Path | None, options.written_as(formats)] = None
+    formats = TABLES
 
 
-@dataclass(frozen=True)
 class Findings(options.Output):
     """The file of a report, or of a table."""
 
-    formats: ClassVar[tuple[str, ...]] = (".html", *TABLES)
-    out: Annotated[Path | None, options.written_as(formats)] = None
+    formats = (".html", *TABLES)
 
 
 @dataclass(frozen=True)
@@ -120,7 +116,7 @@ def run(
     output.require_writable()
     from coupling_core.experiments import sweeps
 
-    plan, shelf = sweeps.make(sweeps.read(file), noted=False), Store(output.store)
+    plan, shelf = sweeps.make(sweeps.read(file), noted=False), output.shelf
     if dry_run:
         found = sweeps.status(plan, shelf)
         numbers = plan.described | _numbers(found, "id", "stored", "missing")
@@ -186,7 +182,7 @@ def status(file: File, report: options.Report) -> None:
     from coupling_core.experiments import sweeps
 
     plan = sweeps.make(sweeps.read(file), told=False, noted=report.store)
-    found = sweeps.status(plan, Store(report.store))
+    found = sweeps.status(plan, report.shelf)
     numbers = _numbers(found, "id", "total", "stored", "runs", "state")
     numbers |= {"failed": found.failures}
     report.tell(lambda: numbers, lambda: _show_status(plan, found))
@@ -230,7 +226,7 @@ def report_(
     from coupling_core.experiments.sweeps.report import report as make_report
 
     plan = sweeps.make(sweep, told=False, noted=output.store)
-    table, _ = sweeps.make_table(plan, Store(output.store))
+    table, _ = sweeps.make_table(plan, output.shelf)
     if missing := len(plan) - table["key"].nunique():
         warn(_missing(missing, len(plan), file))
     if files.ending(out) in TABLES:
@@ -289,7 +285,7 @@ def _show_findings(plan: "Plan", found: "Found") -> None:
     rows = found.means.rows.sort_values("coupling", ascending=False)
     numbers = dict.fromkeys((found.measure, "95 % from", "to"), "z.4f")
     each = rows[["model", "coupling", "low", "high", "prompts"]].itertuples(index=False)
-    print_table({"model": "", **numbers, "prompts": ""}, each)
+    print_table({"model": "", **numbers, "prompts": "d"}, each)
     print_lines("", *fact_lines(note=found.doubts({})))  # what is missing is told above
 
 
@@ -338,7 +334,7 @@ def _show_ended(plan: "Plan", state: "State", rows: int, journal: "Journal") -> 
 def _show_status(plan: "Plan", found: "Status") -> None:
     _show_counted(plan, found)
     if found.last_run:
-        print_lines("", f"last run    {found.last_run}")
+        print_lines("", *fact_lines(last_run=found.last_run))
     _show_failures(found.failures, traces=True)
 
 

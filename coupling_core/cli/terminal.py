@@ -1,14 +1,14 @@
 """What the commands share at the terminal: progress, tables, JSON."""
 
 import logging
-import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from operator import methodcaller
 from types import SimpleNamespace
 from typing import Any
 
 import typer
+from pydantic_core import to_jsonable_python
 
 from coupling_core.base import logs
 from coupling_core.base.bars import Bar
@@ -47,7 +47,8 @@ def progress_bar(title: str = "", *, stays: bool = False) -> Bar:
 def print_json(payload: Any) -> None:
     """Print JSON on stdout; NaN, which JSON lacks, becomes null."""
     if _wanted.report:
-        typer.echo(logs.to_json(_plain(payload), sys.stdout.encoding, allow_nan=False))
+        plain = to_jsonable_python(payload, inf_nan_mode="null", fallback=methodcaller("tolist"))
+        typer.echo(logs.to_json(plain, sys.stdout.encoding, allow_nan=False))
 
 
 def print_lines(*lines: str) -> None:
@@ -62,24 +63,21 @@ def print_facts(**facts: object) -> None:
 
 
 def fact_lines(**facts: object) -> list[str]:
-    """A line for each fact with its name before it; none of one that is None or ""."""
-    listed = {
-        name: fact if isinstance(fact, list | tuple) else [fact] for name, fact in facts.items()
-    }
-    return [
-        f"{name.replace('_', ' '):11} {one}"
-        for name, every in listed.items()
-        for one in every
-        if one is not None and one != ""
-    ]
+    """A line for each fact, the first of several with its name; none of one that is None or ""."""
+    lines: list[str] = []
+    for name, fact in facts.items():
+        several = fact if isinstance(fact, list | tuple) else [fact]
+        told = [one for one in several if one is not None and one != ""]
+        names = [name.replace("_", " "), *[""] * len(told)]
+        lines += [f"{before:11} {one}" for before, one in zip(names, told, strict=False)]
+    return lines
 
 
-def print_table(
-    titles: Sequence[str] | Mapping[str, str], rows: Iterable[Sequence[Any]], right: bool = False
-) -> None:
+def print_table(titles: Sequence[str] | Mapping[str, str], rows: Iterable[Sequence[Any]]) -> None:
     """Print columns on stdout: as wide as they need to be where nobody's terminal limits them.
 
-    Titles may have the forms of their columns' numbers; what there is none of is left empty.
+    Titles may have the forms of their columns' numbers, which then stand at the right; what there
+    is none of is left empty.
     """
     if not _wanted.report:
         return
@@ -87,29 +85,15 @@ def print_table(
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for title in titles:
-        table.add_column(title, justify="right" if right else "left")
-    forms = list(titles.values()) if isinstance(titles, Mapping) else [""] * len(titles)
+    forms = titles if isinstance(titles, Mapping) else dict.fromkeys(titles, "")
+    for title, form in forms.items():
+        table.add_column(title, justify="right" if form else "left")
     for row in rows:
-        table.add_row(*map(_cell, row, forms))
+        table.add_row(*map(_cell, row, forms.values()))
     console = Console(markup=False, highlight=False, emoji=False)
     if not console.is_terminal:
         console.width = 10_000
     console.print(table)
-
-
-def print_records(
-    records: Sequence[Any],
-    titles: Sequence[str] | Mapping[str, str],
-    row: Callable[[Any], Sequence[Any]],
-    *,
-    as_json: bool,
-) -> None:
-    """Print records as JSON, or as a table with a line each."""
-    if as_json:
-        print_json(records)
-    else:
-        print_table(titles, map(row, records))
 
 
 def _cell(value: Any, form: str) -> str:
@@ -133,16 +117,3 @@ def say(message: str, level: int = logging.INFO) -> None:
 def warn(message: str) -> None:
     """A warning on stderr."""
     say(message, logging.WARNING)
-
-
-def _plain(value: Any) -> Any:
-    """What JSON has for records, arrays, and numbers that do not exist."""
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if is_dataclass(value):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

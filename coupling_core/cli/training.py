@@ -36,7 +36,6 @@ from coupling_core.measuring.measure import measure
 from coupling_core.measuring.stored_steps import collect
 from coupling_core.sources import hub
 from coupling_core.sources.suites import DEFAULT_SUITE, Suite, find_suite, require_steps
-from coupling_core.store.disk import Store
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -90,14 +89,13 @@ def training(
     for suite in suites:
         if suite.caution:
             warn(f"{suite.name}: {suite.caution}")
-    shelf = Store(output.store)
     courses: list[Course] = []
     computed: list[Result] = []
     with Borrower() as borrower:
         for suite, its in zip(suites, wanted, strict=True):
             course, results = fill(
-                collect(suite, request, shelf, its, spectra=spectra),
-                shelf,
+                collect(suite, request, output.shelf, its, spectra=spectra),
+                output.shelf,
                 measure if keep else borrower,
                 device,
                 watching=partial(_bar, suite),
@@ -221,7 +219,7 @@ def _show(courses: Sequence[Course], view: View, computed: Sequence[Result]) -> 
         shown = {name: step_columns()[name] for name in course.columns}
         titles = {"step": "d"} | {column.heading: column.form for column in shown.values()}
         rows = [[one.step, *(one.values[name] for name in shown)] for one in found]
-        print_table(titles, rows, right=True)
+        print_table(titles, rows)
     svds = [certificate.certified for result in every for certificate in result.svds]
     cost = _cost(computed)
     took = f"{cost['seconds']:.1f} s after {cost['load_seconds']:.1f} s of loading"

@@ -7,7 +7,7 @@ import typer
 
 from coupling_core.cli import options
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import print_json, print_lines, print_table, progress_bar, say
+from coupling_core.cli.terminal import print_lines, print_table, progress_bar, say
 from coupling_core.experiments.vision.plans import DATA, DEFAULT_PRESET, PRESETS, plan_runs
 from coupling_core.experiments.vision.suite import SUITE, VisionRun
 
@@ -63,13 +63,14 @@ def train(
 
 
 @app.command("list")
-def list_(as_json: options.Json = False) -> None:
+def list_(report: options.Printing) -> None:
     """List the runs that come with the program, with their accuracies."""
-    if as_json:
-        print_json([vars(run) | _noted(run) for run in SUITE.runs])
-    else:
+
+    def show() -> None:
         print_lines(f"{SUITE.name}: {SUITE.title}")
         _show(SUITE.runs)
+
+    report.tell(lambda: [vars(run) | _noted(run) for run in SUITE.runs], show)
 
 
 def _noted(run: VisionRun) -> dict[str, float | None]:

@@ -165,13 +165,9 @@ def parts(request: Request, found: Probe, tokens: int) -> dict[str, float]:
         found: what its model is; its blocks and width are known.
         tokens: length of the prompt.
     """
-    counted = {"measurement": 1.0, "block": float(found.blocks or 0)}
-    return counted | kind_of(request.kind).part("cost").operations(request, found, tokens)
-
-
-def forward(found: Probe, tokens: int) -> float:
-    """Operations of the model's forward pass."""
-    return 2.0 * tokens * found.parameters
+    of_all = {"measurement": 1.0, "block": float(found.blocks or 0)}
+    of_all |= {"forward": 2.0 * tokens * found.parameters}
+    return of_all | kind_of(request.kind).part("cost").operations(request, found, tokens)
 
 
 def runs_of_a_token(request: Request, found: Probe, tokens: int) -> int:
@@ -219,3 +215,11 @@ def jacobians(
         "jacobian": float(count),
         "row": float(rows),
     }
+
+
+def jacobians_alone(request: Request, found: Probe, n: int) -> dict[str, float]:
+    """The same of a Jacobian of each block, none of which is compared with another."""
+    n_blocks = found.blocks or 0
+    taken = jacobians(request, found, n, n_blocks, n_blocks, 0, 0)
+    compared = ("frames", "pairs", "entries", "angles", "row")
+    return {name: value for name, value in taken.items() if name not in compared}

@@ -55,6 +55,11 @@ class Probe:
     causal: bool | None = None
     refusal: str = ""
 
+    @property
+    def outside(self) -> int:
+        """Parameters that no block has: the vocabulary's, once or twice."""
+        return max(0, self.parameters - (self.blocks or 0) * self.block_parameters)
+
     def facts(self) -> list[tuple[str, str]]:
         """What is known, as names and texts for people."""
         both = f"encoder and decoder; the {self.stack} is measured"

@@ -7,7 +7,7 @@ from screen import charts
 
 from coupling_core import PathView, TrajectoryResult, project_paths
 from coupling_core.experiments.gallery import EXAMPLES, path_requests
-from coupling_core.kinds.trajectory.prompts import CURVES
+from coupling_core.kinds.trajectory.command import CURVES
 from explorer.pages.trajectories import PathsState, recipes
 
 pytestmark = pytest.mark.full

@@ -21,7 +21,7 @@ from coupling_core.base.records import AnyView, PathView
 from coupling_core.cli import one_or_many
 from coupling_core.cli.many_drawn import Together
 from coupling_core.cli.rows import Row, mean_of_each
-from coupling_core.kinds.trajectory.prompts import CURVES, PathsTogether
+from coupling_core.kinds.trajectory.command import CURVES, PathsTogether
 from coupling_core.measuring import many
 from coupling_core.sources.prompts import Prompt
 

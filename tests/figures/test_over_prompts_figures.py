@@ -10,7 +10,7 @@ from coupling_core import compare_models, figures
 from coupling_core.analysis.over_prompts import mean_scores, of_prompt
 from coupling_core.analysis.scores import mean_interval
 from coupling_core.base.records import View
-from coupling_core.kinds.trajectory.prompts import CURVES
+from coupling_core.kinds.trajectory.command import CURVES
 
 VIEW = View(4)
 PARTS = [of_prompt(random_result(seed=seed), VIEW) for seed in range(6)]

@@ -19,6 +19,7 @@ from coupling_core.base.kinds import kind_of, kinds
 from coupling_core.cli.many_drawn import figures_of
 from coupling_core.engine.directions.readouts import NULL
 from coupling_core.engine.spectrum import SHUFFLES
+from coupling_core.measuring import cost
 from coupling_core.measuring.forecast import Probe
 
 PROMPTS = ("The cat sat on the mat", "the dog lay down")
@@ -37,7 +38,7 @@ PARTS = {
     "compose": ["compose"],
     "cost": ["operations", "memory"],
     "views": ["verdict"],
-    "report": ["summary", "facts", "tables"],
+    "report": ["summary", "facts"],
 }
 """Of a kind's folder, with what other rooms call."""
 TOKEN_PAIR = ("token", "other_token")
@@ -230,7 +231,7 @@ def test_operations_are_those_counted_by_hand():
     }
     for kind, parts in counted.items():
         request = Request("x", kind=kind)
-        told = kind_of(kind).part("cost").operations(request, found, 3)
+        told = cost.parts(request, found, 3)
         assert (parts | {"forward": 2 * 3 * 360}).items() <= told.items(), kind
         assert ("pairs" in told) == (kind == "directions")  # of blocks with one another
 

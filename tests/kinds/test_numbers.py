@@ -13,6 +13,7 @@ from coupling_core.base.kinds import kind_of
 from coupling_core.base.numbers import Seen, numbers_of
 from coupling_core.base.records import AnyView
 from coupling_core.cli.many_drawn import of_many
+from coupling_core.cli.reports import show_rows
 from coupling_core.experiments.sweeps.table import COLUMNS
 from coupling_core.figures.curves import numbers_table
 
@@ -65,7 +66,7 @@ def test_the_numbers_of_a_row_are_in_tables_in_json_and_in_what_is_printed(kind,
     shown = [number for number in numbers_of(kind) if number.in_table and number.name in names]
     assert names
     table, said = frame(result, view), {*keys(report.summary(result, view))}
-    report.tables(result, view)
+    show_rows(result, view)
     printed = capsys.readouterr().out
     for number in shown:
         assert number.name in table, number.name

@@ -1,14 +1,25 @@
 """`coupling depth`: the depth-wise coupling of one prompt, or its mean over many."""
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, cast
 
+import numpy as np
+
+from coupling_core.analysis.over_prompts import OfPrompt, mean_scores, of_prompt
+from coupling_core.analysis.scores import MIN_PROMPTS, means
 from coupling_core.base.kinds import DEFAULT_K_VIEW
-from coupling_core.base.records import parse_blocks
-from coupling_core.cli import options
-from coupling_core.cli.many import Shown
-from coupling_core.cli.many_drawn import figure_option, one_drawn
-from coupling_core.cli.one_or_many import answer
-from coupling_core.kinds.depth.prompts import MapsTogether
+from coupling_core.base.records import View, parse_blocks
+from coupling_core.base.results import DepthResult
+from coupling_core.base.results.scores import MEASURES
+from coupling_core.cli import options, reports
+from coupling_core.cli.many_drawn import Together, figure_option, listed, one_drawn
+from coupling_core.cli.one_or_many import Shown, answer
+from coupling_core.cli.rows import Axes, Row
+from coupling_core.cli.terminal import Told, warn
+
+if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
+    import plotly.graph_objects as go
 
 
 def command(
@@ -30,3 +41,50 @@ def command(
         blocks=blocks,
     )
     answer(asked, asked.request(token=token, k=scores.k, k_view=k_view), shown, output)
+
+
+@dataclass
+class MapsTogether(Together):
+    """Keeps parts of the results of prompts by their keys, then reports and draws their means."""
+
+    parts: dict[str, OfPrompt] = field(default_factory=dict)
+
+    def row(self, result: DepthResult, view: View) -> dict[str, float]:
+        """The numbers of one prompt."""
+        one = self.parts[result.key] = of_prompt(result, view)
+        return dict(means(one.scores))
+
+    def arrays(self, rows: Sequence[Row]) -> Mapping[str, tuple[Axes, np.ndarray]]:
+        """Mean matrices over the prompts, and what each prompt gave: its matrices and means."""
+        every = [self.parts[row.key].scores for row in rows]
+        found: dict[str, tuple[Axes, np.ndarray]] = {}
+        for name, mean in self._means(rows).items():
+            each = np.stack([getattr(one, name) for one in every])
+            found[name] = ("block", "basis"), mean
+            found[f"{name}_of_each"] = ("prompt", "block", "basis"), each
+            found[f"prompt_{name}"] = ("prompt",), np.array([row.mean[name] for row in rows])
+        return found | {"blocks": (("block",), np.array(every[0].blocks))}
+
+    def told(self, rows: Sequence[Row]) -> Told:
+        """The mean matrices and how they are looked at, for JSON; nothing of it is printed."""
+        first = self.parts[rows[0].key].scores
+        view = cast(View, first.view)
+        if np.isnan([row.mean["corrected"] for row in rows]).all():
+            warn(first.none_words)
+        return {
+            "enough": len(rows) >= MIN_PROMPTS,
+            **reports.how_scored(view),
+            "blocks": first.blocks,
+            **self._means(rows),
+        }, lambda: None
+
+    def draw(self, rows: Sequence[Row]) -> "go.Figure":
+        """The mean map."""
+        from coupling_core import figures  # plotly
+
+        parts = [self.parts[row.key] for row in rows]
+        return figures.mean_map(parts, listed(self.file), corrected=self.dots == "corrected")
+
+    def _means(self, rows: Sequence[Row]) -> dict[str, np.ndarray]:
+        found = mean_scores([self.parts[row.key].scores for row in rows])
+        return {name: getattr(found, name) for name in MEASURES}

@@ -2,7 +2,7 @@
 
 from coupling_core.base.records import Request
 from coupling_core.engine.loading import FLOAT32_BYTES
-from coupling_core.measuring.cost import forward, jacobians
+from coupling_core.measuring.cost import jacobians
 from coupling_core.measuring.forecast import Probe
 from coupling_core.measuring.memory import in_memory, one_jacobian, products
 
@@ -10,8 +10,7 @@ from coupling_core.measuring.memory import in_memory, one_jacobian, products
 def operations(request: Request, found: Probe, n: int) -> dict[str, float]:
     """Operations of each part, and how often things are done, with a prompt of n tokens."""
     L = found.blocks or 0
-    own = jacobians(request, found, n, L, L, L * L, L)
-    return {"forward": forward(found, n)} | own | {"context": 0.0}
+    return jacobians(request, found, n, L, L, L * L, L) | {"context": 0.0}
 
 
 def memory(request: Request, found: Probe, n: int, *, on_cpu: bool) -> int:

@@ -28,19 +28,18 @@ def summary(result: DepthResult, view: View) -> dict[str, Any]:
     }
 
 
-def facts(result: DepthResult, view: View) -> list[str]:
+def facts(result: DepthResult, view: View) -> dict[str, object]:
     """What comes next, and the mean scores."""
     found = score_pairs(result, view)
     mean = means(found)
     lead = "seen as" if is_image(result.request.prompt) else "next"
-    likely = ", ".join(f"{text!r} {share:.2f}" for text, share in result.next_tokens)
-    return [
-        *([f"{lead:11} {likely}"] if likely else []),
-        f"score       {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
-        f"mean        chance-corrected {mean['corrected']:z.4f}, c {mean['coupling']:z.4f}, "
+    return {
+        lead: ", ".join(f"{text!r} {share:.2f}" for text, share in result.next_tokens),
+        "score": f"{definition_name(view)}, K = {view.k}, {result.final_norm_words}",
+        "mean": f"chance-corrected {mean['corrected']:z.4f}, c {mean['coupling']:z.4f}, "
         f"chance floor {mean['chance']:z.4f}, over l != l'",
-        *([f"no mean     {found.verdict}"] if np.isnan(mean["coupling"]) else []),
-    ]
+        "no mean": found.verdict if np.isnan(mean["coupling"]) else None,
+    }
 
 
 def tables(result: DepthResult, view: View) -> None:
@@ -54,4 +53,4 @@ def tables(result: DepthResult, view: View) -> None:
     titles |= dict.fromkeys(("c", "chance", "corrected", "corrected as basis"), "z.3f")
     scores = raw, found.chance[:, 0], *corrected
     rows = zip(found.blocks, s[:, 0], s[:, k - 1], ratio, *scores, strict=True)
-    print_table(titles, rows, right=True)
+    print_table(titles, rows)

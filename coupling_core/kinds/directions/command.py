@@ -1,11 +1,23 @@
 """`coupling directions`: what the leading singular vectors of the blocks read, write and do."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from coupling_core.analysis.directions import BetweenPrompts, between_prompts
+from coupling_core.base.records import DirectionsView
+from coupling_core.base.results import DirectionsResult
+from coupling_core.base.units import counted
 from coupling_core.cli import options
-from coupling_core.cli.many import Shown
-from coupling_core.cli.many_drawn import one_drawn
-from coupling_core.cli.one_or_many import answer
-from coupling_core.kinds.directions.prompts import PromptsTogether
+from coupling_core.cli.many_drawn import Together, one_drawn
+from coupling_core.cli.one_or_many import Shown, answer
+from coupling_core.cli.rows import Row
+from coupling_core.cli.terminal import NOTHING, Told, print_lines, print_table
 from coupling_core.kinds.directions.tries import Tries
+
+MOST = 64
+"""Prompts that are compared with one another: their pairs grow as the square, and all are held."""
 
 
 def command(
@@ -25,3 +37,41 @@ def command(
         more=lambda result: tries.of(result, asked.device),
     )
     answer(asked, asked.request("directions", token=token), shown, output)
+
+
+@dataclass
+class PromptsTogether(Together):
+    """Keeps the first results of prompts, then says what they write ("u") or read in common."""
+
+    side: str
+    kept: list[tuple[DirectionsResult, DirectionsView]] = field(default_factory=list)
+
+    def row(self, result: DirectionsResult, view: DirectionsView) -> dict[str, float]:
+        """The numbers of one prompt."""
+        if len(self.kept) < MOST:
+            self.kept.append((result, view))
+        return super().row(result, view)
+
+    def told(self, rows: Sequence[Row]) -> Told:
+        """What is reported of all: for JSON, and printed; nothing of a single prompt."""
+        if len(self.kept) < 2:
+            return NOTHING
+        found = between_prompts([result for result, _ in self.kept], self.kept[0][1], self.side)
+        numbers = {name: value for name, value in vars(found).items() if name != "results"}
+        return {"between_prompts": numbers | {"n": found.n}}, lambda: _show(found)
+
+
+def _show(found: BetweenPrompts) -> None:
+    chance, does = float(np.median(found.chance)), "writes" if found.side == "u" else "reads"
+    print_lines(
+        "",
+        f"between     {counted(found.n, 'prompt')}: {counted(found.leading, 'direction')} that "
+        f"each block {does}; angles "
+        "are means over the pairs of prompts, in degrees; of independent subspaces the smallest is "
+        f"{float(found.chance[0]):.1f} and the median {chance:.1f}",
+        "",
+    )
+    titles = {"block": "d", "shared beyond chance": "d"}
+    titles |= dict.fromkeys(("smallest angle", "median angle"), ".1f")
+    rows = found.to_pandas().iloc[:, :4].itertuples(index=False)
+    print_table(titles, rows)

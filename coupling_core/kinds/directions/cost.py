@@ -12,9 +12,8 @@ _COPIES = 3  # of cosines, and of the rows that they are taken with: as they are
 def operations(request: Request, found: Probe, n: int) -> dict[str, float]:
     """Operations of each part, and how often things are done, with a prompt of n tokens."""
     L, d = found.blocks or 0, found.width or 0
-    outside = max(0, found.parameters - L * found.block_parameters)
     directions = 3 * L * min(KEPT_DIRECTIONS, d) + 3 * NULL
-    return depth.operations(request, found, n) | {"readouts": 2.0 * outside * directions}
+    return depth.operations(request, found, n) | {"readouts": 2.0 * found.outside * directions}
 
 
 def memory(request: Request, found: Probe, n: int, *, on_cpu: bool) -> int:

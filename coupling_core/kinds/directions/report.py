@@ -28,7 +28,7 @@ def summary(result: DirectionsResult, view: DirectionsView) -> dict[str, Any]:
     }
 
 
-def facts(result: DirectionsResult, view: DirectionsView) -> list[str]:
+def facts(result: DirectionsResult, view: DirectionsView) -> dict[str, object]:
     """How many directions there are, and what their readouts are held against."""
     blocks, k = viewed(result, view)
     at = np.array(blocks) - 1
@@ -37,15 +37,15 @@ def facts(result: DirectionsResult, view: DirectionsView) -> list[str]:
         f"a readout is as peaked as {floor[0]:.3f} in 1 of 100 random ones"
         for floor in result.floor
     )
-    return [
-        f"directions  {k} a block and side, kept at float16, which turned none by more than "
+    return {
+        "directions": f"{k} a block and side, kept at float16, which turned none by more than "
         f"{np.nanmax(result.rounding[at]):.2g} degrees; {alike} of {k * len(at)} tied with the "
         "next (~): only their common subspace means anything",
-        *(
-            f"{_words(name):16}{result.missing.get(name, said)}"
+        **{
+            name: result.missing.get(name, said)
             for name, said in zip(READOUTS, floors, strict=True)
-        ),
-    ]
+        },
+    }
 
 
 def tables(result: DirectionsResult, view: DirectionsView) -> None:
@@ -59,7 +59,7 @@ def tables(result: DirectionsResult, view: DirectionsView) -> None:
     titles = {"block": "d", "s_1": ".3g", **{_words(READOUTS[readout]): "d" for readout in shown}}
     numbers = result.singular_values[at, 0], *found[shown][:, at]
     print_lines(f"readouts beyond chance, of {k}")
-    print_table(titles, zip(blocks, *numbers, strict=True), right=True)
+    print_table(titles, zip(blocks, *numbers, strict=True))
 
 
 def _show_block(result: DirectionsResult, view: DirectionsView) -> None:

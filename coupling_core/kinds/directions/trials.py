@@ -13,7 +13,7 @@ from coupling_core.base.trials import RANDOM, Ablate, Ablation, Readings, Steer,
 from coupling_core.base.units import percent
 from coupling_core.engine import matrix_products
 from coupling_core.engine.directions.ablation import ablate, random_frames
-from coupling_core.engine.directions.outcome import Changes, Outcomes
+from coupling_core.engine.directions.outcome import Outcomes
 from coupling_core.engine.directions.readouts import random_units, read_out, readout_floor
 from coupling_core.engine.directions.steering import steer
 from coupling_core.engine.edits.replays import Replays
@@ -49,9 +49,11 @@ def steered(
         steer(replays, outcomes, trial.state, trial.tokens, directions.to(device), trial.sizes)
         for directions in (torch.tensor(trial.directions, dtype=torch.float32), drawn)
     )
-    texts = names_of(loaded, replays.reader, sorted(set(found.ids.flatten().tolist())))
     shape = (len(trial.directions), len(trial.sizes))
-    rises, falls = (_texts(found, sign, texts, shape) for sign in (0, 1))
+    rises, falls = (
+        tuple(of[at : at + shape[1]] for at in range(0, len(of), shape[1]))
+        for of in _texts(found.ids, loaded, replays.reader)
+    )
     change = found.change.cpu().numpy().reshape(*shape, 2, -1)
     return Steering(
         block=trial.block,
@@ -116,11 +118,7 @@ def readings(
     if isinstance(rows, str):
         raise InputError(f"this model has no such readout: {rows}")
     found = read_out(rows, torch.from_numpy(directions.astype(np.float32)).to(device))
-    texts = names_of(loaded, reader, sorted(set(found.ids.flatten().tolist())))
-    towards, away = (
-        tuple(tuple(texts[str(i)] for i in one) for one in found.ids[:, sign].tolist())
-        for sign in (0, 1)
-    )
+    towards, away = _texts(found.ids, loaded, reader)
     floor = readout_floor(rows, reader.width)
     return Readings(readout, found.peakedness.cpu().numpy(), floor, towards, away, result)
 
@@ -199,7 +197,9 @@ def _require_before_norm(request: Request, state: int, replays: Replays) -> None
 
 
 def _texts(
-    found: Changes, sign: int, texts: dict[str, str], shape: tuple[int, int]
+    ids: Tensor, loaded: LoadedModel, reader: Reader
 ) -> tuple[tuple[tuple[str, ...], ...], ...]:
-    ids = found.ids[:, sign].cpu().numpy().reshape(*shape, -1)
-    return tuple(tuple(tuple(texts[str(i)] for i in one) for one in row) for row in ids)
+    """Tokens (m 2 n) as texts, of either sign."""
+    texts = names_of(loaded, reader, sorted(set(ids.flatten().tolist())))
+    signs = ids.transpose(0, 1).tolist()
+    return tuple(tuple(tuple(texts[str(i)] for i in one) for one in of) for of in signs)

@@ -16,7 +16,7 @@ from coupling_core.base.results import DirectionsResult
 from coupling_core.base.trials import UNITS
 from coupling_core.base.units import counted
 from coupling_core.cli import files, options
-from coupling_core.cli.terminal import Told, print_lines, print_table
+from coupling_core.cli.terminal import Told, fact_lines, print_lines, print_table
 from coupling_core.measuring.trying import ablate, read_out, steer
 from coupling_core.store.direction_file import (
     Direction,
@@ -117,8 +117,8 @@ class Tries:
         if self.export is not None and self.block is not None:
             found = direction_of(result, self.block, self.component or 1, self.side)
             write_direction(found, self.export)
-            line = f"exported    {found.name}, to {self.export}"
-            parts["exported"] = dict(found.about), partial(print_lines, "", line)
+            told = f"{found.name}, to {self.export}"
+            parts["exported"] = dict(found.about), partial(_show, exported=told)
         if self.sizes:
             parts["steered"] = self._steered(result, alone)
         blocks, frame = self.view.blocks, None
@@ -132,29 +132,32 @@ class Tries:
                 raise InputError("these blocks share no direction beyond chance: nothing to ablate")
             removed = ablate(result, blocks=blocks, k=self.k, frame=frame, **alone)
             numbers = {name: value for name, value in vars(removed).items() if name != "result"}
-            line = f"taken out   {removed.verdict}"
-            parts["ablated"] = numbers, partial(print_lines, "", line)
-        return together(parts)
+            parts["ablated"] = numbers, partial(_show, taken_out=removed.verdict)
+
+        def show() -> None:
+            for _, each in parts.values():
+                each()
+
+        return {name: numbers for name, (numbers, _) in parts.items()}, show
 
     def _shared(
         self, result: DirectionsResult, found: Shared, frame: np.ndarray, alone: Mapping[str, Any]
     ) -> Told:
         """How many directions blocks have in common, and what they are read as."""
         readout, does = ("writes", "write") if self.side == "u" else ("reads", "read")
-        numbers = {"blocks": found.blocks} | {
-            name: getattr(found, name) for name in ("count", "chance", "share")
-        }
+        names = ("blocks", "count", "chance", "share")
+        numbers = {name: getattr(found, name) for name in names}
         told = (
-            f"shared      {counted(found.count, 'direction')} that "
+            f"{counted(found.count, 'direction')} that "
             f"{counted(len(found.blocks), 'block')} {does}, beyond chance: a share above "
             f"{found.chance:.3f}, which independent subspaces stay below; 1 lies in all"
         )
         if not found.count or readout in result.missing:
-            return numbers, partial(print_lines, "", told)
+            return numbers, partial(_show, shared=told)
         read = read_out(result, frame, readout=readout, **alone)
 
         def show() -> None:
-            print_lines("", told)
+            _show(shared=told)
             rows = [
                 (
                     *(number + 1, found.share[number], read.peakedness[number]),
@@ -193,14 +196,8 @@ class Tries:
         return {"measured_of": found.measured_of, "rows": table.to_dict("records")}, show
 
 
-def together(parts: Mapping[str, Told]) -> Told:
-    """What is reported of several things, by name in JSON, and printed one after the other."""
-
-    def show() -> None:
-        for _, each in parts.values():
-            each()
-
-    return {name: numbers for name, (numbers, _) in parts.items()}, show
+def _show(**facts: object) -> None:
+    print_lines("", *fact_lines(**facts))
 
 
 def _imported(direction: Direction, result: DirectionsResult) -> Told:
@@ -209,14 +206,10 @@ def _imported(direction: Direction, result: DirectionsResult) -> Told:
     chance = float(np.sqrt(result.count / result.width))
 
     def show() -> None:
-        print_lines(
-            "",
-            f"imported    {direction.name}",
-            f"            the share of it in each block's {result.count} directions; by chance "
-            f"{chance:.3f}",
-        )
+        share = f"the share of it in each block's {result.count} directions; by chance {chance:.3f}"
+        _show(imported=[direction.name, share])
         rows = zip(range(1, result.n_blocks + 1), u, v, strict=True)
-        print_table({"block": "", "written": ".3f", "read": ".3f"}, rows, right=True)
+        print_table({"block": "d", "written": ".3f", "read": ".3f"}, rows)
 
     numbers = {"direction": direction.name, "about": dict(direction.about), "chance": chance}
     return numbers | {"held_u": u, "held_v": v}, show

@@ -6,9 +6,8 @@ import typer
 
 from coupling_core.analysis.perturbation import TENTH
 from coupling_core.cli import options
-from coupling_core.cli.many import Shown
 from coupling_core.cli.many_drawn import Together, dots, figure_option, one_drawn
-from coupling_core.cli.one_or_many import answer
+from coupling_core.cli.one_or_many import Shown, answer
 
 
 def command(

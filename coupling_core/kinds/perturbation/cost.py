@@ -6,23 +6,18 @@ from coupling_core.engine.edits.replays import AT_ONCE
 from coupling_core.engine.loading import FLOAT32_BYTES
 from coupling_core.engine.perturbation import DRAWS
 from coupling_core.kinds.perturbation.compose import SIZES
-from coupling_core.measuring.cost import forward, jacobians
+from coupling_core.measuring.cost import jacobians_alone
 from coupling_core.measuring.forecast import Probe
 from coupling_core.measuring.memory import FLOAT64_BYTES, in_memory, one_jacobian
 
 SEQUENCES = len(WAYS) * len(SIZES) * DRAWS
-_LEFT_OUT = ("frames", "pairs", "entries", "angles", "row")
-"""Parts of a comparison of blocks with one another."""
 
 
 def operations(request: Request, found: Probe, n: int) -> dict[str, float]:
     """Operations of each part, and how often things are done, with a prompt of n tokens."""
     L, d = found.blocks or 0, found.width or 0
-    own = jacobians(request, found, n, L, L, 0, 0)
-    kept = {name: value for name, value in own.items() if name not in _LEFT_OUT}
     return {
-        "forward": forward(found, n),
-        **kept,
+        **jacobians_alone(request, found, n),
         "replays": 2.0 * n * found.block_parameters * L * SEQUENCES,
         "scores": 4.0 * n * n * d * L * SEQUENCES,
         "linear": 2.0 * d * d * L * SEQUENCES,

@@ -27,25 +27,27 @@ def summary(result: PerturbationResult, view: AnyView) -> dict[str, Any]:
             name: dict(zip(WAYS, spread(getattr(result, name)).median[..., ends], strict=True))
             for name in DRAWS
         },
-        "certificates": [vars(certificate) for certificate in result.certificates],
+        "certificates": result.certificates,
     }
 
 
-def facts(result: PerturbationResult, view: AnyView) -> list[str]:
+def facts(result: PerturbationResult, view: AnyView) -> dict[str, object]:
     """What noise there is, and from which size on first order is off."""
     radii = perturbation_radius(result)
-    return [
-        f"noise       on its embedding, {result.distance.shape[2]} draws of each size and way; "
+    return {
+        "noise": f"on its embedding, {result.distance.shape[2]} draws of each size and way; "
         f"K = {result.directions}",
-        "radius      first order is off by 10\u00a0% at the last block",
-        *(
-            f"            {way_words(result, way)}: {radius_words(result, found[-1])}"
-            for way, found in enumerate(radii)
-        ),
-        f"            smallest of any block, isotropic: {radius_words(result, _least(radii[0]))}",
-        "cosine      of isotropic noise, with the undisturbed state: the median, and 95\u00a0% of "
+        "radius": [
+            "first order is off by 10\u00a0% at the last block",
+            *(
+                f"{way_words(result, way)}: {radius_words(result, found[-1])}"
+                for way, found in enumerate(radii)
+            ),
+            f"smallest of any block, isotropic: {radius_words(result, _least(radii[0]))}",
+        ],
+        "cosine": "of isotropic noise, with the undisturbed state: the median, and 95\u00a0% of "
         "the draws in brackets",
-    ]
+    }
 
 
 def tables(result: PerturbationResult, view: AnyView) -> None:
@@ -63,7 +65,7 @@ def tables(result: PerturbationResult, view: AnyView) -> None:
     titles = {"size": "g", "block 1": ".4f", "": "", f"block {last} ": ".4f", " ": ""}
     titles |= {"first order there": ".4f", "off by": ".2%"}
     rows = zip(result.noise_sizes, *sides, linear, error, strict=True)
-    print_table(titles, rows, right=True)
+    print_table(titles, rows)
 
 
 def _least(radii: np.ndarray) -> float:

@@ -6,9 +6,8 @@ from typing import Annotated
 
 from coupling_core.base.kinds import KindOfResult
 from coupling_core.cli import options
-from coupling_core.cli.many import Shown
 from coupling_core.cli.many_drawn import Together, dots, figure_option, figures_of, one_drawn
-from coupling_core.cli.one_or_many import answer
+from coupling_core.cli.one_or_many import Shown, answer
 
 
 def command_of(kind: KindOfResult) -> Callable[..., None]:

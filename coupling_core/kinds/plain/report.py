@@ -5,9 +5,6 @@ from typing import Any
 from coupling_core.analysis.exports import arrays, row
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
-from coupling_core.cli.reports import show_rows as tables
-
-__all__ = ["facts", "summary", "tables"]
 
 
 def summary(result: Result, view: AnyView) -> dict[str, Any]:
@@ -15,6 +12,6 @@ def summary(result: Result, view: AnyView) -> dict[str, Any]:
     return {"whole": row(result, view)} | arrays(result, view)
 
 
-def facts(result: Result, view: AnyView) -> list[str]:
+def facts(result: Result, view: AnyView) -> dict[str, object]:
     """What is printed above the table."""
-    return [f"{name:11} {value:.4g}" for name, value in row(result, view).items()]
+    return {name: f"{value:.4g}" for name, value in row(result, view).items()}

@@ -2,12 +2,10 @@
 
 from coupling_core.base.records import Request
 from coupling_core.engine.spectrum import SHUFFLES
-from coupling_core.measuring.cost import forward, jacobians
+from coupling_core.measuring.cost import jacobians_alone
 from coupling_core.measuring.forecast import Probe
 from coupling_core.measuring.memory import FLOAT64_BYTES, in_memory, one_jacobian
 
-_LEFT_OUT = ("frames", "pairs", "entries", "angles", "row")
-"""Parts of a comparison of blocks with one another."""
 _EIGEN = 25.0
 """Operations of all eigenvalues and eigenvectors, in units of d^3."""
 
@@ -15,11 +13,8 @@ _EIGEN = 25.0
 def operations(request: Request, found: Probe, n: int) -> dict[str, float]:
     """Operations of each part, and how often things are done, with a prompt of n tokens."""
     L, d = found.blocks or 0, found.width or 0
-    own = jacobians(request, found, n, L, L, 0, 0)
-    kept = {name: value for name, value in own.items() if name not in _LEFT_OUT}
     return {
-        "forward": forward(found, n),
-        **kept,
+        **jacobians_alone(request, found, n),
         "eigenvalues": _EIGEN * d**3 * L,
         "products": 2.0 * d**3 * (L * L + L * (SHUFFLES + 2)),
     }

@@ -9,9 +9,6 @@ from coupling_core.base.numbers import array_of, columns
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import SpectrumResult
 from coupling_core.base.units import counted, percent
-from coupling_core.cli.reports import show_rows as tables
-
-__all__ = ["facts", "summary", "tables"]
 
 _EXPONENTS = 5
 
@@ -25,21 +22,21 @@ def summary(result: SpectrumResult, view: AnyView) -> dict[str, Any]:
         "exponents": result.exponents,
         "participation": result.participation,
         "shuffled_effective_rank": array_of(result, view, "shuffled_effective_rank"),
-        "certificates": [vars(certificate) for certificate in result.certificates],
+        "certificates": result.certificates,
     }
 
 
-def facts(result: SpectrumResult, view: AnyView) -> list[str]:
+def facts(result: SpectrumResult, view: AnyView) -> dict[str, object]:
     """How certain the eigenvalues are, and what is left at the end."""
     numbers = columns(result, view, "block")
     left, certain = numbers["product_effective_rank"][-1], numbers["certain_share"].mean()
     shuffled = array_of(result, view, "shuffled_effective_rank")
     leading = ", ".join(f"{value:+.3f}" for value in result.exponents[:_EXPONENTS])
-    return [
-        f"maps        M = I + J of {counted(result.n_blocks, 'block')}, {result.final_norm_words}",
-        f"certain     {percent(certain, 1)} of the eigenvalues are known to 1\u00a0%; largest "
+    return {
+        "maps": f"M = I + J of {counted(result.n_blocks, 'block')}, {result.final_norm_words}",
+        "certain": f"{percent(certain, 1)} of the eigenvalues are known to 1\u00a0%; largest "
         f"residual {np.nanmax(result.residual):.1e}",
-        f"product     effective rank {left:.1f} of {result.width} behind all blocks; "
+        "product": f"effective rank {left:.1f} of {result.width} behind all blocks; "
         f"{np.min(shuffled):.1f} to {np.max(shuffled):.1f} in random orders",
-        f"exponents   {leading}, .. (growth a block, natural logarithm)",
-    ]
+        "exponents": f"{leading}, .. (growth a block, natural logarithm)",
+    }

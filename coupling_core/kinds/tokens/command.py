@@ -8,9 +8,8 @@ from coupling_core.analysis.token_scores import require_kept
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import TOKEN_K_VIEW, TokenKind
 from coupling_core.cli import options
-from coupling_core.cli.many import Shown
 from coupling_core.cli.many_drawn import Together, figure_option, one_drawn
-from coupling_core.cli.one_or_many import answer
+from coupling_core.cli.one_or_many import Shown, answer
 from coupling_core.kinds.tokens.views import FIGURES
 
 

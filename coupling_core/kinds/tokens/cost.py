@@ -7,7 +7,7 @@ from coupling_core.engine.jacobians.between_tokens import ROWS_TIMES_TOKENS
 from coupling_core.engine.loading import FLOAT32_BYTES
 from coupling_core.engine.pairs.token_coupling import kept_corner
 from coupling_core.engine.pairs.token_means import AT_ONCE
-from coupling_core.measuring.cost import forward, is_between, jacobians
+from coupling_core.measuring.cost import is_between, jacobians
 from coupling_core.measuring.forecast import Probe
 from coupling_core.measuring.memory import FLOAT64_BYTES, in_memory, one_jacobian, products
 
@@ -33,7 +33,6 @@ def operations(request: Request, found: Probe, n: int) -> dict[str, float]:
     through = 2.0 * n * found.block_parameters  # a pass of the whole prompt through a block
     doubled = _IN_FLOAT64 * (found.width or 0) * through * blocks * (of_one_output and others)
     shared = {
-        "forward": forward(found, n),
         "checks": through * blocks * others,
         "float64": doubled,
         "step": float(n * L),

@@ -41,18 +41,18 @@ def summary(result: Compared, view: View) -> dict[str, Any]:
     }
 
 
-def facts(result: Compared, view: View) -> list[str]:
+def facts(result: Compared, view: View) -> dict[str, object]:
     """What was compared, the mean scores, and why some tokens have none."""
     found = score_positions(result, view)
     mean = found.mean()
     without = ", without any Jacobian against itself" if found.itself.any() else ""
-    return [
-        f"compared    {result.request.kind}, {result.measured}",
-        f"score       {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
-        f"mean        chance-corrected {mean.corrected:z.4f}, c {mean.coupling:z.4f}, "
+    return {
+        "compared": f"{result.request.kind}, {result.measured}",
+        "score": f"{definition_name(view)}, K = {view.k}, {result.final_norm_words}",
+        "mean": f"chance-corrected {mean.corrected:z.4f}, c {mean.coupling:z.4f}, "
         f"chance floor {mean.chance:z.4f}{without}",
-        *_reasons(result, view),
-    ]
+        "no score": _reasons(result, view),
+    }
 
 
 def _reasons(result: Compared, view: View) -> list[str]:
@@ -60,16 +60,14 @@ def _reasons(result: Compared, view: View) -> list[str]:
     lines = []
     if not result.allowed.all():
         numbers = np.flatnonzero(~result.allowed) + 1
-        lines.append(f"no score    tokens {numbers[0]} to {numbers[-1]}: forbidden by causality")
+        lines.append(f"tokens {numbers[0]} to {numbers[-1]}: forbidden by causality")
     distinct = len(set(result.blocks)) if isinstance(result, TokensResult) else result.block_count
     rank = result.rank[:distinct, result.allowed]
     if (rank == 0).any():
-        lines.append(f"no score    {int((rank == 0).sum())} Jacobians are zero: out of sight")
+        lines.append(f"{int((rank == 0).sum())} Jacobians are zero: out of sight")
     if (low := (rank > 0) & (rank < view.k)).any():
         least, most = rank[low].min(), rank[low].max()
-        lines.append(
-            f"no score    {int(low.sum())} Jacobians have a rank below K ({least} to {most})"
-        )
+        lines.append(f"{int(low.sum())} Jacobians have a rank below K ({least} to {most})")
     return lines
 
 
@@ -84,17 +82,12 @@ def tables(result: Compared, view: View) -> None:
         (above.T, weight.T),
     )
     means = [list(map(weighted_mean, *pair)) for pair in pairs]
-    texts = map(_short, result.tokens)
+    texts = (cut(visible(text), SHOWN) for text in result.tokens)
     names = ("c", "chance", "corrected", "corrected as basis")
     titles = {"token": "d", "text": "", **dict.fromkeys(names, "z.3f")}
-    print_table(titles, zip(count(1), texts, *means, strict=False), right=True)
+    print_table(titles, zip(count(1), texts, *means, strict=False))
     print_lines("", "By distance of the two tokens, chance-corrected:")
     by = by_distance(found)
     titles = {"distance": "d", **dict.fromkeys(("mean", "spread", "lowest", "highest"), "z.3f")}
     numbers = by.distance, by.mean, by.spread, by.low, by.high, by.pairs
-    print_table(titles | {"pairs": "d"}, zip(*numbers, strict=True), right=True)
-
-
-def _short(text: str) -> str:
-    shown = visible(text)
-    return cut(shown, SHOWN)
+    print_table(titles | {"pairs": "d"}, zip(*numbers, strict=True))

@@ -1,16 +1,36 @@
 """`coupling trajectory`: the path of every token of a prompt through the blocks."""
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
+from jaxtyping import Float
 
+from coupling_core.analysis.path_curves import curve_over_prompts, median
+from coupling_core.base.curves import Curves
+from coupling_core.base.drawing import figure_of
+from coupling_core.base.numbers import array_of
 from coupling_core.base.records import Fit, Part, PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
+from coupling_core.base.results.base import NORM_INCLUDED
 from coupling_core.cli import options
-from coupling_core.cli.many import Shown
-from coupling_core.cli.many_drawn import dots, figure_option, one_drawn
-from coupling_core.cli.one_or_many import answer
-from coupling_core.kinds.trajectory.prompts import PathsTogether
+from coupling_core.cli.many_drawn import Together, dots, figure_option, one_drawn, origin
+from coupling_core.cli.one_or_many import Shown, answer
+from coupling_core.cli.rows import Axes, Row, of_categories
+from coupling_core.cli.terminal import Told
+from coupling_core.kinds.trajectory.views import FIGURES
+
+if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
+    import plotly.graph_objects as go
+
+CURVES = {
+    name: figure.draws
+    for name, figure in FIGURES.items()
+    if isinstance(figure.draws, Curves) and figure.draws.each
+}
+"""The figures of numbers by depth."""
 
 
 def command(
@@ -39,3 +59,64 @@ def command(
     together = PathsTogether(dots("trajectory", figure), asked.many, figure)
     shown = Shown(one_drawn(figure, token=token), together, view)
     answer(asked, asked.request("trajectory"), shown, output)
+
+
+@dataclass
+class PathsTogether(Together):
+    """Keeps numbers of prompts by depth, medians over the tokens, then tells and draws them.
+
+    The paths themselves are of one prompt, and in their figure the straightness stands for them.
+    """
+
+    figure: str
+    curves: dict[str, dict[str, Float[np.ndarray, " depth"]]] = field(default_factory=dict)
+
+    def row(self, result: TrajectoryResult, view: PathView) -> dict[str, float]:
+        """The numbers of one prompt."""
+        figure_of(result, self.figure)
+        self.curves[result.key] = {
+            name: median(array_of(result, view, spec.numbers[0])) for name, spec in CURVES.items()
+        }
+        return super().row(result, view)
+
+    def arrays(self, rows: Sequence[Row]) -> Mapping[str, tuple[Axes, np.ndarray]]:
+        """The curves of each prompt, by name."""
+        return {
+            name.replace("-", "_"): (("prompt", spec.x), self._of(rows, name))
+            for name, spec in CURVES.items()
+        }
+
+    def told(self, rows: Sequence[Row]) -> Told:
+        """What the curves of all come to, for JSON; nothing of it is printed."""
+        groups = of_categories(rows)
+
+        def means(name: str, spec: Curves) -> dict[str, Any]:
+            by_category = {
+                category: curve_over_prompts(self._of(of, name))._asdict()
+                for category, of in groups.items()
+            }
+            over = curve_over_prompts(self._of(rows, name))._asdict()
+            return {"first": spec.first, **over, "by_category": by_category}
+
+        found = {name.replace("-", "_"): means(name, spec) for name, spec in CURVES.items()}
+        return {"by_depth": found}, lambda: None
+
+    def draw(self, rows: Sequence[Row]) -> "go.Figure":
+        """The curves of all, or where each prompt stands."""
+        from coupling_core import figures
+
+        if self.figure not in CURVES:
+            return super().draw(rows)
+        spec = CURVES[self.figure]
+        return figures.by_depth_over_prompts(
+            self._of(rows, self.figure),
+            spec,
+            origin=origin(rows, self.file),
+            normed=spec.rescaled and rows[0].final_norm == NORM_INCLUDED,
+            groups={
+                category: self._of(of, self.figure) for category, of in of_categories(rows).items()
+            },
+        )
+
+    def _of(self, rows: Sequence[Row], name: str) -> Float[np.ndarray, "prompt depth"]:
+        return np.stack([self.curves[row.key][name] for row in rows])

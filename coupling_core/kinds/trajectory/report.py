@@ -8,9 +8,6 @@ from coupling_core.base.numbers import array_of
 from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted
-from coupling_core.cli.reports import show_rows as tables
-
-__all__ = ["facts", "summary", "tables"]
 
 _LEFT_OUT = ("tokens", "pca")
 
@@ -28,21 +25,21 @@ def summary(result: TrajectoryResult, view: PathView) -> dict[str, Any]:
     }
 
 
-def facts(result: TrajectoryResult, view: PathView) -> list[str]:
+def facts(result: TrajectoryResult, view: PathView) -> dict[str, object]:
     """The means over the prompt, and what there is of its states."""
     means = ", ".join(
         f"{name.replace('_', ' ')} {of:.4g}" for name, of in row(result, view).items()
     )
     shares = ", ".join(f"{share:.3f}" for share in array_of(result, view, "explained") if share > 0)
     n, kept = len(result.tokens), len(result.kept)
-    return [
-        f"paths       {counted(n, 'token')} through {counted(result.n_blocks, 'block')}, "
+    return {
+        "paths": f"{counted(n, 'token')} through {counted(result.n_blocks, 'block')}, "
         f"{result.final_norm_words}",
-        f"mean        {means}",
-        f"explained   {shares or 'nothing'}, by components of {_fitted(view, n)}",
-        *([f"states      {kept} of {counted(n, 'token')} are kept for drawing"] * (kept < n)),
-        *([f"entropy     none: {result.no_entropy}"] if result.no_entropy else []),
-    ]
+        "mean": means,
+        "explained": f"{shares or 'nothing'}, by components of {_fitted(view, n)}",
+        "states": f"{kept} of {counted(n, 'token')} are kept for drawing" * (kept < n),
+        "no entropy": result.no_entropy,
+    }
 
 
 def _fitted(view: PathView, n: int) -> str:

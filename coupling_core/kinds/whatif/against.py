@@ -3,24 +3,16 @@
 from dataclasses import replace
 from typing import Any, cast, get_args
 
-from coupling_core.analysis.coupling_effect import (
-    LEAST_BLOCKS,
-    CouplingEffect,
-    Estimate,
-    PairEdit,
-)
+from coupling_core.analysis.coupling_effect import LEAST_BLOCKS, CouplingEffect, PairEdit
 from coupling_core.analysis.effect_study import EffectStudy, study_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView, Request
 from coupling_core.base.results import DepthResult, Result, WhatIfResult
 from coupling_core.base.units import counted
-from coupling_core.cli.many import Ask, each
-from coupling_core.cli.one_or_many import measured
+from coupling_core.cli.one_or_many import Ask, each, measured
 from coupling_core.cli.options import Measuring, Output
-from coupling_core.cli.stored import open_result
 from coupling_core.cli.terminal import Told, print_lines
 from coupling_core.sources.prompts import Prompt
-from coupling_core.store.disk import Store
 
 _OF_PAIRS = ("edit", "whose", "block", "other", "coupling", "smallness")
 """What is not printed of a correlation: the points that it is over."""
@@ -43,7 +35,7 @@ def correlated(asked: Measuring, ask: Ask, against: str, view: EffectView, outpu
         lines = (f"{name}: {one.verdict}" for name, one in found.items())
         print_lines("", f"coupling at K = {study.k} against effect", *lines)
 
-    numbers = {name: _plain(one) for name, one in found.items()}
+    numbers = {name: _without_points(one) for name, one in found.items()}
     return {"prompts": study.prompts, "k": study.k, **numbers}, show
 
 
@@ -55,7 +47,7 @@ def _of_one(
     if against == DEPTH:
         depth, _ = measured(_of_depth(request), asked, output)
     else:
-        depth = open_result(Store(output.store), against)
+        depth = output.open(against)
     if not isinstance(depth, DepthResult):
         raise InputError(f"{against!r} is a result of {depth.request.kind}: expected one of depth")
     return depth, effects
@@ -101,11 +93,6 @@ def _correlations(study: EffectStudy) -> dict[str, CouplingEffect]:
     }
 
 
-def _plain(one: CouplingEffect) -> dict[str, Any]:
-    """Its numbers, ready for JSON."""
-    numbers = {
-        name: vars(value) if isinstance(value, Estimate) else value
-        for name, value in vars(one).items()
-        if name not in _OF_PAIRS
-    }
+def _without_points(one: CouplingEffect) -> dict[str, Any]:
+    numbers = {name: value for name, value in vars(one).items() if name not in _OF_PAIRS}
     return numbers | {"told": one.verdict}

@@ -7,9 +7,8 @@ import typer
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView
 from coupling_core.cli import options
-from coupling_core.cli.many import Shown
 from coupling_core.cli.many_drawn import Together, dots, figure_option, one_drawn
-from coupling_core.cli.one_or_many import answer
+from coupling_core.cli.one_or_many import Shown, answer
 from coupling_core.kinds.whatif import against as _against
 from coupling_core.kinds.whatif import one_edit
 

@@ -5,7 +5,6 @@ from coupling_core.base.records import Request
 from coupling_core.engine.edits.effects import LOGITS
 from coupling_core.engine.edits.replays import AT_ONCE
 from coupling_core.engine.loading import FLOAT32_BYTES
-from coupling_core.measuring.cost import forward
 from coupling_core.measuring.forecast import Probe
 
 _COPIES = 2  # of a state, while an edit is under way
@@ -17,7 +16,6 @@ def operations(request: Request, found: Probe, n: int) -> dict[str, float]:
     L = found.blocks or 0
     vocabulary = _vocabulary(found)
     return {
-        "forward": forward(found, n),
         "replays": 2.0 * n * found.block_parameters * _steps(L),
         "scores": 4.0 * n * n * (found.width or 0) * _steps(L),
         "tails": 2.0 * n * vocabulary * (found.width or 1) * _edits(L),
@@ -40,8 +38,7 @@ def memory(request: Request, found: Probe, n: int, *, on_cpu: bool) -> int:
 
 def _vocabulary(found: Probe) -> int:
     """About how many logits a token has: all that is outside blocks, or half where it is untied."""
-    outside = max(0, found.parameters - (found.blocks or 0) * found.block_parameters)
-    return outside // (found.width or 1)
+    return found.outside // (found.width or 1)
 
 
 def _edits(L: int) -> int:

@@ -35,7 +35,7 @@ def summary(result: WhatIfResult, view: EffectView) -> dict[str, Any]:
     }
 
 
-def facts(result: WhatIfResult, view: EffectView) -> list[str]:
+def facts(result: WhatIfResult, view: EffectView) -> dict[str, object]:
     """How many edits there are, and what they do in the median."""
     over = counted(len(positions(result, view)), "token")
     what = {
@@ -46,28 +46,28 @@ def facts(result: WhatIfResult, view: EffectView) -> list[str]:
     took = result.provenance.get("at_once", {})
     at_once = f"{took['sequences']} sequences at once" if took else "one after the other"
     medians = (f"{name.removesuffix('_kl')} {of:.4g}" for name, of in row(result, view).items())
-    return [
-        f"edits       {len(result.edits)} of {counted(result.n_blocks, 'block')}, {at_once}",
-        f"effect      {what}",
-        f"median      {', '.join(medians)}",
-        *(f"skipped     {line}" for line in _skipped(result, view)),
-        f"neighbours  {_neighbours(result, view)}",
-        *(f"refused     {len(result.refused)}: {why}" for why in result.reasons[:1]),
-    ]
+    return {
+        "edits": f"{len(result.edits)} of {counted(result.n_blocks, 'block')}, {at_once}",
+        "effect": what,
+        "median": ", ".join(medians),
+        "skipped": _skipped(result, view),
+        "neighbours": _neighbours(result, view),
+        "refused": [f"{len(result.refused)}: {why}" for why in result.reasons[:1]],
+    }
 
 
-def _skipped(result: WhatIfResult, view: EffectView) -> list[str]:
-    """Which blocks are missed least and most, in one line; none where none could be skipped."""
+def _skipped(result: WhatIfResult, view: EffectView) -> str:
+    """Which blocks are missed least and most; "" where none could be skipped."""
     skip = effect_maps(result, view).skip
     known = np.flatnonzero(np.isfinite(skip))
     order = known[np.argsort(skip[known], kind="stable")]
     if len(order) <= NAMED:
-        return []
+        return ""
     least, most = (
         ", ".join(f"{at + 1} ({skip[at]:.4g})" for at in end)
         for end in (order[:NAMED], order[: -NAMED - 1 : -1])
     )
-    return [f"block missed least {least}; most {most}"]
+    return f"block missed least {least}; most {most}"
 
 
 def _neighbours(result: WhatIfResult, view: EffectView) -> str:
@@ -92,4 +92,4 @@ def tables(result: WhatIfResult, view: EffectView) -> None:
     if len(rows) > 2 * SHOWN:
         rows = [*rows[:SHOWN], ("...", "", "", ""), *rows[-SHOWN:]]
     titles = {"edit": "", result.unit: ".4g", "loss": "+.4g", "same next token": ".0%"}
-    print_table(titles, rows, right=True)
+    print_table(titles, rows)

@@ -2,12 +2,11 @@
 
 from coupling_core.base.records import Request
 from coupling_core.engine.loading import FLOAT32_BYTES
-from coupling_core.measuring.cost import forward
 from coupling_core.measuring.forecast import Probe
 
 
 def operations(request: Request, found: Probe, n: int) -> dict[str, float]:
-    return {"forward": forward(found, n)}
+    return {}
 
 
 def memory(request: Request, found: Probe, n: int, *, on_cpu: bool) -> int:

@@ -10,14 +10,15 @@ import typer
 from coupling_core.base.folders import expanded
 from coupling_core.base.units import cut
 from coupling_core.cli import options
-from coupling_core.cli.terminal import print_facts, print_json, print_lines
+from coupling_core.cli.terminal import print_facts, print_lines
 from coupling_core.sources.prompts import BENCHMARKS, PromptSource, Sample, load
 
 SHOWN, WIDTH = 5, 90
 """As many prompts and categories are shown, and as much of a line."""
 
 
-def show_prompts(
+def prompts(
+    *,
     source: Annotated[
         str, typer.Argument(help=f"A file of prompts, or a data set: {', '.join(BENCHMARKS)}.")
     ],
@@ -29,7 +30,7 @@ def show_prompts(
     folder: Annotated[
         Path | None, typer.Option(help="A copy of the data set, laid out as on the hub.")
     ] = None,
-    as_json: options.Json = False,
+    report: options.Printing,
 ) -> None:
     """Show the prompts of a file or a data set, or a sample of them."""
     is_dataset = source in BENCHMARKS
@@ -45,19 +46,16 @@ def show_prompts(
             seed=seed,
         )
     )
-    if as_json:
-        print_json({"origin": found.origin, "prompts": found.prompts})
-    else:
-        _show(found)
+    report.tell(lambda: found, lambda: _show(found))
 
 
 def _show(found: Sample) -> None:
-    origin, prompts = found.origin, found.prompts
-    words = [len(prompt.words.split()) for prompt in prompts]
-    categories = Counter(prompt.category for prompt in prompts if prompt.category)
+    origin, listed = found.origin, found.prompts
+    words = [len(prompt.words.split()) for prompt in listed]
+    categories = Counter(prompt.category for prompt in listed if prompt.category)
     named = ", ".join(f"{name} {n}" for name, n in categories.most_common(SHOWN))
     more = f" and {len(categories) - SHOWN} more" * (len(categories) > SHOWN)
-    rated = [prompt.difficulty for prompt in prompts if prompt.difficulty is not None]
+    rated = [prompt.difficulty for prompt in listed if prompt.difficulty is not None]
     drawn = "all" if origin.sample is None else f"a sample, seed {origin.seed}"
     print_facts(
         source=" ".join(filter(None, (origin.repo or origin.source, origin.config, origin.split))),
@@ -67,5 +65,5 @@ def _show(found: Sample) -> None:
         difficulty=f"{min(rated):g} to {max(rated):g}, of {len(rated)}" if rated else None,
         categories=named + more or "none",
     )
-    lines = ((one.row, " ".join(one.words.split())) for one in prompts[:SHOWN])
+    lines = ((one.row, " ".join(one.words.split())) for one in listed[:SHOWN])
     print_lines("", *(f"{row:>6}  {cut(line, WIDTH)}" for row, line in lines))
