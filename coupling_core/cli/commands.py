@@ -15,6 +15,7 @@ from coupling_core.base.folders import expanded
 from coupling_core.base.kinds import KindOfResult, kinds
 from coupling_core.cli import terminal
 from coupling_core.cli.many_drawn import of_many
+from coupling_core.cli.options import Output
 from coupling_core.cli.serve import health, jobs, serve
 
 ALONE = ("graph", "compare", "cross", "prune", "training", "models", "doctor", "bench", "prompts")
@@ -33,17 +34,15 @@ def _at_home(value: Any) -> Any:
 
 def _spread(one: Parameter) -> list[Parameter]:
     """The fields of a record of options as parameters; another parameter as it is."""
-    keyword = Parameter.KEYWORD_ONLY
-    if not is_dataclass(one.annotation):
+    keyword, record = Parameter.KEYWORD_ONLY, one.annotation
+    if not is_dataclass(record):
         return [one.replace(kind=keyword)]
+    types = {each.name: each.type for each in fields(record)}
+    if isinstance(record, type) and issubclass(record, Output):
+        types["out"] = record.option()  # its words name the endings of the command's own files
     return [
-        Parameter(
-            each.name,
-            keyword,
-            default=each.default,
-            annotation=one.annotation.option() if each.name == "out" else each.type,
-        )
-        for each in fields(one.annotation)
+        Parameter(each.name, keyword, default=each.default, annotation=types[each.name])
+        for each in fields(record)
     ]
 
 
