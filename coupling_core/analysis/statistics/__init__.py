@@ -13,6 +13,7 @@
 What cannot be computed comes back as NaN with its reason in words, so that a page can say it.
 """
 
+# ruff: noqa: F401 - to be called as `statistics.NAME`
 from coupling_core.analysis.statistics.correlations import (
     Correlation,
     PartialCorrelation,
@@ -35,37 +36,3 @@ from coupling_core.analysis.statistics.means import (
 from coupling_core.analysis.statistics.points import SIZES, ClusterBy, Points, pair
 from coupling_core.analysis.statistics.prompts import PromptTrend, PromptTrends, prompt_trends
 from coupling_core.analysis.statistics.resampling import LEVEL, Range, p_words
-
-__all__ = [
-    "LEVEL",
-    "SIZES",
-    "SUBSETS",
-    "ClusterBy",
-    "Correlation",
-    "Fall",
-    "Fit",
-    "Form",
-    "LeaveOneFamilyOut",
-    "ModelMeans",
-    "PartialCorrelation",
-    "Points",
-    "PromptTrend",
-    "PromptTrends",
-    "Range",
-    "above_p",
-    "at_k",
-    "bend_p",
-    "correlate",
-    "correlation_of",
-    "fall",
-    "fit",
-    "leave_one_family_out",
-    "means_by_k",
-    "model_means",
-    "p_words",
-    "pair",
-    "partial_correlation",
-    "prompt_trends",
-    "subset",
-    "uncertified",
-]
