@@ -8,7 +8,6 @@ A module has the figures of one subject. What all share is in `style` (colours, 
 block or a token is not in the result, all of them raise `InputError`.
 """
 
-# ruff: noqa: F401 - to be called as `figures.NAME`
 from coupling_core.analysis.exports import frame as scores_table
 from coupling_core.analysis.exports.graph import edges_table
 from coupling_core.figures.by_depth import linearised, linearised_table

@@ -13,7 +13,6 @@
 What cannot be computed comes back as NaN with its reason in words, so that a page can say it.
 """
 
-# ruff: noqa: F401 - to be called as `statistics.NAME`
 from coupling_core.analysis.statistics.correlations import (
     Correlation,
     PartialCorrelation,

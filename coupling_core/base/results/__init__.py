@@ -31,29 +31,6 @@ from coupling_core.base.results.tokens import PositionCoupling, TokenResult, Tok
 from coupling_core.base.results.trajectory import TrajectoryResult
 from coupling_core.base.results.whatif import WhatIfResult
 
-__all__ = [
-    "BEGINNING",
-    "DepthResult",
-    "DirectionsResult",
-    "Means",
-    "PairScores",
-    "PerturbationResult",
-    "PositionCoupling",
-    "PositionScores",
-    "Progress",
-    "Result",
-    "ScoreMap",
-    "Scores",
-    "Sizes",
-    "SpectrumResult",
-    "TokenMeansResult",
-    "TokenResult",
-    "TokensResult",
-    "TrajectoryResult",
-    "WhatIfResult",
-    "result_type",
-]
-
 
 def result_type(request: Request) -> type[Result]:
     """The class of a request's result; the archive reads by it."""
