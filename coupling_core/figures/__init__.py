@@ -11,7 +11,13 @@ block or a token is not in the result, all of them raise `InputError`.
 from coupling_core.analysis.exports import frame as scores_table
 from coupling_core.analysis.exports.graph import edges_table
 from coupling_core.figures.by_depth import linearised, linearised_table
-from coupling_core.figures.compare import compared_map, comparison, difference, spectra
+from coupling_core.figures.compare import (
+    compared_map,
+    comparison,
+    difference,
+    pair_spectra_table,
+    spectra,
+)
 from coupling_core.figures.crossing import crossed_scores, crossing_angles
 from coupling_core.figures.depth_curves import angles, angles_table, scaling, scaling_table
 from coupling_core.figures.directions import (
@@ -58,7 +64,7 @@ from coupling_core.figures.pair import matrix, matrix_table, mean_by_k, score_by
 from coupling_core.figures.paths import paths, paths_at
 from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, noise_radius
 from coupling_core.figures.pruning import pruning
-from coupling_core.figures.spectrum import pair_spectra_table, spectrum, spectrum_table
+from coupling_core.figures.spectrum import spectrum, spectrum_table
 from coupling_core.figures.training import (
     by_step,
     compared,

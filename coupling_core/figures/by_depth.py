@@ -13,8 +13,7 @@ from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
 from coupling_core.figures.curves import Series, curves, of_numbers, table
-from coupling_core.figures.token_labels import label
-from coupling_core.figures.words import subject
+from coupling_core.figures.words import label, subject
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame

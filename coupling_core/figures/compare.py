@@ -1,9 +1,11 @@
 """Two results side by side: their maps in one range, the difference, and one pair's spectra."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
+from jaxtyping import Float
 
 from coupling_core.analysis.alignment import differences
 from coupling_core.analysis.compare import Comparison, TokenComparison
@@ -15,6 +17,9 @@ from coupling_core.figures.maps import scores
 from coupling_core.figures.score_squares import window
 from coupling_core.figures.spectrum import SPECTRUM, by_index, spectrum_line
 from coupling_core.figures.squares import DIFFERENCES_READ, Square, difference_look, panels
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
 
 SPECTRA = replace(
     SPECTRUM,
@@ -103,29 +108,43 @@ def comparison(found: Comparison) -> go.Figure:
 
 
 def spectra(found: Comparison, block: int, basis: int) -> go.Figure:
-    """Singular values of the blocks l and l' of A, and of their partners in B, over each other.
-
-    Raises:
-        InputError: where a block is none of those compared.
-    """
-    block, basis = (resolve_block(each, found.a.n_blocks) for each in (block, basis))
-    partners = found.partner(block), found.partner(basis)
-    sides = (
-        ("A", found.a, style.ACCENT, (block, basis)),
-        ("B", found.b, style.SECOND, partners),
-    )
+    """Singular values of the blocks l and l' of A, and of their partners in B, over each other."""
+    looks = [
+        (color, dash, part)
+        for color in (style.ACCENT, style.SECOND)
+        for dash, part in (("solid", "Jacobian"), ("dot", "basis"))
+    ]
+    lines = zip(_pair_spectra(found, block, basis), looks, strict=True)
     series = [
-        spectrum_line(
-            result.singular_values[number - 1], f"{side}, block {number} ({part})", color, 2.5,
-            dash, where=f"{side}, block {number}", listed=None,
-        )
-        for side, result, color, numbers in sides
-        for number, dash, part in zip(numbers, ("solid", "dot"), ("Jacobian", "basis"), strict=True)
-    ]  # fmt: skip
+        spectrum_line(s, f"{where} ({part})", color, 2.5, dash, where=where, listed=None)
+        for (where, s), (color, dash, part) in lines
+    ]
     of = f"{words.subject(found.a)} (A) and {words.subject(found.b)} (B)"
     figure = by_index(series, found.view, of, SPECTRA)
     told = of_two(found.a, found.b, found.view)
     return figure.update_layout(meta=figure.layout.meta | told)
+
+
+def pair_spectra_table(found: Comparison, block: int, basis: int) -> "DataFrame":
+    """Twin of `spectra`: a row an index k, as far as both models have it, a column a line."""
+    from pandas import DataFrame
+
+    k = min(found.a.k_max, found.b.k_max)
+    named = {where: s[:k] for where, s in _pair_spectra(found, block, basis)}
+    return DataFrame({"k": range(1, k + 1), **named})
+
+
+def _pair_spectra(
+    found: Comparison, block: int, basis: int
+) -> list[tuple[str, Float[np.ndarray, " k"]]]:
+    """Singular values of two blocks of A, and of their partners in B, by what the mouse says."""
+    own = [resolve_block(each, found.a.n_blocks) for each in (block, basis)]
+    partners = [found.partner(number) for number in own]
+    return [
+        (f"{side}, block {number}", result.singular_values[number - 1])
+        for side, result, numbers in (("A", found.a, own), ("B", found.b, partners))
+        for number in numbers
+    ]
 
 
 def of_two(a: Result, b: Result, view: AnyView, more: str = "") -> dict[str, object]:

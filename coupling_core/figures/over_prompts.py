@@ -165,39 +165,29 @@ def prompt_strip(
     figure.add_vline(over.mean, line={"color": style.ACCENT, "width": 1.5}, name="mean")
     for what, at in levels.items():
         figure.add_vline(at, line=style.DOTTED, name=what)
-
-    def add(x: Float[np.ndarray, " row"], rows: Sequence[int], name: str, **look: Any) -> None:
-        places = np.array(order)[list(rows), None]
-        figure.add_scatter(
-            x=x[rows], y=y[rows], customdata=places, mode="markers", name=name, **look
-        )
-
-    every = range(len(order))
+    places = np.array(order)[:, None]
     if beside:
         ring = {"color": style.INK, "size": DOT, "symbol": "circle-open", "line_width": 1.5}
-        hover = f"{other}: %{{x:.3f}}<extra></extra>"
-        add(rings, every, f"the same prompts, {other}", marker=ring, hovertemplate=hover)
+        look = {"customdata": places, "hovertemplate": f"{other}: %{{x:.3f}}<extra></extra>"}
+        figure.add_trace(style.dots(rings, y, f"the same prompts, {other}", ring, **look))
     for color, (group, rows) in zip(style.CATEGORIES, members.items(), strict=False):
         of_group = (
             f"{group}: {mean} {with_minus(rounded(x[rows].mean(), digits))} (n = {len(rows)})"
         )
-        add(
-            x,
-            rows,
-            of_group if group else name,
-            marker={"color": color, "size": DOT, "opacity": 0.85},
-            text=[
-                f"{one} {order[row]}: {with_minus(rounded(x[row]))}<br>"
-                f"{_wrapped(texts[order[row]])}"
-                for row in rows
-            ],
-            hovertemplate="%{text}<extra></extra>",
-        )
+        told = [
+            f"{one} {order[row]}: {with_minus(rounded(x[row]))}<br>{_wrapped(texts[order[row]])}"
+            for row in rows
+        ]
+        look = {"color": color, "size": DOT, "opacity": 0.85}
+        called = of_group if group else name
+        own = style.dots(x[rows], y[rows], called, look, told, customdata=places[rows])
+        figure.add_trace(own)
     if selected in known:  # a trace of its own: a legend shows the colour of a trace's first dot
         line = {"color": style.ACCENT, "width": 3}
         marker = {"color": style.ACCENT, "size": DOT * 1.5, "line": line}
-        rows = [order.index(selected)]
-        add(x, rows, "chosen", marker=marker, hoverinfo="skip", showlegend=False)
+        at = order.index(selected)
+        chosen = style.dots([x[at]], [y[at]], "chosen", marker, customdata=[[selected]])
+        figure.add_trace(chosen.update(hoverinfo="skip", showlegend=False))
     return figure
 
 

@@ -13,7 +13,7 @@ from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
 from coupling_core.figures.curves import depth_colors
-from coupling_core.figures.token_labels import label
+from coupling_core.figures.words import label
 
 Dimensions = Literal[2, 3]
 MOST = 64

@@ -12,8 +12,7 @@ from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
 from coupling_core.figures.curves import Series, curves, of_numbers
-from coupling_core.figures.token_labels import label
-from coupling_core.figures.words import subject
+from coupling_core.figures.words import label, subject
 
 LABELLED = 48
 """Up to so many tokens have their texts on the axis; more have numbers."""

@@ -66,8 +66,7 @@ def _series(study: Study, by: Ranking) -> Series:
     if by == "random":
         name = "5 to 95\u00a0% of random sets"
         return replace(one, dash="dot", band=(low, high), band_name=name, more=more)
-    bars = {"type": "data", "array": high - loss, "arrayminus": loss - low, "color": color}
-    return replace(one, more=more | {"error_y": bars | {"thickness": 1, "width": 2}})
+    return replace(one, more=more | {"error_y": style.bars(loss, low, high, color, width=2)})
 
 
 def _text(study: Study, point: Point) -> str:

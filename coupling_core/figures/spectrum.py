@@ -8,7 +8,6 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from coupling_core.analysis.compare import Comparison
 from coupling_core.analysis.scores import require_k
 from coupling_core.analysis.subspaces import gaps
 from coupling_core.base.curves import Curves
@@ -17,8 +16,7 @@ from coupling_core.base.results import DepthResult, TokensResult
 from coupling_core.base.units import counted
 from coupling_core.figures import style
 from coupling_core.figures.curves import Series, curves, depth_colors, plain
-from coupling_core.figures.token_labels import numbered
-from coupling_core.figures.words import subject
+from coupling_core.figures.words import numbered, subject
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -171,20 +169,3 @@ def spectrum_table(result: DepthResult | TokensResult, view: View) -> "DataFrame
 
 def _columns(s: Float[np.ndarray, "row k"]) -> dict[str, Float[np.ndarray, " row"]]:
     return {f"s_{k}": values for k, values in enumerate(s.T, 1)}
-
-
-def pair_spectra_table(found: Comparison, block: int, basis: int) -> "DataFrame":
-    """Twin of the spectra of one pair of a comparison: a row an index k, a column a line."""
-    from pandas import DataFrame
-
-    block, basis = (resolve_block(each, found.a.n_blocks) for each in (block, basis))
-    k = min(found.a.k_max, found.b.k_max)
-    named = {
-        f"{side}, block {number}": result.singular_values[number - 1][:k]
-        for side, result, numbers in (
-            ("A", found.a, (block, basis)),
-            ("B", found.b, (found.partner(block), found.partner(basis))),
-        )
-        for number in numbers
-    }
-    return DataFrame({"k": range(1, k + 1), **named})

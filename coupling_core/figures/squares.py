@@ -16,7 +16,7 @@ from plotly.subplots import make_subplots
 
 from coupling_core.base.records import View
 from coupling_core.figures import style
-from coupling_core.figures.token_labels import numbered
+from coupling_core.figures.words import numbered
 from coupling_core.sources.tokens import visible
 
 FORBIDDEN = "forbidden by causality"
