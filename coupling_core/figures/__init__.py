@@ -4,8 +4,10 @@ A module has the figures of one subject. What all share is in `style` (colours, 
 `curves` (plot, alternative text and table of any curves), `squares` and `score_squares` (maps) and
 `words`; `export`, `document` and `slides` make files of figures.
 
-`figure.layout.meta` holds the alternative text ("alt") and the caption ("caption"). Where K, a
-block or a token is not in the result, all of them raise `InputError`.
+`figure.layout.meta` holds the alternative text ("alt") and the caption ("caption"). Traces that
+take clicks, such as "pairs", have the numbers of what they show as customdata: [l, l'] or [t, t'],
+a token, a prompt's place. Tokens are 1..n, or -1 for the last; where K, a block or a token is not
+in the result, all figures raise `InputError`. Results may be partial.
 """
 
 from coupling_core.analysis.exports import frame as scores_table

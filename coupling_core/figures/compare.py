@@ -39,10 +39,7 @@ PAPER_WIDTH = 1140
 def compared_map(
     found: Comparison, side: str, *, selected: tuple[int, int] | None = None
 ) -> go.Figure:
-    """The map of `figures.scores` of A or of B, on the blocks that are matched.
-
-    The selected pair, and the customdata of the trace "pairs", are in A's numbers on both sides.
-    """
+    """The map of A or of B on the blocks that are matched; pairs are in A's numbers on both."""
     result, own = (found.a, found.a_scores) if side == "A" else (found.b, found.b_scores)
     figure = scores(result, replace(found.view, blocks=own.blocks), corrected=found.corrected)
     square, meta = _square(found), figure.layout.meta
@@ -55,11 +52,7 @@ def compared_map(
 def difference(
     found: Comparison | TokenComparison, *, selected: tuple[int, int] | None = None
 ) -> go.Figure:
-    """A - B of every pair, in a diverging range round 0.
-
-    Its first trace is the map, and its trace "pairs" takes clicks, with customdata [l, l'] in A's
-    numbers, which `selected` has too; between tokens [t, t'].
-    """
+    """A - B of every pair, in a diverging range round 0; pairs are in A's numbers."""
     square = _square(found)
     at = np.ix_(*(np.searchsorted(found.a_scores.numbers, square.rows),) * 2)
     itself = found.a_scores.against_itself() | found.b_scores.against_itself()

@@ -60,14 +60,7 @@ def effects(
     *,
     selected: tuple[int, int] | None = None,
 ) -> go.Figure:
-    """Map of the effect of an edit of each pair of blocks, in powers of ten.
-
-    The result may be partial: cells that wait, or cannot be run, are grey, and so is the diagonal.
-
-    Returns:
-        a figure whose first trace is the map and whose trace "pairs" takes clicks, with
-        customdata [l, m].
-    """
+    """Map of the effect of an edit of each pair of blocks, in powers of ten; what waits is grey."""
     values = effect_maps(result, view).arrays[edit].copy()
     np.fill_diagonal(values, np.nan)
     blocks = tuple(range(1, result.n_blocks + 1))
@@ -89,11 +82,7 @@ def effects(
 
 
 def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
-    """The effect of skipping, repeating and damping each block, of a result that may be partial.
-
-    Returns:
-        a figure with the traces "skip", "repeat", and one for each factor of damping.
-    """
+    """The effect of skipping, repeating and damping each block, of a result that may be partial."""
     found, blocks = effect_maps(result, view), np.arange(1, result.n_blocks + 1)
     damped = {f"damp, a = {a:g}": values for a, values in zip(DAMPED, found.damp, strict=True)}
     named = {"skip": found.skip, "repeat": found.repeat} | damped
@@ -110,12 +99,7 @@ def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
 
 
 def exchange(result: WhatIfResult) -> go.Figure:
-    """Predicted against true change of the state, a point for each pair of neighbours that was run.
-
-    Returns:
-        a figure with the trace "exact", where prediction and truth agree, and the trace
-        "neighbours", whose customdata is [l, l + 1, cosine].
-    """
+    """Predicted against true change of the state, a point for each pair of neighbours run."""
     lower, true, predicted, cosine = _medians(result)
     span = style.span(np.concatenate([true, predicted]))
     figure = style.new_figure(

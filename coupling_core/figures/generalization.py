@@ -91,11 +91,7 @@ def frame(
 def over_models(
     means: "ModelMeans", x: str, y: str, fits: Sequence["Fit"] = (), *, source: str = ""
 ) -> go.Figure:
-    """Two numbers of each model: performance against coupling (Figure 1a), or sizes (Figure 9).
-
-    Traces: one a family, whose customdata is the model's name; "run NAME", which joins checkpoints;
-    a line and a "band" for each fit of y against x; "chance" if the measure is raw.
-    """
+    """Two numbers of each model: performance against coupling (Figure 1a), or sizes (Figure 9)."""
     table = over_models_table(means, x, y).sort_values("trained", ascending=False, kind="stable")
     drawn = [fit for fit in fits if not fit.reason]
     title = f"{short(y)} against {short(x)}"

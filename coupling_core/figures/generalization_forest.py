@@ -62,10 +62,7 @@ def prompt_correlations(trends: "PromptTrends", *, source: str = "") -> go.Figur
 
 
 def correlation_by_k(found: Mapping[int, "Correlation"], y: str, *, source: str = "") -> go.Figure:
-    """Correlation of coupling and performance against K (the preprint's section 5.4).
-
-    Traces: "correlation" (interval over models) and "outer" (over families or runs); customdata: n.
-    """
+    """Correlation of coupling and performance against K (the preprint's section 5.4)."""
     table = correlations_table(found, "k")
     method, of = next(((one.method, one.over.of) for one in found.values()), ("pearson", ""))
     title = f"{COEFFICIENTS[method]} of coupling and {short(y)}"
@@ -129,11 +126,7 @@ def _told(found: "Correlation") -> str:
 
 
 def _forest(found: Mapping[str, "Correlation"], title: str, caption: str, source: str) -> go.Figure:
-    """A forest plot: the first row, which the others are compared with, has the accent.
-
-    Traces: "estimate" (interval over models) and "outer" (over families), of the first row and of
-    the others, with the rows' names as customdata; "no estimate", the reasons of the rest.
-    """
+    """A forest plot: the first row, which the others are compared with, has the accent."""
     table = correlations_table(found).assign(text=[_told(one) for one in found.values()])
     figure = frame(
         estimates_told(title, found),

@@ -40,16 +40,8 @@ def paths(
 ) -> go.Figure:
     """Each token's path as a line from its embedding on, coloured by its place in the prompt.
 
-    Args:
-        result: may be partial.
-        view: which states and tokens, and what the components are fitted on.
-        token: the selected one, 1..n, drawn in ink and on top; -1 is the last.
-        dimensions: 2 or 3.
-        twin: another result, of the same width, whose paths are dashed in the same components.
-
-    Returns:
-        a figure with one trace a path, named by the token's number, and of the twin by "twin" and
-        that; in two dimensions the customdata of the trace "picks" is that number at each point.
+    The selected `token` is in ink and on top; those of the twin, which has the same width, are
+    dashed in the same components.
     """
     token, found = resolve_token(token, len(result.tokens)), project_paths(result, view)
     beside = None if twin is None else project_paths(twin, onto=found)
@@ -128,10 +120,7 @@ def paths_at(
     token: int,
     dimensions: Dimensions = 2,
 ) -> go.Figure:
-    """The paths of `paths` at one step of a training run, on axes that span all its steps.
-
-    The result is of this step, and all are projected, as `project_steps` gives them.
-    """
+    """The paths of `paths` at one step of a training run, on axes that span all its steps."""
     figure = draw(result, view, projected[step], token=token, dimensions=dimensions)
     meta = figure.layout.meta
     figure.update_layout(meta=meta | {"caption": meta["caption"] + _AT_A_STEP})

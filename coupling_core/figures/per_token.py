@@ -26,11 +26,7 @@ def per_token(
     token: int = -1,
     twin: TrajectoryResult | None = None,
 ) -> go.Figure:
-    """One number of every token's path, and the mean over the prompt.
-
-    The selected `token` is in ink; a `twin` of the same prompt is drawn beside. By their `uid`, the
-    traces are "own", "selected" and "twin"; custom data is the token's number.
-    """
+    """One number of every token's path and the mean over the prompt, beside a twin's."""
     (name,) = spec.numbers
     number = number_of(result.request.kind, name)
     token = resolve_token(token, len(result.tokens))

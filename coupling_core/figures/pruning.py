@@ -35,12 +35,7 @@ PRUNING = Curves(
 
 
 def pruning(study: Study) -> go.Figure:
-    """Loss of the texts that judge, in nats a token, against the number of blocks removed.
-
-    Returns:
-        a figure with a trace for each ranking, with 95 % intervals over texts, and for `random`
-        its median over a band between the 5 % and 95 % quantiles of the draws.
-    """
+    """Loss of the texts that judge, in nats a token, against the number of blocks removed."""
     figure = curves(
         [_series(study, by) for by in study.rankings],
         PRUNING,

@@ -44,11 +44,7 @@ MOST_LINES = 48
 def spectrum(
     result: DepthResult | TokensResult, view: View, *, selected: tuple[int, int] | None = None
 ) -> go.Figure:
-    """Top singular values by index on a log axis: a line a block, or one a token, in their order.
-
-    The viewed K is a vertical line, of blocks with the gap s_K / s_{K+1}. The lines of a selected
-    pair stand out: (l, l'), or J^l of token t and J^l' of t'.
-    """
+    """Top singular values by index: a line a block, or one a token; a selected pair's stand out."""
     require_k(result, view.k)
     if isinstance(result, DepthResult):
         figure = _of_blocks(result, view, selected)
@@ -148,10 +144,7 @@ def _gap_text(result: DepthResult, k: int, blocks: tuple[int, ...]) -> str:
 
 
 def spectrum_table(result: DepthResult | TokensResult, view: View) -> "DataFrame":
-    """Twin of the singular values: a row a block with the gap s_K / s_{K+1}, or a row a token.
-
-    Of tokens it has the block and the rank.
-    """
+    """Twin of the singular values: a row a block with the gap s_K / s_{K+1}, or a row a token."""
     from pandas import DataFrame, concat
 
     if isinstance(result, DepthResult):

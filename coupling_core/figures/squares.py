@@ -100,11 +100,7 @@ class Square:
     def traces(
         self, colors: go.Heatmap, why: Reasons, texts: Sequence[str]
     ) -> list[go.Heatmap | go.Scatter]:
-        """The colours, what covers the cells without one, and what answers the mouse.
-
-        The last of them, "pairs", shows the texts, row by row; its customdata has the numbers of
-        row and column.
-        """
+        """The colours, what covers the cells without one, and "pairs", which answers the mouse."""
         forbidden = why == FORBIDDEN
         empty = (why != "") & ~forbidden
         drawn: list[go.Heatmap | go.Scatter] = [colors]
