@@ -16,7 +16,7 @@ from coupling_core.figures import style, words
 from coupling_core.figures.maps import scores
 from coupling_core.figures.score_squares import window
 from coupling_core.figures.spectrum import SPECTRUM, by_index, spectrum_line
-from coupling_core.figures.squares import DIFFERENCES_READ, Square, difference_look, panels
+from coupling_core.figures.squares import Square, panels
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -25,6 +25,10 @@ SPECTRA = replace(
     SPECTRUM,
     caption="Singular values of the Jacobians of the pair on a log axis. The steeper a line, the "
     "fewer directions its block acts on; coupling does not depend on their scale.",
+)
+DIFFERENCES = (
+    "red where A is coupled more, blue where B is, and the colour of the page where the two agree. "
+    "Differences beyond the colour bar are drawn in the colours at its ends."
 )
 MATCHED = (
     " Blocks of the shallower model are matched with the nearest relative depth (l - 1) / (L - 1) "
@@ -60,16 +64,23 @@ def difference(
     why = np.select(
         [itself[at], np.isnan(apart)], [ITSELF[square.noun], "no score in one of the two"], ""
     )
-    z = np.where(why == "", apart, np.nan).astype(np.float32)
-    look = difference_look(found.view, corrected=found.corrected)
+    score, limit = style.score_name(found.corrected).lower(), style.DIFFERENCE_LIMIT
+    ticks, terms = style.open_ends(-limit, limit, 5), style.score_terms(found.view)
+    colors = square.heatmap(
+        np.where(why == "", apart, np.nan).astype(np.float32),
+        zmin=-limit,
+        zmax=limit,
+        colorscale=style.DIVERGING,
+        colorbar=style.color_bar(f"A - B, {score}", terms, **ticks),
+        hoverinfo="skip",
+        name="difference",
+    )
     pairs = "pair of tokens" if square.texts else "pair"
     is_matched = isinstance(found, Comparison) and not found.same_depth
     return square.figure(
-        f"Map of A - B, the {style.score_name(found.corrected).lower()}. {found.verdict}",
-        f"A - B of every {pairs}: {DIFFERENCES_READ}{MATCHED * is_matched}",
-        square.traces(
-            square.heatmap(z, **look, hoverinfo="skip"), why, _hover_texts(found, square)
-        ),
+        f"Map of A - B, the {score}. {found.verdict}",
+        f"A - B of every {pairs}: {DIFFERENCES}{MATCHED * is_matched}",
+        square.traces(colors, why, _hover_texts(found, square)),
         height=640 if square.texts else 600,
         selected=selected,
         told=of_two(found.a, found.b, found.view),

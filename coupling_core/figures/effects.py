@@ -114,22 +114,20 @@ def exchange(result: WhatIfResult) -> go.Figure:
         xaxis=style.axis("Predicted to first order") | style.log_axis(predicted),
         yaxis=style.axis("True relative change") | style.log_axis(true),
     )
-    figure.add_scatter(
-        x=span, y=span, mode="lines", line=style.DOTTED, name="exact", hoverinfo="skip",
-        showlegend=False,
-    )  # fmt: skip
+    exact = style.line(span, span, "exact", line_dash="dot", hoverinfo="skip", showlegend=False)
+    figure.add_trace(exact)
     colored = {"color": lower, "cmin": 1, "cmax": result.n_blocks, "colorscale": style.DEPTH}
-    return figure.add_scatter(
-        x=predicted,
-        y=true,
-        mode="markers",
-        marker={"size": 8, **colored},
+    pairs = style.dots(
+        predicted,
+        true,
+        "neighbours",
+        {"size": 8, **colored},
         customdata=np.stack([lower, lower + 1, cosine], 1),
-        name="neighbours",
         showlegend=False,
         hovertemplate="blocks %{customdata[0]} and %{customdata[1]}<br>predicted %{x:.3g}, "
         "true %{y:.3g}<br>cosine %{customdata[2]:.3f}<extra></extra>",
     )
+    return figure.add_trace(pairs)
 
 
 def exchange_table(result: WhatIfResult) -> "DataFrame":
