@@ -13,5 +13,3 @@ and answers travel by a pipe, finished measurements by the store.
 
 from coupling_core.measuring.worker.asking import Worker
 from coupling_core.measuring.worker.several import Several
-
-__all__ = ["Several", "Worker"]
