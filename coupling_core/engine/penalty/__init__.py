@@ -7,3 +7,5 @@ bases       its leading singular directions, by a few power steps
 """
 
 from coupling_core.engine.penalty.penalty import CouplingPenalty, coupling_penalty
+
+__all__ = ["CouplingPenalty", "coupling_penalty"]

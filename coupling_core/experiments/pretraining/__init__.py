@@ -12,3 +12,5 @@ layout       a checkpoint as a revision of a repository of the hub's cache
 """
 
 from coupling_core.experiments.pretraining.plans import PLANS, Plan, find_plan
+
+__all__ = ["PLANS", "Plan", "find_plan"]

@@ -13,3 +13,5 @@ grid         several runs, on this machine's devices or cores
 
 from coupling_core.experiments.vision.plans import PRESETS, VisionPlan, plan_runs
 from coupling_core.experiments.vision.suite import SUITE, VisionRun, VisionSuite
+
+__all__ = ["PRESETS", "SUITE", "VisionPlan", "VisionRun", "VisionSuite", "plan_runs"]

@@ -13,3 +13,5 @@ and answers travel by a pipe, finished measurements by the store.
 
 from coupling_core.measuring.worker.asking import Worker
 from coupling_core.measuring.worker.several import Several
+
+__all__ = ["Several", "Worker"]
