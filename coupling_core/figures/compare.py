@@ -124,9 +124,8 @@ def spectra(found: Comparison, block: int, basis: int) -> go.Figure:
         for (where, s), (color, dash, part) in lines
     ]
     of = f"{words.subject(found.a)} (A) and {words.subject(found.b)} (B)"
-    figure = by_index(series, found.view, of, SPECTRA)
     told = of_two(found.a, found.b, found.view)
-    return figure.update_layout(meta=figure.layout.meta | told)
+    return by_index(series, found.view, of, SPECTRA, told=told)
 
 
 def pair_spectra_table(found: Comparison, block: int, basis: int) -> "DataFrame":

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -99,10 +99,10 @@ def _of_tokens(result: TokensResult, view: View, selected: tuple[int, int] | Non
 
 
 def by_index(
-    series: Sequence[Series], view: View, of: str, spec: Curves = SPECTRUM, also: str = ""
+    series: Sequence[Series], view: View, of: str, spec: Curves = SPECTRUM, **more: Any
 ) -> go.Figure:
     """Singular values by index, with a line at the viewed K."""
-    return curves(series, spec, of, also=also).add_vline(x=view.k, line=style.DOTTED)
+    return curves(series, spec, of, **more).add_vline(x=view.k, line=style.DOTTED)
 
 
 def spectrum_line(
