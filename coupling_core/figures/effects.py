@@ -65,10 +65,9 @@ def effects(
     np.fill_diagonal(values, np.nan)
     blocks = tuple(range(1, result.n_blocks + 1))
     square = Square(rows=blocks, columns=blocks, titles=SIDE_TITLES[edit])
-    lacking = "not measured yet"
-    if result.reasons:
-        lacking = "cannot be run: each cell says why"
-        lacking = result.reasons[0] if len(result.reasons) == 1 else lacking
+    lacking = "cannot be run: each cell says why"
+    if len(result.reasons) < 2:
+        lacking = next(iter(result.reasons), "not measured yet")
     itself = np.eye(len(blocks), dtype=bool)
     why = np.select([itself, np.isnan(values)], [UNEDITED, lacking], "")
     texts = [_text(result, edit, values, pair) for pair in np.ndindex(values.shape)]

@@ -24,7 +24,7 @@ from coupling_core.base.results.depth import DepthResult
 from coupling_core.base.results.directions import DirectionsResult
 from coupling_core.base.results.perturbation import PerturbationResult
 from coupling_core.base.results.progress import BEGINNING, Progress
-from coupling_core.base.results.scores import Means, PairScores, PositionScores, ScoreMap, Scores
+from coupling_core.base.results.scores import Means, PairScores, PositionScores, Scores
 from coupling_core.base.results.spectrum import SpectrumResult
 from coupling_core.base.results.token_means import TokenMeansResult
 from coupling_core.base.results.tokens import PositionCoupling, TokenResult, TokensResult
