@@ -121,7 +121,7 @@ def _told(found: "Correlation") -> str:
 def _intervals(rows: "DataFrame", color: str, name: str) -> Iterator[tuple[str, dict[str, object]]]:
     """Names and error bars of both traces: thick ones over models, those over families capped."""
     inner, outer = {"thickness": 7, "width": 0}, {"thickness": 1.5, "width": 6}
-    yield name, bars(rows, SOFT[color], "estimate", **inner)
+    yield name, bars(rows, SOFT[color], "estimate", "", **inner)
     yield "outer", bars(rows, color, "estimate", "outer_", **outer)
 
 

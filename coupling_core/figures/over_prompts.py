@@ -150,8 +150,8 @@ def prompt_strip(
     places = np.array(order)[:, None]
     if beside:
         ring = {"color": style.INK, "size": DOT, "symbol": "circle-open", "line_width": 1.5}
-        look = {"customdata": places, "hovertemplate": f"{other}: %{{x:.3f}}<extra></extra>"}
-        figure.add_trace(style.dots(rings, y, f"the same prompts, {other}", ring, **look))
+        theirs = style.dots(rings, y, f"the same prompts, {other}", ring, customdata=places)
+        figure.add_trace(theirs.update(hovertemplate=f"{other}: %{{x:.3f}}<extra></extra>"))
     for color, (group, rows) in zip(style.CATEGORIES, members.items(), strict=False):
         of_group = (
             f"{group}: {mean} {with_minus(rounded(x[rows].mean(), digits))} (n = {len(rows)})"
@@ -167,8 +167,8 @@ def prompt_strip(
     if selected in known:  # a trace of its own: a legend shows the colour of a trace's first dot
         line = {"color": style.ACCENT, "width": 3}
         marker = {"color": style.ACCENT, "size": DOT * 1.5, "line": line}
-        at = order.index(selected)
-        chosen = style.dots([x[at]], [y[at]], "chosen", marker, customdata=[[selected]])
+        row = order.index(selected)
+        chosen = style.dots([x[row]], [y[row]], "chosen", marker, customdata=[[selected]])
         figure.add_trace(chosen.update(hoverinfo="skip", showlegend=False))
     return figure
 

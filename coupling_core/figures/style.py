@@ -203,8 +203,8 @@ def band(
 
 def bars(y: Any, low: Any, high: Any, color: str, **look: object) -> dict[str, object]:
     """Error bars of numbers from the ends of their intervals; none where an end is NaN."""
-    ends = {"type": "data", "array": high - y, "arrayminus": y - low, "color": color}
-    return ends | {"thickness": 1, "width": 0} | look
+    look = {"color": color, "thickness": 1, "width": 0, **look}
+    return {"type": "data", "array": high - y, "arrayminus": y - low, **look}
 
 
 def log_axis(values: Float[np.ndarray, "*any"]) -> dict[str, object]:
