@@ -141,14 +141,11 @@ class Findings(Plottable[str]):
     @cached_property
     def correlations_by_k(self) -> dict[int, Correlation]:
         """The correlation at every K."""
-        pairs = {
-            k: statistics.pair(means, "coupling", self.question.against)
-            for k, means in self.by_k.items()
-        }
-        return {
-            k: statistics.correlate(points, self.question.method, by=self.by)
-            for k, points in pairs.items()
-        }
+        method, against, found = self.question.method, self.question.against, {}
+        for k, means in self.by_k.items():
+            points = statistics.pair(means, "coupling", against)
+            found[k] = statistics.correlate(points, method, by=self.by)
+        return found
 
     def trends(self, x: PromptNumber, *, last: bool = False) -> PromptTrends:
         """Coupling against length or difficulty of the prompts, within the subset's models.

@@ -19,18 +19,11 @@ MIDDLE = tuple(range(9, 17))
 
 @dataclass(frozen=True)
 class Verdict:
-    """Mean scores over pairs l != l', and how many pairs exceed all of the untrained model's.
+    """Mean scores over pairs l != l' of these blocks, and how many exceed the untrained model's.
 
-    Args:
-        blocks: whose pairs they are, 1..L.
-        trained: means of the trained model.
-        untrained: of the untrained model with the same prompts; None if it is not measured.
-        above: pairs of the trained model whose chance-corrected score exceeds that of every pair of
-            the untrained one; corrected, for the chance levels of two models differ.
-        pairs: how many there are.
-        prompts: means of the trained model with each example prompt, over the same pairs.
-        over: the interval of `trained` over many prompts; None for a single prompt.
-        corrected: whether the text has chance-corrected scores, or raw ones and chance levels.
+    `above` counts pairs whose chance-corrected score exceeds that of every pair of the untrained
+    model: corrected, for the chance levels of two models differ. `prompts` has means of each
+    example prompt, `over` the interval over many prompts; the text is `corrected`, or raw.
     """
 
     blocks: tuple[int, ...]

@@ -13,8 +13,7 @@ from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
 from coupling_core.figures.curves import Series, curves, of_numbers, table
-from coupling_core.figures.token_labels import label
-from coupling_core.figures.words import subject
+from coupling_core.figures.words import label, subject
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -41,11 +40,7 @@ def by_depth(
     token: int = -1,
     twin: TrajectoryResult | None = None,
 ) -> go.Figure:
-    """One number of all tokens by depth, that of the selected `token` in ink.
-
-    Of a `twin` the median is drawn too; where it is of another prompt, medians alone. By their
-    `uid`, the traces are "tokens" (or a band of the middle 80 %), "median", "twin" and "selected".
-    """
+    """One number of all tokens by depth; beside a twin of another prompt medians alone."""
     (name,) = spec.numbers
     own, token = array_of(result, view, name), resolve_token(token, len(result.tokens))
     depth = np.arange(spec.first, spec.first + len(own))
@@ -69,11 +64,7 @@ def by_depth(
 
 
 def linearised(result: TrajectoryResult, *, token: int = -1) -> go.Figure:
-    """Relative errors by block of the linearised path, one step at a time and rolled out.
-
-    By their `uid`, the traces are "one-step", "rolled-out" and "rest" (the error of a state that
-    stays where it is), and the medians over all tokens of the first two.
-    """
+    """Relative errors by block of the linearised path, one step at a time and rolled out."""
     token = resolve_token(token, len(result.tokens))
     of = f"token {token}, {subject(result)}"
     return curves(_linearised(result, token), LINEARISED, of)

@@ -1,9 +1,11 @@
 """Two results side by side: their maps in one range, the difference, and one pair's spectra."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
+from jaxtyping import Float
 
 from coupling_core.analysis.alignment import differences
 from coupling_core.analysis.compare import Comparison, TokenComparison
@@ -14,12 +16,19 @@ from coupling_core.figures import style, words
 from coupling_core.figures.maps import scores
 from coupling_core.figures.score_squares import window
 from coupling_core.figures.spectrum import SPECTRUM, by_index, spectrum_line
-from coupling_core.figures.squares import DIFFERENCES_READ, Square, difference_look, panels
+from coupling_core.figures.squares import Square, panels
+
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
 
 SPECTRA = replace(
     SPECTRUM,
     caption="Singular values of the Jacobians of the pair on a log axis. The steeper a line, the "
     "fewer directions its block acts on; coupling does not depend on their scale.",
+)
+DIFFERENCES = (
+    "red where A is coupled more, blue where B is, and the colour of the page where the two agree. "
+    "Differences beyond the colour bar are drawn in the colours at its ends."
 )
 MATCHED = (
     " Blocks of the shallower model are matched with the nearest relative depth (l - 1) / (L - 1) "
@@ -34,10 +43,7 @@ PAPER_WIDTH = 1140
 def compared_map(
     found: Comparison, side: str, *, selected: tuple[int, int] | None = None
 ) -> go.Figure:
-    """The map of `figures.scores` of A or of B, on the blocks that are matched.
-
-    The selected pair, and the customdata of the trace "pairs", are in A's numbers on both sides.
-    """
+    """The map of A or of B on the blocks that are matched; pairs are in A's numbers on both."""
     result, own = (found.a, found.a_scores) if side == "A" else (found.b, found.b_scores)
     figure = scores(result, replace(found.view, blocks=own.blocks), corrected=found.corrected)
     square, meta = _square(found), figure.layout.meta
@@ -50,11 +56,7 @@ def compared_map(
 def difference(
     found: Comparison | TokenComparison, *, selected: tuple[int, int] | None = None
 ) -> go.Figure:
-    """A - B of every pair, in a diverging range round 0.
-
-    Its first trace is the map, and its trace "pairs" takes clicks, with customdata [l, l'] in A's
-    numbers, which `selected` has too; between tokens [t, t'].
-    """
+    """A - B of every pair, in a diverging range round 0; pairs are in A's numbers."""
     square = _square(found)
     at = np.ix_(*(np.searchsorted(found.a_scores.numbers, square.rows),) * 2)
     itself = found.a_scores.against_itself() | found.b_scores.against_itself()
@@ -62,16 +64,23 @@ def difference(
     why = np.select(
         [itself[at], np.isnan(apart)], [ITSELF[square.noun], "no score in one of the two"], ""
     )
-    z = np.where(why == "", apart, np.nan).astype(np.float32)
-    look = difference_look(found.view, corrected=found.corrected)
+    score, limit = style.score_name(found.corrected).lower(), style.DIFFERENCE_LIMIT
+    ticks, terms = style.open_ends(-limit, limit, 5), style.score_terms(found.view)
+    colors = square.heatmap(
+        np.where(why == "", apart, np.nan).astype(np.float32),
+        zmin=-limit,
+        zmax=limit,
+        colorscale=style.DIVERGING,
+        colorbar=style.color_bar(f"A - B, {score}", terms, **ticks),
+        hoverinfo="skip",
+        name="difference",
+    )
     pairs = "pair of tokens" if square.texts else "pair"
     is_matched = isinstance(found, Comparison) and not found.same_depth
     return square.figure(
-        f"Map of A - B, the {style.score_name(found.corrected).lower()}. {found.verdict}",
-        f"A - B of every {pairs}: {DIFFERENCES_READ}{MATCHED * is_matched}",
-        square.traces(
-            square.heatmap(z, **look, hoverinfo="skip"), why, _hover_texts(found, square)
-        ),
+        f"Map of A - B, the {score}. {found.verdict}",
+        f"A - B of every {pairs}: {DIFFERENCES}{MATCHED * is_matched}",
+        square.traces(colors, why, _hover_texts(found, square)),
         height=640 if square.texts else 600,
         selected=selected,
         told=of_two(found.a, found.b, found.view),
@@ -103,29 +112,42 @@ def comparison(found: Comparison) -> go.Figure:
 
 
 def spectra(found: Comparison, block: int, basis: int) -> go.Figure:
-    """Singular values of the blocks l and l' of A, and of their partners in B, over each other.
-
-    Raises:
-        InputError: where a block is none of those compared.
-    """
-    block, basis = (resolve_block(each, found.a.n_blocks) for each in (block, basis))
-    partners = found.partner(block), found.partner(basis)
-    sides = (
-        ("A", found.a, style.ACCENT, (block, basis)),
-        ("B", found.b, style.SECOND, partners),
-    )
+    """Singular values of the blocks l and l' of A, and of their partners in B, over each other."""
+    looks = [
+        (color, dash, part)
+        for color in (style.ACCENT, style.SECOND)
+        for dash, part in (("solid", "Jacobian"), ("dot", "basis"))
+    ]
+    lines = zip(_pair_spectra(found, block, basis), looks, strict=True)
     series = [
-        spectrum_line(
-            result.singular_values[number - 1], f"{side}, block {number} ({part})", color, 2.5,
-            dash, where=f"{side}, block {number}", listed=None,
-        )
-        for side, result, color, numbers in sides
-        for number, dash, part in zip(numbers, ("solid", "dot"), ("Jacobian", "basis"), strict=True)
-    ]  # fmt: skip
+        spectrum_line(s, f"{where} ({part})", color, 2.5, dash, where=where, listed=None)
+        for (where, s), (color, dash, part) in lines
+    ]
     of = f"{words.subject(found.a)} (A) and {words.subject(found.b)} (B)"
-    figure = by_index(series, found.view, of, SPECTRA)
     told = of_two(found.a, found.b, found.view)
-    return figure.update_layout(meta=figure.layout.meta | told)
+    return by_index(series, found.view, of, SPECTRA, told=told)
+
+
+def pair_spectra_table(found: Comparison, block: int, basis: int) -> "DataFrame":
+    """Twin of `spectra`: a row an index k, as far as both models have it, a column a line."""
+    from pandas import DataFrame
+
+    k = min(found.a.k_max, found.b.k_max)
+    named = {where: s[:k] for where, s in _pair_spectra(found, block, basis)}
+    return DataFrame({"k": range(1, k + 1), **named})
+
+
+def _pair_spectra(
+    found: Comparison, block: int, basis: int
+) -> list[tuple[str, Float[np.ndarray, " k"]]]:
+    """Singular values of two blocks of A, and of their partners in B, by what the mouse says."""
+    own = [resolve_block(each, found.a.n_blocks) for each in (block, basis)]
+    partners = [found.partner(number) for number in own]
+    return [
+        (f"{side}, block {number}", result.singular_values[number - 1])
+        for side, result, numbers in (("A", found.a, own), ("B", found.b, partners))
+        for number in numbers
+    ]
 
 
 def of_two(a: Result, b: Result, view: AnyView, more: str = "") -> dict[str, object]:

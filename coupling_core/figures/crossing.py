@@ -34,12 +34,7 @@ SCORES = Curves(
 
 
 def crossing_angles(found: Crossing) -> go.Figure:
-    """Principal angles between the directions of A and B, block by block.
-
-    Returns:
-        a figure with, for what blocks write and read, a band from the smallest to the largest angle
-        and a line at the median; dotted is the median of independent subspaces.
-    """
+    """Principal angles between what blocks write, and read, in A and in B, block by block."""
     blocks, leading = np.arange(1, found.a.n_blocks + 1), counted(found.k, "leading direction")
     series = [
         Series(
@@ -62,10 +57,7 @@ def crossing_angles(found: Crossing) -> go.Figure:
 
 
 def crossed_scores(a_in_b: CrossScores, b_in_a: CrossScores | None = None) -> go.Figure:
-    """How much each block acts along the directions that its counterpart in the other model has.
-
-    The Jacobians of A in the bases of B, and those of B in the bases of A where these are there.
-    """
+    """How much each block acts along the directions that its counterpart in the other model has."""
     a, b = a_in_b.a, a_in_b.b
     named = {"A in the bases of B": a_in_b, "B in the bases of A": b_in_a}
     series = [

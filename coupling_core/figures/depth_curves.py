@@ -99,11 +99,7 @@ def _angles(result: DepthResult, block: int, basis: int, view: View) -> list[Ser
 
 
 def scaling(result: DepthResult, *, inverse: bool = False) -> go.Figure:
-    """The leading singular values s_k of each block, or their inverses, a line a k.
-
-    On these inverse scaling with depth is a straight line: that of least squares through those of
-    k = 1 is the trace whose `uid` is "fit"; the others have "s1", "s2", ...
-    """
+    """The leading singular values s_k of each block, or their inverses, a line a k."""
     s = result.singular_values[:, :TOP].astype(float)
     values, fits = inverse_fits(s) if inverse else (s, ())
     blocks = np.arange(1, len(s) + 1)

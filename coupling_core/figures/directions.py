@@ -89,11 +89,7 @@ STEERING = Curves(
 def readouts(
     result: DirectionsResult, view: DirectionsView, *, twin: DirectionsResult | None = None
 ) -> go.Figure:
-    """Readouts of each block that are more peaked than those of random directions.
-
-    There is a trace for each readout that the model allows, and then for each of its untrained
-    twin's at the same token.
-    """
+    """Readouts of each block that are more peaked than those of random directions."""
     blocks, k = viewed(result, view)
     at = np.array(blocks)
     shown = [n for n, name in enumerate(READOUTS) if name not in result.missing]
@@ -173,10 +169,7 @@ def shared_directions(found: Shared) -> go.Figure:
 
 
 def steering(found: Steering) -> go.Figure:
-    """The change of each direction at each size, beside random directions of the same sizes.
-
-    Traces: the random directions (their range), "random, median", and one a direction.
-    """
+    """The change of each direction at each size, beside random directions of the same sizes."""
     order = np.argsort(found.sizes)
     sizes, random = np.array(found.sizes)[order], found.by_chance[:, order]
     n, level = len(random), chance(sizes, np.median(random, 0), "random, median")

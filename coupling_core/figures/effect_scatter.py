@@ -34,13 +34,7 @@ BY_STEP = Curves(
 
 
 def coupling_against_effect(found: CouplingEffect, title: str = "") -> go.Figure:
-    """A point for each pair of blocks that a correlation is over, coloured by how far apart it is.
-
-    The title is of the model; "" is what the correlation says of itself.
-
-    Returns:
-        a figure whose trace "pairs" has customdata [l, l', |l - l'|].
-    """
+    """A point for each pair of blocks, coloured by how far apart it is, of a model's title."""
     apart = found.other - found.block
     order, title = np.argsort(-apart), title or found.whose
     done, over = _DONE[found.edit], f"mean over {counted(found.prompts, 'prompt')}"
@@ -72,12 +66,7 @@ def coupling_against_effect(found: CouplingEffect, title: str = "") -> go.Figure
 
 
 def effect_by_step(studies: Mapping[int, EffectStudy], edit: PairEdit, title: str) -> go.Figure:
-    """The rank correlations of coupling and effect by training step, of a run of this title.
-
-    Returns:
-        a figure with the traces "rho", "distance alone" and "given distance", the last one with
-        its 95 % interval over prompts as error bars.
-    """
+    """The rank correlations of coupling and effect by training step, of a run of this title."""
     found, steps = effect_by_step_table(studies, edit), np.array(sorted(studies))
     numbers = {name: found[name].to_numpy() for name in found}
     series = [

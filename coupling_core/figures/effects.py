@@ -60,22 +60,14 @@ def effects(
     *,
     selected: tuple[int, int] | None = None,
 ) -> go.Figure:
-    """Map of the effect of an edit of each pair of blocks, in powers of ten.
-
-    The result may be partial: cells that wait, or cannot be run, are grey, and so is the diagonal.
-
-    Returns:
-        a figure whose first trace is the map and whose trace "pairs" takes clicks, with
-        customdata [l, m].
-    """
+    """Map of the effect of an edit of each pair of blocks, in powers of ten; what waits is grey."""
     values = effect_maps(result, view).arrays[edit].copy()
     np.fill_diagonal(values, np.nan)
     blocks = tuple(range(1, result.n_blocks + 1))
     square = Square(rows=blocks, columns=blocks, titles=SIDE_TITLES[edit])
-    lacking = "not measured yet"
-    if result.reasons:
-        lacking = "cannot be run: each cell says why"
-        lacking = result.reasons[0] if len(result.reasons) == 1 else lacking
+    lacking = "cannot be run: each cell says why"
+    if len(result.reasons) < 2:
+        lacking = next(iter(result.reasons), "not measured yet")
     itself = np.eye(len(blocks), dtype=bool)
     why = np.select([itself, np.isnan(values)], [UNEDITED, lacking], "")
     texts = [_text(result, edit, values, pair) for pair in np.ndindex(values.shape)]
@@ -89,11 +81,7 @@ def effects(
 
 
 def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
-    """The effect of skipping, repeating and damping each block, of a result that may be partial.
-
-    Returns:
-        a figure with the traces "skip", "repeat", and one for each factor of damping.
-    """
+    """The effect of skipping, repeating and damping each block, of a result that may be partial."""
     found, blocks = effect_maps(result, view), np.arange(1, result.n_blocks + 1)
     damped = {f"damp, a = {a:g}": values for a, values in zip(DAMPED, found.damp, strict=True)}
     named = {"skip": found.skip, "repeat": found.repeat} | damped
@@ -110,12 +98,7 @@ def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
 
 
 def exchange(result: WhatIfResult) -> go.Figure:
-    """Predicted against true change of the state, a point for each pair of neighbours that was run.
-
-    Returns:
-        a figure with the trace "exact", where prediction and truth agree, and the trace
-        "neighbours", whose customdata is [l, l + 1, cosine].
-    """
+    """Predicted against true change of the state, a point for each pair of neighbours run."""
     lower, true, predicted, cosine = _medians(result)
     span = style.span(np.concatenate([true, predicted]))
     figure = style.new_figure(
@@ -130,22 +113,20 @@ def exchange(result: WhatIfResult) -> go.Figure:
         xaxis=style.axis("Predicted to first order") | style.log_axis(predicted),
         yaxis=style.axis("True relative change") | style.log_axis(true),
     )
-    figure.add_scatter(
-        x=span, y=span, mode="lines", line=style.DOTTED, name="exact", hoverinfo="skip",
-        showlegend=False,
-    )  # fmt: skip
+    exact = style.line(span, span, "exact", line_dash="dot", hoverinfo="skip", showlegend=False)
+    figure.add_trace(exact)
     colored = {"color": lower, "cmin": 1, "cmax": result.n_blocks, "colorscale": style.DEPTH}
-    return figure.add_scatter(
-        x=predicted,
-        y=true,
-        mode="markers",
-        marker={"size": 8, **colored},
+    pairs = style.dots(
+        predicted,
+        true,
+        "neighbours",
+        {"size": 8, **colored},
         customdata=np.stack([lower, lower + 1, cosine], 1),
-        name="neighbours",
         showlegend=False,
         hovertemplate="blocks %{customdata[0]} and %{customdata[1]}<br>predicted %{x:.3g}, "
         "true %{y:.3g}<br>cosine %{customdata[2]:.3f}<extra></extra>",
     )
+    return figure.add_trace(pairs)
 
 
 def exchange_table(result: WhatIfResult) -> "DataFrame":

@@ -27,11 +27,7 @@ PRODUCTS = Curves(
 
 
 def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
-    """The eigenvalues of M = I + J in the complex plane, of one block, or of all by depth.
-
-    They are of one `block`, 1..L, or of all, coloured by depth. The traces are "unit circle",
-    "certain" and "uncertain"; customdata of the points is [block, modulus, how far it may be off].
-    """
+    """The eigenvalues of M = I + J in the complex plane, of one block, or of all by depth."""
     L = result.n_blocks
     blocks = range(1, L + 1) if block is None else (resolve_block(block, L),)
     at = np.array(blocks) - 1
@@ -97,10 +93,7 @@ def _points(
 
 
 def products_over_depth(result: SpectrumResult, *, twin: SpectrumResult | None = None) -> go.Figure:
-    """How many directions the product M^l ... M^1 lets through, by the block that it ends with.
-
-    Dotted is the untrained `twin`; at the last block stand the same blocks in random orders.
-    """
+    """How many directions the product M^l ... M^1 lets through, by the block that it ends with."""
     shuffled = array_of(result, AnyView(), "shuffled_effective_rank")
     last, name = np.full(len(shuffled), result.n_blocks), "effective rank, blocks in random order"
     crosses = Series(name, last, shuffled, width=0, marks=8, symbol="x")

@@ -35,16 +35,8 @@ def render(
 ) -> bytes:
     """The figure as a file's content; HTML carries plotly.js and fetches nothing.
 
-    Args:
-        figure: as the other functions here return it; if it is not of one result, its
-            `layout.meta` has the "title" and the "source" to name instead.
-        ending: one of `FORMATS`.
-        result: where the figure's numbers come from.
-        view: how they are looked at.
-
-    Raises:
-        InputError: on another ending.
-        ComputeError: if neither Chrome nor matplotlib draws the PDF, SVG or PNG.
+    Of one that is of no single result `layout.meta` has the "title" and the "source" to name.
+    Raises `ComputeError` where neither Chrome nor matplotlib draws the PDF, SVG or PNG.
     """
     if ending not in FORMATS:
         raise InputError(f"expected one of {', '.join(FORMATS)} for a figure, got {ending!r}")

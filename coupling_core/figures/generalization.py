@@ -91,11 +91,7 @@ def frame(
 def over_models(
     means: "ModelMeans", x: str, y: str, fits: Sequence["Fit"] = (), *, source: str = ""
 ) -> go.Figure:
-    """Two numbers of each model: performance against coupling (Figure 1a), or sizes (Figure 9).
-
-    Traces: one a family, whose customdata is the model's name; "run NAME", which joins checkpoints;
-    a line and a "band" for each fit of y against x; "chance" if the measure is raw.
-    """
+    """Two numbers of each model: performance against coupling (Figure 1a), or sizes (Figure 9)."""
     table = over_models_table(means, x, y).sort_values("trained", ascending=False, kind="stable")
     drawn = [fit for fit in fits if not fit.reason]
     title = f"{short(y)} against {short(x)}"
@@ -124,22 +120,20 @@ def over_models(
     for family, rows in table.groupby("family", sort=False):
         color, symbol = looks[str(family)]
         error = f"error_{'x' if x == 'coupling' else 'y'}"
-        figure.add_scatter(
-            x=rows[x],
-            y=rows[y],
-            **({error: bars(rows, color)} if "coupling" in (x, y) else {}),
+        symbols = [symbol if trained else f"{symbol}-open" for trained in rows["trained"]]
+        models = style.dots(
+            rows[x],
+            rows[y],
+            str(family),
+            {"color": color, "size": SIZE, "symbol": symbols},
+            None,
             customdata=rows["model"],
-            mode="markers",
-            marker={
-                "color": color,
-                "size": SIZE,
-                "symbol": [symbol if trained else f"{symbol}-open" for trained in rows["trained"]],
-            },
-            name=family,
+            **({error: bars(rows, color)} if "coupling" in (x, y) else {}),
             showlegend=True,
             hovertemplate=f"%{{customdata}}<br>{x.replace('_', ' ')} %{{x:.4g}}, "
             f"{y.replace('_', ' ')} %{{y:.4g}}<extra>{family}</extra>",
         )
+        figure.add_trace(models)
     return figure
 
 
@@ -227,17 +221,8 @@ def coupling_by_prompt(trends: "PromptTrends", model: str, *, source: str = "") 
     others = [one for one in trends.models if one is not own and not one.rho.reason]
     dots = {"customdata": own.prompt, "hovertemplate": "%{customdata}<br>%{y:.3f}<extra></extra>"}
     series = [_trend(one, one.model, OTHERS, 1.2) for one in others]
-    series.append(
-        Series(
-            "prompts",
-            own.x,
-            own.coupling,
-            style.ACCENT,
-            0,
-            marks=7,
-            more={**dots, "marker_opacity": 0.7},
-        )
-    )
+    look = {**dots, "marker_opacity": 0.7}
+    series.append(Series("prompts", own.x, own.coupling, style.ACCENT, 0, marks=7, more=look))
     if not own.rho.reason:
         series.append(_trend(own, "trend", style.ACCENT, 2.5))
     more = paragraph(
@@ -298,14 +283,7 @@ def bars(
     rows: "DataFrame", color: str, of: str = "coupling", prefix: str = "", **look: object
 ) -> dict[str, object]:
     """Error bars of a column from those of its ends; none if its interval is unknown."""
-    return {
-        "type": "data",
-        "array": rows[f"{prefix}high"] - rows[of],
-        "arrayminus": rows[of] - rows[f"{prefix}low"],
-        "color": color,
-        "thickness": 1,
-        "width": 0,
-    } | look
+    return style.bars(rows[of], rows[f"{prefix}low"], rows[f"{prefix}high"], color, **look)
 
 
 def k_axis(ks: Iterable[int]) -> dict[str, object]:
@@ -339,15 +317,9 @@ def _chance(
     if means.measure == "coupling" and "coupling" in (x, y):
         ends = table.assign(coupling=table["chance"])
         symbol = "line-ns-open" if x == "coupling" else "line-ew-open"
-        figure.add_scatter(
-            x=ends[x],
-            y=ends[y],
-            mode="markers",
-            marker={"symbol": symbol, "size": 10, "line": {"width": 2}, "color": colors},
-            name="chance",
-            showlegend=False,
-            hoverinfo="skip",
-        )
+        look = {"symbol": symbol, "size": 10, "line": {"width": 2}, "color": colors}
+        ticks = style.dots(ends[x], ends[y], "chance", look, showlegend=False, hoverinfo="skip")
+        figure.add_trace(ticks)
     elif x == "coupling":
         figure.add_vline(0, line=style.DOTTED)
     elif y == "coupling":

@@ -1,6 +1,6 @@
 """Correlations with their intervals: a row for each family or model, or a place for each K."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,12 +21,6 @@ ROW, MARGINS = 30, 110
 BELOW = 86
 """Pixels of the axis in a file, whose title has two lines."""
 SOFT = {style.ACCENT: "rgba(228, 87, 46, 0.45)", style.INK: "rgba(125, 131, 140, 0.45)"}
-INTERVALS: dict[str, dict[str, object]] = {
-    "": {"thickness": 7, "width": 0},
-    "outer_": {"thickness": 1.5, "width": 6},
-}
-"""The look of both bars by the prefix of their columns: those over models are thick; those over
-families are thin, and capped lest they drown in them."""
 SIGNIFICANT = 0.05
 BARS = (
     "Thick bars: 95\u00a0% interval over models, as if they were independent; thin bars: over "
@@ -62,10 +56,7 @@ def prompt_correlations(trends: "PromptTrends", *, source: str = "") -> go.Figur
 
 
 def correlation_by_k(found: Mapping[int, "Correlation"], y: str, *, source: str = "") -> go.Figure:
-    """Correlation of coupling and performance against K (the preprint's section 5.4).
-
-    Traces: "correlation" (interval over models) and "outer" (over families or runs); customdata: n.
-    """
+    """Correlation of coupling and performance against K (the preprint's section 5.4)."""
     table = correlations_table(found, "k")
     method, of = next(((one.method, one.over.of) for one in found.values()), ("pearson", ""))
     title = f"{COEFFICIENTS[method]} of coupling and {short(y)}"
@@ -79,13 +70,12 @@ def correlation_by_k(found: Mapping[int, "Correlation"], y: str, *, source: str 
     )
     figure.add_hline(y=0, line=style.DOTTED)
     symbols = np.where(table["p"] < SIGNIFICANT, "circle", "circle-open")
-    for prefix, look in INTERVALS.items():
-        color = style.ACCENT if prefix else SOFT[style.ACCENT]
+    for name, error in _intervals(table, style.ACCENT, "correlation"):
         figure.add_scatter(
             x=table["k"],
             y=table["estimate"],
-            name="outer" if prefix else "correlation",
-            error_y=bars(table, color, "estimate", prefix, **look),
+            name=name,
+            error_y=error,
             customdata=table["n"],
             mode="lines+markers",
             line={"color": style.ACCENT, "width": 1.5},
@@ -128,12 +118,15 @@ def _told(found: "Correlation") -> str:
     return with_minus(f"{found.estimate:z.2f}{interval}, n = {found.n}")
 
 
-def _forest(found: Mapping[str, "Correlation"], title: str, caption: str, source: str) -> go.Figure:
-    """A forest plot: the first row, which the others are compared with, has the accent.
+def _intervals(rows: "DataFrame", color: str, name: str) -> Iterator[tuple[str, dict[str, object]]]:
+    """Names and error bars of both traces: thick ones over models, those over families capped."""
+    inner, outer = {"thickness": 7, "width": 0}, {"thickness": 1.5, "width": 6}
+    yield name, bars(rows, SOFT[color], "estimate", "", **inner)
+    yield "outer", bars(rows, color, "estimate", "outer_", **outer)
 
-    Traces: "estimate" (interval over models) and "outer" (over families), of the first row and of
-    the others, with the rows' names as customdata; "no estimate", the reasons of the rest.
-    """
+
+def _forest(found: Mapping[str, "Correlation"], title: str, caption: str, source: str) -> go.Figure:
+    """A forest plot: the first row, which the others are compared with, has the accent."""
     table = correlations_table(found).assign(text=[_told(one) for one in found.values()])
     figure = frame(
         estimates_told(title, found),
@@ -160,17 +153,16 @@ def _forest(found: Mapping[str, "Correlation"], title: str, caption: str, source
     # A trace for each colour: plotly has one for all bars of a trace.
     for color, of_color in ((style.ACCENT, table.index == 0), (style.INK, table.index > 0)):
         rows = table[is_known & of_color]
-        for prefix, look in INTERVALS.items():
-            soft = color if prefix else SOFT[color]
+        for name, error in _intervals(rows, color, "estimate"):
             figure.add_scatter(
                 x=rows["estimate"],
                 y=rows["row"],
-                error_x=bars(rows, soft, "estimate", prefix, **look),
+                error_x=error,
                 customdata=rows["row"],
                 text=rows["text"],
                 mode="markers",
                 marker={"color": color, "size": 10, "symbol": "square"},
-                name="outer" if prefix else "estimate",
+                name=name,
                 hovertemplate="%{y}: %{text}<extra></extra>",
             )
     none = table[~is_known]

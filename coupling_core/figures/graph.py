@@ -66,20 +66,8 @@ def graph(
 ) -> go.Figure:
     """The papers' Figures 1c-e: a node a block, an edge a pair coupled by at least the threshold.
 
-    Args:
-        result: may be partial; pairs without a score are no edges.
-        view: K, definition, role and blocks.
-        corrected: weigh by the chance-corrected score, else by c.
-        threshold: smallest weight drawn, 0..1.
-        layout: where the nodes lie.
-        color: what colours them.
-        auto_range: stretch width and opacity over what is drawn, and say so.
-        selected: the pair (l, l') to mark, whether or not it reaches the threshold.
-
-    Returns:
-        a figure whose traces "edges" and "blocks" take clicks, with customdata [l, l']; of a node,
-        l' is its strongest partner. `layout.meta` also has the "summary": how many edges there
-        are, and the communities.
+    `auto_range` stretches width and opacity over what is drawn; the selected pair is marked even if
+    it is no edge. `layout.meta` also has the "summary": how many edges, and the communities.
     """
     return graph_of(
         layer_graph(result, view, corrected=corrected, threshold=threshold),

@@ -45,19 +45,8 @@ def scores(
 ) -> go.Figure:
     """Map of the score of every pair of the viewed blocks, or of tokens with their texts.
 
-    Args:
-        result: may be partial; cells that wait are grey.
-        view: K, definition, role and blocks.
-        rows: numbers of the tokens of the Jacobians shown, 1..n; None shows the first that fit.
-        columns: the same of the bases.
-        corrected: draw the chance-corrected score (in a fixed range), else c (0..1).
-        auto_range: stretch the colours over what is drawn, and say so on the colour bar.
-        selected: the pair (l, l') or (t, t') to outline.
-        limit: end of the fixed range of the chance-corrected score, which begins at 0.
-
-    Returns:
-        a figure whose first trace is the map and whose trace "pairs" takes clicks, with
-        customdata [l, l'] or [t, t'].
+    Rows and columns are numbers of tokens, 1..n, or the first that fit. Colours have a fixed range,
+    whose end is `limit` for corrected scores, unless `auto_range` stretches it over what is drawn.
     """
     shown = ScoreSquare.of(scores_of(result, view), rows, columns)
     itself = (ITSELF[shown.noun] in shown.why, ITSELF_READ)
@@ -126,11 +115,7 @@ def mosaic(
     auto_range: bool = False,
     selected: tuple[int, int] | None = None,
 ) -> go.Figure:
-    """Leading corner of A (or B) of every pair, in units of s_1 of its row's Jacobian.
-
-    Options are those of `scores`, and `magnitude`: draw abs(A), else A with its signs. The
-    definition only enters the hover texts.
-    """
+    """Leading corner of A (or B) of every pair, in units of s_1 of its row's Jacobian."""
     shown = ScoreSquare.of(scores_of(result, view), rows, columns)
     fits = (MOST_PIXELS + GAP) // max(shown.why.shape) - GAP
     shown = replace(shown, side=max(1, min(view.k, result.k_view, fits)), gap=GAP)

@@ -15,11 +15,7 @@ from coupling_core.figures.over_prompts import prompt_strip
 
 
 def prompt_differences(found: ModelComparison, by: str = "category") -> go.Figure:
-    """The difference of two models at each prompt: a dot a prompt, from the lowest up.
-
-    The values of the column `by` have colours of their own, where the prompts have it. It is a
-    figure of `prompt_strip`, with the shape "no difference".
-    """
+    """The difference of two models at each prompt, in groups by the values of the column `by`."""
     table = found.by_prompt()
     first, second = found.names
     places = range(1, len(table) + 1)

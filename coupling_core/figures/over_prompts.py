@@ -46,10 +46,7 @@ BY_DEPTH = Curves(
 def mean_map(
     parts: Sequence[OfPrompt], listed: str, *, corrected: bool = True, **look: Any
 ) -> go.Figure:
-    """Map of the mean score of every pair over the prompts of a list, drawn as `figures.scores`.
-
-    The parts are of one model in one view, a prompt each; colours have the range of one prompt's.
-    """
+    """Map of the mean score of every pair over the prompts of a list, as `figures.scores`."""
     found, view = _means(parts)
     uncertified = sum(not part.certified for part in parts)
     caption = paragraph(
@@ -102,24 +99,9 @@ def prompt_strip(
 ) -> go.Figure:
     """Where each prompt stands: a dot a prompt, from the lowest number up.
 
-    Shapes: "interval", "mean" and those of `levels`. Traces: the dots, whose customdata is [place
-    of the prompt], called `name`, or one a group; and those of the other model.
-
-    Args:
-        numbers: by the prompts' places in their list, from 1; NaN if one has none.
-        texts: of the same prompts.
-        over: their mean, with its interval.
-        title: of the axis, with its unit.
-        origin: the "title" and the "source" of the figure's file.
-        terms: definition and K, set smaller under the title.
-        levels: the number's chance levels or ideal values, by name; the axis reaches the first.
-        selected: the prompt to mark; 0 is none.
-        beside: the numbers of the `other` model with the same prompts.
-        other: its name.
-        name: of the dots.
-        groups: of each prompt, such as its category: a colour each, as far as there are colours.
-        mean: the name of the mean of a group's numbers.
-        one: what stands before a prompt's place: "line" if it is that in a file.
+    Numbers and texts are by the prompts' places in their list, from 1, and `over` is their mean.
+    `levels` are chance levels or ideal values by name, of which the axis reaches the first. `name`
+    is of the dots, `mean` of a group's mean, and `one` stands before a prompt's place.
     """
     known = {place: value for place, value in numbers.items() if np.isfinite(value)}
     order = sorted(known, key=known.__getitem__)
@@ -165,39 +147,29 @@ def prompt_strip(
     figure.add_vline(over.mean, line={"color": style.ACCENT, "width": 1.5}, name="mean")
     for what, at in levels.items():
         figure.add_vline(at, line=style.DOTTED, name=what)
-
-    def add(x: Float[np.ndarray, " row"], rows: Sequence[int], name: str, **look: Any) -> None:
-        places = np.array(order)[list(rows), None]
-        figure.add_scatter(
-            x=x[rows], y=y[rows], customdata=places, mode="markers", name=name, **look
-        )
-
-    every = range(len(order))
+    places = np.array(order)[:, None]
     if beside:
         ring = {"color": style.INK, "size": DOT, "symbol": "circle-open", "line_width": 1.5}
-        hover = f"{other}: %{{x:.3f}}<extra></extra>"
-        add(rings, every, f"the same prompts, {other}", marker=ring, hovertemplate=hover)
+        theirs = style.dots(rings, y, f"the same prompts, {other}", ring, customdata=places)
+        figure.add_trace(theirs.update(hovertemplate=f"{other}: %{{x:.3f}}<extra></extra>"))
     for color, (group, rows) in zip(style.CATEGORIES, members.items(), strict=False):
         of_group = (
             f"{group}: {mean} {with_minus(rounded(x[rows].mean(), digits))} (n = {len(rows)})"
         )
-        add(
-            x,
-            rows,
-            of_group if group else name,
-            marker={"color": color, "size": DOT, "opacity": 0.85},
-            text=[
-                f"{one} {order[row]}: {with_minus(rounded(x[row]))}<br>"
-                f"{_wrapped(texts[order[row]])}"
-                for row in rows
-            ],
-            hovertemplate="%{text}<extra></extra>",
-        )
+        told = [
+            f"{one} {order[row]}: {with_minus(rounded(x[row]))}<br>{_wrapped(texts[order[row]])}"
+            for row in rows
+        ]
+        look = {"color": color, "size": DOT, "opacity": 0.85}
+        called = of_group if group else name
+        own = style.dots(x[rows], y[rows], called, look, told, customdata=places[rows])
+        figure.add_trace(own)
     if selected in known:  # a trace of its own: a legend shows the colour of a trace's first dot
         line = {"color": style.ACCENT, "width": 3}
         marker = {"color": style.ACCENT, "size": DOT * 1.5, "line": line}
-        rows = [order.index(selected)]
-        add(x, rows, "chosen", marker=marker, hoverinfo="skip", showlegend=False)
+        row = order.index(selected)
+        chosen = style.dots([x[row]], [y[row]], "chosen", marker, customdata=[[selected]])
+        figure.add_trace(chosen.update(hoverinfo="skip", showlegend=False))
     return figure
 
 
@@ -210,11 +182,7 @@ def by_depth_over_prompts(
     selected: tuple[int, Float[np.ndarray, " depth"]] | None = None,
     groups: Mapping[str, Float[np.ndarray, "_ depth"]] | None = None,
 ) -> go.Figure:
-    """A number of paths by depth: the mean over prompts of the median of each prompt's tokens.
-
-    `normed` says whether the last block includes the final norm; `selected` is a prompt's place and
-    curve; each of the `groups` has a mean line.
-    """
+    """A number of paths by depth: the mean over prompts of the median of each prompt's tokens."""
     at = np.arange(curve.first, curve.first + curves_of.shape[1])
     mean, low, high, _ = curve_over_prompts(curves_of)
     series = [
@@ -262,10 +230,7 @@ def _origin(parts: Sequence[OfPrompt], listed: str, view: View) -> dict[str, obj
 
 
 def _members(order: Sequence[int], groups: Mapping[int, str]) -> dict[str, list[int]]:
-    """The rows of each group's prompts; all have one without a name if they cannot be told apart.
-
-    That is if a prompt is of no group, or there is one group, or more than there are colours.
-    """
+    """The rows of each group's prompts; all in one without a name where colours tell none."""
     rows: dict[str, list[int]] = {groups[place]: [] for place in groups if place in order}
     if not _with_colors(rows) or any(place not in groups for place in order):
         return {"": [*range(len(order))]}

@@ -104,11 +104,7 @@ class _Pair:
 def matrix(
     result: DepthResult | TokensResult, row: int, column: int, view: View, *, magnitude: bool = True
 ) -> go.Figure:
-    """Leading corner of A (or B) of one pair, in units of s_1 of its Jacobian; magnitudes or signs.
-
-    The row is l (or t), whose Jacobian it is, the column l' (or t'), whose singular vectors are the
-    basis. A pair that waits, or is forbidden, is grey.
-    """
+    """Leading corner of A (or B) of one pair, in units of s_1 of its Jacobian."""
     pair = _Pair.of(result, row, column, view)
     z = np.abs(pair.corner) if magnitude else pair.corner
     side, score = len(z), pair.score

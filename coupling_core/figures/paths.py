@@ -13,7 +13,7 @@ from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
 from coupling_core.figures.curves import depth_colors
-from coupling_core.figures.token_labels import label
+from coupling_core.figures.words import label
 
 Dimensions = Literal[2, 3]
 MOST = 64
@@ -40,16 +40,8 @@ def paths(
 ) -> go.Figure:
     """Each token's path as a line from its embedding on, coloured by its place in the prompt.
 
-    Args:
-        result: may be partial.
-        view: which states and tokens, and what the components are fitted on.
-        token: the selected one, 1..n, drawn in ink and on top; -1 is the last.
-        dimensions: 2 or 3.
-        twin: another result, of the same width, whose paths are dashed in the same components.
-
-    Returns:
-        a figure with one trace a path, named by the token's number, and of the twin by "twin" and
-        that; in two dimensions the customdata of the trace "picks" is that number at each point.
+    The selected `token` is in ink and on top; those of the twin, which has the same width, are
+    dashed in the same components.
     """
     found = project_paths(result, view)
     beside = None if twin is None else project_paths(twin, onto=found)

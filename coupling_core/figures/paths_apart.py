@@ -30,11 +30,6 @@ def paths_apart(
 
     Components of two models that were trained apart do not correspond, and where the states of one
     are far smaller nothing is seen of them in shared ones.
-
-    In ink are `token` of A and `other_token` of B, 1..n; both results may be partial.
-
-    Returns:
-        a figure with the traces of `paths` twice, without those for clicks.
     """
     n = len(b.tokens)
     if other_token is None:

@@ -12,8 +12,7 @@ from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
 from coupling_core.figures.curves import Series, curves, of_numbers
-from coupling_core.figures.token_labels import label
-from coupling_core.figures.words import subject
+from coupling_core.figures.words import label, subject
 
 LABELLED = 48
 """Up to so many tokens have their texts on the axis; more have numbers."""
@@ -27,11 +26,7 @@ def per_token(
     token: int = -1,
     twin: TrajectoryResult | None = None,
 ) -> go.Figure:
-    """One number of every token's path, and the mean over the prompt.
-
-    The selected `token` is in ink; a `twin` of the same prompt is drawn beside. By their `uid`, the
-    traces are "own", "selected" and "twin"; custom data is the token's number.
-    """
+    """One number of every token's path and the mean over the prompt, beside a twin's."""
     (name,) = spec.numbers
     number = number_of(result.request.kind, name)
     token = resolve_token(token, len(result.tokens))

@@ -62,10 +62,7 @@ RADIUS = Curves(
 def noise_by_size(
     result: PerturbationResult, *, twin: PerturbationResult | None = None
 ) -> go.Figure:
-    """How alike the disturbed state is to the model's own, by size: the preprint's Figure 34.
-
-    Dashed is what first order says, dotted the untrained `twin`.
-    """
+    """How alike the disturbed state is to the model's own, by size: the preprint's Figure 34."""
     x, ends = result.noise_sizes, {"block 1": 1, f"block {result.n_blocks}": result.n_blocks}
     own, linear = spread(result.cosine[0]), spread(result.linear_cosine[0])
     series = []
@@ -81,10 +78,7 @@ def noise_by_size(
 def noise_by_depth(
     result: PerturbationResult, *, size: float = TENTH, twin: PerturbationResult | None = None
 ) -> go.Figure:
-    """How far the states are from the model's own behind each block, at the size that is nearest.
-
-    Dashed is what first order says, dotted isotropic noise in the untrained `twin`.
-    """
+    """How far the states are from the model's own behind each block, at the nearest size."""
     states, series, at = np.arange(result.n_blocks + 1), [], nearest_size(result, size)
     for way, name in enumerate(WAYS):
         own, linear = spread(result.distance[way, at]), spread(result.linear_distance[way, at])
@@ -99,11 +93,7 @@ def noise_by_depth(
 def noise_radius(
     result: PerturbationResult, *, twin: PerturbationResult | None = None
 ) -> go.Figure:
-    """Up to which size of noise the product of the linear blocks predicts what happens.
-
-    A block whose radius is beyond the sizes measured, or hidden by rounding, has no point. Dotted
-    is isotropic noise in the untrained `twin`.
-    """
+    """Up to which size of noise the product of the linear blocks predicts what happens."""
     states = np.arange(1, result.n_blocks + 1)
     named = dict(zip(_NAMES.values(), _radii(result), strict=True))
     series = lines(states, named, marks=6)

@@ -35,12 +35,7 @@ PRUNING = Curves(
 
 
 def pruning(study: Study) -> go.Figure:
-    """Loss of the texts that judge, in nats a token, against the number of blocks removed.
-
-    Returns:
-        a figure with a trace for each ranking, with 95 % intervals over texts, and for `random`
-        its median over a band between the 5 % and 95 % quantiles of the draws.
-    """
+    """Loss of the texts that judge, in nats a token, against the number of blocks removed."""
     figure = curves(
         [_series(study, by) for by in study.rankings],
         PRUNING,
@@ -66,8 +61,7 @@ def _series(study: Study, by: Ranking) -> Series:
     if by == "random":
         name = "5 to 95\u00a0% of random sets"
         return replace(one, dash="dot", band=(low, high), band_name=name, more=more)
-    bars = {"type": "data", "array": high - loss, "arrayminus": loss - low, "color": color}
-    return replace(one, more=more | {"error_y": bars | {"thickness": 1, "width": 2}})
+    return replace(one, more=more | {"error_y": style.bars(loss, low, high, color, width=2)})
 
 
 def _text(study: Study, point: Point) -> str:

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from coupling_core.analysis.compare import Comparison
 from coupling_core.analysis.scores import require_k
 from coupling_core.analysis.subspaces import gaps
 from coupling_core.base.curves import Curves
@@ -17,8 +16,7 @@ from coupling_core.base.results import DepthResult, TokensResult
 from coupling_core.base.units import counted
 from coupling_core.figures import style
 from coupling_core.figures.curves import Series, curves, depth_colors, plain
-from coupling_core.figures.token_labels import numbered
-from coupling_core.figures.words import subject
+from coupling_core.figures.words import numbered, subject
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -46,11 +44,7 @@ MOST_LINES = 48
 def spectrum(
     result: DepthResult | TokensResult, view: View, *, selected: tuple[int, int] | None = None
 ) -> go.Figure:
-    """Top singular values by index on a log axis: a line a block, or one a token, in their order.
-
-    The viewed K is a vertical line, of blocks with the gap s_K / s_{K+1}. The lines of a selected
-    pair stand out: (l, l'), or J^l of token t and J^l' of t'.
-    """
+    """Top singular values by index: a line a block, or one a token; a selected pair's stand out."""
     require_k(result, view.k)
     if isinstance(result, DepthResult):
         figure = _of_blocks(result, view, selected)
@@ -105,10 +99,10 @@ def _of_tokens(result: TokensResult, view: View, selected: tuple[int, int] | Non
 
 
 def by_index(
-    series: Sequence[Series], view: View, of: str, spec: Curves = SPECTRUM, also: str = ""
+    series: Sequence[Series], view: View, of: str, spec: Curves = SPECTRUM, **more: Any
 ) -> go.Figure:
     """Singular values by index, with a line at the viewed K."""
-    return curves(series, spec, of, also=also).add_vline(x=view.k, line=style.DOTTED)
+    return curves(series, spec, of, **more).add_vline(x=view.k, line=style.DOTTED)
 
 
 def spectrum_line(
@@ -150,10 +144,7 @@ def _gap_text(result: DepthResult, k: int, blocks: tuple[int, ...]) -> str:
 
 
 def spectrum_table(result: DepthResult | TokensResult, view: View) -> "DataFrame":
-    """Twin of the singular values: a row a block with the gap s_K / s_{K+1}, or a row a token.
-
-    Of tokens it has the block and the rank.
-    """
+    """Twin of the singular values: a row a block with the gap s_K / s_{K+1}, or a row a token."""
     from pandas import DataFrame, concat
 
     if isinstance(result, DepthResult):
@@ -171,20 +162,3 @@ def spectrum_table(result: DepthResult | TokensResult, view: View) -> "DataFrame
 
 def _columns(s: Float[np.ndarray, "row k"]) -> dict[str, Float[np.ndarray, " row"]]:
     return {f"s_{k}": values for k, values in enumerate(s.T, 1)}
-
-
-def pair_spectra_table(found: Comparison, block: int, basis: int) -> "DataFrame":
-    """Twin of the spectra of one pair of a comparison: a row an index k, a column a line."""
-    from pandas import DataFrame
-
-    block, basis = (resolve_block(each, found.a.n_blocks) for each in (block, basis))
-    k = min(found.a.k_max, found.b.k_max)
-    named = {
-        f"{side}, block {number}": result.singular_values[number - 1][:k]
-        for side, result, numbers in (
-            ("A", found.a, (block, basis)),
-            ("B", found.b, (found.partner(block), found.partner(basis))),
-        )
-        for number in numbers
-    }
-    return DataFrame({"k": range(1, k + 1), **named})

@@ -16,17 +16,12 @@ from plotly.subplots import make_subplots
 
 from coupling_core.base.records import View
 from coupling_core.figures import style
-from coupling_core.figures.token_labels import numbered
+from coupling_core.figures.words import numbered
 from coupling_core.sources.tokens import visible
 
 FORBIDDEN = "forbidden by causality"
 LABELS = 96  # pixels that the tokens' texts take beside an axis, with its title
 BAR = 200  # pixels of the colour bar, which these labels leave on a small screen
-DIFFERENCES_READ = (
-    "red where A is coupled more, blue where B is, and the colour of the page where the two agree. "
-    "Differences beyond the colour bar are drawn in the colours at its ends."
-)
-"""How a map of differences is read."""
 BEYOND = "Entries beyond the colour bar are drawn in the colour at its end."
 
 Reasons = Shaped[np.ndarray, "row column"]  # why a cell has no colour; "" where it has one
@@ -100,11 +95,7 @@ class Square:
     def traces(
         self, colors: go.Heatmap, why: Reasons, texts: Sequence[str]
     ) -> list[go.Heatmap | go.Scatter]:
-        """The colours, what covers the cells without one, and what answers the mouse.
-
-        The last of them, "pairs", shows the texts, row by row; its customdata has the numbers of
-        row and column.
-        """
+        """The colours, what covers the cells without one, and "pairs", which answers the mouse."""
         forbidden = why == FORBIDDEN
         empty = (why != "") & ~forbidden
         drawn: list[go.Heatmap | go.Scatter] = [colors]
@@ -236,19 +227,6 @@ def matrix_look(
         "zmax": limit,
         "colorscale": style.SEQUENTIAL if magnitude else style.DIVERGING,
         "colorbar": style.color_bar(style.matrix_name(view, magnitude), terms),
-    }
-
-
-def difference_look(view: View, *, corrected: bool) -> dict[str, object]:
-    """Colours of A - B of scores, in a diverging range round 0."""
-    title, limit = f"A - B, {style.score_name(corrected).lower()}", style.DIFFERENCE_LIMIT
-    ticks = style.open_ends(-limit, limit, 5)
-    return {
-        "zmin": -limit,
-        "zmax": limit,
-        "colorscale": style.DIVERGING,
-        "colorbar": style.color_bar(title, style.score_terms(view), **ticks),
-        "name": "difference",
     }
 
 

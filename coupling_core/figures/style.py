@@ -201,6 +201,12 @@ def band(
     return line(x, y, name, width=0, hoverinfo="skip", **look)
 
 
+def bars(y: Any, low: Any, high: Any, color: str, **look: object) -> dict[str, object]:
+    """Error bars of numbers from the ends of their intervals; none where an end is NaN."""
+    look = {"color": color, "thickness": 1, "width": 0, **look}
+    return {"type": "data", "array": high - y, "arrayminus": y - low, **look}
+
+
 def log_axis(values: Float[np.ndarray, "*any"]) -> dict[str, object]:
     """A logarithmic axis, with more than the powers of ten where the values span few of them."""
     positive = values[np.isfinite(values) & (values > 0)]

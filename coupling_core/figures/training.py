@@ -55,8 +55,7 @@ def by_step(
 ) -> go.Figure:
     """One number of one or more runs by step; a step that is not measured is a gap.
 
-    A run has its title's name and the step as customdata. A current step is marked by a line, and
-    by the ring "current" on each run that has a number there; `source` is for files.
+    A current step is marked by a line, and by a ring on each run that has a number there.
     """
     field = name.replace("-", "_")
     column = step_columns()[field].column

@@ -31,11 +31,7 @@ def in_basis(degrees: float) -> Float[np.ndarray, "2 2"]:
 
 
 def two_bases(degrees: float) -> go.Figure:
-    """The first block's basis, and another one that is turned so far, as arrows.
-
-    Returns:
-        a figure with the traces "block 1" and "block 2", an arrow each.
-    """
+    """The first block's basis, and another one that is turned so far, as arrows."""
     figure = style.new_figure(
         f"Two bases of the plane as arrows: that of block 1, turned by {OWN} degrees, and that of "
         f"block 2, turned by {degrees:g}.",

@@ -38,11 +38,7 @@ def picture(
     *,
     source: str = "",
 ) -> go.Figure:
-    """A picture with the grid of its patches, by which a token, 1..n, is chosen.
-
-    Tokens before the patches stand in a row above it. The trace "tokens" takes clicks, with
-    customdata t; `source` says in files where the picture comes from.
-    """
+    """A picture with the grid of its patches, and the tokens before them above it."""
     # The last token is named after its place, and so tells how many patches there are.
     rows, columns = (int(part) for part in tokens[-1].removeprefix(PATCH).split(","))
     before = len(tokens) - rows * columns
@@ -94,11 +90,7 @@ def rate_maps(
     selected: tuple[int, int] | None = None,
     source: str = "",
 ) -> go.Figure:
-    """The score maps of models that differ in their rate of stochastic depth, in one range.
-
-    The results are by rate, of the same picture and token. The traces "pairs" take clicks, with
-    customdata [l, l']; a selected pair is outlined in each.
-    """
+    """The score maps of models that differ in their rate of stochastic depth, in one range."""
     rates = sorted(results)
     maps = {rate: ScoreSquare.of(score_pairs(results[rate], view)) for rate in rates}
     listed, more = ", ".join(f"rate {rate:g}" for rate in rates), FLOOR * (not corrected)
@@ -165,9 +157,7 @@ def vision_runs(
 ) -> go.Figure:
     """Two numbers of every run: coupling or accuracy by rate, or one against the other.
 
-    A row is a run, with its rate, seed, accuracy, which is drawn in percent, and coupling with its
-    interval; `names` are of the axes, by column, and `by_rate` has the means of y with intervals
-    over seeds. A trace is a seed, or a rate where x is coupling; its customdata is the rate.
+    A row is a run, `names` are of the axes, and `by_rate` has the means of y over seeds.
     """
     parts, title = "seed" if x == "rate" else "rate", f"{names[y]} against {names[x].lower()}"
     times = 1.0

@@ -3,6 +3,7 @@
 import re
 import textwrap
 from collections.abc import Callable
+from html import escape
 
 import numpy as np
 
@@ -10,8 +11,9 @@ from coupling_core.analysis.scores import Scores, arbitrary, definition_name
 from coupling_core.base.records import AnyView, View
 from coupling_core.base.results import DepthResult, Result
 from coupling_core.base.results.base import NORM_INCLUDED
-from coupling_core.base.units import counted, ranges, rounded
+from coupling_core.base.units import counted, cut, ranges, rounded
 from coupling_core.base.wording import sentences
+from coupling_core.sources.tokens import visible
 
 _INDEXED = re.compile(r"\b(x|J|s)([\^_])(\d+|[lkK]|\([lkK] ?[-+] ?1\))(?!\w)")
 """Such as x^30, J^l and s_(K+1), as captions write them: a screen reader says them too."""
@@ -108,3 +110,18 @@ def in_html(text: str) -> str:
         return f"{letter}<{name}>{index.strip('()')}</{name}>"
 
     return _INDEXED.sub(of, text)
+
+
+def short(text: str, longest: int = 14) -> str:
+    """A token's text on one line; a long one is cut."""
+    return escape(cut(visible(text), longest), quote=False)
+
+
+def label(text: str) -> str:
+    """A token's text on one line, without the spaces before it."""
+    return short(text.strip(" ") or text)
+
+
+def numbered(number: int, text: str) -> str:
+    """A token on an axis: its text, cut short, and its number."""
+    return f"{short(text, 10)} {number}"

@@ -14,7 +14,7 @@ from coupling_core.base.numbers import array_of
 from coupling_core.figures.curves import numbers_table
 from coupling_core.figures.paths import MOST, PICKS, chosen_tokens, draw
 from coupling_core.figures.paths_apart import paths_apart
-from coupling_core.figures.token_labels import label
+from coupling_core.figures.words import label
 from coupling_core.kinds.trajectory.command import CURVES
 
 VIEW = PathView(first=False)

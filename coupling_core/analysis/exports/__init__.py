@@ -33,25 +33,6 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
     from pandas import DataFrame
     from xarray import Dataset
 
-__all__ = [  # noqa: RUF022 - by use, not by name
-    "columns_of",
-    "arrays",
-    "axes",
-    "dataset",
-    "row",
-    "attributes",
-    "frame",
-    "file_name",
-    "signed",
-    "signed_differences",
-    "ENDINGS",
-    "to_csv",
-    "to_netcdf",
-    "to_npz",
-    "to_parquet",
-    "written",
-]
-
 
 def columns_of(kind: str) -> dict[str, Column]:
     """How the numbers of a kind stand for a whole result, by their names there."""

@@ -35,37 +35,3 @@ from coupling_core.analysis.statistics.means import (
 from coupling_core.analysis.statistics.points import SIZES, ClusterBy, Points, pair
 from coupling_core.analysis.statistics.prompts import PromptTrend, PromptTrends, prompt_trends
 from coupling_core.analysis.statistics.resampling import LEVEL, Range, p_words
-
-__all__ = [
-    "LEVEL",
-    "SIZES",
-    "SUBSETS",
-    "ClusterBy",
-    "Correlation",
-    "Fall",
-    "Fit",
-    "Form",
-    "LeaveOneFamilyOut",
-    "ModelMeans",
-    "PartialCorrelation",
-    "Points",
-    "PromptTrend",
-    "PromptTrends",
-    "Range",
-    "above_p",
-    "at_k",
-    "bend_p",
-    "correlate",
-    "correlation_of",
-    "fall",
-    "fit",
-    "leave_one_family_out",
-    "means_by_k",
-    "model_means",
-    "p_words",
-    "pair",
-    "partial_correlation",
-    "prompt_trends",
-    "subset",
-    "uncertified",
-]

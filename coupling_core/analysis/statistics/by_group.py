@@ -6,11 +6,7 @@ import numpy as np
 import pandas as pd
 
 from coupling_core.analysis.scores import MIN_NUMBERS, known_interval
-from coupling_core.analysis.statistics.means import (
-    require_columns,
-    require_measure,
-    uncertified,
-)
+from coupling_core.analysis.statistics.means import require_columns, require_measure, uncertified
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, OF_GRAPHS, OF_SHARES, OVER_TOKENS

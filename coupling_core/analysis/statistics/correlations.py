@@ -141,15 +141,9 @@ def correlation_of(
 ) -> Correlation:
     """Correlation of x and y, or of what regressors leave of both, their p corrected for that.
 
-    Args:
-        x: a number of each model.
-        y: another.
-        unit: the independent unit of each, from 0.
-        of: what the units are, in the plural.
-        method: Pearson's or Spearman's.
-        given: regressors, of full rank, which span the constant. With them the interval over models
-            is that of Fisher's z, whose variance is 1 / (df - 1), and else by leaving out each.
-        reason: why there is no correlation, where that is known.
+    Regressors are of full rank and span the constant. With them the interval over models is that of
+    Fisher's z, whose variance is 1 / (df - 1), and else by leaving out each. Units are numbers from
+    0, and `reason` says why there is no correlation where that is known.
     """
     n = len(x)
     used = 1 if given is None else given.shape[1]

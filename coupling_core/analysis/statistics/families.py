@@ -86,10 +86,7 @@ class LeaveOneFamilyOut:
         known = strongest and not any(one.over.reason for one in self.without.values())
         rests = ": differences between families may be all that it rests on" * self.between_only
         return paragraph(
-            (
-                not strongest,
-                "With any family left out too few models remain for a correlation.",
-            ),
+            (not strongest, "With any family left out too few models remain for a correlation."),
             (
                 strongest,
                 f"Leaving out {strongest} moves the correlation most, from "

@@ -8,13 +8,7 @@ from jaxtyping import Bool, Float
 from statsmodels.regression.linear_model import OLS
 from statsmodels.tools.tools import add_constant
 
-from coupling_core.analysis.statistics.points import (
-    NAMES,
-    PLURAL,
-    ClusterBy,
-    Points,
-    no_relation,
-)
+from coupling_core.analysis.statistics.points import NAMES, PLURAL, ClusterBy, Points, no_relation
 from coupling_core.analysis.statistics.resampling import Range, coefficient, jackknifed
 
 Form = Literal["linear", "exponential"]

@@ -10,12 +10,7 @@ from scipy import stats
 
 from coupling_core.analysis.statistics.correlations import Correlation
 from coupling_core.analysis.statistics.means import at_k, require_columns
-from coupling_core.analysis.statistics.resampling import (
-    Range,
-    correlation,
-    jackknifed,
-    unrelated,
-)
+from coupling_core.analysis.statistics.resampling import Range, correlation, jackknifed, unrelated
 from coupling_core.base.records import Measure, PromptNumber
 from coupling_core.base.units import counted
 

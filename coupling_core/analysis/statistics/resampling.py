@@ -91,13 +91,8 @@ def jackknifed(
 
     and the interval is that of Student's t. Of equal normal d the second term is about G; where a
     few units carry all, it is about three times their number. How often the interval misses on
-    planted tables is in `benchmarks/results/sentences.md`.
-
-    Args:
-        statistic: of the points where a mask is true; NaN where these have none.
-        unit: the unit, from 0, that each point belongs to.
-        of: what the units are, in the plural.
-        is_correlation: whether the statistic lies in -1..1.
+    planted tables is in `benchmarks/results/sentences.md`. The statistic is of the points where a
+    mask is true, NaN where these have none; units are numbers from 0, `of` names them.
     """
     units = len(np.unique(unit))
     if reason := too_few(units, of):

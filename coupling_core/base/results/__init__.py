@@ -24,35 +24,12 @@ from coupling_core.base.results.depth import DepthResult
 from coupling_core.base.results.directions import DirectionsResult
 from coupling_core.base.results.perturbation import PerturbationResult
 from coupling_core.base.results.progress import BEGINNING, Progress
-from coupling_core.base.results.scores import Means, PairScores, PositionScores, ScoreMap, Scores
+from coupling_core.base.results.scores import Means, PairScores, PositionScores, Scores
 from coupling_core.base.results.spectrum import SpectrumResult
 from coupling_core.base.results.token_means import TokenMeansResult
 from coupling_core.base.results.tokens import PositionCoupling, TokenResult, TokensResult
 from coupling_core.base.results.trajectory import TrajectoryResult
 from coupling_core.base.results.whatif import WhatIfResult
-
-__all__ = [
-    "BEGINNING",
-    "DepthResult",
-    "DirectionsResult",
-    "Means",
-    "PairScores",
-    "PerturbationResult",
-    "PositionCoupling",
-    "PositionScores",
-    "Progress",
-    "Result",
-    "ScoreMap",
-    "Scores",
-    "Sizes",
-    "SpectrumResult",
-    "TokenMeansResult",
-    "TokenResult",
-    "TokensResult",
-    "TrajectoryResult",
-    "WhatIfResult",
-    "result_type",
-]
 
 
 def result_type(request: Request) -> type[Result]:

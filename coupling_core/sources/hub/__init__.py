@@ -18,19 +18,3 @@ from coupling_core.sources.hub.fetching import download
 from coupling_core.sources.hub.naming import Revision, commit, revisions
 from coupling_core.sources.hub.planning import Download, RemoteFile, config, plan
 from coupling_core.sources.hub.releasing import remove_weights, weights_here, weights_since
-
-__all__ = [
-    "Download",
-    "RemoteFile",
-    "Revision",
-    "cached",
-    "commit",
-    "config",
-    "download",
-    "plan",
-    "remove_weights",
-    "revisions",
-    "snapshot",
-    "weights_here",
-    "weights_since",
-]

@@ -19,21 +19,3 @@ from coupling_core.sources.prompts.files import TEXTS, read_content, read_file
 from coupling_core.sources.prompts.prompt import Prompt, known_names, repeated
 from coupling_core.sources.prompts.sampling import Origin, Sample, load
 from coupling_core.sources.prompts.source import PromptSource
-
-__all__ = [
-    "BENCHMARKS",
-    "TEXTS",
-    "Origin",
-    "Prompt",
-    "PromptSource",
-    "Sample",
-    "known_names",
-    "load",
-    "own_cells",
-    "own_columns",
-    "read_back",
-    "read_content",
-    "read_file",
-    "repeated",
-    "set_own",
-]
