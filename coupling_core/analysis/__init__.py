@@ -27,7 +27,7 @@ path_curves     numbers of a path by depth, and their means over prompts
 trajectory      how straight and evenly spaced the paths of tokens are
 projection      principal components of the paths
 by_step         a measurement over the steps of a training run
-step_tables     the numbers of training runs, for other programs
+step_tables, step_words    the numbers of training runs, for other programs and in sentences
 statistics      coupling against performance over many models
 findings        what the table of a sweep says
 exports         a result's numbers for other programs: NumPy archives and CSV

@@ -15,6 +15,7 @@ from coupling_core.analysis.by_step import (
 )
 from coupling_core.analysis.scores import definition_name
 from coupling_core.analysis.step_tables import steps_arrays, steps_axes, steps_frame
+from coupling_core.analysis.step_words import rise_and_fall, scores_told
 from coupling_core.base.bars import Bar
 from coupling_core.base.errors import InputError
 from coupling_core.base.figure_names import StepCurve
@@ -203,8 +204,6 @@ def _cost(computed: Sequence[Result]) -> dict[str, float]:
 
 
 def _show(courses: Sequence[Course], view: View, computed: Sequence[Result]) -> None:
-    from coupling_core.figures.training import rise_and_fall, scores_told  # plotly
-
     every = _results(courses)
     norm = every[-1].final_norm_words
     print_facts(

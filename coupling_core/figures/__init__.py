@@ -69,9 +69,7 @@ from coupling_core.figures.pruning import pruning
 from coupling_core.figures.spectrum import spectrum, spectrum_table
 from coupling_core.figures.training import (
     by_step,
-    compared,
     map_limit,
-    rise_and_fall,
     steps_table,
     training_source,
 )

@@ -14,12 +14,12 @@ from coupling_core.analysis.graph import layer_graph
 from coupling_core.analysis.perturbation import perturbation_radius
 from coupling_core.analysis.scores import means
 from coupling_core.analysis.spectra import spectrum_numbers
+from coupling_core.analysis.step_words import rise_and_fall
 from coupling_core.analysis.trajectory import line_shape
 from coupling_core.base.numbers import mean as over_tokens
 from coupling_core.base.records import DEFAULT_MODEL, DEFAULT_THRESHOLD, Request
 from coupling_core.base.units import percent, with_minus
 from coupling_core.experiments.gallery import EXAMPLES
-from coupling_core.figures import rise_and_fall
 from explorer.pages import depth, perturbation, spectrum, trajectories
 from explorer.pages import layer_graph as graph
 from explorer.pages.tour import shown

@@ -10,6 +10,7 @@ from checks import trace
 from training import REQUEST, SUITE
 
 from coupling_core import PathView, View, figures, numbers
+from coupling_core.analysis import step_words
 from coupling_core.analysis.by_step import StepNumbers, step_columns, step_figures
 from coupling_core.analysis.projection import project_paths, project_steps
 from coupling_core.figures import style
@@ -166,7 +167,9 @@ def test_rise_and_fall_are_told(snapshot):
         "falls": [(0, 0.3), (8, 0.2), (64, 0.1)],
         "too few": [(0, 0.3), (8, np.nan), (64, 0.1)],
     }
-    told = {name: figures.rise_and_fall([at(*one) for one in run]) for name, run in courses.items()}
+    told = {
+        name: step_words.rise_and_fall([at(*one) for one in run]) for name, run in courses.items()
+    }
     falls = {name for name, words in told.items() if "then falls" in words}
     assert falls == {"rises and falls", "hardly falls", "falls"}
     assert told["too few"] == ""
@@ -176,10 +179,10 @@ def test_rise_and_fall_are_told(snapshot):
 def test_two_runs_are_compared_at_the_steps_that_both_have():
     low = [at(0, 0.0, 5.0), at(1, 0.10, 4.0), at(2, 0.05, 3.0), at(4, np.nan)]
     high = [at(0, -0.01, 5.0), at(1, 0.15, 4.5), at(2, 0.25, 2.5)]
-    told = figures.compared({"low": low, "high": high})
+    told = step_words.compared({"low": low, "high": high})
     assert told.startswith("high is coupled more than low at 2 of the 3 steps")
     for number in ("0.080", "0.250 (step 2)", "0.100 (step 1)", "2.50 and 3.00"):
         assert number in told
-    assert figures.compared({"high": high, "low": low}) == told
+    assert step_words.compared({"high": high, "low": low}) == told
     for runs in ({"low": low}, {"a": low, "b": high, "c": high}, {"low": low[:2], "high": high}):
-        assert figures.compared(runs) == ""
+        assert step_words.compared(runs) == ""

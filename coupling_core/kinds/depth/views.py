@@ -5,6 +5,7 @@ import numpy as np
 from coupling_core.analysis.alignment import nearly_whole
 from coupling_core.analysis.by_step import Course, doubt, numbers, steps_told
 from coupling_core.analysis.scores import score_pairs
+from coupling_core.analysis.step_words import rise_and_fall, scores_told
 from coupling_core.base.drawing import Figure
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Scores
@@ -26,10 +27,8 @@ MOVED = 0.005
 
 def course_verdict(run: Course, view: View) -> str:
     """How the coupling of one prompt goes through a training run, and what speaks against it."""
-    from coupling_core.figures import training
-
     found = numbers(run, view)
-    told = [training.rise_and_fall(found) or training.scores_told(found)]
+    told = [rise_and_fall(found) or scores_told(found)]
     told.append(
         f"Coupling is here the mean chance-corrected score{view.at_k}, of {run.suite.name}."
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from coupling_core.figures import rise_and_fall
+from coupling_core.analysis.step_words import rise_and_fall
 from explorer.pages import depth
 from explorer.pages.tour import shown
 from explorer.pages.tour.shown import BASIS, BLOCK, EXCHANGED, FAR, REQUEST

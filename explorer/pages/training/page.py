@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from coupling_core import figures
+from coupling_core.analysis import step_words
 from coupling_core.analysis.by_step import Course, StepNumbers
 from coupling_core.analysis.by_step import step_figures as figures_of
 from coupling_core.analysis.projection import project_paths
@@ -154,9 +155,9 @@ def _numbers(run: Run, state: TrainingState) -> Sequence[StepNumbers]:
 def _sentences(runs: Mapping[str, Sequence[StepNumbers]]) -> None:
     """A sentence a run, of what its curves do; and one that compares two."""
     for name, numbers in runs.items():
-        if told := figures.rise_and_fall(numbers):
+        if told := step_words.rise_and_fall(numbers):
             _say(f"{name}: " * (len(runs) > 1) + told)
-    if told := figures.compared(runs):
+    if told := step_words.compared(runs):
         _say(told)
 
 
