@@ -10,6 +10,8 @@
 
 const PAUSE = 600; // milliseconds for which each step stays while it plays
 const CALM = 500; // after which a slider that was let go rests: quick steps need not wait for all
+const SOON = 100; // after which it looks again whether a script runs
+const BUSY = ["running", "rerunRequested", "stopRequested"]; // Streamlit's words for it
 const PATIENCE = 5000; // after which an answer is taken for lost
 
 export default function ({ parentElement, data, setStateValue }) {
@@ -62,7 +64,15 @@ class StepSlider {
 
   rest() {
     this.stop();
-    this.later(() => this.want(this.index, "resting"), CALM);
+    this.later(() => this.settle(), CALM);
+  }
+
+  // While a script runs it waits: that may be a way to another page, which the server would take
+  // back to draw a fragment that is no longer there.
+  settle() {
+    const app = document.querySelector("[data-testid=stApp]");
+    if (BUSY.includes(app?.dataset.testScriptState)) this.later(() => this.settle(), SOON);
+    else this.want(this.index, "resting");
   }
 
   want(index, pace) {
