@@ -95,7 +95,6 @@ if TYPE_CHECKING:
         Means,
         PairScores,
         PerturbationResult,
-        PositionCoupling,
         PositionScores,
         Progress,
         Result,
@@ -108,9 +107,7 @@ if TYPE_CHECKING:
     )
     from coupling_core.base.trials import Ablation, Readings, Steering
     from coupling_core.engine.edits.edited import edited
-    from coupling_core.engine.jacobians.decode import read
     from coupling_core.engine.loading.wrapped import wrap
-    from coupling_core.engine.pairs.token_coupling import couple_positions
     from coupling_core.engine.penalty import CouplingPenalty, coupling_penalty
     from coupling_core.experiments.many import measure_many
     from coupling_core.experiments.pruning.door import prune
@@ -176,9 +173,6 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "PathComparison",
     "Summary",
     # tokens: the Jacobians of two blocks, compared across the positions of a prompt
-    "read",
-    "couple_positions",
-    "PositionCoupling",
     "PositionScores",
     "score_positions",
     "by_distance",
@@ -320,7 +314,6 @@ _HOMES = {
         "Means",
         "PairScores",
         "PerturbationResult",
-        "PositionCoupling",
         "PositionScores",
         "Progress",
         "Result",
@@ -333,9 +326,7 @@ _HOMES = {
     ),
     "base.trials": ("Ablation", "Readings", "Steering"),
     "engine.edits.edited": ("edited",),
-    "engine.jacobians.decode": ("read",),
     "engine.loading.wrapped": ("wrap",),
-    "engine.pairs.token_coupling": ("couple_positions",),
     "engine.penalty": ("CouplingPenalty", "coupling_penalty"),
     "experiments.many": ("measure_many",),
     "experiments.pruning.door": ("prune",),

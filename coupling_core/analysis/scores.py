@@ -15,7 +15,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.jacobian import ALIKE
 from coupling_core.base.notebook import in_short
 from coupling_core.base.records import ROLES, View, resolve_block, resolve_blocks, resolve_token
-from coupling_core.base.results import DepthResult, PositionCoupling, Result, Scores
+from coupling_core.base.results import DepthResult, Result, Scores, TokensResult
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.results.scores import mean_off_diagonal as mean_off_diagonal
 from coupling_core.base.token_ids import Array
@@ -96,7 +96,7 @@ def score(
 
 
 def chance_floor(
-    result: DepthResult | PositionCoupling, definition: DefinitionName, p: float = 1.0
+    result: DepthResult | TokensResult, definition: DefinitionName, p: float = 1.0
 ) -> Float[np.ndarray, "row k"]:
     """The score of independent Haar-random K-frames, for every row and every K.
 
@@ -136,7 +136,7 @@ def floor_by_k(
 
 
 def score_square(
-    result: DepthResult | PositionCoupling, view: View
+    result: DepthResult | TokensResult, view: View
 ) -> tuple[Float[np.ndarray, "row column"], Float[np.ndarray, "row column"]]:
     """Raw score of all pairs at one K, NaN where a rank is below it, and its chance floor."""
     coupling = _by_k(result, view, slice(None), slice(None), view.k)[..., -1]
@@ -145,7 +145,7 @@ def score_square(
 
 
 def _by_k(
-    result: DepthResult | PositionCoupling, view: View, rows: slice, columns: slice, most: int
+    result: DepthResult | TokensResult, view: View, rows: slice, columns: slice, most: int
 ) -> Float[np.ndarray, "row column k"]:
     """Raw score of some pairs for K = 1..most, NaN past a rank."""
     at = ROLES.index(view.role), rows, columns, slice(most)
@@ -156,9 +156,9 @@ def _by_k(
     return np.where(np.arange(1, raw.shape[-1] + 1) <= ranks[..., None], raw, np.nan)
 
 
-def _spectrum(result: DepthResult | PositionCoupling) -> Float[np.ndarray, "row k"]:
+def _spectrum(result: DepthResult | TokensResult) -> Float[np.ndarray, "row k"]:
     """Singular values of the Jacobian of each row; of a token, NaN past its rank."""
-    if not isinstance(result, PositionCoupling):
+    if not isinstance(result, TokensResult):
         return result.singular_values
     exists = np.arange(result.k_max) < result.rank[0][:, None]
     return np.where(exists, result.singular_values[0], np.nan)
@@ -186,7 +186,7 @@ def score_pairs(result: DepthResult, view: View) -> Scores:
 
 
 def score_by_k(
-    result: DepthResult | PositionCoupling, block: int, basis: int, view: View
+    result: DepthResult | TokensResult, block: int, basis: int, view: View
 ) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, " k"]]:
     """Score of one pair, NaN past a rank, and its chance floor for K = 1..Kmax.
 
@@ -314,7 +314,7 @@ def ways_of(asked: Iterable[int | float], width: float) -> tuple[tuple[int, floa
     return tuple((k, share or float("nan")) for k, share in pairs if k <= width or not width)
 
 
-def require_k(result: Result | PositionCoupling, k: int) -> None:
+def require_k(result: Result, k: int) -> None:
     """Refuse a K that the result does not hold."""
     if not 1 <= k <= result.k_max:
         why = "what was measured; ask for it when computing"

@@ -12,10 +12,9 @@ from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import ROLES, View
 from coupling_core.base.results import (
-    PositionCoupling,
     PositionScores,
-    Result,
     TokenMeansResult,
+    TokensResult,
 )
 
 
@@ -47,7 +46,7 @@ class ByDistance(OverDistance):
     corrected: bool = True
 
 
-def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> PositionScores:
+def score_positions(result: TokensResult | TokenMeansResult, view: View) -> PositionScores:
     """Score all pairs of positions at one K.
 
     Args:
@@ -74,8 +73,7 @@ def score_positions(result: PositionCoupling | TokenMeansResult, view: View) -> 
     coupling, floor = score_square(result, view)
     above = corrected(coupling, floor)
     itself = np.eye(len(above), dtype=bool) & (result.blocks[0] == result.blocks[1])
-    of = result if isinstance(result, Result) else None
-    return PositionScores(coupling, floor, above, itself, 1.0 - itself, result=of, view=view)
+    return PositionScores(coupling, floor, above, itself, 1.0 - itself, result=result, view=view)
 
 
 def _mean_scores(result: TokenMeansResult, view: View) -> PositionScores:

@@ -157,7 +157,7 @@ def test_wrapped_modules_without_a_residual_stream(snapshot):
         "not wrapped": gpt,
     }
     calls = {name: measuring(model) for name, model in models.items()} | {
-        "in training mode": lambda: cc.read(wrapped(GPT().train()), IDS),
+        "in training mode": lambda: read(wrapped(GPT().train()), IDS),
         "an id past the vocabulary": measuring(wrapped(gpt), (1, 2, 99)),
         "a text without a tokenizer": measuring(wrapped(gpt), "The cat"),
         "no blocks": lambda: wrapped(gpt, blocks=[]),
@@ -213,13 +213,9 @@ def test_requests_that_contradict_a_model(snapshot, tmp_path):
     picture, vit = vision_models.picture(), vision_models.model("vit")
     pictures = str(vision_models.folder(tmp_path / "vit", "vit"))
     texts, llama = str(tiny.folder(tmp_path / "llama")), tiny.model("llama")
-    reader = read(llama, [*IDS, 3])
 
     def of_name(prompt, **asked):
         return lambda: cc.measure(Request(prompt, **asked))
-
-    def positions(*given, **asked):
-        return lambda: cc.couple_positions(reader, *given, **asked)
 
     calls = {
         "untrained": measuring(llama, untrained=0),
@@ -236,13 +232,9 @@ def test_requests_that_contradict_a_model(snapshot, tmp_path):
         "no image processor": lambda: cc.measure(Request(picture), model=vit),
         "a token past an image": of_name(picture, model=pictures, token=18),
         "half an image": of_name(picture[:-40], model=pictures),
-        "no such kind": positions("sideways", 1, 2, 4),
-        "needs a token": positions("fixed-input", 1, 2, 4),
-        "fixes no token": positions("self", 1, 2, 4, token=3),
-        "a token too far": positions("fixed-output", 1, 2, 4, token=8),
-        "a block too far": positions("self", 5, 2, 4),
-        "K too large": positions("self", 1, 2, 33),
-        "K not measured": lambda: cc.score_positions(positions("self", 1, 2, 4)(), cc.View(k=5)),
+        "a token too far": measuring(llama, kind="fixed-output", token=8),
+        "a block too far": measuring(llama, kind="self", block=5),
+        "K too large": lambda: cc.measure(IDS, model=llama, kind="self", k=33),
     }
     assert told(calls, tmp_path) == snapshot
 

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import tiny
 
-from coupling_core import DEFINITIONS, Cancelled, InputError, Request, Store, View, measure, read
+from coupling_core import DEFINITIONS, Cancelled, InputError, Request, Store, View, measure
 from coupling_core.analysis.scores import score_by_k
 from coupling_core.analysis.token_scores import by_distance, score_positions
 from coupling_core.base.results import TokensResult
 from coupling_core.engine import reference
 from coupling_core.engine.jacobians import between_tokens
+from coupling_core.engine.jacobians.decode import read
 from coupling_core.engine.pairs.token_coupling import kept_corner
 from coupling_core.measuring.measure import find_stored
 from coupling_core.sources.resolved import resolve

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from coupling_core import Request, edited, read
+from coupling_core import Request, edited
 from coupling_core.engine import reference
+from coupling_core.engine.jacobians.decode import read
 from coupling_core.engine.loading import in_float32, load
 from coupling_core.kinds.whatif.compose import compose
 from coupling_core.sources.resolved import resolve

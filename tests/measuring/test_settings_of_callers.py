@@ -86,11 +86,6 @@ def of_one_block(model, _):
     return {name: getattr(found, name) for name in ("J", "u", "s", "v")}
 
 
-def of_positions(model, _):
-    found = cc.couple_positions(cc.read(model, IDS), "self", 1, 2, 4)
-    return {"s": found.singular_values}
-
-
 def of_a_trial(model, _):
     found = measured("directions", model)
     steered = cc.steer(found, block=1, components=[1], sizes=[0.5], progress=False)
@@ -127,7 +122,6 @@ def of_a_callback(model, _):
 ENTRIES = {kind: of_kind(kind) for kind in kinds()}
 ENTRIES |= {
     "jacobian": of_one_block,
-    "couple_positions": of_positions,
     "trials": of_a_trial,
     "a name": of_a_name,
     "measure_many": of_many,

@@ -62,6 +62,7 @@ def calls():
         "DirectionsView word": lambda: cc.DirectionsView(leadin=1),
         "compare k": lambda: cc.compare(between_k(8), between_k(16), k=5000),
         "scores k absurd": lambda: between_k(8).scores(k=5000),
+        "scores k not measured": lambda: between_k(8).scores(k=9),
         "jacobian texts": lambda: cc.jacobian("The cat sat", "smollm2-135m", block=1),
         "jacobian unknown": lambda: cc.jacobian("smollm3", "The cat sat", block=1),
         "question against": lambda: cc.Question(k=8, against="los"),

@@ -27,7 +27,7 @@ from coupling_core.base.results.progress import BEGINNING, Progress
 from coupling_core.base.results.scores import Means, PairScores, PositionScores, Scores
 from coupling_core.base.results.spectrum import SpectrumResult
 from coupling_core.base.results.token_means import TokenMeansResult
-from coupling_core.base.results.tokens import PositionCoupling, TokenResult, TokensResult
+from coupling_core.base.results.tokens import TokenResult, TokensResult
 from coupling_core.base.results.trajectory import TrajectoryResult
 from coupling_core.base.results.whatif import WhatIfResult
 

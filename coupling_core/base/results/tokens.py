@@ -18,57 +18,6 @@ FAINT = 1e-4
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class PositionCoupling:
-    """The numerators of every score between all positions of a prompt, NaN where causality forbids.
-
-    Args:
-        blocks: l of the Jacobian (rows) and l' of the basis (columns).
-        width: d.
-        singular_values: the top Kmax of both blocks, 0 past the rank.
-        next_singular_value: s_{Kmax+1}, which shows the gap at Kmax; NaN where Kmax = d.
-        rank: numerical rank of the measured part, at most Kmax; 0 where the Jacobian is zero, and
-            where there is none.
-        jacobian_norm: norm_F of block l's Jacobians.
-        diagonal: A_kk and B_kk; row = position of the Jacobian, column = position of the basis.
-        off_diagonal: squared norm of the off-diagonal entries of the leading k x k corner.
-        matrices: leading corner of A and B divided by s_1 of the row's Jacobian, so that float16
-            always holds it.
-        sampled: the definitions whose chance floor was sampled.
-        chance: their chance floors.
-        chance_error: their standard errors.
-        certificates: of both blocks, by position; None where there is no Jacobian.
-    """
-
-    blocks: tuple[int, int]
-    width: int
-    singular_values: Float[np.ndarray, "side position k"]
-    next_singular_value: Float[np.ndarray, "side position"]
-    rank: Int[np.ndarray, "side position"]
-    jacobian_norm: Float[np.ndarray, " position"]
-    diagonal: Float[np.ndarray, "role position position k"]
-    off_diagonal: Float[np.ndarray, "role position position k"]
-    matrices: Float[np.ndarray, "role position position k_view k_view"]
-    sampled: tuple[str, ...] = UNNAMED_SAMPLED
-    chance: Float[np.ndarray, "sampled position k"]
-    chance_error: Float[np.ndarray, "sampled position k"]
-    certificates: tuple[tuple[Certificate | None, ...], ...]
-
-    @property
-    def k_max(self) -> int:
-        """How many triplets are kept."""
-        return self.singular_values.shape[-1]
-
-    @property
-    def certified(self) -> bool:
-        """Whether every SVD passed its certificate."""
-        return all(c.certified for side in self.certificates for c in side if c is not None)
-
-    def __repr__(self) -> str:
-        n = len(self.jacobian_norm)
-        return f"PositionCoupling({_pair(self.blocks)}, {n} positions, K <= {self.k_max})"
-
-
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class TokenResult(Result[TokensFigure]):
     """What a comparison of tokens knows of them, for one pair of blocks or for all.
 
@@ -157,13 +106,40 @@ class TokenResult(Result[TokensFigure]):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class TokensResult(PositionCoupling, TokenResult):
-    """The comparison of two blocks, as `PositionCoupling` has it; NaN also where it is unfinished.
+class TokensResult(TokenResult):
+    """The numerators of every score of two blocks between all positions of a prompt.
+
+    NaN where causality forbids, or where it is unfinished.
 
     Args:
+        blocks: l of the Jacobian (rows) and l' of the basis (columns).
+        singular_values: the top Kmax of both blocks, 0 past the rank.
+        next_singular_value: s_{Kmax+1}, which shows the gap at Kmax; NaN where Kmax = d.
+        rank: numerical rank of the measured part, at most Kmax; 0 where the Jacobian is zero, and
+            where there is none.
+        jacobian_norm: norm_F of block l's Jacobians.
+        diagonal: A_kk and B_kk; row = position of the Jacobian, column = position of the basis.
+        off_diagonal: squared norm of the off-diagonal entries of the leading k x k corner.
+        matrices: leading corner of A and B divided by s_1 of the row's Jacobian, so that float16
+            always holds it.
+        sampled: the definitions whose chance floor was sampled.
+        chance: their chance floors.
+        chance_error: their standard errors.
+        certificates: of both blocks, by position; None where there is no Jacobian.
         positions_done: how many of the allowed positions are measured.
     """
 
+    blocks: tuple[int, int]
+    next_singular_value: Float[np.ndarray, "side position"]
+    rank: Int[np.ndarray, "side position"]
+    jacobian_norm: Float[np.ndarray, " position"]
+    diagonal: Float[np.ndarray, "role position position k"]
+    off_diagonal: Float[np.ndarray, "role position position k"]
+    matrices: Float[np.ndarray, "role position position k_view k_view"]
+    sampled: tuple[str, ...] = UNNAMED_SAMPLED
+    chance: Float[np.ndarray, "sampled position k"]
+    chance_error: Float[np.ndarray, "sampled position k"]
+    certificates: tuple[tuple[Certificate | None, ...], ...]
     positions_done: int = 0
 
     axis_names: ClassVar = {"sampled": "sampled"}
@@ -177,7 +153,9 @@ class TokensResult(PositionCoupling, TokenResult):
     @property
     def measured(self) -> str:
         """What of the prompt was compared."""
-        return f"in {_pair(self.blocks)}, {self.fixed_words}"
+        block, other = self.blocks
+        pair = f"block {block}" if block == other else f"blocks {block} and {other}"
+        return f"in {pair}, {self.fixed_words}"
 
     @classmethod
     def each_certificate(cls, fields: Mapping[str, Any]) -> Iterator[Certificate]:
@@ -211,10 +189,3 @@ class TokensResult(PositionCoupling, TokenResult):
         row, column = (resolve_token(each, len(self.tokens)) - 1 for each in (token, other))
         stored = self.matrices[ROLES.index(role), row, column].astype(np.float32)
         return stored * np.float32(self.singular_values[0, row, 0])
-
-    __repr__ = Result.__repr__
-
-
-def _pair(blocks: tuple[int, int]) -> str:
-    block, other = blocks
-    return f"block {block}" if block == other else f"blocks {block} and {other}"

@@ -191,7 +191,7 @@ class Numerators(Square):
             self.matrices[to] = corner / self.singular_values[0, place, 0]
 
     def arrays(self) -> dict[str, Any]:
-        """The fields of a `PositionCoupling` as they stand, copied."""
+        """The fields of a `TokensResult` as they stand, copied."""
         self.beside.finish()
         copied = (
             "singular_values", "next_singular_value", "rank", "jacobian_norm", "diagonal",

@@ -16,9 +16,6 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from coupling_core.base.errors import InputError
-from coupling_core.base.records import TOKEN_K_VIEW, TOKEN_KINDS, KBeyondWidth, resolve_token
-from coupling_core.base.results import PositionCoupling
 from coupling_core.engine.jacobians.between_tokens import (
     input_jacobians,
     output_jacobians,
@@ -26,52 +23,12 @@ from coupling_core.engine.jacobians.between_tokens import (
 )
 from coupling_core.engine.jacobians.decode import Reader
 from coupling_core.engine.pairs.square import Numerators, svd_or_nothing
-from coupling_core.engine.plain_torch import plain_torch
 
 CORNERS = 4 << 20
 """Bytes of the corners that are kept: 16 x 16 of 64 positions, and less of each where there are
 more."""
 BATCHES = 16
 """In how many steps the positions are compared: all products of a step are taken at once."""
-
-
-@plain_torch()
-def couple_positions(
-    reader: Reader,
-    kind: str,
-    block: int,
-    other_block: int,
-    k: int,
-    *,
-    token: int | None = None,
-    final_norm: bool = True,
-) -> PositionCoupling:
-    """Compare the Jacobians of two blocks between all positions.
-
-    Args:
-        reader: a model with its prompt.
-        kind: which tokens a Jacobian joins; see above.
-        block: l, whose Jacobians are the rows.
-        other_block: l', whose singular vectors are the columns.
-        k: Kmax.
-        token: the fixed one, 1..n; -1 is the last. Only in the kinds that fix one.
-        final_norm: whether the model's final norm belongs to the last block (Eq. 7).
-
-    Raises:
-        InputError: where the kind, a block, K or the token is out of range.
-    """
-    if kind not in TOKEN_KINDS or (token is None) != (kind == "self"):
-        raise InputError(
-            f"kind {kind!r} with token {token}: expected one of {', '.join(TOKEN_KINDS)}, and the "
-            "token to fix with each but 'self'"
-        )
-    fixed = None if token is None else resolve_token(token, reader.n_tokens)
-    if not 1 <= k <= reader.width:
-        raise KBeyondWidth(k, reader.width)
-    found = Positions(reader, kind, fixed, k, TOKEN_K_VIEW)
-    for position, pair in pairs(reader, kind, (block, other_block), fixed, final_norm):
-        found.add(position - 1, *pair)
-    return PositionCoupling(blocks=(block, other_block), width=found.width, **found.arrays())
 
 
 def count_positions(reader: Reader, kind: str, token: int | None) -> int:

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import tiny
 
-from coupling_core import View, couple_positions, read, score_positions
+from coupling_core import View, measure, score_positions
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.records import ROLES
 from coupling_core.engine import reference
 from coupling_core.engine.jacobians import between_tokens
+from coupling_core.engine.jacobians.decode import read
 
 IDS = [5, 17, 42, 17, 3]
 N, K, TOKEN = len(IDS), 4, 3
@@ -23,9 +24,23 @@ def reader():
     return read(tiny.model("llama"), IDS)
 
 
+def couple(mode, token, family="llama"):
+    asked = {} if token is None else {"token": token}
+    return measure(
+        IDS,
+        None,
+        model=tiny.model(family),
+        kind=mode,
+        block=1,
+        other_block=3,
+        progress=False,
+        **asked,
+    )
+
+
 @pytest.fixture(scope="module")
-def measured(reader):
-    return {mode: couple_positions(reader, mode, 1, 3, K, token=token) for mode, token in CASES}
+def measured():
+    return {mode: couple(mode, token) for mode, token in CASES}
 
 
 def jacobians(reader, mode, block):
@@ -77,10 +92,10 @@ def test_the_floor_is_what_random_frames_score(reader, measured, definition):
     assert found == pytest.approx(np.full(N, sampled.mean()), abs=error)
 
 
-def test_context_jacobians_have_the_rank_of_their_heads(reader):
+def test_context_jacobians_have_the_rank_of_their_heads():
     # 2 heads of values of width 8, and 4 scores.
-    result = couple_positions(reader, "fixed-output", 1, 3, 24, token=4)
-    assert list(result.rank[0]) == [20] * 3 + [24, 0]
+    result = couple("fixed-output", 4)
+    assert list(result.rank[0]) == [20] * 3 + [32, 0]
     assert result.certified
     at_rank = score_positions(result, View(k=20)).coupling
     above = score_positions(result, View(k=21)).coupling
@@ -89,7 +104,6 @@ def test_context_jacobians_have_the_rank_of_their_heads(reader):
 
 
 def test_a_bidirectional_model_forbids_nothing():
-    reader = read(tiny.model("bert"), IDS)
     for mode, token in CASES:
-        result = couple_positions(reader, mode, 1, 3, K, token=token)
+        result = couple(mode, token, "bert")
         assert not np.isnan(score_positions(result, View(k=K)).coupling).any()
