@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from coupling_core.base.errors import CouplingError, InputError
+from coupling_core.base.errors import CouplingError
 from coupling_core.base.records import Stack
 from coupling_core.engine.jacobians.captured_block import Block, at_one_row, at_one_token
 from coupling_core.engine.jacobians.captured_calls import Call
@@ -219,21 +219,9 @@ def read(
 
 
 def decode(reader: Reader, blocks: Iterable[int], tokens: Iterable[int]) -> Iterator[list[Capture]]:
-    """Capture chosen blocks at chosen tokens, token by token.
-
-    Args:
-        reader: the model and its prompt.
-        blocks: their numbers, 1..L.
-        tokens: 1..n.
-
-    Yields:
-        for each chosen token, in ascending order, its captures in the order of `blocks`.
-
-    Raises:
-        InputError: where a block or a token is out of range.
-    """
-    chosen, wanted = _in_range(reader, blocks, tokens)
-    for token in wanted:
+    """For each of some tokens, ascending, what chosen blocks read there, in the blocks' order."""
+    chosen = tuple(blocks)
+    for token in sorted(set(tokens)):
         yield _captures(reader.at(token), chosen)
 
 
@@ -245,11 +233,8 @@ def with_context(
     Returns:
         the captures, and the calls in the same order; without calls where there is no token before,
         or the blocks ran over the whole sequence.
-
-    Raises:
-        InputError: where a block or the token is out of range.
     """
-    chosen, _ = _in_range(reader, blocks, [token])
+    chosen = tuple(blocks)
     moment = reader.at(token)
     captures = _captures(moment, chosen)
     if not moment.calls or token == 1:
@@ -263,15 +248,3 @@ def _captures(moment: Moment, blocks: tuple[int, ...]) -> list[Capture]:
         Capture(moment.blocks[b - 1], moment.token, moment.calls[b - 1] if moment.calls else None)
         for b in blocks
     ]
-
-
-def _in_range(
-    reader: Reader, blocks: Iterable[int], tokens: Iterable[int]
-) -> tuple[tuple[int, ...], list[int]]:
-    chosen, wanted = tuple(blocks), sorted(set(tokens))
-    of = ("block", chosen, reader.n_blocks), ("token", wanted, reader.n_tokens)
-    for what, numbers, count in of:
-        for number in numbers:
-            if not 1 <= number <= count:
-                raise InputError(f"{what} {number} is out of range: expected 1..{count}")
-    return chosen, wanted

@@ -42,11 +42,7 @@ def count_positions(reader: Reader, kind: str, token: int | None) -> int:
 def pairs(
     reader: Reader, kind: str, blocks: tuple[int, int], token: int | None, final_norm: bool
 ) -> Iterator[tuple[int, tuple[Tensor, Tensor]]]:
-    """Position by position (1..n), the Jacobians of the two blocks; the same twice if they are one.
-
-    Raises:
-        InputError: where a block or the token is out of range.
-    """
+    """By position (1..n), the Jacobians of the two blocks; the same one twice if they are one."""
     waiting: dict[int, Tensor] = {}
     chosen = tuple(dict.fromkeys(blocks))
     for block, position, J in every_jacobian(reader, kind, chosen, token, final_norm):
@@ -59,11 +55,7 @@ def pairs(
 def every_jacobian(
     reader: Reader, kind: str, blocks: Iterable[int], token: int | None, final_norm: bool
 ) -> Iterator[tuple[int, int, Float[Tensor, "d d"]]]:
-    """Block, position (1..n) and Jacobian of all that a kind compares, from one pass.
-
-    Raises:
-        InputError: where a block or the token is out of range.
-    """
+    """Block, position (1..n) and Jacobian of all that a kind compares, from one pass."""
     chosen, every, fixed = tuple(blocks), range(1, reader.n_tokens + 1), token or 0
     if kind == "fixed-output":
         of_blocks = output_jacobians(reader, chosen, fixed, final_norm=final_norm)

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
 from coupling_core.base.results import DirectionsResult
-from coupling_core.base.trials import RANDOM, Ablate, Ablation, Readings, Steer, Steering
+from coupling_core.base.trials import RANDOM, Ablation, Readings, Steering
 from coupling_core.base.units import percent
 from coupling_core.engine import matrix_products
 from coupling_core.engine.directions.ablation import ablate, random_frames
@@ -37,30 +38,35 @@ def steered(
     result: DirectionsResult,
     asked: Resolved,
     loaded: LoadedModel,
-    trial: Steer,
+    block: int,
+    side: str,
+    tokens: tuple[int, ...],
     names: tuple[str, ...],
+    directions: Float[np.ndarray, "m d"],
+    sizes: tuple[float, ...],
 ) -> Steering:
-    """What the model says with directions added, beside random ones of the same sizes."""
-    replays, outcomes = _ready(result, asked, loaded, max(trial.tokens))
-    _require_before_norm(asked.request, trial.state, replays)
-    d, device = trial.directions.shape[1], replays.states.device
+    """What the model says with directions of length 1 added, beside random ones of these sizes."""
+    replays, outcomes = _ready(result, asked, loaded, max(tokens))
+    state = block if side == "u" else block - 1
+    _require_before_norm(asked.request, state, replays)
+    d, device = directions.shape[1], replays.states.device
     drawn = random_units(RANDOM, d, torch.Generator().manual_seed(SEED))
     found, chance = (
-        steer(replays, outcomes, trial.state, trial.tokens, directions.to(device), trial.sizes)
-        for directions in (torch.tensor(trial.directions, dtype=torch.float32), drawn)
+        steer(replays, outcomes, state, tokens, units.to(device), sizes)
+        for units in (torch.tensor(directions, dtype=torch.float32), drawn)
     )
-    shape = (len(trial.directions), len(trial.sizes))
+    shape = (len(directions), len(sizes))
     rises, falls = (
         tuple(of[at : at + shape[1]] for at in range(0, len(of), shape[1]))
         for of in _texts(found.ids, loaded, replays.reader)
     )
     change = found.change.cpu().numpy().reshape(*shape, 2, -1)
     return Steering(
-        block=trial.block,
-        side=trial.side,
-        tokens=trial.tokens,
+        block=block,
+        side=side,
+        tokens=tokens,
         names=names,
-        sizes=trial.sizes,
+        sizes=sizes,
         measured_of=outcomes.measured,
         divergence=found.divergence.cpu().numpy().reshape(shape),
         by_chance=chance.divergence.cpu().numpy().reshape(RANDOM, -1),
@@ -73,34 +79,40 @@ def steered(
 
 
 def ablated(
-    result: DirectionsResult, asked: Resolved, loaded: LoadedModel, trial: Ablate
+    result: DirectionsResult,
+    asked: Resolved,
+    loaded: LoadedModel,
+    frames: Mapping[int, Float[np.ndarray, "d k"]],
 ) -> Ablation:
-    """What the model says with frames taken out, beside random ones of as many columns."""
-    k = next(iter(trial.frames.values())).shape[1]
-    replays, outcomes = _ready(result, asked, loaded, trial.token)
+    """What the model says with each block's frame taken out of what it reads: x - V V^T x.
+
+    Beside it stand random frames of as many columns.
+    """
+    k, token = next(iter(frames.values())).shape[1], result.token
+    replays, outcomes = _ready(result, asked, loaded, token)
     generator = torch.Generator().manual_seed(SEED)
     device = replays.states.device
-    frames = {
-        block: _with_random(frame, generator).to(device) for block, frame in trial.frames.items()
+    beside = {block: _with_random(frame, generator).to(device) for block, frame in frames.items()}
+    divergence = ablate(replays, outcomes, token, beside).divergence.cpu().numpy()
+    states = {
+        block: replays.states[block - 1, token - 1].double().cpu().numpy() for block in frames
     }
-    divergence = ablate(replays, outcomes, trial.token, frames).divergence.cpu().numpy()
     return Ablation(
         blocks=tuple(frames),
-        token=trial.token,
+        token=token,
         k=k,
         width=replays.states.shape[-1],
         measured_of=outcomes.measured,
         divergence=float(divergence[0]),
         by_chance=divergence[1:],
-        part=float(np.mean([_part(replays, trial, block) for block in trial.frames])),
+        part=float(np.mean([_part(states[block], frame) for block, frame in frames.items()])),
         result=result,
     )
 
 
-def _part(replays: Replays, trial: Ablate, block: int) -> float:
-    """How much of the squared length of the state before a block lies in its frame."""
-    x = replays.states[block - 1, trial.token - 1].double().cpu().numpy()
-    return float(np.sum((trial.frames[block].T @ x) ** 2) / np.sum(x**2))
+def _part(x: Float[np.ndarray, " d"], frame: Float[np.ndarray, "d k"]) -> float:
+    """How much of the squared length of a state lies in a frame."""
+    return float(np.sum((frame.T @ x) ** 2) / np.sum(x**2))
 
 
 def readings(

@@ -2,10 +2,8 @@
 
 from dataclasses import replace
 
-import pytest
 from family_matrix import DEPTH, FAST, IDS, double_reader, exact, off, tiered
 
-from coupling_core import InputError
 from coupling_core.engine.jacobians import between_tokens
 from coupling_core.engine.jacobians.decode import decode, with_context
 from coupling_core.engine.jacobians.earlier_tokens import context_jacobians, source
@@ -69,9 +67,3 @@ def test_nothing_is_captured_twice_or_out_of_order():
     with TrueFloat64():
         found = list(decode(double_reader("llama3"), [1, 3], [6, 2, 6]))
     assert [[capture.token for capture in each] for each in found] == [[2, 2], [6, 6]]
-
-
-def test_what_the_prompt_or_the_model_does_not_have_is_refused():
-    for blocks, tokens in (([4], [1]), ([0], [1]), ([1], [8]), ([1], [0])):
-        with pytest.raises(InputError, match=r" 1\.\.[37]"):
-            list(decode(double_reader("llama3"), blocks, tokens))
