@@ -79,7 +79,7 @@ def mean_scores(found: Sequence[Scores]) -> Scores:
     own chance level. A pair that has no score in one prompt has none here.
     """
     means = {name: np.mean([getattr(one, name) for one in found], axis=0) for name in MEASURES}
-    return Scores(**means, blocks=found[0].blocks, view=found[0].view)
+    return replace(found[0], **means, result=None)
 
 
 def mean_graph(

@@ -182,7 +182,8 @@ def score_pairs(result: DepthResult, view: View) -> Scores:
     shown = np.ix_(np.array(blocks) - 1, np.array(blocks) - 1)
     coupling, floor = (values[shown] for values in score_square(result, view))
     above = corrected(coupling, floor)
-    return Scores(coupling, floor, above, blocks, result=result, view=view)
+    weights = 1 - np.eye(len(blocks))
+    return Scores(coupling, floor, above, weights, blocks, result=result, view=view)
 
 
 def score_by_k(

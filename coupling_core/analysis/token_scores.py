@@ -73,7 +73,7 @@ def score_positions(result: TokensResult | TokenMeansResult, view: View) -> Posi
     coupling, floor = score_square(result, view)
     above = corrected(coupling, floor)
     itself = np.eye(len(above), dtype=bool) & (result.blocks[0] == result.blocks[1])
-    return PositionScores(coupling, floor, above, itself, 1.0 - itself, result=result, view=view)
+    return PositionScores(coupling, floor, above, 1.0 - itself, result=result, view=view)
 
 
 def _mean_scores(result: TokenMeansResult, view: View) -> PositionScores:
@@ -89,9 +89,9 @@ def _mean_scores(result: TokenMeansResult, view: View) -> PositionScores:
     raw, floor, above = (
         getattr(result, name)[at].astype(np.float64) for name in ("coupling", "chance", "corrected")
     )
-    itself = np.zeros(raw.shape, bool)
-    weight = result.pairs[..., kept.index(view.k)].astype(np.float64)
-    return PositionScores(raw, floor, above, itself, weight, result=result, view=view)
+    # Where there is no pair, there is no score either.
+    weights = np.maximum(result.pairs[..., kept.index(view.k)], 1.0)
+    return PositionScores(raw, floor, above, weights, result=result, view=view)
 
 
 def require_kept(view: View, definitions: Collection[str] = DEFINITIONS) -> None:
@@ -117,7 +117,7 @@ def by_distance(found: PositionScores, *, corrected: bool = True) -> ByDistance:
         corrected: whether the chance-corrected ones are meant.
     """
     values = found.corrected if corrected else found.coupling
-    counted = ~np.isnan(values) & ~found.itself
+    counted = ~np.isnan(values) & ~found.against_itself()
     number = np.arange(len(values))
     distance = np.abs(number[:, None] - number)
     present = np.unique(distance[counted])

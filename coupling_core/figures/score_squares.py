@@ -130,12 +130,10 @@ def reasons(found: Scores | PositionScores) -> Reasons:
     result, no_score = found.result, np.isnan(found.coupling)
     waiting = forbidden = unseen = np.zeros(no_score.shape, bool)
     if isinstance(found, Scores):
-        itself = np.equal.outer(found.blocks, found.blocks)
         if isinstance(result, DepthResult):
             at = np.array(found.blocks) - 1
             waiting = np.isnan(result.diagonal[0, ..., 0][np.ix_(at, at)])
     else:
-        itself = found.itself
         assert isinstance(result, TokensResult | TokenMeansResult)
         forbidden = ~np.logical_and.outer(result.allowed, result.allowed)
         if isinstance(result, TokenMeansResult):
@@ -146,7 +144,7 @@ def reasons(found: Scores | PositionScores) -> Reasons:
             rank = result.rank
         unseen = np.logical_or.outer(rank[0] == 0, rank[1] == 0)
     return np.select(
-        [forbidden, no_score & waiting, no_score & unseen, no_score, itself],
+        [forbidden, no_score & waiting, no_score & unseen, no_score, found.against_itself()],
         [
             FORBIDDEN,
             "not measured yet",

@@ -212,9 +212,8 @@ def cross_scores(
     floor = floor_by_k(s, a.jacobian_norm, a.width, {}, view.definition, view.p)[:, -1:]
     floor = np.broadcast_to(floor, coupling.shape)
     blocks = tuple(range(1, a.n_blocks + 1))
-    return CrossScores(
-        coupling, floor, corrected(coupling, floor), blocks, result=None, view=view, a=a, b=b
-    )
+    maps = coupling, floor, corrected(coupling, floor), 1 - np.eye(a.n_blocks)
+    return CrossScores(*maps, blocks, result=None, view=view, a=a, b=b)
 
 
 def _several(given: Any, kind: type = int) -> list[Any]:

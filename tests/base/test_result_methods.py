@@ -80,7 +80,7 @@ def test_means_are_without_a_jacobian_against_itself(depth, between):
     scores = between[0].scores(k=3)
     for name in MEASURES:
         assert getattr(mean, name) == getattr(found, name)[off].mean()
-        values = np.where(scores.itself, np.nan, getattr(scores, name))
+        values = np.where(scores.against_itself(), np.nan, getattr(scores, name))
         assert getattr(scores.mean(), name) == pytest.approx(np.nanmean(values), rel=1e-12)
 
 
@@ -121,7 +121,7 @@ def test_the_strongest_pairs_are_a_table(depth, between):
     first = found.iloc[0]
     assert scores[int(first.block), int(first.basis)].corrected == first.corrected
     assert len(scores.strongest(1000)) == 20
-    apart = np.where(of_tokens.itself, np.nan, of_tokens.corrected)
+    apart = np.where(of_tokens.against_itself(), np.nan, of_tokens.corrected)
     assert of_tokens.strongest(3).corrected[0] == np.nanmax(apart)
 
 

@@ -55,7 +55,7 @@ def test_the_grid_has_the_scores_in_the_fixed_range(itself, means):
     for result in (itself, means):
         found, figure = score_positions(result, VIEW), figures.scores(result, VIEW)
         np.testing.assert_allclose(figure.data[0].z, found.corrected.astype(np.float32))
-        assert not found.itself.any()
+        assert not found.against_itself().any()
         assert (figure.data[0].zmin, figure.data[0].zmax) == style.CORRECTED_RANGE
         raw = figures.scores(result, VIEW, corrected=False)
         np.testing.assert_allclose(raw.data[0].z, found.coupling.astype(np.float32))

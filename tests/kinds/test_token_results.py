@@ -146,7 +146,7 @@ def test_a_jacobian_with_itself_scores_exactly_one(model):
         found = score_positions(result, View(k=k, definition=definition))
         itself = np.diag(found.coupling)
         np.testing.assert_allclose(itself, 1, rtol=0, atol=1e-12, err_msg=definition)
-        assert found.itself.trace() == N
+        assert found.against_itself().trace() == N
 
 
 def test_the_mean_of_a_bidirectional_model_allows_every_pair():

@@ -1,6 +1,5 @@
 """The scores of one view of a result: numbers, their means, and the same as tables and a figure."""
 
-from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex, overload
@@ -84,6 +83,8 @@ class ScoreMap(Plottable[FigureOf]):
             where a rank is below K.
         chance: its chance floor; the same along a row where two blocks, or all, are compared.
         corrected: (c - floor) / (1 - floor).
+        weights: what each pair weighs in a mean: 1, or of how many pairs of Jacobians its score is
+            the mean; 0 where a Jacobian meets itself, which is 1 by construction.
         result: what they were taken of; None where that has been let go.
         view: how it is looked at.
     """
@@ -94,18 +95,14 @@ class ScoreMap(Plottable[FigureOf]):
     coupling: Float[np.ndarray, "row column"]
     chance: Float[np.ndarray, "row column"]
     corrected: Float[np.ndarray, "row column"]
+    weights: Float[np.ndarray, "row column"]
     result: Result | None = field(default=None, kw_only=True, repr=False, compare=False)
     view: View | None = field(default=None, kw_only=True, repr=False, compare=False)
 
     @property
-    @abstractmethod
     def numbers(self) -> tuple[int, ...]:
         """Of the blocks or tokens along both dimensions, from 1."""
-
-    @property
-    @abstractmethod
-    def weights(self) -> Float[np.ndarray, "row column"]:
-        """What each pair weighs in a mean; 0 where a Jacobian meets itself."""
+        return tuple(range(1, len(self.coupling) + 1))
 
     def against_itself(self) -> Bool[np.ndarray, "row column"]:
         """Where a Jacobian meets itself, which is 1 by construction."""
@@ -297,10 +294,10 @@ class Scores(ScoreMap[DepthFigure]):
             return self._pair(self._at(row), self._at(column))
         chosen = blocks_of(blocks, last) or self.blocks
         at = np.array([self._at(block) for block in chosen])
-        some: Any = {name: values[np.ix_(at, at)] for name, values in self.arrays.items()}
-        return replace(
-            self, **some, blocks=chosen, view=self.view and replace(self.view, blocks=chosen)
-        )
+        kept = self.arrays | {"weights": self.weights}
+        some: Any = {name: values[np.ix_(at, at)] for name, values in kept.items()}
+        view = self.view and replace(self.view, blocks=chosen)
+        return replace(self, **some, blocks=chosen, view=view)
 
     def _at(self, block: int) -> int:
         if block not in self.blocks:
@@ -312,27 +309,15 @@ class Scores(ScoreMap[DepthFigure]):
         """As `blocks`."""
         return self.blocks
 
-    @property
-    def weights(self) -> Float[np.ndarray, "block block"]:
-        """1 where two blocks differ."""
-        return 1 - np.eye(len(self.blocks))
-
 
 @dataclass(frozen=True, repr=False)
 class PositionScores(ScoreMap[TokensFigure]):
     """The scores of a prompt's tokens in one view of a result.
 
     `scores[10, 3]` has those of one pair: the Jacobian of token 10 in the basis of token 3.
-
-    Args:
-        itself: where a Jacobian meets itself, which is 1 by construction.
-        weight: what each pair weighs in a mean: of how many pairs of Jacobians its score is one.
     """
 
     dims = ("token", "other_token")
-
-    itself: Bool[np.ndarray, "position position"]
-    weight: Float[np.ndarray, "position position"]
 
     @property
     def verdict(self) -> str:
@@ -340,7 +325,7 @@ class PositionScores(ScoreMap[TokensFigure]):
         mean = self.mean().corrected
         if np.isnan(mean):
             return f"No pair of different Jacobians has a score{self._at_k}."
-        without = " without any Jacobian against itself" if self.itself.any() else ""
+        without = " without any Jacobian against itself" if self.against_itself().any() else ""
         over, why = self._pairs_words()
         return (
             f"The mean chance-corrected score over {over}{self._at_k}{without} is {rounded(mean)}."
@@ -362,7 +347,7 @@ class PositionScores(ScoreMap[TokensFigure]):
         of: Any = self.result  # of one of the kinds between tokens
         if of is None:
             return "all pairs that have one", ""
-        wanted = np.outer(of.allowed, of.allowed) & ~self.itself
+        wanted = np.outer(of.allowed, of.allowed) & ~self.against_itself()
         n, every = int((~np.isnan(self.corrected) & wanted).sum()), int(wanted.sum())
         if n == every:
             return "all pairs", ""
@@ -381,16 +366,6 @@ class PositionScores(ScoreMap[TokensFigure]):
         """The scores of one pair of tokens: that of the Jacobian and that of the basis, from 1."""
         row, column = (resolve_token(index(each), len(self.coupling)) - 1 for each in tokens)
         return self._pair(row, column)
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """Of all tokens."""
-        return tuple(range(1, len(self.coupling) + 1))
-
-    @property
-    def weights(self) -> Float[np.ndarray, "position position"]:
-        """As `weight`."""
-        return self.weight
 
     def along(self) -> Along:
         """What names rows and columns: numbers of the tokens, and their texts."""

@@ -45,7 +45,7 @@ def facts(result: Compared, view: View) -> dict[str, object]:
     """What was compared, the mean scores, and why some tokens have none."""
     found = score_positions(result, view)
     mean = found.mean()
-    without = ", without any Jacobian against itself" if found.itself.any() else ""
+    without = ", without any Jacobian against itself" if found.against_itself().any() else ""
     return {
         "compared": f"{result.request.kind}, {result.measured}",
         "score": f"{definition_name(view)}, K = {view.k}, {result.final_norm_words}",
