@@ -45,12 +45,17 @@ class Drawing:
 
     Args:
         figure: plotly's own, to be changed as one likes; `save` writes it as it is then.
-        render: an ending, such as ".html", to the content of a file.
+        result: what it is of; None where the figure says itself where it comes from.
+        view: how that is looked at.
     """
 
-    def __init__(self, figure: "go.Figure", render: Callable[[str], bytes]) -> None:
-        self.figure = figure
-        self.render = render
+    def __init__(self, figure: "go.Figure", result: Any = None, view: Any = None) -> None:
+        self.figure, self._of = figure, (result, view)
+
+    def render(self, ending: str) -> bytes:
+        """The content of a file of that ending, such as ".html"; raises as `save`."""
+        content: bytes = _function("export.render")(self.figure, ending, *self._of)
+        return content
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the figure as its ending says: .html stands alone and can be moved with the mouse.
@@ -162,7 +167,7 @@ def drawn(result: Any, view: Any, name: str, **options: Any) -> "go.Figure":
 def plot(result: Any, view: Any, name: str = "", **options: Any) -> Drawing:
     """The same as something that shows and saves itself; "" is the main one of its page."""
     name = name or next(iter(figures_of(result.request.kind)))
-    return _drawing(drawn(result, view, name, **options), result, view)
+    return Drawing(drawn(result, view, name, **options), result, view)
 
 
 def drawing(draws: str, *of: Any, result: Any = None, view: Any = None, **options: Any) -> Drawing:
@@ -171,11 +176,7 @@ def drawing(draws: str, *of: Any, result: Any = None, view: Any = None, **option
     It is of a room above this one, and so imported only now. A figure that does not say itself
     where it comes from is of a result in a view.
     """
-    return _drawing(_function(draws)(*of, **options), result, view)
-
-
-def _drawing(figure: "go.Figure", result: Any, view: Any) -> Drawing:
-    return Drawing(figure, partial(_function("export.render"), figure, result=result, view=view))
+    return Drawing(_function(draws)(*of, **options), result, view)
 
 
 def _function(draws: str) -> Maker:

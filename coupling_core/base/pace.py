@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from coupling_core.base.bars import Bar
-from coupling_core.base.units import about
+from coupling_core.base.units import duration
 
 READ = 0.25
 """Seconds within which a stored answer is read: how long the rest takes is not told from those."""
@@ -53,13 +53,13 @@ class Pace:
         self._last, self.done = now, self.done + n
 
     def words(self, beside: int = 0) -> str:
-        """The next and the time left, as far as it is known: "prompt 3 of 60, about 2 minutes".
+        """The next and the time left, as far as it is known: "prompt 3 of 60, about 2 min".
 
         So many `beside` the next are at work too, halfway through on average.
         """
         where = f"{self._of} {self.done + (not beside)} of {self.total}"
         left = self.left(beside)
-        return where if left is None else f"{where}, {about(left)}"
+        return where if left is None else f"{where}, about {duration(left)}"
 
     def left(self, beside: int = 0) -> float | None:
         """Seconds that the rest takes; None where nothing was computed yet."""

@@ -7,7 +7,6 @@ names); the environment counts more. docs/hosting.md has a table of them.
 
 import os
 import re
-import tomllib
 from functools import cache
 from ipaddress import ip_network
 from pathlib import Path
@@ -174,14 +173,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Environment before file."""
-        return (env_settings, _File(settings_cls, toml_file=config_file()))
-
-
-class _File(TomlConfigSettingsSource):
-    """A TOML file that may begin with a mark, as some editors write it."""
-
-    def _read_file(self, file_path: Any) -> dict[str, Any]:
-        return tomllib.loads(file_path.read_text(encoding="utf-8-sig"))
+        return (env_settings, TomlConfigSettingsSource(settings_cls, toml_file=config_file()))
 
 
 def config_file() -> Path:

@@ -29,16 +29,6 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def about(seconds: float) -> str:
-    """A time that is only estimated: less than a minute, about 2 minutes, about 3 hours."""
-    if seconds < 45:
-        return "less than a minute"
-    minutes = max(1, round(seconds / 60))
-    if minutes < 90:
-        return f"about {counted(minutes, 'minute')}"
-    return f"about {round(seconds / 3600)} hours"
-
-
 def rounded(value: float, digits: int = 3) -> str:
     """A number with so many decimals; a zero has no sign."""
     return f"{value:z.{digits}f}"
@@ -88,14 +78,6 @@ def interval_told(low: float, high: float, digits: int = 3) -> tuple[str, ...]:
         if a != b and bool(low) == bool(float(a)) and bool(high) == bool(float(b)):
             return a, b
     return tries[0]
-
-
-def ordinal_place(place: int) -> str:
-    """Place in a queue: next, 2nd, 3rd, 4th, ..."""
-    if place == 1:
-        return "next in line"
-    ending = "th" if 10 <= place % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
-    return f"{place}{ending} in line"
 
 
 def counted(n: int, noun: str) -> str:

@@ -14,7 +14,7 @@ from coupling_core.base.errors import InputError, by_reason, every_prompt_failed
 from coupling_core.base.pace import Pace
 from coupling_core.base.records import AnyView, Request, parse_blocks
 from coupling_core.base.results import BEGINNING, Progress, Result
-from coupling_core.base.units import about, counted, decimals, ranges
+from coupling_core.base.units import counted, decimals, duration, ranges
 from coupling_core.cli import files, reports, rows
 from coupling_core.cli.many_drawn import Together, looked_at
 from coupling_core.cli.options import Measuring, Output
@@ -113,7 +113,7 @@ def _forewarn(asked: Resolved) -> None:
     if seconds is not None and seconds > SHORT:
         say(
             f"all pairs of {found.blocks} blocks and of {asked.n_tokens} tokens take "
-            f"{about(seconds)} on this processor: it grows with the square of both, and --block "
+            f"about {duration(seconds)} on this processor, more with the square of both; --block "
             "takes one pair of blocks"
         )
 

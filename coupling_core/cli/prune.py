@@ -12,7 +12,7 @@ from coupling_core.analysis.pruning.prices import Point
 from coupling_core.analysis.pruning.rankings import NAMES, RANKINGS, Ranking
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
-from coupling_core.base.units import about, counted, ranges
+from coupling_core.base.units import counted, duration, ranges
 from coupling_core.base.writing import require_new
 from coupling_core.cli import files, options
 from coupling_core.cli.one_or_many import SHORT
@@ -70,7 +70,9 @@ def prune(
     with stopping(stopped), progress_bar(stays=True) as bar:
         seconds = door.expected(Request("a text", **vars(weights)), texts, rankings, removed)
         if seconds is not None and seconds > SHORT:
-            say(f"this takes {about(seconds)} on a processor like this, and more where it is busy")
+            say(
+                f"this takes about {duration(seconds)} on this processor, and more where it is busy"
+            )
         found = door.prune(
             texts=texts,
             by=rankings,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 import streamlit as st
 
 from coupling_core.base.results import Progress, Result
-from coupling_core.base.units import about, counted, duration, ordinal_place, size
+from coupling_core.base.units import counted, duration, size
 from coupling_core.serving.jobs import JobStatus
 from coupling_core.serving.lists import Prompts
 from explorer.asking.queue import is_active, queue
@@ -147,7 +147,7 @@ def where(status: JobStatus) -> tuple[float, str]:
     """Fraction done, and where a job stands in words."""
     if status.state == "queued":
         time = _time_of(queue().active()[: status.place])
-        return 0.0, f"Queued, {ordinal_place(status.place)}{time}"
+        return 0.0, f"Queued, number {status.place} in line{time}"
     if status.prompts and status.prompts.left is not None:
         return _of_list(status.prompts, status.progress)
     done, text = _of_one(status)
@@ -161,7 +161,7 @@ def _of_list(prompts: Prompts, progress: Progress | None) -> tuple[float, str]:
     within = progress.done / progress.total if progress and progress.total else 0.0
     done = min(prompts.done + within, prompts.total) / prompts.total
     at = f"Prompt {min(prompts.done + 1, prompts.total)} of {prompts.total}"
-    return done, f"{at}, {about(prompts.left or 0.0)} left"
+    return done, f"{at}, about {duration(prompts.left or 0.0)} left"
 
 
 def _of_one(status: JobStatus) -> tuple[float, str]:

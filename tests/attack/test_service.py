@@ -261,7 +261,7 @@ def test_two_hundred_tabs_keep_nobody_waiting(still: App) -> None:
         assert taken == DEMO["queue_length"] // 2 + 1, said  # one of them runs
         assert sum(n for what, n in said.items() if "address" in what) == 200 - taken
         visitor = tabs.enter_context(come(still, OTHER))
-        assert "next in line" in ask(still, visitor, "A visitor asks")
+        assert "number 1 in line" in ask(still, visitor, "A visitor asks")
         wait_for(lambda: len(desk.jobs(still.store)) == taken + 1)
     with answering(still):
         wait_for(lambda: not desk.jobs(still.store))
@@ -285,8 +285,8 @@ def crowd(still: App) -> Iterator[SimpleNamespace]:
 
 
 def test_tabs_of_one_address_take_turns_as_one_whatever_they_say_of_it(crowd: Any) -> None:
-    assert "next in line" in crowd.told[OTHER]
-    assert "2nd in line" in crowd.told[PROXY]
+    assert "number 1 in line" in crowd.told[OTHER]
+    assert "number 2 in line" in crowd.told[PROXY]
 
 
 def test_a_limit_is_cleared_by_nobody_but_an_operator_and_those_who_leave(

@@ -71,9 +71,9 @@ def test_neither_loading_nor_the_first_wait_nor_a_stored_answer_counts():
         clock.now += wait
         pace.begin()
     pace.step(computed=True)
-    assert pace.words() == "prompt 2 of 3, about 3 minutes"
+    assert pace.words() == "prompt 2 of 3, about 3 min"
     pace = Pace(4, clock=clock, of="measurement", starts_slowly=True)
-    for wait, told in ((1000, "2 of 4"), (60, "3 of 4, about 2 minutes")):
+    for wait, told in ((1000, "2 of 4"), (60, "3 of 4, about 2 min")):
         clock.now += wait
         pace.step()
         assert pace.words() == f"measurement {told}"
@@ -90,4 +90,4 @@ def test_of_those_at_work_side_by_side_each_is_half_done():
     clock.now += 120
     pace.step(computed=True)
     # Two at work besides the next are one more that is done: 60 seconds each, 9 are left.
-    assert pace.words(beside=2) == "prompt 2 of 11, about 9 minutes"
+    assert pace.words(beside=2) == "prompt 2 of 11, about 9 min"

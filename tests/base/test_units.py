@@ -1,10 +1,8 @@
 """Numbers as people read them."""
 
 from coupling_core.base.units import (
-    about,
     counted,
     decimals,
-    ordinal_place,
     percent,
     rounded,
     with_difference,
@@ -34,15 +32,6 @@ def test_a_difference_is_that_of_the_numbers_beside_it():
         (0.06, float("nan")): ("0.060", "nan", "nan"),
     }
     assert {(a, b): with_difference(a, b, a - b) for a, b in told} == told
-
-
-def test_times_and_places_in_a_queue_are_in_words():
-    times = {44: "less than a minute", 60: "about 1 minute", 5000: "about 83 minutes"}
-    times |= {5400: "about 2 hours", 36000: "about 10 hours"}
-    assert {seconds: about(seconds) for seconds in times} == times
-    ends = {2: "2nd", 3: "3rd", 4: "4th", 11: "11th", 12: "12th", 21: "21st", 113: "113th"}
-    places = {1: "next in line"} | {place: f"{end} in line" for place, end in ends.items()}
-    assert {place: ordinal_place(place) for place in places} == places
 
 
 def test_decimals_tell_numbers_apart():

@@ -67,20 +67,10 @@ class TokenResult(Result[TokensFigure]):
         role: Role = "A",
         p: float = 1.0,
     ) -> PositionScores:
-        """The scores of all pairs of tokens; nothing is computed anew.
+        """The scores of all pairs of tokens, as `DepthResult.scores` has those of blocks.
 
-        Args:
-            k: number of leading triplets; None is `default_k`. A mean over all pairs of
-                blocks is kept at the K of its `k_grid` alone.
-            definition: which score (see `DEFINITIONS`); `paper` is the paper's Eq. 9.
-            role: "A" for U^T J V, "B" for V^T J U.
-            p: order of the norm, where the definition takes one.
-
-        Returns:
-            scores without a unit, row = token of the Jacobian, column = token of the basis.
-
-        Raises:
-            InputError: where K or the definition's floor is not in the result.
+        A row is the token of the Jacobian, a column that of the basis. A mean over all pairs of
+        blocks is kept at the K of its `k_grid` alone; raises `InputError` at another.
         """
         k = self.default_k if k is None else k
         return self.part("numbers").derive(self, View(k, definition, p, role))
