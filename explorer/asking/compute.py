@@ -28,14 +28,6 @@ def answer(request: Request, draw_partial: DrawPartial) -> Result | None:
     """The stored result; where there is none, what it would cost, or how far its job is.
 
     A session that comes to a running job of this request, by a refresh or by a link, joins it.
-
-    Args:
-        request: what is asked for.
-        draw_partial: draws what a running or stopped job has so far.
-
-    Raises:
-        InputError: where the request names no model, or is more than this app takes on.
-        ComputeError: where a hub model is missing, gated or out of reach.
     """
     _trailing_space(request)
     result = backend.find(request)
@@ -97,11 +89,7 @@ def _offer(request: Request, status: JobStatus | None) -> None:
 
 
 def show_prompt(request: Request) -> int | None:
-    """Show the prompt's tokens, of which another may be chosen; gives how many, if that is known.
-
-    Raises:
-        InputError, ComputeError: where there is no such token, or the model is out of reach.
-    """
+    """Show the prompt's tokens, of which another may be chosen; gives how many, if known."""
     if is_image(request.prompt):
         st.image(to_pixels(str(request.prompt)), request.prompt_words, width=200)
         return backend.resolved(request).n_tokens

@@ -21,12 +21,7 @@ _lock = Lock()
 
 
 def read(request: Request, key: str) -> Result | None:
-    """A stored result without its matrices and states; None where it cannot be read.
-
-    Args:
-        request: what it answers.
-        key: of the file that does.
-    """
+    """A stored result without its matrices and states; None where it cannot be read."""
     with _lock:
         if key in _kept:
             _kept.move_to_end(key)

@@ -33,28 +33,14 @@ Look = Callable[..., T]
 
 
 def asked(request: Request, listed: PromptList) -> list[Request]:
-    """The request of each prompt of a list.
-
-    Args:
-        request: of one prompt.
-        listed: the list.
-
-    Raises:
-        InputError: where no model could do one.
-    """
+    """The request of each prompt of a list."""
     return [replace(request, prompt=prompt.text) for prompt in listed.prompts]
 
 
 def stored(requests: Sequence[Request], look: Look[T], *args: Any) -> dict[int, T]:
     """What is kept of the results that are stored, by the prompts' numbers in their list, from 1.
 
-    Args:
-        requests: a prompt each.
-        look: takes of a result what is kept; a function of a module.
-        *args: its further arguments, which can be hashed.
-
-    Raises:
-        InputError, ComputeError: where the model is out of reach, or K is not in a result.
+    `look` is a function of a module, and its further arguments can be hashed.
     """
     found: dict[int, T] = {}
     with st.spinner("Reading what is stored of these prompts…"):
@@ -73,17 +59,9 @@ def offer(
 ) -> None:
     """Offer to measure what is lacking of a list, or tell how far that is.
 
-    A session that comes to a running job of this list, by a refresh or by a link, joins it.
-
-    Args:
-        requests: a prompt each.
-        lacking: the numbers of those that are not stored, from 1.
-        beside: whether the model stands beside the one that the page is about.
-        twin: the same of the untrained twin, which may be measured at once.
-
-    Raises:
-        InputError: where this app does not take one on.
-        ComputeError: where the model is missing, gated or out of reach.
+    A session that comes to a running job of this list, by a refresh or by a link, joins it. The
+    numbers of those that are `lacking` count from 1. The `twin` may be measured at once, and a
+    model that stands `beside` the one that the page is about is named.
     """
     keys = [backend.key(request) for request in requests]
     is_twin = requests[0].untrained is not None
@@ -129,11 +107,7 @@ def offer(
 
 
 def _require_each(rest: Sequence[Resolved], lacking: Sequence[int]) -> None:
-    """Refuse a prompt that is not taken on, by its number.
-
-    Raises:
-        InputError: which, and why.
-    """
+    """Refuse a prompt that is not taken on, by its number."""
     for number, one in zip(lacking, rest, strict=True):
         with about(f"prompt {number} of the list"):
             admission.require(one)

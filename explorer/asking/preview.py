@@ -46,11 +46,7 @@ def button() -> None:
 
 
 def download(source: Source) -> None:
-    """Say what has to be fetched before a hub model can be measured.
-
-    Raises:
-        ComputeError: where the model is gated, missing or out of reach, or the disk is too small.
-    """
+    """Say what has to be fetched before a hub model can be measured."""
     if source.kind != "hub":
         return
     todo = _plan(source.location, source.digest)
@@ -66,14 +62,7 @@ def download(source: Source) -> None:
 def cost(asked: Resolved, tokens: int | None, expected: Estimate | None) -> None:
     """Say what the model is, and what measuring it takes.
 
-    Args:
-        asked: what would be measured.
-        tokens: length of the prompt; None where its tokens cannot be counted yet.
-        expected: how long it takes, by the model's shape; None where that is not known.
-
-    Raises:
-        InputError: where it cannot be measured.
-        ComputeError: where it cannot be found out what it is.
+    Tokens that cannot be counted yet, and a time that is not known, are None.
     """
     found = _model(asked)
     refuse(
@@ -89,11 +78,7 @@ def cost(asked: Resolved, tokens: int | None, expected: Estimate | None) -> None
 
 
 def memory(asked: Resolved) -> None:
-    """Say what memory measuring it takes, and what would fit where it does not.
-
-    Raises:
-        InputError, ComputeError: where it cannot be found out what the model is.
-    """
+    """Say what memory measuring it takes, and what would fit where it does not."""
     what = needs.memory(asked, device())
     needed = what.memory
     if needed.fits:
@@ -114,11 +99,7 @@ def memory(asked: Resolved) -> None:
 
 
 def count_blocks(asked: Resolved) -> int | None:
-    """L of a model that was not measured before; None where it is not known.
-
-    Raises:
-        ComputeError: where it cannot be found out what the model is.
-    """
+    """L of a model that was not measured before; None where it is not known."""
     return _model(asked).blocks
 
 

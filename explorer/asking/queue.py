@@ -62,13 +62,7 @@ class Queue:
     def join(self, request: Request, *, keep: bool = True) -> JobStatus:
         """Start a measurement for this session, or wait for the one that is under way.
 
-        Args:
-            request: what to measure.
-            keep: whether weights that are fetched for it stay on this disk.
-
-        Raises:
-            InputError: where this app does not take it on, or the request names no model.
-            ComputeError: where a hub model is missing, gated or out of reach.
+        With `keep`, weights that are fetched for it stay on this disk.
         """
         asked = backend.resolved(request)
         admission.require(asked)
@@ -78,15 +72,7 @@ class Queue:
         return status
 
     def join_list(self, requests: Sequence[Request]) -> JobStatus:
-        """Start to measure a list of prompts as one job, or wait for the one that is under way.
-
-        Args:
-            requests: they differ in their prompts alone.
-
-        Raises:
-            InputError: where this app does not take it on at a time.
-            ComputeError: where the model is missing, gated or out of reach.
-        """
+        """Start to measure a list of prompts as one job, or wait for the one that is under way."""
         asked = [backend.resolved(request) for request in requests]
         if not is_active(self.status(key := backend.list_key(requests))):
             lacking = [one for one in asked if not backend.held(one.request)] or asked[:1]

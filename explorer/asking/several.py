@@ -49,12 +49,7 @@ def offer_twin(request: Request) -> None:
 
 
 def offer(what: str, request: Request) -> None:
-    """Offer to measure what stands beside a figure, if the model is still here.
-
-    Args:
-        what: what to call it.
-        request: of it; it is not stored.
-    """
+    """Offer to measure what stands beside a figure, if the model is still here."""
     if backend.gone(request):
         st.caption(f"The {what} was not measured while this model was here.")
         return
@@ -67,19 +62,9 @@ def together(
 ) -> dict[str, Result]:
     """The stored results; where some are lacking, offer to measure them, or tell how far they are.
 
-    A session that comes to running jobs, by a refresh or by a link, joins them.
-
-    Args:
-        requests: by what to call them.
-        one: what the button says where one of them is lacking.
-        who: is measured, where it is another model than the page's.
-
-    Returns:
-        those that are stored, in the same order.
-
-    Raises:
-        InputError: where a model is not here, or this app does not take a measurement on.
-        ComputeError: where a hub model is missing, gated or out of reach.
+    A session that comes to running jobs, by a refresh or by a link, joins them. Those that are
+    stored come in the same order. `one` is what the button says where one of them is lacking, and
+    `who` is measured, where it is another model than the page's.
     """
     found = {name: backend.find(request) for name, request in requests.items()}
     lacking = [requests[name] for name, result in found.items() if result is None]

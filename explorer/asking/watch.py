@@ -89,13 +89,7 @@ def left(keys: Iterable[str]) -> list[str]:
 
 
 def show_progress(waiting: Sequence[str], of: int, who: str = "") -> None:
-    """Show how far several jobs are, with that of them which runs or comes next.
-
-    Args:
-        waiting: the keys of those that have not ended.
-        of: how many there are.
-        who: is measured, as of `watch`.
-    """
+    """Show how far several jobs are, with that of them which runs or comes next."""
     active = [one for key in waiting if is_active(one := queue().status(key))]
     first = min(active, key=lambda one: one.place, default=None)
     far, told = where(first) if first else (0.0, "")

@@ -101,14 +101,7 @@ words on keys that a phone has not."""
 
 @contextmanager
 def page(title: str) -> Iterator[State]:
-    """Frame a page: configuration, who may see it, session, sidebar; errors become plain words.
-
-    Args:
-        title: one of `PAGES`.
-
-    Yields:
-        what the reader has chosen, as the page's state.
-    """
+    """Frame a page: configuration, who may see it, session, sidebar; errors become plain words."""
     with turns.drawing():
         st.set_page_config(
             page_title=f"{title} · {NAME}",

@@ -93,14 +93,7 @@ PAGE = Page("Compare", "pages/8_Compare.py", "Many models", state=CompareState, 
 
 
 def recipes(a: str, b: str, view: View, state: State) -> Recipes:
-    """How to come by what a comparison comes to outside the app.
-
-    Args:
-        a: store key of A.
-        b: store key of B.
-        view: how both are looked at.
-        state: its switches.
-    """
+    """How to come by what a comparison comes to outside the app."""
     more = ", corrected=False" if state.raw else ""
     program = [
         "from coupling_core import Store, View, compare",

@@ -56,10 +56,7 @@ _ASKED = "_crossed"
 def show(a: DirectionsResult, b: DirectionsResult, leading: int) -> None:
     """Draw how the directions of B lie to those of A.
 
-    Args:
-        a: the result A.
-        b: the result B.
-        leading: K; 0 is half of the directions that are kept.
+    A `leading` of 0 is half of the directions that are kept.
     """
     most = max(1, min(a.count, b.count) // 2)
     k = min(leading, most) or most

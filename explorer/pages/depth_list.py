@@ -44,12 +44,7 @@ twin.
 
 
 def show(state: DepthState, listed: PromptList) -> None:
-    """Draw the page for a list.
-
-    Args:
-        state: what is chosen.
-        listed: the list.
-    """
+    """Draw the page for a list."""
     requests = listing.asked(state.request(), listed)
     view = over_list.view_of(state)
     look = over_list.scores_of, view, state.blocks
@@ -95,16 +90,7 @@ def recipes(
     *,
     beside: bool = False,
 ) -> Recipes:
-    """How to come by the numbers of a list outside the app.
-
-    Args:
-        name: of the command.
-        request: of its first prompt.
-        state: what is chosen.
-        listed: the list.
-        k: of the view.
-        beside: whether the counterpart, trained or untrained, stands beside the model.
-    """
+    """How to come by the numbers of a list outside the app."""
     file = over_list.file_called(listed)
     told = {
         field: getattr(state, field)

@@ -29,12 +29,7 @@ mean over the prompts and its 95\u00a0% interval. A click on a dot shows the pro
 
 
 def show(state: GraphState, listed: PromptList) -> None:
-    """Draw the page for a list.
-
-    Args:
-        state: what is chosen.
-        listed: the list.
-    """
+    """Draw the page for a list."""
     requests = listing.asked(state.request(), listed)
     view = over_list.view_of(state)
     found = over_list.measured(requests, over_list.scores_of, view, state.blocks)

@@ -201,15 +201,7 @@ def third(figure: go.Figure) -> go.Figure:
 def draw_named(
     name: str, of: Shown, *, picks: tuple[str, ...] = (), inked: bool = False, **options: Any
 ) -> None:
-    """Draw a figure of a kind by its name, which is that of its files too.
-
-    Args:
-        name: of the figure, one of the kind's.
-        of: the result, and how it is looked at.
-        picks: as of `draw`.
-        inked: whether something in it is in ink.
-        **options: of the figure.
-    """
+    """Draw a figure of a kind by its name, which is that of its files too."""
     what, finish = figures_of(of.result.request.kind)[name].draws, ink() if inked else None
     table = partial(numbers_table, *of, what) if isinstance(what, Curves) else partial(frame, *of)
     draw(made(drawn, *of, name, finish=finish, **options), name, of, table, picks=picks)
@@ -218,9 +210,7 @@ def draw_named(
 def draw_partial(figure: go.Figure, without: str = "") -> None:
     """Draw a figure of what is measured so far, twice a second beside the measurement.
 
-    Args:
-        figure: with its alternative text in `layout.meta`.
-        without: name of the traces that only the mouse needs.
+    `without` is the name of the traces that only the mouse needs.
     """
     figure.data = [trace for trace in figure.data if not without or trace.name != without]
     st.plotly_chart(figure, key="partial", alt=figure.layout.meta["alt"])

@@ -26,13 +26,7 @@ def within(state: State, n_blocks: int) -> tuple[int, int]:
 
 
 def selection(n_blocks: int, block: int, basis: int) -> None:
-    """Number inputs for the selected pair: the keyboard's twin of a click.
-
-    Args:
-        n_blocks: L.
-        block: l, as selected.
-        basis: l', as selected.
-    """
+    """Number inputs for the selected pair: the keyboard's twin of a click."""
     with st.container(horizontal=True):
         inputs(n_blocks, block, basis)
 
@@ -56,14 +50,7 @@ def inputs(n_blocks: int | None, block: int, basis: int) -> None:
 
 
 def drawer(shown: Shown, state: State, block: int, basis: int) -> None:
-    """Draw all that is known of the pair (l, l').
-
-    Args:
-        shown: result and view.
-        state: the switches of the page.
-        block: l, whose Jacobian it is.
-        basis: l', whose singular vectors are the basis.
-    """
+    """Draw all that is known of the pair (l, l')."""
     result, view = shown
     pair = (result, block, basis, view)
     left, right = st.columns(2, gap="large")

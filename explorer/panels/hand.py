@@ -14,12 +14,7 @@ _JS = Path(__file__).with_suffix(".js").read_text()
 
 
 def hand(name: str, fields: tuple[str, ...]) -> None:
-    """Let clicks on a figure choose; to be called after it, in the same container.
-
-    Args:
-        name: of the figure.
-        fields: of the state, which a point's custom data has values for.
-    """
+    """Let clicks on a figure choose; to be called after it, in the same container."""
     # Registered at each run: a server that tests start knows nothing of an earlier one's.
     draw = st.components.v2.component("hand", js=_JS)
     key = f"{name}@hand"

@@ -48,11 +48,7 @@ def kept(make: Callable[..., T], *args: Any, of: object = None, **options: Any) 
 
 
 def _name(one: Any, of: object) -> Hashable:
-    """What stands for an argument in a key, and holds no result in memory.
-
-    Raises:
-        LookupError: where nothing does.
-    """
+    """What stands for an argument in a key, and holds no result in memory."""
     match one:
         case Result():
             if not (name := seal(one)):  # not all of it is measured, or it was never stored

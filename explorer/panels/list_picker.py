@@ -24,11 +24,7 @@ _PASTED, _FILE, _SAID = "pasted@list", "file@list", "_said_of_list"
 def list_picker(state: State) -> PromptList | None:
     """Draw what chooses a list, where lists are looked at.
 
-    Args:
-        state: what is chosen.
-
-    Returns:
-        the list; None where the page shows one prompt.
+    It is None where the page shows one prompt.
     """
     chosen = prompt_lists.get(state.prompts) if state.prompts else None
     if chosen is None:

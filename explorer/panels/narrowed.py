@@ -7,12 +7,7 @@ from explorer.session.state import State
 
 
 def narrowed(state: State, n_blocks: int) -> None:
-    """Say it near the figure, for the range may have been chosen on another page.
-
-    Args:
-        state: what is chosen.
-        n_blocks: L of the model.
-    """
+    """Say it near the figure, for the range may have been chosen on another page."""
     chosen = state.range_of(n_blocks)
     if chosen is None or len(chosen) == n_blocks:
         return

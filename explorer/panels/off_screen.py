@@ -58,15 +58,7 @@ class OffScreen:
         )
 
     def draw(self, page: Page, query: Mapping[str, str]) -> Whole:
-        """All that a page draws.
-
-        Args:
-            page: which.
-            query: what is chosen there, by the names of links.
-
-        Raises:
-            ComputeError: where it does not come to its end.
-        """
+        """All that a page draws."""
         state, over, loop = SessionState(), threading.Event(), asyncio.new_event_loop()
         scripts = ScriptCache()
         runner = ScriptRunner(

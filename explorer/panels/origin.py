@@ -43,13 +43,7 @@ def lines(figure: go.Figure, of: Origin) -> str:
 
 
 def file(of: Origin, name: str, ending: str) -> str:
-    """What a figure's file is called.
-
-    Args:
-        of: what it is of.
-        name: of the figure.
-        ending: with its dot.
-    """
+    """What a figure's file is called."""
     match of:
         case None:
             return name + ending

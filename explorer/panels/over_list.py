@@ -120,14 +120,7 @@ def measured(
     *args: Any,
     twin: Sequence[Request] = (),
 ) -> dict[int, Any]:
-    """What is kept of the prompts that are stored; the rest is offered to be measured.
-
-    Args:
-        requests: of the list, in its order.
-        look: as of `listing.stored`.
-        *args: of it.
-        twin: the same of the untrained twin, which may be measured at once.
-    """
+    """What is kept of the prompts that are stored; the rest is offered to be measured."""
     found = listing.stored(requests, look, *args)
     lacking = [number for number in range(1, len(requests) + 1) if number not in found]
     if lacking:
@@ -138,10 +131,7 @@ def measured(
 def tell(numbers: Numbers, what: str, verdict: Verdict | None = None) -> None:
     """Say what the prompts come to, which of them are the ends, and whether they are few.
 
-    Args:
-        numbers: of the prompts.
-        what: is averaged of each prompt, as a phrase.
-        verdict: what has the mean and its interval already; None where it is to be said.
+    A `verdict` has the mean and its interval already.
     """
     over = numbers.over
     if not over.n:
@@ -168,13 +158,7 @@ def twin_of(
 ) -> dict[int, OfPrompt]:
     """What is kept of the counterpart, trained or untrained, of the prompts that are shown.
 
-    Args:
-        requests: of the list, in its order.
-        found: of the model.
-        look: what is kept of a result, as of `measured`.
-
-    Returns:
-        nothing where one of the prompts lacks it: the two are compared over the same ones.
+    There is nothing where one of the prompts lacks it: the two are compared over the same ones.
     """
     other = listing.stored([counterpart(request) for request in requests], *look)
     return {number: other[number] for number in found} if found.keys() <= other.keys() else {}
@@ -200,8 +184,7 @@ def judged(
 ) -> Verdict | None:
     """Whether the blocks are coupled, in scores that are chance-corrected or raw.
 
-    Returns:
-        None where that cannot be said.
+    None where that cannot be said.
     """
     if not twin:
         return None
@@ -221,14 +204,7 @@ def difference(
 ) -> list[str]:
     """How a model differs from its counterpart, prompt by prompt, in a sentence.
 
-    Args:
-        found: of the model, by the prompts' numbers.
-        twin: of its counterpart.
-        corrected: whether the scores are chance-corrected.
-        is_twin: whether the model itself is the untrained one.
-
-    Returns:
-        nothing of too few prompts, and of raw scores, whose floors differ too.
+    Nothing is said of too few prompts, and of raw scores, whose floors differ too.
     """
     if not (twin and corrected) or len(found) < LEAST:
         return []
@@ -255,12 +231,7 @@ def _versus(found: Sequence[tuple[int, OfPrompt]], twin: Sequence[tuple[int, OfP
 
 
 def blocks_switch(n_blocks: int, place: str) -> None:
-    """Draw what chooses the blocks that are averaged; any others are typed in the sidebar.
-
-    Args:
-        n_blocks: L of the model.
-        place: tells apart two.
-    """
+    """Draw what chooses the blocks that are averaged; any others are typed in the sidebar."""
     first, last = MIDDLE[0], MIDDLE[-1]
     words = {"": "All"} | ({f"{first}-{last}": f"{first}-{last}"} if n_blocks >= last else {})
     if (typed := value("blocks")) not in words:
@@ -272,9 +243,7 @@ def blocks_switch(n_blocks: int, place: str) -> None:
 def strip_of(numbers: Numbers, nth: int) -> None:
     """Draw where each prompt stands, and what there is to say of the one that is chosen.
 
-    Args:
-        numbers: of the prompts.
-        nth: the chosen one, from 1; 0 is none.
+    It is the `nth`, from 1; 0 is none.
     """
     texts = {number: numbers.listed.prompts[number - 1].words for number in numbers.values}
     levels = {
@@ -339,15 +308,7 @@ def by_category(numbers: Numbers) -> None:
 def tools(
     numbers: Numbers, recipes: Recipes, guide: str, files: Sequence[tuple[str, Any, str]], line: str
 ) -> None:
-    """Say what is drawn in a line, and offer link, files, recipes and a guide.
-
-    Args:
-        numbers: of the prompts.
-        recipes: how to come by the same outside the app.
-        guide: how the page is read.
-        files: further ones, as of `take_along`.
-        line: whose numbers they are, as Markdown.
-    """
+    """Say what is drawn in a line, and offer link, files, recipes and a guide."""
     listed = numbers.listed
     own = (
         ("Numbers by prompt (.csv)", lambda: to_csv(numbers.table()), "prompts.csv"),
@@ -383,16 +344,7 @@ def means(
     twin: Mapping[int, OfPrompt] | None = None,
     other: str = "",
 ) -> Numbers:
-    """The mean score of each prompt over its pairs of different blocks.
-
-    Args:
-        listed: the list.
-        found: of the model, by the prompts' numbers.
-        view: how results are looked at.
-        corrected: whether the chance-corrected score is averaged.
-        twin: the same of the model that stands beside it.
-        other: what to call that one.
-    """
+    """The mean score of each prompt over its pairs of different blocks."""
     parts = list(found.values())
     of, beside = (
         {number: one.mean(corrected=corrected) for number, one in each.items()}

@@ -16,11 +16,7 @@ _KIND = "kind@prompt"
 
 
 def prompt_picker(*, takes_lists: bool) -> None:
-    """Draw the controls.
-
-    Args:
-        takes_lists: whether the page shows a list of prompts as a whole.
-    """
+    """Draw the controls."""
     if is_image(current().prompt):
         st.image(to_pixels(current().prompt), current().request().prompt_words, width=120)
         st.button("Use a text", on_click=change, kwargs={"prompt": EXAMPLES[0]})
@@ -56,11 +52,7 @@ def kind_of(prompt: str) -> str:
 
 
 def pick_kind(key: str) -> None:
-    """Draw what chooses the kind of prompt, and with it its first prompt.
-
-    Args:
-        key: of the control.
-    """
+    """Draw what chooses the kind of prompt, and with it its first prompt."""
 
     def take() -> None:
         if (kind := st.session_state.get(key)) in kinds():

@@ -20,11 +20,7 @@ SHIPPED = SWEEPS / "pruned" / "smollm2-135m.json"
 
 
 def pruning_plan(model: str) -> None:
-    """Draw the plan of the default model; of another, say how it is had.
-
-    Args:
-        model: as a request names it.
-    """
+    """Draw the plan of the default model; of another, say how it is had."""
     st.header("Which blocks could go", anchor=False)
     if model != DEFAULT_MODEL or not SHIPPED.is_file():
         st.caption("The plan that ships is of the default model. For this one, run:")

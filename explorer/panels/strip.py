@@ -37,13 +37,8 @@ def strip(
 ) -> None:
     """Say what is drawn, and offer link, files, recipes and a guide.
 
-    Args:
-        result: what is drawn.
-        view: how.
-        recipes: how to come by the same outside the app.
-        guide: how the figures of this page are read, in Markdown.
-        selected: the token (1..n) that is chosen among those that were measured; 0 where the
-            result is of one token.
+    `selected` is the token that is chosen among those that were measured, 0 where the result is of
+    one.
     """
     note_length(len(result.tokens))
     whole().of = result, view
@@ -75,11 +70,7 @@ def strip(
 
 
 def page_file(name: str) -> Download:
-    """All figures of the page in one file, which needs no network.
-
-    Args:
-        name: of the file, without its ending.
-    """
+    """All figures of the page in one file, which needs no network."""
     return "This page (.html)", whole().file, f"{name}.html"
 
 
@@ -98,14 +89,7 @@ class Quiet(NamedTuple):
 
 
 def take_along(files: Iterable[Download], recipes: Recipes, guide: str, quiet: Quiet) -> None:
-    """Say what is drawn in a line that opens, and offer link, files, recipes and a guide.
-
-    Args:
-        files: to download.
-        recipes: how to come by the same outside the app.
-        guide: how the figures of this page are read, in Markdown.
-        quiet: the line.
-    """
+    """Say what is drawn in a line that opens, and offer link, files, recipes and a guide."""
     with st.container(key="tools", horizontal=True, gap="small", vertical_alignment="center"):
         with st.popover(quiet.line, type="tertiary", icon=":material/info:"):
             _facts(quiet)

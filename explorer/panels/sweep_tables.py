@@ -46,12 +46,7 @@ def _kinds(journal: Journal) -> list[str]:
 def chosen(name: str, found: dict[str, Journal]) -> Journal:
     """The sweep that is looked at.
 
-    Args:
-        name: of its folder; empty is the first.
-        found: those there are.
-
-    Raises:
-        InputError: where there is none of that name.
+    An empty name is the first.
     """
     name = name or next(iter(found))
     if name not in found:
@@ -79,16 +74,7 @@ def subsets(journal: Journal) -> tuple[ModelSubset, ...]:
 
 
 def vision(k: int, measure: Measure, kind: VisionKind) -> "VisionFindings | None":
-    """What the last sweep over the runs of the suite of vision says; None where there is none.
-
-    Args:
-        k: number of leading triplets.
-        measure: of coupling.
-        kind: what is compared.
-
-    Raises:
-        InputError: where it has none of what is asked.
-    """
+    """What the last sweep over the runs of the suite of vision says; None where there is none."""
     journal = _of_vision()
     if journal is None:
         return None

@@ -25,13 +25,7 @@ _IS_TWIN: Mapping[str, Any] = {
 
 
 def switches(choices: Iterable[Choice], place: str, advanced: Iterable[Choice] = ()) -> None:
-    """Draw a switch for each choice; `place` tells apart two for one field.
-
-    Args:
-        choices: those that are seen.
-        place: tells apart two for one field.
-        advanced: those that few use, which stand behind a button.
-    """
+    """Draw a switch for each choice; `place` tells apart two for one field."""
     for label, field, words in choices:
         switch(label, field, words, place=place)
     if advanced:
@@ -40,11 +34,7 @@ def switches(choices: Iterable[Choice], place: str, advanced: Iterable[Choice] =
 
 
 def above_figures(place: str) -> DeltaGenerator:
-    """What holds switches above figures; on a phone it stands below them (`shell`).
-
-    Args:
-        place: tells apart two; the figures come next in the same container.
-    """
+    """What holds switches above figures; on a phone it stands below them (`shell`)."""
     return st.container(key=f"after-{place}")
 
 

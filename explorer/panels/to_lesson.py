@@ -11,11 +11,7 @@ TITLE = "Classroom"
 
 
 def to_lesson(title: str) -> None:
-    """Draw the button that does; students, who hold a lesson, have none.
-
-    Args:
-        title: of the page.
-    """
+    """Draw the button that does; students, who hold a lesson, have none."""
     if value("lesson"):
         return
     label, icon = "Add this to a lesson as a task", ":material/school:"

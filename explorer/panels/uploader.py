@@ -15,12 +15,7 @@ def uploader(
 ) -> None:
     """Draw it; without it, a page is handed no file.
 
-    Args:
-        label: what it says.
-        key: of the control.
-        endings: of the files' names.
-        on_change: called once a file has come; it has `taken` give it.
-        help: what else there is to say.
+    `on_change` is called once a file has come, and has `taken` give it.
     """
     uploads.ask(visitors.session())
     st.file_uploader(

@@ -11,11 +11,7 @@ from explorer.session.session import address, change
 def way(to: Page, label: str, *, place: str = "", **fields: Any) -> None:
     """Draw it: a link could not say what to change, for pages open with what the session has.
 
-    Args:
-        to: the page.
-        label: what is there.
-        place: tells apart two ways to one page.
-        **fields: of the state, what is chosen there.
+    `place` tells apart two ways to one page, and `fields` are chosen there.
     """
     icon = ":material/arrow_forward:"
     if st.button(label, type="tertiary", icon=icon, key=f"way-{to.title}{place}"):

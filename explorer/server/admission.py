@@ -87,9 +87,6 @@ def require_offered(request: Request) -> None:
     """Refuse a model, or a form of its weights, that is not offered here.
 
     Nothing is looked up for such a request, neither on this disk nor on the hub.
-
-    Raises:
-        InputError: says what is offered.
     """
     shown = f"{request.model}@{request.revision}" if request.revision else request.model
     refuse(
@@ -105,11 +102,7 @@ def require_offered(request: Request) -> None:
 
 
 def require(asked: Resolved) -> None:
-    """Refuse a measurement that this app does not take on, before anything is done for it.
-
-    Raises:
-        InputError: says which limit it exceeds, and what would be taken on.
-    """
+    """Refuse a measurement that this app does not take on, before anything is done for it."""
     request = asked.request
     require_offered(request)
     found, k = settings(), request.k or DEFAULT_K
@@ -144,11 +137,7 @@ def measure_what_fits(
     device: str | None = None,
     progress: Report | None = None,
 ) -> Result:
-    """Measure as `measure` does, unless the memory would run short, or it would take too long.
-
-    Raises:
-        InputError, ComputeError: where it would, with a cheaper request that would not.
-    """
+    """Measure as `measure` does, unless the memory would run short, or it would take too long."""
     asked = resolve(request)
     if settings().longest_seconds is not None:
         require_time(asked, device, store.entries() if store else ())
@@ -159,13 +148,8 @@ def measure_what_fits(
 def require_time(asked: Resolved, device: str | None, entries: Iterable[Entry]) -> Estimate | None:
     """Refuse a K beyond the model's width, and what would take longer than is set.
 
-    How long it takes is known by earlier measurements, or the model's shape.
-
-    Returns:
-        how long it takes; None where that is not known.
-
-    Raises:
-        InputError: where K is too large, or it takes too long, with a request that would not.
+    How long it takes is known by earlier measurements, or the model's shape. It is None where that
+    is not known.
     """
     width, k = needs.model_of(asked).width, asked.request.k
     if width and k and k > width and kind_of(asked.request.kind).has_k:
@@ -185,17 +169,8 @@ def require_list(
 ) -> tuple[Estimate | None, int]:
     """Refuse a list of prompts of which this app takes on none, one job as it is.
 
-    Args:
-        asked: what would be measured of it, requests that differ in their prompts alone.
-        device: where it computes; None is the best device.
-        entries: what is stored.
-
-    Returns:
-        how long so many of them take as are taken on at a time, None where that is not known; and
-        how many they are.
-
-    Raises:
-        InputError: where one of them is not taken on, or there are too many.
+    Gives how long so many of them take as are taken on at a time, None where that is not known, and
+    how many they are.
     """
     if len(asked) > MOST_PROMPTS:
         raise InputError(

@@ -62,12 +62,7 @@ def list_key(requests: Iterable[Request]) -> str:
 
 
 def last_list(keys: Sequence[str], status: Callable[[str], T | None]) -> T | None:
-    """What is known of the job of a list of prompts, or of as much of its beginning as is known.
-
-    Args:
-        keys: of the results, in the order of the list.
-        status: what is known of a job by its key.
-    """
+    """What is known of the job of a list of prompts, or of as much of its beginning as is known."""
     beginnings = (status(lists.list_key(keys[:n])) for n in range(len(keys), 0, -1))
     return next((found for found in beginnings if found is not None), None)
 
@@ -76,9 +71,6 @@ def held(request: Request) -> str:
     """The key of a result that answers a request, found without opening it; "" where none does.
 
     It may yet be damaged, which `find` finds out.
-
-    Raises:
-        InputError, ComputeError: as `resolved` does.
     """
     asked = resolved(request)
     found = store().holds(request, asked.identity)
@@ -114,12 +106,7 @@ def look_again() -> None:
 
 
 def resolved(request: Request) -> Resolved:
-    """A request with its model; of one that went away, with who it was when last looked at.
-
-    Raises:
-        InputError: where the model never was there, or is not offered.
-        ComputeError: where a hub model that was never measured is missing, gated or out of reach.
-    """
+    """A request with its model; of one that went away, with who it was when last looked at."""
     admission.require_offered(request)
     found: dict[tuple[str, str | None], Source | CouplingError]
     found = st.session_state.setdefault(_MODELS, {})
@@ -167,12 +154,7 @@ def _who_it_was(request: Request, why: CouplingError) -> Mapping[str, Any]:
 
 
 def get(key: str) -> Result:
-    """A stored result by its key.
-
-    Raises:
-        InputError: where there is none, or none that this session may see.
-        ComputeError: where it is damaged.
-    """
+    """A stored result by its key."""
     for entry in listed(entries()):
         if entry.key == key:
             return home(entry).get(key)
@@ -219,11 +201,7 @@ def entries() -> list[Entry]:
 
 
 def listed(entries: Iterable[Entry]) -> list[Entry]:
-    """What this session may see: in a demo nothing that only others have asked for.
-
-    Args:
-        entries: of the store; what the session has added for itself comes before them.
-    """
+    """What this session may see: in a demo nothing that only others have asked for."""
     if admission.is_demo():
         own = st.session_state.get(_OWN, ())
         entries = [entry for entry in entries if entry.read_only or entry.key in own]

@@ -19,14 +19,7 @@ process starts. One that hangs as a whole is known by its silence, long before."
 def ask(function: Callable[..., Any], *args: Any, about: Request | None = None) -> Any:
     """What a function of a module gives there.
 
-    Args:
-        function: what is run.
-        *args: its arguments.
-        about: whose model it runs, so that it is remembered where that ends the process.
-
-    Raises:
-        ComputeError: where the process dies of it, or hangs.
-        Exception: what the function raises.
+    The model of the request that it is `about` is remembered where it ends the process.
     """
     with turns.stepping_aside():
         return worker.call(partial(function, *args), about=about, longest=PATIENCE)

@@ -34,11 +34,6 @@ def earlier(digest: str, request: Request, entries: Iterable[Entry]) -> list[Ent
     """Measurements of the same sort and model, by which one can be estimated.
 
     The gallery, whose results may be of another machine, counts only where there is nothing else.
-
-    Args:
-        digest: hash that names the model.
-        request: what would be measured.
-        entries: what is stored.
     """
     found = [
         entry

@@ -22,23 +22,14 @@ _CAUSAL = ("ForCausalLM", "LMHeadModel")
 
 
 def model_of(asked: Resolved) -> Probe:
-    """What the request's model is, read once.
-
-    Raises:
-        InputError: where the model went away.
-        ComputeError: where its config is missing, gated, out of reach, or cannot be read.
-    """
+    """What the request's model is, read once."""
     request = asked.request
     plain = Request("-", model=request.model, revision=request.revision, stack=request.stack)
     return _probe(plain, asked.files)
 
 
 def memory(asked: Resolved, device: str | None) -> Fit:
-    """The memory that a measurement takes on a device, held against what it may take there.
-
-    Raises:
-        InputError, ComputeError: as `model_of` does, or where there is no such device.
-    """
+    """The memory that a measurement takes on a device, held against what it may take there."""
     found: Fit = ask(_fit, asked, _larger(model_of(asked)), device)
     return found
 
@@ -46,16 +37,7 @@ def memory(asked: Resolved, device: str | None) -> Fit:
 def seconds(asked: Resolved, device: str | None, entries: Iterable[Entry]) -> Estimate | None:
     """How long a measurement takes, by the model's shape and by earlier ones.
 
-    Args:
-        asked: what would be measured.
-        device: where it computes; None is the best device.
-        entries: what is stored.
-
-    Returns:
-        None where no earlier one is known, and the device is no CPU, or the sort not fitted.
-
-    Raises:
-        InputError, ComputeError: as `memory` does.
+    None where no earlier one is known, and the device is no CPU, or the sort not fitted.
     """
     found = seconds_of_each((asked,), device, entries)
     return found[0] if found else None
@@ -89,13 +71,7 @@ def shorter(asked: Resolved, longest: float) -> str:
 
 
 def give_way(asked: Resolved, device: str | None, needed: int) -> None:
-    """Let other models go from memory where a measurement needs their place.
-
-    Args:
-        asked: what is to be measured.
-        device: where it computes; None is the best device.
-        needed: bytes.
-    """
+    """Let other models go from memory where a measurement needs their place."""
     ask(_give_way, asked, device, needed)
 
 

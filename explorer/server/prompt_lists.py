@@ -82,24 +82,12 @@ class PromptList:
 
 
 def pasted(text: str) -> PromptList:
-    """The list of what was typed, a prompt a line.
-
-    Raises:
-        InputError: where it has no prompt, or too many.
-    """
+    """The list of what was typed, a prompt a line."""
     return _keep(read_content(Path("what you pasted"), text))
 
 
 def uploaded(name: str, content: bytes) -> PromptList:
-    """The list of a file that came through the door for uploads.
-
-    Args:
-        name: of the file, whose ending says what it is.
-        content: of it.
-
-    Raises:
-        InputError: where it cannot be read, has no prompt, or too many.
-    """
+    """The list of a file that came through the door for uploads."""
     path = Path(Path(name).name)
     return _keep(read_content(path, decoded(content, f"the file {path.name}")), path.name)
 

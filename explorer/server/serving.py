@@ -36,11 +36,7 @@ async def begin(_: Any) -> AsyncIterator[None]:
 
 
 def bound_uploads() -> None:
-    """Have Streamlit take files as large as ours may be: its own bound is on all that come.
-
-    Raises:
-        InputError: where the settings cannot be used.
-    """
+    """Have Streamlit take files as large as ours may be: its own bound is on all that come."""
     config.set_option("server.maxUploadSize", megabytes())
 
 
@@ -58,11 +54,7 @@ async def _tidy() -> None:
 
 
 def prepare() -> None:
-    """Begin to bring that model into memory.
-
-    Raises:
-        InputError: where the settings cannot be used.
-    """
+    """Begin to bring that model into memory."""
     found = settings()
     if found.read_only:
         return

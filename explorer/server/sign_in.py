@@ -30,11 +30,7 @@ _NEEDED = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "serve
 
 
 def look() -> Iterator[tuple[str, str]]:
-    """What `coupling doctor` is told: as it has them, states with what was found.
-
-    Raises:
-        InputError: as `read_auth` does, or where the settings cannot be used.
-    """
+    """What `coupling doctor` is told: as it has them, states with what was found."""
     auth, allowed = read_auth(), settings().sign_in
     if allowed is None:
         unused = "; [auth] of secrets.toml is not used: set sign_in" if auth else ""
@@ -49,11 +45,7 @@ def look() -> Iterator[tuple[str, str]]:
 
 
 def read_auth() -> Mapping[str, Any] | None:
-    """The section `[auth]` of the secrets that Streamlit would read here; None where there is none.
-
-    Raises:
-        InputError: where a file of secrets cannot be read.
-    """
+    """The section `[auth]` of the secrets that Streamlit would read here; None without one."""
     found: dict[str, Any] = {}
     for path in (file.expanduser() for file in _FILES):
         try:
@@ -66,11 +58,7 @@ def read_auth() -> Mapping[str, Any] | None:
 
 
 def problem(auth: Mapping[str, Any] | None) -> str:
-    """Why nobody can sign in; "" where nothing is known to be wrong.
-
-    Args:
-        auth: the section `[auth]` of Streamlit's secrets, None where there is none.
-    """
+    """Why nobody can sign in; "" where nothing is known to be wrong."""
     if find_spec("authlib") is None:
         return f"nobody can sign in, since Authlib is missing: {remedy('app')}"
     if not isinstance(auth, Mapping):
@@ -95,11 +83,7 @@ def problem(auth: Mapping[str, Any] | None) -> str:
 
 
 def provider_problem(url: str) -> str:
-    """Why the provider cannot sign anybody in at this moment; "" where it answers.
-
-    Args:
-        url: its `server_metadata_url`, which begins with http.
-    """
+    """Why the provider cannot sign anybody in at this moment; "" where it answers."""
     try:
         with urllib.request.urlopen(url, timeout=SECONDS) as answer:  # nosec B310  # `problem` looked
             json.load(answer)["authorization_endpoint"]

@@ -36,17 +36,7 @@ def names() -> list[str]:
 
 
 def train(plan: OwnPlan, prompt: str, device: str | None, owner: str) -> None:
-    """Have a model trained.
-
-    Args:
-        plan: what was chosen.
-        prompt: with which its steps are measured afterwards.
-        device: where to compute; None takes the best.
-        owner: who asks.
-
-    Raises:
-        InputError: where this app trains none, the name is taken, or the lane is full.
-    """
+    """Have a model trained."""
     if not may_train():
         raise InputError("no models are trained here")
     plan.require_free()

@@ -57,14 +57,7 @@ class Uploads:
     ) -> object | None:
         """Hold the place of a file that is coming, in that of the session's earlier ones.
 
-        Args:
-            session: whose it is.
-            address: where it comes from, as `visitors.household` has it.
-            size: bytes of the request.
-            kept: what came before.
-
-        Returns:
-            What `end` gives back; None where there is no place now.
+        Gives what `end` takes back; None where there is no place now.
         """
         with self._lock:
             kept.remove_session_files(session)

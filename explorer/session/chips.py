@@ -68,12 +68,7 @@ def tokens(
 
 
 def of_result(result: Any, *, clicks: bool = True) -> None:
-    """Show the tokens of a result, and which of them it is of.
-
-    Args:
-        result: whose tokens they are.
-        clicks: whether a click chooses another one to be measured.
-    """
+    """Show the tokens of a result, and which of them it is of."""
     is_of_one = kind_of(result.request.kind).token == "measured"
     likely = getattr(result, "next_tokens", ())
     if is_image(result.request.prompt):
@@ -94,13 +89,7 @@ def _special(result: Result) -> tuple[bool, ...]:
 
 
 def pick(texts: tuple[str, ...], token: int, special: tuple[bool, ...] = ()) -> None:
-    """Offer the tokens of a prompt as chips, of which a click selects one.
-
-    Args:
-        texts: token texts.
-        token: the selected one, 1..n.
-        special: whether the tokenizer added a token; empty where that is not known.
-    """
+    """Offer the tokens of a prompt as chips, of which a click selects one."""
     special = special or (False,) * len(texts)
     shown = [i + 1 for i in _positions(len(texts), token)]
     called = names(texts)

@@ -12,12 +12,7 @@ def choice(
 ) -> bool:
     """Offer values for a field of the state; tells whether the reader types one instead.
 
-    Args:
-        label: of the list.
-        field: of the state.
-        options: its values, and `own`, where the reader may type.
-        own: what the entry for typing is called.
-        labelled: how a value is shown.
+    `own` is what the entry for typing is called.
     """
     key, flag = f"{field}@list", f"_own_{field}"
     now = value(field)

@@ -96,11 +96,7 @@ class Lesson(_Record):
 
 
 def packed(lesson: Lesson) -> str:
-    """The lesson as an address carries it.
-
-    Raises:
-        InputError: where it is too long for one.
-    """
+    """The lesson as an address carries it."""
     said = lesson.model_dump_json(exclude_defaults=True).encode()
     text = base64.urlsafe_b64encode(zlib.compress(said, 9)).decode().rstrip("=")
     if len(text) > LONGEST:
@@ -112,11 +108,7 @@ def packed(lesson: Lesson) -> str:
 
 
 def unpacked(text: str) -> Lesson:
-    """The lesson of an address.
-
-    Raises:
-        InputError: where it is none.
-    """
+    """The lesson of an address."""
     text = "".join(text.split())  # mail programs break long addresses
     try:
         if len(text) > LONGEST:
@@ -135,11 +127,7 @@ def unpacked(text: str) -> Lesson:
 
 
 def from_file(content: bytes) -> Lesson:
-    """The lesson of a TOML file.
-
-    Raises:
-        InputError: where it is none, and why.
-    """
+    """The lesson of a TOML file."""
     if not content.strip() or len(content) > _LARGEST:
         raise InputError(f"a lesson's file is not empty, and has at most {_LARGEST // 1000} kB")
     try:

@@ -27,12 +27,7 @@ _EXPECTED = {"int": "an integer is expected", "float": "a number is expected"}
 
 
 def expect(test: Callable[[Any], object], what: str) -> AfterValidator:
-    """Part of the type of a field: values that fail a test are refused.
-
-    Args:
-        test: gives something true of what can be taken.
-        what: which values are, in words.
-    """
+    """Part of the type of a field: values that fail a test are refused."""
 
     def check(value: Any) -> Any:
         if not test(value):
@@ -134,11 +129,7 @@ class Links:
         return {one.field: one.default for one in self.fields.values()}
 
     def read(self, query: Mapping[str, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """Read a link; what cannot be read keeps its default and is told of.
-
-        Returns:
-            every field's value, and what could not be read.
-        """
+        """Read a link; what cannot be read keeps its default and is told of."""
         found, problems = self.defaults, []
         for given, text in query.items():
             name = self._former.get(given, given)
@@ -154,14 +145,7 @@ class Links:
         return found, tuple(problems)
 
     def check(self, chosen: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """Values that fields are to have; what no link could say is left out and told of.
-
-        Args:
-            chosen: the values, by the fields' names.
-
-        Returns:
-            those that can be taken, and what could not.
-        """
+        """Values that fields are to have; what no link could say is left out and told of."""
         found, problems = {}, []
         for name, (field, default, reads, _) in self.fields.items():
             if field not in chosen:
@@ -178,9 +162,7 @@ class Links:
     def write(self, chosen: Mapping[str, Any], page: str = "") -> dict[str, str]:
         """Write a link.
 
-        Args:
-            chosen: the values of fields, by their names; those that are left out are the defaults.
-            page: the title of the page to which it leads.
+        Fields that are left out are the defaults.
         """
         return {
             name: _text(chosen[field])

@@ -33,16 +33,7 @@ LONGEST_ADDRESS = 4000
 
 
 def open_session(page: str, of: type[S], links: Links) -> S:
-    """Bring session and URL together; the first thing every page does.
-
-    Args:
-        page: its title.
-        of: its state.
-        links: that carry the states of all pages.
-
-    Returns:
-        what was chosen of the page's state.
-    """
+    """Bring session and URL together; the first thing every page does."""
     memory, url = st.session_state, st.query_params.to_dict()
     memory[_LINKS], memory[_STATE] = links, of
     first = _CHOSEN not in memory
@@ -158,8 +149,7 @@ def _is_private(prompt: str) -> bool:
 def address(page: str = "") -> dict[str, str]:
     """The state as the browser's address has it.
 
-    Args:
-        page: the title of the page to which it leads; empty is the one that is drawn.
+    It is that of another page, where one is named.
     """
     query = _query(page)
     if keeps_prompt():
@@ -191,8 +181,7 @@ def task() -> str:
 def said_by(query: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     """What the part of a link behind its question mark chooses.
 
-    Returns:
-        every field's value, by its name, and what could not be read.
+    Beside every field's value by its name there is what could not be read.
     """
     return st.session_state[_LINKS].read(dict(parse_qsl(query)))  # type: ignore[no-any-return]
 
@@ -214,15 +203,8 @@ def bound(
 ) -> None:
     """Draw a widget that shows one field of the state and changes it.
 
-    Args:
-        widget: the Streamlit command.
-        label: its label.
-        field: name of the field.
-        *args: further arguments of the command.
-        place: tells apart two widgets for one field.
-        read: turns the widget's value into the field's.
-        write: turns the field's value into the widget's.
-        **options: further options of the command.
+    `read` turns the widget's value into the field's, `write` the field's into the widget's, and
+    `place` tells apart two widgets for one field.
     """
     key = f"{field}@{place}"
     draw(widget, label, key, write(value(field)), lambda: _take(key, field, read), *args, **options)
@@ -239,14 +221,7 @@ def draw(
 ) -> None:
     """Draw a widget that shows a value, whatever it showed before.
 
-    Args:
-        widget: the Streamlit command.
-        label: its label.
-        key: of its own value in the session.
-        value: that it shows.
-        take: is called once the reader has chosen another, which the session then has.
-        *args: further arguments of the command.
-        **options: further options of the command.
+    `take` is called once the reader has chosen another, which the session then has by this key.
     """
     memory = st.session_state
     # Setting an unchanged value would undo what a reader is typing at this moment. But of a widget

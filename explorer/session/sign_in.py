@@ -25,11 +25,7 @@ if (link && link !== location.href) location.replace(link);
 
 
 def require() -> None:
-    """End the page here unless whoever looks at it may use the app.
-
-    Raises:
-        InputError: where the app is not set up for anybody to sign in.
-    """
+    """End the page here unless whoever looks at it may use the app."""
     allowed = settings().sign_in
     if allowed is None:
         return

@@ -152,11 +152,7 @@ class State:
         return PathView(self.fit, self.part, self.first)
 
     def of_request(self, request: Request, k_max: int) -> Self:
-        """The same way of looking at another measurement, which holds `k_max` triplets.
-
-        Raises:
-            InputError: where its prompt is no text.
-        """
+        """The same way of looking at another measurement, which holds `k_max` triplets."""
         if not isinstance(request.prompt, str):
             raise InputError("it was measured from token ids, which no link can carry")
         k, revision = min(self.k, k_max or self.k), request.revision or ""

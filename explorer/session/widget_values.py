@@ -42,11 +42,7 @@ def picked_row(widget: Any, count: int) -> int | None:
 
 
 def _checked(states: WStates, key: str) -> Any:
-    """The value of a widget; its default where what was sent is none that it has.
-
-    Raises:
-        KeyError: where no such widget is known.
-    """
+    """The value of a widget; its default where what was sent is none that it has."""
     sent, widget = states.states.get(key), states.widget_metadata.get(key)
     if not isinstance(sent, Serialized) or widget is None:
         return _read(states, key)

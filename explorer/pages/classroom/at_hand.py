@@ -20,12 +20,7 @@ def shown_of(pages: Mapping[str, Page]) -> Collection[Page]:
 
 
 def at_hand(here: str, pages: Mapping[str, Page]) -> None:
-    """Draw it; nothing where no lesson is held.
-
-    Args:
-        here: the title of the page.
-        pages: all of them, by their titles.
-    """
+    """Draw it; nothing where no lesson is held."""
     lesson, number = held(value("lesson")), value("task")
     if lesson is None or here == TITLE:
         return

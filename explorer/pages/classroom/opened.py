@@ -12,10 +12,8 @@ _NOT_OF_A_TASK = ("lesson", "task", "draft", "present")
 def query_for(task: Task, lesson: Lesson, prompt: str = "") -> dict[str, str]:
     """As a link has it, by the names of links.
 
-    Args:
-        task: whose link may name a prompt, which then stays.
-        lesson: whose prompts the students choose among.
-        prompt: that they chose; empty is the first.
+    A link of the task may name a prompt, which then stays; else it is the one that they chose among
+    the lesson's, at first its first.
     """
     if not task.view:
         given = {"model": lesson.model}

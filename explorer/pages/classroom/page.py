@@ -11,12 +11,7 @@ PAGE = Page(TITLE, CLASSROOM, "Learn", state=ClassroomState, picker=None)
 
 
 def show(state: ClassroomState, pages: Mapping[str, Page]) -> None:
-    """Draw it.
-
-    Args:
-        state: what is chosen.
-        pages: all of the app, by their titles.
-    """
+    """Draw it."""
     if state.lesson:
         tasks.show(state, pages)
     else:

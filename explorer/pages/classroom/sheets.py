@@ -48,11 +48,7 @@ def file_stem(lesson: Lesson) -> str:
 def sheet(lesson: Lesson, pages: Mapping[str, Page], screen: OffScreen, *, answers: bool) -> bytes:
     """The sheet as an HTML file, which needs no network.
 
-    Args:
-        lesson: with its answers where these are asked for.
-        pages: by their titles.
-        screen: draws their figures.
-        answers: whether the answers stand below the questions; else there is room to write.
+    Without the answers, there is room to write.
     """
     parts = [] if answers else [paragraph(NAME)]
     parts += [paragraph(lesson.text), bullets("Prompts", lesson.prompts)]
@@ -67,11 +63,7 @@ def sheet(lesson: Lesson, pages: Mapping[str, Page], screen: OffScreen, *, answe
 
 
 def figures_of(task: Task, lesson: Lesson, page: Page, screen: OffScreen) -> dict[str, Drawn]:
-    """The first figures of a task's page, by what they show; none where it is not measured.
-
-    Raises:
-        CouplingError: where the page cannot be drawn.
-    """
+    """The first figures of a task's page, by what they show; none where it is not measured."""
     drawn = screen.draw(page, query_for(task, lesson)).from_the_top
     return dict(islice(drawn.items(), task.figures))
 

@@ -42,15 +42,7 @@ class Tried:
 
 
 def show(result: DirectionsResult, first: int, last: int, side: str, shown: Shown) -> None:
-    """Draw what blocks share, and offer to try it.
-
-    Args:
-        result: the directions.
-        first: of the blocks.
-        last: of them, greater.
-        side: "u", what they write, or "v", what they read.
-        shown: what the figure's files say.
-    """
+    """Draw what blocks share, and offer to try it."""
     blocks = tuple(range(first, last + 1))
     found = kept(shared_of, result, DirectionsView(blocks), side)
     st.markdown(found.verdict)
@@ -146,12 +138,7 @@ def _tell(found: Tried, shared: Shared) -> None:
 
 
 def greyed(table: pd.DataFrame, beyond: np.ndarray) -> Any:
-    """A table of readouts in which those that are chance are grey.
-
-    Args:
-        table: a row a direction, with the columns towards, away and peakedness.
-        beyond: whether each row's readout is more than chance.
-    """
+    """A table of readouts in which those that are chance are grey."""
     look = ["" if told else "color: #8a8a8a" for told in beyond]
     return table.style.apply(lambda column: look, subset=["peakedness", "towards", "away"])
 

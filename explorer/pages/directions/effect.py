@@ -33,12 +33,7 @@ def show(
 ) -> None:
     """Offer to add the direction, and tell what came of it.
 
-    Args:
-        result: the directions.
-        block: l.
-        component: k.
-        state: has the readout, which says of which side, and e.
-        twin: the untrained model's directions, where they are stored; its own is tried beside.
+    Where the untrained twin's directions are stored, its own is tried beside.
     """
     side = "u" if state.readout == "writes" else "v"
     told = "writes" if side == "u" else "reads"

@@ -33,12 +33,7 @@ prompts; the interval of their mean is over prompts.
 
 
 def recipes(journal: Journal, asked: "Question") -> Recipes:
-    """How to come by what a sweep says outside the app.
-
-    Args:
-        journal: of the sweep.
-        asked: the question.
-    """
+    """How to come by what a sweep says outside the app."""
     from coupling_core.analysis.findings import Question
 
     program = [
@@ -69,12 +64,7 @@ def title(journal: Journal) -> str:
 
 
 def sweep_strip(journal: Journal, answer: "Findings") -> None:
-    """Say what is drawn, and offer link, files, recipes and a guide.
-
-    Args:
-        journal: of the sweep.
-        answer: what it says.
-    """
+    """Say what is drawn, and offer link, files, recipes and a guide."""
     from coupling_core.analysis.statistics import SUBSETS
 
     rows = answer.means.rows

@@ -36,11 +36,7 @@ _TOLD = "_told"
 
 
 def show(page_of: Mapping[str, Page]) -> None:
-    """Draw the list and, for the chosen result, its actions.
-
-    Args:
-        page_of: the page that shows a result of a kind.
-    """
+    """Draw the list and, for the chosen result, its actions."""
     if told := st.session_state.pop(_TOLD, ""):
         st.success(told)
     stored = backend.listed(backend.store().entries())

@@ -61,12 +61,7 @@ _runs: dict[str, _Run] = {}
 
 
 def show(entry: Entry, asked: bool) -> None:
-    """Begin a recheck where it is asked for, and tell what is known of it.
-
-    Args:
-        entry: the result.
-        asked: whether to begin one.
-    """
+    """Begin a recheck where it is asked for, and tell what is known of it."""
     if asked and not entry.problem and "passport" not in entry.provenance:
         st.info(sentence(OLDER))
         return

@@ -35,12 +35,7 @@ class TokensState(State):
     matrices: Annotated[Flag, Parameter("tiles")] = False
 
     def token_request(self, block: int, basis: int) -> Request:
-        """What has to be measured.
-
-        Args:
-            block: l, as selected and within the model's blocks.
-            basis: l', likewise.
-        """
+        """What has to be measured."""
         pair = {} if self.all_pairs else {"block": block, "other_block": basis}
         fixed = Request.token if self.kind == "self" else self.fixed_token
         return replace(self.request(), kind=self.kind, token=fixed, **pair)

@@ -75,11 +75,7 @@ class Taken:
 
 
 def stops(page: Page, screen: OffScreen) -> list[Taken]:
-    """All stops, with the figures that the page has.
-
-    Raises:
-        ComputeError: where a stop has none, since what it shows is missing.
-    """
+    """All stops, with the figures that the page has."""
     found, guesses = [], ""
     for number, stop in enumerate(ALL, 1):
         query = {"stop": str(number), "draws": str(DRAWN), "at": str(HIGHEST)}

@@ -58,11 +58,7 @@ AT_A_TIME = 5
 
 
 def stored(request: Request) -> Result:
-    """A result that comes with the program.
-
-    Raises:
-        InputError: where somebody has taken it away.
-    """
+    """A result that comes with the program."""
     found = backend.find(request)
     if found is None:
         raise InputError(

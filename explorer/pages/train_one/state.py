@@ -52,14 +52,7 @@ class TrainOneState(State):
     own_shown: Annotated[str, _few, AfterValidator(_named)] = ""
 
     def plan(self, free: str) -> OwnPlan:
-        """The run that is asked for.
-
-        Args:
-            free: a name that is free, where none is chosen.
-
-        Raises:
-            InputError: where a number lies outside, or the name cannot be one.
-        """
+        """The run that is asked for."""
         return OwnPlan(
             self.own_name or free,
             blocks=self.own_blocks,

@@ -32,10 +32,7 @@ _ASKED, _FAILED = "_asked", "_failed"
 def offer(run: Run, step: int, place: str = "") -> None:
     """Say what is missing of a run, and offer to measure it.
 
-    Args:
-        run: that is looked at.
-        step: at which.
-        place: tells apart two of one training run on a page.
+    `place` tells apart two of one training run on a page.
     """
     course = run.course
     if not course.missing or _jobs(run):

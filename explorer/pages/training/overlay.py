@@ -45,12 +45,7 @@ def overlay(state: TrainingState) -> Overlay | None:
 
 
 def named(runs: Sequence[Run], over: Overlay | None) -> dict[str, Run]:
-    """The runs of the curves by what the legend calls them.
-
-    Args:
-        runs: those that are looked at.
-        over: the one that is drawn over the first.
-    """
+    """The runs of the curves by what the legend calls them."""
     if over and over.is_prompt and len(runs) == 1:
         return {_quoted(run.request.prompt): run for run in (*runs, over.run)}
     found = {run.course.suite.title: run for run in runs}

@@ -26,13 +26,7 @@ _JS, _CSS = (Path(__file__).with_suffix(ending).read_text() for ending in (".js"
 
 
 def step_slider(steps: Sequence[int], measured: Collection[int], step: int) -> None:
-    """Draw the slider; to be called when all figures are drawn, for then it asks for the next.
-
-    Args:
-        steps: those to choose from, rising.
-        measured: those of them that are stored.
-        step: the one that is shown.
-    """
+    """Draw the slider; to be called when all figures are drawn, for then it asks for the next."""
     # Registered at each run: a server that tests start knows nothing of an earlier one's.
     draw = st.components.v2.component("step_slider", html=_HTML, css=_CSS, js=_JS)
     draw(

@@ -63,12 +63,7 @@ def recipes(suites: Sequence[Suite], state: TrainingState) -> Recipes:
 
 
 def training_strip(shown: Sequence[tuple[Course, int]], state: TrainingState) -> None:
-    """Say what is drawn, and offer link, files, recipes and a guide.
-
-    Args:
-        shown: runs, each with the step that is shown of it.
-        state: how they are looked at.
-    """
+    """Say what is drawn, and offer link, files, recipes and a guide."""
     results = [
         result
         for course, step in shown

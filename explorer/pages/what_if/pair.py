@@ -34,12 +34,7 @@ def show(
 ) -> None:
     """Tell of the pair.
 
-    Args:
-        result: the effects.
-        depth: the coupling; None where it is not measured yet.
-        edit: of the two blocks.
-        chosen: the pair (l, m).
-        view: how coupling is looked at.
+    The coupling is None where it is not measured yet.
     """
     name = edit_name(edit, chosen)
     first, second = chosen

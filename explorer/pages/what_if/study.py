@@ -23,11 +23,7 @@ OVER = ("All blocks", "Inner blocks, 3..L-2")
 def show(result: WhatIfResult, depth: DepthResult | None, k: int, edit: PairEdit) -> None:
     """Draw what ships for this model, or what this one prompt gives.
 
-    Args:
-        result: the effects over the chosen prompt.
-        depth: the coupling over it; None where it is not measured yet.
-        k: of the coupling.
-        edit: of two blocks.
+    The coupling is None where it is not measured yet.
     """
     subject = subject_of(result.request)
     found = shipped(subject) if subject else None
