@@ -148,16 +148,12 @@ def _seen(course: Course) -> Course:
 
 
 def _listed(run: Suite, steps: int | Iterable[int]) -> tuple[int, ...]:
-    """The steps that somebody names, rising; raises as `require_steps`."""
+    """The steps that somebody names, rising."""
     return require_steps(run, [steps] if isinstance(steps, int) else steps)
 
 
 def _kept(store: Any) -> Store:
-    """Where the steps of a run are kept.
-
-    Raises:
-        InputError: where that is nowhere.
-    """
+    """Where the steps of a run are kept."""
     if (kept := shelf(store)) is None:
         raise InputError("the steps of a training run are read from a store: give one, or leave it")
     return kept

@@ -19,9 +19,8 @@ _measuring = threading.RLock()
 def alone(report: Callable[[Progress], None]) -> Iterator[None]:
     """Wait until nobody else measures, and have the others wait while it lasts.
 
-    Args:
-        report: told meanwhile that the model is not ready yet; an exception that it raises ends
-            the waiting.
+    Meanwhile the report is told that the model is not ready yet; an exception that it raises ends
+    the waiting.
     """
     while not _measuring.acquire(timeout=_HEARD):
         report(Progress("loading"))

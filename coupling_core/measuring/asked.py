@@ -60,13 +60,8 @@ def is_named(model: Any) -> bool:
 def request_for(prompt: Prompt, model: Any, said: Mapping[str, Any]) -> Request:
     """The request that somebody wrote in parts.
 
-    Args:
-        prompt: a text; token ids as a list or a tensor; the path of an image.
-        model: what names it; a module of somebody's own is not named in a request.
-        said: the other fields of the request; a token of None is the usual one.
-
-    Raises:
-        InputError: on values that no model could satisfy.
+    Raises `InputError` on values that no model could satisfy. A module of somebody's own is not
+    named in a request, and a token of None is the usual one.
     """
     named = {"model": model} if is_named(model) and model is not None else {}
     text = prompt_of(prompt)
@@ -76,11 +71,7 @@ def request_for(prompt: Prompt, model: Any, said: Mapping[str, Any]) -> Request:
 
 
 def require_unsaid(said: Mapping[str, Any], model: Any) -> None:
-    """Refuse parts beside a request that has them already.
-
-    Raises:
-        InputError: names them.
-    """
+    """Refuse parts beside a request that has them already."""
     twice = [name for name, value in said.items() if value != DEFAULTS[name]]
     twice += ["model"] * (model is not None and is_named(model))
     if twice:
@@ -91,11 +82,7 @@ def require_unsaid(said: Mapping[str, Any], model: Any) -> None:
 
 
 def prompt_of(prompt: Prompt) -> str | tuple[int, ...]:
-    """A prompt as a request has it: a text, token ids, or an image as a data URI.
-
-    Raises:
-        InputError: on anything else, or several prompts at once.
-    """
+    """A prompt as a request has it: a text, token ids, or an image as a data URI."""
     if isinstance(prompt, str):
         return prompt
     if isinstance(prompt, os.PathLike):

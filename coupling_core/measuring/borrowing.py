@@ -80,11 +80,7 @@ class Borrower:
             return self._measure(request, store, device=device, progress=progress)
 
     def give_back(self) -> None:
-        """Delete what was fetched.
-
-        Raises:
-            ComputeError: where the cache does not allow it.
-        """
+        """Delete what was fetched."""
         with self._lock:
             self._give_back()
 

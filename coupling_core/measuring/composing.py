@@ -143,9 +143,5 @@ def to_numpy(tensor: Tensor) -> np.ndarray:
 
 
 def kept_k(request: Request, width: int) -> int:
-    """How many triplets are measured.
-
-    Raises:
-        InputError: where K exceeds the model's width.
-    """
+    """How many triplets are measured."""
     return max(request.k_of(width), min(DEFAULT_K, width))

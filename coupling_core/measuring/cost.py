@@ -66,11 +66,7 @@ _seen: list[Rates] = []
 def predict_seconds(request: Request, found: Probe, tokens: int, rates: Rates) -> float | None:
     """Seconds of computing, the model's load apart; None for a sort that was not fitted.
 
-    Args:
-        request: what is to be measured.
-        found: what its model is; it is not refused.
-        tokens: length of the prompt.
-        rates: of the machine, as `product_rates` gives them.
+    The model's `rates` are those of the machine, as `product_rates` gives them.
     """
     fitted = coefficients().get(request.sort)
     if fitted is None:
@@ -158,13 +154,7 @@ def _rates(minute: int) -> list[Rates]:
 
 
 def parts(request: Request, found: Probe, tokens: int) -> dict[str, float]:
-    """What a measurement consists of: operations of each part, and how often things are done.
-
-    Args:
-        request: what is to be measured.
-        found: what its model is; its blocks and width are known.
-        tokens: length of the prompt.
-    """
+    """What a measurement consists of: operations of each part, and how often things are done."""
     of_all = {"measurement": 1.0, "block": float(found.blocks or 0)}
     of_all |= {"forward": 2.0 * tokens * found.parameters}
     return of_all | kind_of(request.kind).part("cost").operations(request, found, tokens)

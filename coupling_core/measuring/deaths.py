@@ -19,12 +19,7 @@ from coupling_core.sources.resolved import Resolved
 def note(asked: Resolved, how: str) -> bool:
     """Remember that a request's model ended its process.
 
-    Args:
-        asked: what was measured.
-        how: the process ended: the name of a signal, or an exit status.
-
-    Returns:
-        whether that is news, and was written: to measure it again may then end better.
+    It gives whether that is news, and was written: to measure it again may then end better.
     """
     path = _file(asked)
     told = {"model": asked.request.model, "architecture": architecture(asked), "how": how}

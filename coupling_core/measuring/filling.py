@@ -25,14 +25,10 @@ def fill(
 ) -> tuple[Course, list[Result]]:
     """Measure what a run lacks, as far as weights are within reach.
 
-    `watching` shows how far a step is while it is measured, and `warn` is told what is left out.
-
-    Returns:
-        the run as it is then stored, and what was computed.
-
-    Raises:
-        InputError: where the request cannot be met by the suite's models.
-        ComputeError: where nothing of the run is stored or can be measured.
+    `watching` shows how far a step is while it is measured, and `warn` is told what is left out. It
+    gives the run as it is then stored, and what was computed. Raises `InputError` where the suite's
+    models cannot meet the request, and `ComputeError` where nothing of the run is stored or can be
+    measured.
     """
     steps, why_not = within_reach(course)
     if why_not and not (steps or course.depth or course.paths):

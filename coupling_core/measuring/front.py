@@ -252,11 +252,7 @@ def measure(
 
 
 def _require_folder(store: object) -> None:
-    """Refuse a model in the place of the store: another model's numbers would be given for it.
-
-    Raises:
-        InputError: on a text that is no folder and is not written as the path of one.
-    """
+    """Refuse a model in the place of the store: another model's numbers would be given for it."""
     if not isinstance(store, str):
         return
     if not (expanded(store).is_dir() or Path(store).is_absolute() or store.startswith((".", "~"))):

@@ -54,11 +54,7 @@ class Answer:
     stored: bool = False
 
     def get(self) -> Result:
-        """The answer.
-
-        Raises:
-            InputError, ComputeError: where there is none.
-        """
+        """The answer."""
         if self.error is not None:
             raise self.error
         assert self.result is not None
@@ -121,8 +117,7 @@ class Answers:
     def __iter__(self) -> Iterator[Answer]:
         """Stored ones first, then those that are measured, each as soon as it is there.
 
-        Raises:
-            InputError, ComputeError: where the model is out of reach.
+        Raises `InputError` or `ComputeError` where the model is out of reach.
         """
         missing: dict[Request, list[int]] = {}
         first: Resolved | None = None

@@ -112,16 +112,7 @@ def answer(
     fast: bool = True,
     progress: Report | None = None,
 ) -> Result:
-    """Answer a request whose model is found; the rest is as `measure` has it.
-
-    Args:
-        asked: what to measure.
-        store: where results are kept; None keeps nothing.
-        own: a module of the user's own, loaded.
-        device: where to compute.
-        fast: whether the fast ways are taken.
-        progress: told at each step.
-    """
+    """Answer a request whose model is found; the rest is as `measure` has it."""
     report = progress or (lambda _: None)
     if device is not None and not DEVICE.fullmatch(device):  # a stored answer needs none
         raise InputError(f"device {device!r} is unknown: expected cpu, cuda, cuda:0 or mps")
@@ -154,32 +145,14 @@ def jacobian_of(
     fast: bool = True,
     progress: Report | None = None,
 ) -> BlockJacobian:
-    """One block's Jacobian of a depth-wise request; the rest is as `answer` has it.
-
-    Args:
-        asked: what to measure, with a token and K.
-        block: 1..L, or counted from the end.
-        own: a module of the user's own, loaded.
-        device: where to compute.
-        fast: whether the fast ways are taken.
-        progress: told at each step.
-    """
+    """One block's Jacobian of a depth-wise request; the rest is as `answer` has it."""
     with aside(asked, own=own, device=device, fast=fast, progress=progress) as ready:
         found = ready.composition.one_block(asked, ready.loaded, block)
         return replace(found, derivative_error=ready.notes.derivative_error)
 
 
 def find_stored(asked: Resolved, store: Store, *, fast: bool = True) -> Result | None:
-    """What the store has for a request, without computing or importing torch.
-
-    Args:
-        asked: what is looked for.
-        store: where.
-        fast: whether what the fast ways gave will do, too.
-
-    Raises:
-        InputError: where K exceeds the width of the stored result's model.
-    """
+    """What the store has for a request, without computing or importing torch."""
     request, identity = asked.request, asked.identity
     found = store.find(request, identity)
     if found is None and request.final_norm == "exclude":
@@ -271,15 +244,7 @@ def aside(
     fast: bool = True,
     progress: Report | None = None,
 ) -> Iterator[Ready]:
-    """A model ready to be measured, for what is looked at beside measurements and not kept.
-
-    Args:
-        asked: the model, and the prompt that it reads.
-        own: a module of the user's own, loaded.
-        device: where to compute.
-        fast: whether the fast ways are taken.
-        progress: told as the model is loaded.
-    """
+    """A model ready to be measured, for what is looked at beside measurements and not kept."""
     report = progress or (lambda _: None)
     fast = fast and not (own is None and deaths.reason(asked))
     with _memory_watched(asked, device), _ready(asked, own, device, fast, report) as ready:

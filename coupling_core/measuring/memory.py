@@ -26,17 +26,7 @@ _ROUNDED = 2  # bytes a weight of the copy from which float32 is made; its memor
 
 
 def fit(request: Request, found: Probe, tokens: int, device: str | None = None) -> Fit:
-    """Hold a measurement against the memory that it may take.
-
-    Args:
-        request: what is to be measured.
-        found: what its model is; it is not refused.
-        tokens: length of the prompt.
-        device: where it computes; None is the best device.
-
-    Raises:
-        InputError: where this machine has no such device.
-    """
+    """Hold a measurement against the memory that it may take."""
     place = choose_device(device)
     of: Any = (request, found, tokens, within_reach(place))
     on_cpu = place.type == "cpu"
@@ -57,13 +47,8 @@ def estimate_memory(
 ) -> Memory:
     """Estimate the peak of a measurement.
 
-    Args:
-        request: what is to be measured.
-        found: what its model is; it is not refused.
-        tokens: length of the prompt.
-        free: bytes free on the device that computes.
-        on_cpu: whether that is main memory, where Jacobians that are too large go to the disk.
-        cores: that it has; None is all that torch has in this process.
+    Free is what is free on the device that computes, and its cores are all that torch has in this
+    process unless told. On a CPU, Jacobians that are too large go to the disk.
     """
     block = FLOAT32_BYTES * found.block_parameters
     work = LIBRARIES + _of_one(request, found, tokens, on_cpu=on_cpu)
@@ -90,15 +75,8 @@ def crew(
     """How many processes of one core each measure side by side on a CPU.
 
     Each has memory left to load the model as the first one does; what is streamed from the disk is
-    measured by one alone.
-
-    Args:
-        request: what is to be measured.
-        found: what its model is; it is not refused.
-        tokens: length of the longest prompt.
-        free: bytes for all of them.
-        most: how many at most.
-        mapped: whether float32 weights are mapped from their files, so that processes share them.
+    measured by one alone. Where float32 weights are `mapped` from their files, processes share
+    them.
     """
     memory = estimate_memory(request, found, tokens, free, cores=1)
     shared = memory.weights if mapped else 0
@@ -112,12 +90,7 @@ def crew(
 def workers(request: Request, found: Probe, tokens: int, free: int, most: int) -> int:
     """How many blocks are measured side by side on a CPU; 1 in a kind that does not.
 
-    Args:
-        request: what is to be measured.
-        found: what its model is.
-        tokens: length of the prompt.
-        free: bytes for all of them, beside the weights.
-        most: how many at most.
+    What is `free` is for all of them, beside the weights.
     """
     each = _of_another(request, found, tokens)
     if not each or found.parameters <= SMALL:

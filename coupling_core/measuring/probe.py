@@ -45,15 +45,9 @@ REHEARSED_BLOCKS = 200
 def probe(asked: Resolved, *, rehearse: bool = True) -> Probe:
     """Find out what the request's model is, from its config and a rehearsal with random weights.
 
-    Of a hub model that is not on this disk, the config is fetched and nothing else.
-
-    Args:
-        asked: names the model and its stack.
-        rehearse: run it on random weights, which takes seconds and tells what a config does not:
-            whether it is causal, and whether its blocks can be replayed.
-
-    Raises:
-        ComputeError: where its config is missing, gated, out of reach, or cannot be read.
+    Of a hub model that is not on this disk, the config is fetched and nothing else. The rehearsal
+    takes seconds and tells what a config does not: whether the model is causal, and whether its
+    blocks can be replayed.
     """
     request, source = asked.request, asked.files
     bare = skeleton(source)
@@ -123,11 +117,7 @@ class _Rehearsed:
 
 @lru_cache(maxsize=16)
 def _rehearse(asked: _Rehearsed) -> dict[str, Any]:
-    """What shows only as a model runs: its causality, its width, and whether blocks replay.
-
-    Raises:
-        InputError: where its blocks are not those of a residual stream.
-    """
+    """What shows only as a model runs: its causality, its width, and whether blocks replay."""
     bare = asked.bare
     work = sum(parameter.numel() for parameter in bare.model.parameters())
     if len(find_blocks(bare.model, asked.stack)) > REHEARSED_BLOCKS:

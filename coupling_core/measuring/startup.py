@@ -30,11 +30,7 @@ def torch_is_here() -> bool:
 
 @contextmanager
 def importing(asked: Resolved | None = None) -> Iterator[None]:
-    """While the engine is imported for the first time, nothing is collected, and weights are read.
-
-    Args:
-        asked: what is measured next; None where it is in memory.
-    """
+    """While the engine is imported for the first time, nothing is collected; weights are read."""
     if _ENGINE in sys.modules:
         yield
         return

@@ -223,11 +223,7 @@ def _several(given: Any, kind: type = int) -> list[Any]:
 
 
 def _units(directions: Any, width: int) -> Float[np.ndarray, "d m"]:
-    """Directions in columns, each of length 1.
-
-    Raises:
-        InputError: where they are of another width, not finite, or all 0.
-    """
+    """Directions in columns, each of length 1."""
     columns = np.asarray(directions, np.float64)
     lengths = np.linalg.norm(columns, axis=0) if columns.ndim == 2 else np.zeros(1)
     if columns.shape[0] != width or not (np.isfinite(lengths) & (lengths > 0)).all():
@@ -263,7 +259,7 @@ def _chosen(
 def _at_hand(
     result: DirectionsResult, model: Any, tokenizer: Any, device: str | None, progress: Watching
 ) -> Iterator[tuple[Resolved, Any]]:
-    """What was asked of a result's model, and the model, loaded; raises as `_model_of` does."""
+    """What was asked of a result's model, and the model, loaded."""
     asked, own = _model_of(result, model, tokenizer)
     with (
         watched(progress) as report,
@@ -273,12 +269,7 @@ def _at_hand(
 
 
 def _model_of(result: DirectionsResult, model: Any, tokenizer: Any) -> tuple[Resolved, Any]:
-    """The model that a result was measured of, and the module of one's own where it is one.
-
-    Raises:
-        InputError: where the result's model is not named, its name leads to another by now, or the
-            module is of another class.
-    """
+    """The model that a result was measured of, and the module of one's own where it is one."""
     is_own, origin = result.request.model.startswith(OWN), result._origin
     if is_own and origin:
         model = origin.module if model is None else model

@@ -68,25 +68,12 @@ class Desk:
 
 
 def jobs(store: Path) -> list[Mapping[str, Any]]:
-    """The jobs of all apps that run with a store, as they were within the last seconds.
-
-    Raises:
-        InputError: where the folder is somebody else's.
-    """
+    """The jobs of all apps that run with a store, as they were within the last seconds."""
     return [row for rows in _shown(store).values() for row in rows]
 
 
 def end(store: Path, key: str) -> None:
-    """Have every app with this store end a job, and wait until none has it any more.
-
-    Args:
-        store: folder of the store.
-        key: of the job.
-
-    Raises:
-        InputError: where no app has it, or the folder is somebody else's.
-        ComputeError: where an app does not answer.
-    """
+    """Have every app with this store end a job, and wait until none has it any more."""
     asked = [name for name, rows in _shown(store).items() if any(row["key"] == key for row in rows)]
     if not asked:
         raise InputError(f"no job {key!r} is under way here: `coupling jobs` lists those that are")

@@ -196,17 +196,7 @@ class Jobs:
         *,
         address: str = "",
     ) -> JobStatus:
-        """Ask for the results of a list of prompts, as one job; the rest is as `submit` has it.
-
-        Args:
-            asked: what to measure, a prompt each; what is stored is not measured again.
-            owner: who waits for it.
-            device: where a new job computes.
-            address: where the owner comes from.
-
-        Raises:
-            InputError: where a limit is reached.
-        """
+        """Ask for the results of a list of prompts, as one job; the rest is as `submit` has it."""
         key = list_key(self._store.key(one.request, one.identity) for one in asked)
         prompts = Prompts(0, len(asked))
         job = _Job(key, asked[0].request, device, listed=tuple(asked), prompts=prompts)
@@ -474,11 +464,7 @@ class Jobs:
 
 
 def _require_wanted(job: _Job) -> None:
-    """Stop a job that nobody waits for.
-
-    Raises:
-        Cancelled: where nobody does.
-    """
+    """Stop a job that nobody waits for."""
     if not job.owners:
         # Said at once: whoever asks while the measurement unwinds gets a job of his own.
         job.state, job.ended = "cancelled", time.monotonic()

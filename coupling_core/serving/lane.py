@@ -73,17 +73,7 @@ class Lane:
         self._running = False
 
     def submit(self, name: str, work: Work, owner: str) -> None:
-        """Have something done.
-
-        Args:
-            name: by which it is asked for afterwards.
-            work: does it.
-            owner: who asks.
-
-        Raises:
-            InputError: where something of this name is under way, or has been asked for by this
-                owner, or too many wait.
-        """
+        """Have something done."""
         with self._lock:
             active = [job for job in self._jobs.values() if job.state in ACTIVE]
             names, owners = ({getattr(job, of) for job in active} for of in ("name", "owner"))

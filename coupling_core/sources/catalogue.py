@@ -70,11 +70,7 @@ _EXPECTED = {
 
 
 def catalogue() -> list[CatalogueModel]:
-    """The shipped models with the user's own, which replace those of the same id.
-
-    Raises:
-        InputError: where a file of them cannot be read.
-    """
+    """The shipped models with the user's own, which replace those of the same id."""
     found: dict[str, CatalogueModel] = {}
     for path in (SWEEPS / FILE, user_cache() / FILE):
         if path.is_file():
@@ -83,24 +79,12 @@ def catalogue() -> list[CatalogueModel]:
 
 
 def read_catalogue(path: Path) -> list[CatalogueModel]:
-    """The models of a CSV file, in their order.
-
-    Raises:
-        InputError: where the file cannot be read, or a cell is not as expected, by line and column.
-    """
+    """The models of a CSV file, in their order."""
     return parse_models(csv_rows(read_text(path), path, COLUMNS), str(path))
 
 
 def parse_models(rows: Iterable[tuple[int, Mapping[str, str]]], where: str) -> list[CatalogueModel]:
-    """The models of rows of text.
-
-    Args:
-        rows: the number of each, and its cells by `COLUMNS`.
-        where: what they are of, as a complaint names it.
-
-    Raises:
-        InputError: where a cell is not as expected, by line and column.
-    """
+    """The models of rows of text."""
     found: dict[str, CatalogueModel] = {}
     for line, row in rows:
         with about(f"{where}, line {line}"):
@@ -117,12 +101,7 @@ def cells(models: Iterable[CatalogueModel]) -> list[dict[str, str]]:
 
 
 def keep_own(models: Iterable[CatalogueModel]) -> Path:
-    """Keep, in the user's own file, the models that are not as they were shipped.
-
-    Raises:
-        InputError: where it cannot be written.
-        ComputeError: where the disk is full.
-    """
+    """Keep, in the user's own file, the models that are not as they were shipped."""
     shipped = read_catalogue(SWEEPS / FILE) if (SWEEPS / FILE).is_file() else []
     own = [model for model in models if model not in shipped]
     write_catalogue(user_cache() / FILE, own)
@@ -130,12 +109,7 @@ def keep_own(models: Iterable[CatalogueModel]) -> Path:
 
 
 def write_catalogue(path: Path, models: Iterable[CatalogueModel]) -> None:
-    """Write models as a CSV file: the whole of it, or nothing.
-
-    Raises:
-        InputError: where it cannot be written.
-        ComputeError: where the disk is full.
-    """
+    """Write models as a CSV file: the whole of it, or nothing."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()

@@ -39,11 +39,7 @@ _IDLE = frozenset({"generation_config.json", "chat_template.jinja", "chat_templa
 
 
 def folder_digest(folder: Path) -> str:
-    """sha256 of a folder's config, weights, tokenizer, and whatever else loading may read.
-
-    Raises:
-        InputError: where it holds no model, or weights that lie elsewhere.
-    """
+    """sha256 of a folder's config, weights, tokenizer, and whatever else loading may read."""
     weights = sorted(folder.glob(_WEIGHTS))
     if not (folder / "config.json").is_file() or not weights:
         lacks = "no *.safetensors" if (folder / "config.json").is_file() else "no config.json"
@@ -107,9 +103,6 @@ def file_digest(path: Path) -> str:
 
     The time of the last change of a file's entry is one of them: unlike that of its content, it
     cannot be set, so that no other file passes for this one.
-
-    Raises:
-        InputError: where it cannot be read.
     """
     memory = user_cache() / "hashes.json"
     known = _recall(memory)

@@ -49,12 +49,7 @@ class Head:
 
 
 def read_head(path: Path) -> Head:
-    """Read the head of a GGUF file.
-
-    Raises:
-        OSError: where the file cannot be opened.
-        ComputeError: where it ends too early, or its head is damaged.
-    """
+    """Read the head of a GGUF file."""
     try:
         with opened(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
             return _Walk(whole).head()

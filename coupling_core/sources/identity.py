@@ -114,12 +114,7 @@ class Source:
 
 
 def identity_of(source: Source, request: Request) -> dict[str, Any]:
-    """What names a model: kind, digest (and hub id), and a display name.
-
-    Args:
-        source: where its files are.
-        request: in which form it is measured.
-    """
+    """What names a model: kind, digest (and hub id), and a display name."""
     identity = {"kind": source.kind, "name": source.name, "digest": source.digest}
     identity |= {"id": source.location} if source.kind == "hub" else {}
     is_new = lacked(request, source.kind) or is_corrected(source.config)
@@ -133,12 +128,7 @@ def digest_now(source: Source) -> str:
 
 
 def locate(request: Request) -> Source:
-    """Find the files of the request's model.
-
-    Raises:
-        InputError: where the request names no model.
-        ComputeError: where a hub model is missing, gated or out of reach.
-    """
+    """Find the files of the request's model."""
     model, revision = request.model.strip(), request.revision
     is_hub = is_hub_id(model)
     refuse(

@@ -33,11 +33,7 @@ def lacked(request: Request, kind: str) -> str:
 
 
 def is_corrected(config: Mapping[str, Any]) -> bool:
-    """Whether a model of this config was measured wrongly before.
-
-    Args:
-        config: as its file has it, with the configs of its parts.
-    """
+    """Whether a model of this config was measured wrongly before."""
     if config.get("model_type") in _TYPES or _rope_type(config) in _BY_LENGTH:
         return True
     if any(value and ("expert" in name or "moe" in name) for name, value in config.items()):

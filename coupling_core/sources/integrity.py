@@ -131,9 +131,6 @@ def require_unwritten(source: Source, stamps: Stamps) -> None:
     """Refuse what was read of files that were written to in their place since they were hashed.
 
     One that another has replaced, or that is gone, is still there for who has it open.
-
-    Raises:
-        ComputeError: names the file.
     """
     for file, stamp in stamps.items():
         now = Stamp.of(file) if file.exists() else stamp

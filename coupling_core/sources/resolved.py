@@ -32,11 +32,7 @@ class Resolved:
 
     @property
     def files(self) -> Source:
-        """Where the model's files are.
-
-        Raises:
-            InputError: where it has none.
-        """
+        """Where the model's files are."""
         return self.source or locate(self.request)
 
     @cached_property
@@ -64,14 +60,7 @@ class Resolved:
 def resolve(request: Request, source: Source | None = None) -> Resolved:
     """Find the model that a request names.
 
-    Args:
-        request: what is asked for.
-        source: where the files are, as `locate` found them for another request to the same model
-            and revision.
-
-    Raises:
-        InputError: where the request names no model.
-        ComputeError: where a hub model is missing, gated or out of reach.
+    The source is as `locate` found it for another request to the same model and revision.
     """
     source = source or locate(request)
     return Resolved(request, identity_of(source, request), source)

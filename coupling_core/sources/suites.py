@@ -206,12 +206,7 @@ def find_suite(name: str) -> Suite:
 
 
 def checkpoint_of(repo: str, revision: str | None) -> tuple[str, int | None]:
-    """Of which suite a revision of a repository is a step: its name, and the step; else "", None.
-
-    Args:
-        repo: the repository, by its hub id.
-        revision: the name of a revision.
-    """
+    """Of which suite a revision of a repository is a step: its name and the step; else "", None."""
     step = step_of(revision or "")
     names = (
         suite.name for suite in suites().values() if suite.repo == repo and step in suite.steps
@@ -225,11 +220,7 @@ def seeded(name: str, seed: int) -> str:
 
 
 def require_steps(suite: Suite, steps: Iterable[int]) -> tuple[int, ...]:
-    """These steps of a suite, rising.
-
-    Raises:
-        InputError: where the suite does not have one of them.
-    """
+    """These steps of a suite, rising."""
     chosen = sorted(set(steps))
     for step in chosen:
         if step not in suite.steps:

@@ -47,11 +47,7 @@ class Tokens:
 
 
 def counted(special: Sequence[bool]) -> str:
-    """How many tokens a prompt has, in words.
-
-    Args:
-        special: of each, whether the tokenizer added it.
-    """
+    """How many tokens a prompt has, in words."""
     n, added = len(special), sum(special)
     told = "1 token" if n == 1 else f"{n:,} tokens"
     if not added:
@@ -62,9 +58,8 @@ def counted(special: Sequence[bool]) -> str:
 def tokenize(prompt: str, source: Source) -> Tokens | None:
     """Tokenise a prompt with the model's own special tokens, no chat template.
 
-    Returns:
-        The tokens, or None where the tokenizer is not on this disk yet, or cannot be read: to load
-        the model then says why.
+    It is None where the tokenizer is not on this disk yet, or cannot be read: to load the model
+    then says why.
     """
     path = source.folder / "tokenizer.json"
     try:
@@ -79,8 +74,7 @@ def tokenize(prompt: str, source: Source) -> Tokens | None:
 def run_apart(run: "Run") -> None:
     """Have tokenizers run elsewhere from now on: on some files their library ends the process.
 
-    Args:
-        run: calls what it is given in a process that may die, and gives what it gives.
+    What runs them calls what it is given in a process that may die, and gives what it gives.
     """
     global _run
     _run = run
@@ -145,11 +139,7 @@ class Group:
 
 
 def grouped(texts: Sequence[str]) -> list[Group]:
-    """The tokens of a prompt, those together that share a character: its bytes say little.
-
-    Args:
-        texts: of the tokens, as `readable` writes them.
-    """
+    """The tokens of a prompt, those together that share a character: its bytes say little."""
     found, at = [], 0
     while at < len(texts):
         count, text = _together(texts[at : at + MOST_SHARED])
@@ -229,13 +219,8 @@ def _tokens(prompt: str, path: Path, modified: int) -> Tokens | None:
 def encoded(prompt: str, path: Path, modified: int) -> Tokens | None:
     """A prompt's tokens by a tokenizer's file.
 
-    Args:
-        prompt: the text.
-        path: of the file.
-        modified: when it was last written, so that another is read anew.
-
-    Returns:
-        The tokens, or None where the file is no tokenizer, or fails on this text.
+    It is None where the file is no tokenizer, or fails on this text; one that was written anew is
+    read anew.
     """
     try:
         tokenizer, spelling = _tokenizer(path, modified)

@@ -71,12 +71,7 @@ class Header:
 
 
 def save(result: Result, path: Path) -> None:
-    """Write a result, whole or not at all.
-
-    Raises:
-        InputError: where the path cannot be written.
-        ComputeError: where the disk is full.
-    """
+    """Write a result, whole or not at all."""
     with writing(path, "choose a folder that exists and that you may write to"):
         write_whole(path, encode(result))
 
@@ -92,11 +87,7 @@ def load(path: Path) -> Result:
 
 
 def read_header(path: Path) -> Header:
-    """Read what a stored result says of itself; of the arrays only the size is checked.
-
-    Raises:
-        InputError: as `load` does.
-    """
+    """Read what a stored result says of itself; of the arrays only the size is checked."""
     with naming(path):
         with opened(path) as file:
             size = os.fstat(file.fileno()).st_size
@@ -138,11 +129,7 @@ def encode(result: Result) -> bytes:
 
 
 def decode(data: bytes) -> Result:
-    """The result that a file's bytes hold.
-
-    Raises:
-        InputError: where they are not, to the last byte, what `encode` made.
-    """
+    """The result that a file's bytes hold."""
     end = _header_end(data[:_LENGTH], len(data))
     header = _parse_header(data[:end], len(data))
     if _seal(data[:end], _ARRAYS_SEAL) != _sha256(memoryview(data)[end:]):

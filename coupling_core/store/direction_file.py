@@ -51,17 +51,7 @@ class Direction:
 
 
 def direction_of(result: DirectionsResult, block: int, component: int, side: str) -> Direction:
-    """One direction of a result.
-
-    Args:
-        result: the directions.
-        block: l, 1..L or counted from the end.
-        component: k, 1..the rank of the block.
-        side: "u", what the block writes, or "v", what it reads.
-
-    Raises:
-        InputError: where the result lacks it.
-    """
+    """One direction of a result."""
     number = resolve_block(block, result.n_blocks)
     at, rank = number - 1, int(result.rank[number - 1])
     if not 1 <= component <= min(rank, result.count):
@@ -97,23 +87,14 @@ def direction_of(result: DirectionsResult, block: int, component: int, side: str
 
 
 def write_direction(direction: Direction, path: Path) -> None:
-    """Write a direction, whole or not at all.
-
-    Raises:
-        InputError: where the path cannot be written.
-        ComputeError: where the disk is full.
-    """
+    """Write a direction, whole or not at all."""
     metadata = {"format": FORMAT, "about": json.dumps(direction.about)}
     with writing(path, "choose a folder that exists and that you may write to"):
         write_whole(path, save({"direction": direction.vector}, metadata))
 
 
 def read_direction(path: Path) -> Direction:
-    """Read a direction.
-
-    Raises:
-        InputError: where the file cannot be read, or is none of these.
-    """
+    """Read a direction."""
     try:
         return _parsed(read_bytes(path, _MOST))
     except (OSError, LookupError, TypeError, ValueError, RecursionError, SafetensorError) as error:
@@ -124,11 +105,7 @@ def read_direction(path: Path) -> Direction:
 
 
 def require_fits(direction: Direction, result: DirectionsResult) -> None:
-    """Refuse a direction of another model than a result's.
-
-    Raises:
-        InputError: where its width or its model is another.
-    """
+    """Refuse a direction of another model than a result's."""
     if len(direction.vector) != result.width:
         raise InputError(
             f"{direction.name} has {len(direction.vector)} entries, and the states of "

@@ -100,11 +100,7 @@ def default_root() -> Path:
 
 
 def default_layers() -> tuple[Path, ...]:
-    """COUPLING_LAYERS: folders of stored results, separated as those of PATH are; none by default.
-
-    Raises:
-        InputError: where one of them is no folder.
-    """
+    """COUPLING_LAYERS: folders of stored results, separated as those of PATH; none by default."""
     named = filter(None, os.environ.get("COUPLING_LAYERS", "").split(os.pathsep))
     layers = tuple(map(expanded, named))
     for layer in layers:
@@ -403,12 +399,7 @@ def _entry(path: Path, *, read_only: bool) -> Entry:
 
 @lru_cache(maxsize=_HEADERS)
 def _said(path: Path, *state: int) -> Mapping[str, Any]:
-    """What a file says of its result; it is read again where the state of the file is another.
-
-    Raises:
-        InputError: where it cannot be read, or holds no result.
-        ValueError: where a text of it is none.
-    """
+    """What a file says of its result; it is read again where the state of the file is another."""
     header = read_header(path)
     known = {name: header.fields[name] for name in _SHOWN} | asdict(header.sizes)
     known["token"] = header.fields.get("token", 0)

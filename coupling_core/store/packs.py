@@ -62,18 +62,7 @@ class Packed:
 def pack(store: Store, keys: Iterable[str], path: Path) -> int:
     """Write stored results into one file, whole or not at all.
 
-    Args:
-        store: where they are.
-        keys: which; each is read to its last byte.
-        path: of the new file.
-
-    Returns:
-        how many there are.
-
-    Raises:
-        InputError: where a key is not stored.
-        ComputeError: where a result is damaged.
-        OSError: where the file cannot be written.
+    It gives how many there are; each is read to its last byte.
     """
     listed = []
     with replacing(target(path)) as temporary, zipfile.ZipFile(temporary, "w") as file:
@@ -97,7 +86,7 @@ def pack(store: Store, keys: Iterable[str], path: Path) -> int:
 
 
 def unpack(path: Path, store: Store) -> Iterator[Packed]:
-    """Put a file's results into a store; raises as `take_in` does, and where it cannot be read."""
+    """Put a file's results into a store."""
     with reading(path), opened(path) as file:
         yield from take_in(file, str(path), store)
 
@@ -107,15 +96,7 @@ def take_in(
 ) -> Iterator[Packed]:
     """Put results into a store; what is refused keeps nothing else from being put.
 
-    Args:
-        file: a pack, or one result as the store writes it.
-        name: what to call it.
-        store: where to.
-        packs: whether a pack is taken, rather than one result only.
-
-    Raises:
-        InputError: where the file is neither.
-        ComputeError: where the store cannot be written.
+    Without `packs`, one result alone is taken. Raises `InputError` where the file is neither.
     """
     first = file.read(len(_ZIP[0]))
     file.seek(0)
@@ -172,11 +153,7 @@ class _Pack:
         self._members.close()
 
     def read(self, name: str, most: int) -> bytes:
-        """A member's content, whose bytes stand in the file as they are.
-
-        Raises:
-            InputError: where it is not there, has more than `most` bytes, or cannot be read.
-        """
+        """A member's content, whose bytes stand in the file as they are."""
         content = BytesIO()
         try:
             member = self._members.getinfo(name)

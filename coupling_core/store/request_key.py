@@ -61,11 +61,7 @@ class Key:
 
 
 def make_key(request: Request, identity: Mapping[str, Any]) -> Key:
-    """Name the result of a request to a model.
-
-    Raises:
-        InputError: where the request or the identity is not JSON, and so has no name.
-    """
+    """Name the result of a request to a model."""
     # Every field counts. What a result of before would not have said is left out, so that a field
     # that is added renames nothing, and a default that changes answers no other question.
     values = {item.name: getattr(request, item.name) for item in fields(request)}

@@ -14,20 +14,7 @@ from coupling_core.store import archive
 
 
 def save(result: Result, path: str | os.PathLike[str]) -> Path:
-    """Write a result, whole or not at all.
-
-    Args:
-        result: measured to its end.
-        path: where to; it ends in `.safetensors`, and a file of that name is replaced.
-
-    Returns:
-        the path that was written.
-
-    Raises:
-        InputError: on another ending, on a result that is not finished, or where nothing can be
-            written.
-        ComputeError: where the disk is full.
-    """
+    """Write a result, whole or not at all."""
     path = expanded(path)
     refuse(
         (

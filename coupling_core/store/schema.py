@@ -59,11 +59,7 @@ SOUND: Parts = {"provenance": _Provenance, "identity": _Identity}
 
 
 def tensors(said: Any) -> dict[str, Tensor]:
-    """The tensors of a safetensors header, by name.
-
-    Raises:
-        ValueError: where it says something else; pydantic's.
-    """
+    """The tensors of a safetensors header, by name."""
     found: dict[str, Tensor] = _validator(dict[str, Tensor])(said)
     return found
 
@@ -93,13 +89,8 @@ def _typed(kind: Any, value: Any) -> Any:
 def require_types(record: type, values: Mapping[str, Any], parts: Parts = LISTED) -> None:
     """Refuse values of other types than a record's fields have; its arrays are left alone.
 
-    Args:
-        record: a dataclass.
-        values: by the names of its fields; what has a default may be missing.
-        parts: the types of what is in its mappings.
-
-    Raises:
-        ValueError: says of which field, and what is wrong.
+    What has a default may be missing, and `parts` are the types of what is in mappings. Raises
+    `ValueError`, which says of which field and what is wrong.
     """
     if missing := parts.keys() & {item.name for item in fields(record)} - values.keys():
         raise ValueError(f"{min(missing)} is missing")
@@ -119,11 +110,7 @@ def require_types(record: type, values: Mapping[str, Any], parts: Parts = LISTED
 
 
 def require_text(said: Any) -> None:
-    """Refuse halves of characters, which JSON can spell and no screen or file takes.
-
-    Raises:
-        ValueError: where there is one.
-    """
+    """Refuse halves of characters, which JSON can spell and no screen or file takes."""
     try:
         json.dumps(said, default=vars, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:

@@ -22,8 +22,7 @@ from coupling_core.store.schema import SOUND, is_array, require_text, require_ty
 def require_sound(result: Result) -> None:
     """Refuse what no measurement could have given.
 
-    Raises:
-        InputError: says what is wrong; the sentence goes on from the name of the file.
+    Raises `InputError`, whose sentence goes on from the name of the file.
     """
     try:
         _check(result)

@@ -193,7 +193,7 @@ def require_list(
 
 
 def require_memory(asked: Resolved, device: str | None) -> None:
-    """Refuse what would take the memory that is kept in reserve; raises as above."""
+    """Refuse what would take the memory that is kept in reserve."""
     model = needs.model_of(asked)
     if model.refusal:
         raise InputError(model.refusal)

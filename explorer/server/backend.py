@@ -52,12 +52,12 @@ def own_suites() -> Mapping[str, Suite]:
 
 
 def key(request: Request) -> str:
-    """The key under which the answer to a request is stored; raises as `resolved` does."""
+    """The key under which the answer to a request is stored."""
     return store().key(request, resolved(request).identity)
 
 
 def list_key(requests: Iterable[Request]) -> str:
-    """The key of the job that measures a list of prompts; raises as `resolved` does."""
+    """The key of the job that measures a list of prompts."""
     return lists.list_key(map(key, requests))
 
 

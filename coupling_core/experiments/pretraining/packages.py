@@ -7,18 +7,13 @@ from coupling_core.base.errors import ComputeError, InputError
 
 
 def fetch_debian(package: str, folder: Path) -> None:
-    """Fetch a package of Debian or Ubuntu, and unpack its files into a folder; raises as `run`."""
+    """Fetch a package of Debian or Ubuntu, and unpack its files into a folder."""
     run(["apt-get", "download", "--quiet", package], cwd=folder)
     run(["dpkg-deb", "--extract", str(next(folder.glob(f"{package}_*.deb"))), str(folder)])
 
 
 def run(command: list[str], cwd: Path | None = None) -> None:
-    """Run a tool that fetches or unpacks.
-
-    Raises:
-        InputError: where the tool is not on this machine.
-        ComputeError: where it fails.
-    """
+    """Run a tool that fetches or unpacks."""
     try:
         done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
     except FileNotFoundError as error:

@@ -62,10 +62,6 @@ PLANS = {
 
 
 def find_plan(name: str) -> Plan:
-    """The plan of a suite.
-
-    Raises:
-        InputError: where this project trains no such suite.
-    """
+    """The plan of a suite."""
     require_one_of("a suite with a recipe", name, PLANS)
     return PLANS[name]

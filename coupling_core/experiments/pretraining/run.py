@@ -44,12 +44,8 @@ class Run(ABC):
     def to_its_end(self, report: Callable[[], None]) -> None:
         """Train what is left, and keep it.
 
-        Args:
-            report: called before the first step and after each; what it raises ends the run, which
-                can be gone on with.
-
-        Raises:
-            ComputeError: where the folder has a run of another plan, or the loss is no number.
+        The report is called before the first step and after each; what it raises ends the run,
+        which can be gone on with.
         """
         self.repository.mkdir(parents=True, exist_ok=True)
         if (self.repository / STATE).is_file():
@@ -119,11 +115,7 @@ class Run(ABC):
 
 
 def require_plan(repository: Path, found: Any, plan: Any) -> None:
-    """Refuse to go on with the run of another plan, as JSON, which has lists for its tuples.
-
-    Raises:
-        ComputeError: where they differ.
-    """
+    """Refuse to go on with the run of another plan, as JSON, which has lists for its tuples."""
     if found != json.loads(json.dumps(asdict(plan))):
         raise ComputeError(
             f"{repository} holds a run of another recipe: remove the folder, or finish "

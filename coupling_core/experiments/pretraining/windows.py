@@ -49,16 +49,7 @@ def measure_windows(
 ) -> list[tuple[int, StepNumbers]]:
     """The numbers of a suite's steps in windows that lie evenly over a text.
 
-    Args:
-        suite: whose checkpoints are here.
-        text: held-out token ids.
-        steps: those to measure.
-        count: windows.
-        length: tokens a window.
-        view: K and the score.
-
-    Returns:
-        pairs of a window (1..count) and a step's numbers, window by window.
+    They come in pairs of a window (1..count) and a step's numbers, window by window.
     """
     prompts = [tuple(row) for row in held_out(text, length, count).tolist()]
     requests = [Request(prompt, k=view.k, k_view=1) for prompt in prompts]

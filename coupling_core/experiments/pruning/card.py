@@ -69,9 +69,7 @@ def card(plan: Study, point: Point) -> str:
 def recipe(plan: Study, kept: Sequence[int]) -> str:
     """The same model as slices of the original that mergekit passes through, in YAML.
 
-    Args:
-        plan: names the original.
-        kept: blocks that stay, 1..L, ascending; mergekit counts them from 0, ends left out.
+    mergekit counts blocks from 0, and leaves the ends of ranges out.
     """
     runs: list[list[int]] = []
     for block in kept:

@@ -133,17 +133,7 @@ def expected(
     by: Sequence[Ranking],
     remove: Sequence[int],
 ) -> float | None:
-    """Seconds that it takes on this processor, without the coupling; None where nothing tells.
-
-    Args:
-        request: names the model.
-        texts: as `prune` takes them.
-        by: the rankings.
-        remove: how many blocks go.
-
-    Raises:
-        InputError: where texts are too few, or more blocks are to go than the model has.
-    """
+    """Seconds that it takes on this processor, without the coupling; None where nothing tells."""
     (given, _), by = _texts(texts), _rankings(by)
     asked = resolve(replace(request, prompt=given[0]))
     found = probe(asked, rehearse=False)

@@ -53,11 +53,7 @@ class Subject:
             yield
 
     def read(self, text: str) -> Text:
-        """A text as the model reads it.
-
-        Raises:
-            InputError: where the model tells no next token, or the text has none.
-        """
+        """A text as the model reads it."""
         asked = replace(self.asked, request=replace(self.asked.request, prompt=text))
         with about(f"the text {text[:40]!r}"):
             reader, _ = begin(asked, self.loaded)

@@ -48,11 +48,7 @@ def _loaded(plan: Any) -> Any:
 def _require_promised(
     plan: Study, folder: Path, tokenizer: Any, device: torch.device, promised: float
 ) -> None:
-    """Refuse a folder that does not have the loss that was told.
-
-    Raises:
-        ComputeError: by how much it is off.
-    """
+    """Refuse a folder that does not have the loss that was told."""
     try:
         model = loading.reloaded(folder, device)
         found = held_out_loss(model, tokenizer, plan)
@@ -70,13 +66,7 @@ def _require_promised(
 
 
 def held_out_loss(model: Any, tokenizer: Any, plan: Study) -> float:
-    """Loss of a model, called plainly, over the texts that judge, in nats a token.
-
-    Args:
-        model: of transformers, in evaluation mode.
-        tokenizer: its own.
-        plan: has the texts.
-    """
+    """Loss of a model, called plainly, over the texts that judge, in nats a token."""
     device = next(model.parameters()).device
     total = 0.0
     for text in plan.judged_on:

@@ -119,15 +119,7 @@ class PushingTrainer(Trainer):
 
 
 def train(pushed: Pushed, arguments: TrainingArguments) -> PushingTrainer:
-    """Train a freshly initialised model.
-
-    Args:
-        pushed: what it is.
-        arguments: of the trainer, whose seed all that is drawn comes from.
-
-    Raises:
-        InputError: where the goal makes no sense, or a file of ids cannot be read.
-    """
+    """Train a freshly initialised model."""
     goal = goal_of(pushed.goal)
     learned, kept = (_ids(path) for path in (pushed.tokens, pushed.held_out))
     set_seed(arguments.seed)

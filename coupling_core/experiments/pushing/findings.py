@@ -179,12 +179,7 @@ def _answer(runs: Runs, study: Study, tests: Sequence[Difference]) -> str:
 
 
 def meaning(runs: Runs, tests: Sequence[Difference]) -> str:
-    """Which of the answers that were foreseen it is.
-
-    Args:
-        runs: all that were planned.
-        tests: of the plan, as `planned` gives them.
-    """
+    """Which of the answers that were foreseen it is."""
     came, loss = moved(runs), {one.arm: one for one in tests if one.outcome == "loss"}
     if not all(came.values()):
         return "The question has no answer for the arm whose coupling did not move."
@@ -321,11 +316,7 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def main() -> None:
-    """Write the pages.
-
-    Raises:
-        InputError: where no run has ended.
-    """
+    """Write the pages."""
     for study in STUDIES:
         (DOCS / study.page).write_text(page(read_runs(study), study))
 

@@ -53,9 +53,7 @@ class HeldOut:
     ) -> tuple[float, Float[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
         """The loss in nats; and the highest probability of each prediction, and if it is right.
 
-        Args:
-            model: in evaluation mode.
-            every: of so many rows one is read.
+        Of so many rows (`every`) one is read.
         """
         losses, sure, right = [], [], []
         rows, wanted = self.given[::every], self.wanted[::every]
@@ -78,13 +76,7 @@ class HeldOut:
 
 
 def measure_outcomes(model: Any, step: int, held_out: HeldOut) -> Outcomes:
-    """Measure a model, and leave it as it was.
-
-    Args:
-        model: in any mode.
-        step: at which it is.
-        held_out: what it is measured on.
-    """
+    """Measure a model, and leave it as it was."""
     numbers = dict(held_out.probes.look(model, held_out.processor, step, None).numbers)
     with evaluated(model):
         loss, sure, right = held_out.predictions(model)
@@ -121,11 +113,6 @@ def calibration(
 
     The predictions are put into bins of equal size, from the least sure to the surest, and the
     distance is taken in each (Guo et al. 2017, with bins of equal size).
-
-    Args:
-        sure: probability of what is predicted.
-        right: whether it came.
-        bins: how many.
     """
     order = np.argsort(sure, kind="stable")
     parts = [(sure[at].mean(), right[at].mean(), len(at)) for at in np.array_split(order, bins)]

@@ -31,11 +31,7 @@ from coupling_core.experiments.vision.data import load_pictures
 
 
 def run(task: Task, arm: Arm, seed: int) -> None:
-    """Train a model, measure it on the way, and write the file.
-
-    Raises:
-        ComputeError: where the loss is no number any more.
-    """
+    """Train a model, measure it on the way, and write the file."""
     found: list[Outcomes] = []
 
     def look(step: int, model: Any) -> None:

@@ -15,17 +15,7 @@ Look = Callable[[int, Any], None]
 
 
 def train(task: Task, arm: Arm, seed: int, look: Look) -> None:
-    """Train a model on one CPU or as many as torch is given.
-
-    Args:
-        task: what it learns.
-        arm: what is done to it.
-        seed: of its weights, the order of what it learns and all that is drawn.
-        look: called after the steps of the plan.
-
-    Raises:
-        ComputeError: where the loss is no number any more.
-    """
+    """Train a model on one CPU or as many as torch is given."""
     run, device = task.begin(arm, seed), torch.device("cpu")
     penalty = None
     if arm.goal is not None:

@@ -98,11 +98,7 @@ def _require_guard() -> None:
 
 @contextmanager
 def local(workers: int | None = None) -> Iterator[Client]:
-    """Workers on this machine: one a device unless told, which share the processor's threads.
-
-    Raises:
-        ComputeError: where they do not start.
-    """
+    """Workers on this machine: one a device unless told, which share the processor's threads."""
     _require_guard()
     gpus = [name.partition(":")[2] for name in hardware.devices() if name.startswith("cuda")]
     count = workers or len(gpus) or 1
@@ -139,12 +135,7 @@ def local(workers: int | None = None) -> Iterator[Client]:
 
 @contextmanager
 def running(address: str) -> Iterator[Client]:
-    """The workers of a scheduler that runs already, such as `tcp://host:8786`.
-
-    Raises:
-        InputError: where this is no address.
-        ComputeError: where no scheduler answers there.
-    """
+    """The workers of a scheduler that runs already, such as `tcp://host:8786`."""
     with _configured():
         try:
             client = Client(address, timeout=_REACH, set_as_default=False)
@@ -165,13 +156,7 @@ def running(address: str) -> Iterator[Client]:
 def slurm(asked: Slurm, folder: Path, jobs: int | None = None) -> Iterator[Client]:
     """Workers in jobs of Slurm, one each.
 
-    Args:
-        asked: what a job needs.
-        folder: where jobs write what they print; all machines share it.
-        jobs: how many, in place of those of the sweep's file.
-
-    Raises:
-        ComputeError: where Slurm is not on this machine, or does not take the jobs.
+    All machines share the folder, and so many `jobs` are in place of those of the sweep's file.
     """
     if shutil.which("sbatch") is None:
         raise ComputeError(

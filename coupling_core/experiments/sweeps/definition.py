@@ -299,11 +299,7 @@ def read(what: str | os.PathLike[str] | Mapping[str, Any]) -> Sweep:
 
 
 def parse(found: dict[str, Any], path: Path) -> Sweep:
-    """A sweep from its tables; files that it names lie beside its own.
-
-    Raises:
-        InputError: where they say what no sweep can be.
-    """
+    """A sweep from its tables; files that it names lie beside its own."""
     tables = found.get("prompts")
     if isinstance(tables, list):
         sources = [_source(table, path, number) for number, table in enumerate(tables, 1)]

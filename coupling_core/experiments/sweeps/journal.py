@@ -245,12 +245,7 @@ def by_reason(failures: Iterable[Failure]) -> list[tuple[Failure, int]]:
 
 
 def told_failure(failure: Failure, n: int) -> str:
-    """What could not be measured and why.
-
-    Args:
-        failure: the first for its reason.
-        n: how many there are.
-    """
+    """What could not be measured and why."""
     what = f"{failure.model}, {failure.kind}, {failure.prompt[:60]!r}"
     return f"{what}{f' and {n - 1} more' * (n > 1)}: {failure.error}"
 
@@ -264,11 +259,7 @@ def _sealed(note: dict[str, object]) -> dict[str, object]:
 
 
 def _read(path: Path) -> dict[str, object]:
-    """A note as it was written; those of before have no hash.
-
-    Raises:
-        OSError, ValueError, RecursionError: where it cannot be read, or is damaged.
-    """
+    """A note as it was written; those of before have no hash."""
     note = json.loads(path.read_bytes())
     if not isinstance(note, dict):
         raise ValueError("a note has names and values")

@@ -40,16 +40,7 @@ LISTED = 20
 
 
 def report(plan: Mapping[str, object], table: "pd.DataFrame", question: Question) -> bytes:
-    """The report of a sweep.
-
-    Args:
-        plan: as `Plan.described`.
-        table: its scores.
-        question: what is asked of them.
-
-    Raises:
-        InputError: where the table has no depth-wise row.
-    """
+    """The report of a sweep."""
     found = find(table, question)
     parts = [*_head(plan, found), *_models(found), *_performance(found), *_sizes(found)]
     parts += [*_prompts(found), *_by_k(found), *_origin(plan, table)]

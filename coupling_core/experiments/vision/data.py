@@ -23,14 +23,7 @@ _HUB = MappingProxyType(
 def load_pictures(data: str, size: int, say: Callable[[str], None]) -> Pictures:
     """What a name or a folder stands for.
 
-    Args:
-        data: one of `DATA`, or an image folder.
-        size: pixels along an edge: those of a folder are resized to it, those of a name have one.
-        say: told what takes long.
-
-    Raises:
-        InputError: where there is no such data, or its images have another size.
-        ComputeError: where it cannot be fetched.
+    Images of a folder are resized to the size, in pixels along an edge; those of a name have one.
     """
     if data not in DATA and not expanded(data).is_dir():
         raise InputError(

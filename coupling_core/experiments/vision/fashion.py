@@ -42,15 +42,7 @@ _FILES = {
 
 
 def fashion_mnist(say: Callable[[str], None]) -> Pictures:
-    """The images, fetched once and then kept in the user's cache.
-
-    Args:
-        say: told what takes long.
-
-    Raises:
-        InputError: where a tool is missing that fetches them.
-        ComputeError: where fetching fails, or gives other images.
-    """
+    """The images, fetched once and then kept in the user's cache."""
     folder = user_cache() / "fashion-mnist"
     if not folder.is_dir():
         say("fetching Fashion-MNIST: dataset-fashion-mnist through apt-get (31 MB)")
@@ -67,12 +59,7 @@ def fashion_mnist(say: Callable[[str], None]) -> Pictures:
 
 
 def fetch(folder: Path) -> None:
-    """Fetch the four files into a folder that is not there yet, whole or not at all.
-
-    Raises:
-        InputError: where a tool is missing.
-        ComputeError: where fetching fails, or gives other files.
-    """
+    """Fetch the four files into a folder that is not there yet, whole or not at all."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as name:
         place, kept = Path(name), Path(name) / "kept"
@@ -85,11 +72,7 @@ def fetch(folder: Path) -> None:
 
 
 def require_file(path: Path) -> None:
-    """Make sure that this is the file that the suite was trained on.
-
-    Raises:
-        ComputeError: where it is not.
-    """
+    """Make sure that this is the file that the suite was trained on."""
     found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no such file"
     if found != (expected := _FILES[path.name]):
         raise ComputeError(
@@ -104,9 +87,6 @@ def read_idx(path: Path) -> UInt8[np.ndarray, "..."]:
 
     Two zeros, 8 for unsigned bytes, the number of axes, the length of each in four bytes that begin
     with the highest, then the values.
-
-    Raises:
-        ComputeError: where it is no such file, or not whole.
     """
     try:
         content = gzip.decompress(path.read_bytes())

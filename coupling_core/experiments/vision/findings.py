@@ -49,11 +49,7 @@ class VisionFindings:
 
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """A row a run, by rate and seed, with `COLUMNS`; intervals are over pictures.
-
-        Raises:
-            InputError: where the table has none of these runs in this kind at this K.
-        """
+        """A row a run, by rate and seed, with `COLUMNS`; intervals are over pictures."""
         of = {run.repo: run for run in self.suite.runs}
         rows = self.table[
             (self.table["kind"] == self.kind)

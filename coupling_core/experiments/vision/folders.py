@@ -21,16 +21,7 @@ Files = list[tuple[Path, int]]
 
 
 def read_folder(root: Path, size: int) -> Pictures:
-    """Every image of a folder, as squares: in grey where all are, else in colour.
-
-    Args:
-        root: with `train` and `test`, or with the folders of the classes.
-        size: pixels along an edge of what is given back.
-
-    Raises:
-        InputError: where there are fewer than two classes, what is held out has one that is not
-            learned, or an image cannot be read.
-    """
+    """Every image of a folder, as squares: in grey where all are, else in colour."""
     other = next((root / name for name in HELD_OUT if (root / name).is_dir()), None)
     if not (root / "train").is_dir() or other is None:
         classes = _classes(root)

@@ -27,11 +27,6 @@ def build(plan: VisionPlan, classes: tuple[str, ...], channels: int) -> Any:
     """A freshly initialised BeitForImageClassification, in training mode.
 
     Matrices, class token and positions are normal with DeiT's standard deviation of 0.02.
-
-    Args:
-        plan: what to train.
-        classes: their names.
-        channels: of an image.
     """
     names = dict(enumerate(classes))
     settings: dict[str, Any] = {

@@ -53,11 +53,7 @@ class Pictures:
         return found.hexdigest()
 
     def draw(self, count: int | None) -> "Pictures":
-        """The same with fewer learned images: always the same ones, drawn from all.
-
-        Args:
-            count: how many; None, or more than there are, for all.
-        """
+        """The same with fewer learned images: always the same ones, drawn from all."""
         if count is None or count >= len(self.learned):
             return self
         kept = np.sort(np.random.default_rng(0).permutation(len(self.learned))[:count])

@@ -67,13 +67,7 @@ class RateEffect:
 def rate_effect(
     rate: Float[np.ndarray, " run"], seed: Float[np.ndarray, " run"], y: Float[np.ndarray, " run"]
 ) -> RateEffect:
-    """What the rate does to y.
-
-    Args:
-        rate: of each run.
-        seed: of each run.
-        y: a finite number of each run.
-    """
+    """What the rate does to y."""
     rates, seeds = np.unique(rate), np.unique(seed)
     if len(rates) < 2:
         return _nothing("all runs have one rate")

@@ -80,11 +80,7 @@ def train(
 
 
 def is_finished(repository: Path, plan: VisionPlan) -> bool:
-    """Whether a folder has the whole run of a plan.
-
-    Raises:
-        ComputeError: where it has that of another plan.
-    """
+    """Whether a folder has the whole run of a plan."""
     path = repository / MADE
     if not path.is_file():
         return False

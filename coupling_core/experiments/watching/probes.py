@@ -72,15 +72,7 @@ class Probes:
     def look(self, model: Any, tokenizer: Any, step: int, run: Run | None) -> Look:
         """Measure all of them, and leave the model and all random numbers as they were.
 
-        Args:
-            model: of one's own, in any mode.
-            tokenizer: of it, or its image processor; not needed where prompts are token ids.
-            step: of training.
-            run: where the results are kept; None keeps none.
-
-        Raises:
-            InputError: where the model cannot be measured.
-            ComputeError: where it has numbers that are none.
+        The run keeps the results; None keeps none.
         """
         began = time.perf_counter()
         own: dict[str, Any] = {"model": model, "tokenizer": tokenizer, "progress": False}

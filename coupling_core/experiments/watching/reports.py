@@ -22,12 +22,7 @@ Report = Callable[[Look, bytes], None]
 
 
 def reports(names: Iterable[str], folder: str | Path | None) -> list[Report]:
-    """What tells each of them.
-
-    Args:
-        names: as transformers calls them; those that are not known are passed over.
-        folder: of TensorBoard's files.
-    """
+    """What tells each of them."""
     made = {"tensorboard": lambda: _tensorboard(folder), "wandb": _wandb, "trackio": _trackio}
     return [made[name]() for name in names if name in made]
 

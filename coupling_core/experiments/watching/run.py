@@ -30,11 +30,7 @@ _NAME = re.compile("[a-z0-9][a-z0-9.-]{0,63}")
 
 
 def require_name(name: str) -> None:
-    """Refuse what no run can be called.
-
-    Raises:
-        InputError: where it is no name.
-    """
+    """Refuse what no run can be called."""
     if not (isinstance(name, str) and _NAME.fullmatch(name)):
         raise InputError(
             f"a run cannot be called {name!r}: expected small letters, digits, dots and "
@@ -85,9 +81,6 @@ class Run:
         What that has of this step and of later ones is no longer found, so that a training which
         goes on where it was stopped keeps its beginning. One whose first step is 0 or 1 begins
         anew, and keeps nothing.
-
-        Args:
-            step: the first that is measured now.
         """
         folder = hub.cache.trained_here(self.repo)
         first = 0 if step <= 1 else step
@@ -113,12 +106,7 @@ class Run:
         write_whole(folder / WATCHED, json.dumps(told).encode())
 
     def keep(self, step: int, depth: DepthResult, paths: TrajectoryResult) -> None:
-        """Put the results of a prompt at a step into the store.
-
-        Raises:
-            InputError: where another training has begun a run of this name meanwhile.
-            ComputeError: where the store cannot be written.
-        """
+        """Put the results of a prompt at a step into the store."""
         if _begun.get(self.repo) is not self:
             raise InputError(
                 f"another callback has begun the run {self.name} since: give each a name of its own"

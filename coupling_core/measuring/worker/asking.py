@@ -183,11 +183,7 @@ class _Deadline:
         self._began = time.monotonic()
 
     def __call__(self, progress: Progress) -> None:
-        """Tell it.
-
-        Raises:
-            ComputeError: where it has taken too long.
-        """
+        """Tell it."""
         now = time.monotonic()
         if progress.stage in ("downloading", "converting"):
             self._began = now

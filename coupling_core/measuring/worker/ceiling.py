@@ -33,8 +33,7 @@ _changing = Lock()
 def renew(mapped: int = 0) -> None:
     """Allow what is taken already, and what is free now less the reserve.
 
-    Args:
-        mapped: bytes of files that will be mapped besides.
+    So many bytes of files will be mapped besides.
     """
     if not HOLDS:
         return

@@ -16,16 +16,7 @@ _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 @contextmanager
 def asking(repo: str, revision: str | None = None) -> Iterator[None]:
-    """Say in plain words why the hub does not give what is asked for.
-
-    Args:
-        repo: owner/name.
-        revision: branch, tag or commit, as people know it.
-
-    Raises:
-        InputError: where this can be no hub id.
-        ComputeError: on every other refusal.
-    """
+    """Say in plain words why the hub does not give what is asked for."""
     from huggingface_hub.errors import HFValidationError
 
     try:

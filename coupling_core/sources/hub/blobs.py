@@ -30,17 +30,8 @@ class StoppedError(Exception):
 def fetch(repo: str, commit: str, name: str, sha256: str, size: int, stop: threading.Event) -> None:
     """Fetch a file's content into the cache's blobs, from where the last attempt ended.
 
-    Args:
-        repo: owner/name.
-        commit: which one.
-        name: of the file.
-        sha256: of its content, which is also its name among the blobs.
-        size: in bytes.
-        stop: once it is set, fetching ends.
-
-    Raises:
-        StoppedError: where it was set.
-        ComputeError: where what arrives is not the file.
+    The sha256 of the content is also its name among the blobs. Raises `StoppedError` where it is
+    told to stop, and `ComputeError` where what arrives is not the file.
     """
     blob = cache.repository(repo) / "blobs" / sha256
     part = cache.part(repo, sha256)

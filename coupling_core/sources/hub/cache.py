@@ -190,15 +190,8 @@ def has_tokenizer(folder: Path) -> bool:
 def weights(names: Collection[str], read_index: Callable[[], str]) -> list[str]:
     """The safetensors that hold the model, of a repository that may hold it more than once.
 
-    Args:
-        names: the repository's files.
-        read_index: gives the content of the index, where the weights come in several files.
-
-    Returns:
-        their names; none where the repository has no weights in safetensors.
-
-    Raises:
-        ComputeError: where the index cannot be read, or names what is not there or no safetensors.
+    The index is read where the weights come in several files. There are none where the repository
+    has no weights in safetensors.
     """
     if SINGLE in names:
         return [SINGLE]

@@ -23,19 +23,9 @@ _WORKERS = 4
 def download(repo: str, commit: str, report: Report, revision: str | None = None) -> Path:
     """Bring a model to this disk.
 
-    What has arrived survives a stop, and is not fetched again.
-
-    Args:
-        repo: owner/name.
-        commit: which one.
-        report: told how many bytes have arrived; an exception it raises stops the download.
-        revision: the branch or tag that led to the commit, by which it will be found offline.
-
-    Returns:
-        the folder of its files.
-
-    Raises:
-        ComputeError: as `plan` does, and where the disk has too little room, before the first byte.
+    What has arrived survives a stop, and is not fetched again. It is told how many bytes have
+    arrived, and an exception that it raises stops the download. By the branch or tag that led to
+    the commit it will be found offline.
     """
     todo = plan(repo, commit)
     folder = cache.snapshot(repo, commit)

@@ -34,16 +34,9 @@ class Revision:
 def commit(repo: str, revision: str | None) -> str:
     """The commit of a revision: from the local cache, which works offline, else from the hub.
 
-    A branch that the cache knows stays at the commit that was downloaded, so that a result does
-    not change under one's hands; a full commit hash stands for itself.
-
-    Args:
-        repo: owner/name.
-        revision: branch, tag or commit; None is the branch main.
-
-    Raises:
-        InputError: where this can be no hub id.
-        ComputeError: where repository or revision are missing, gated, or out of reach.
+    A branch that the cache knows stays at the commit that was downloaded, so that a result does not
+    change under one's hands; a full commit hash stands for itself. A revision of None is the branch
+    main.
     """
     if revision and cache.is_commit(revision):
         return revision
@@ -62,12 +55,7 @@ def commit(repo: str, revision: str | None) -> str:
 
 
 def revisions(repo: str) -> list[Revision]:
-    """The revisions of a repository: those of the cache, and the hub's where it is in reach.
-
-    Raises:
-        InputError: where this can be no hub id.
-        ComputeError: where the hub gives none and the cache has none.
-    """
+    """The revisions of a repository: those of the cache, and the hub's where it is in reach."""
     here, local = cache.commits(repo), cache.refs(repo)
     try:
         remote = {} if cache.is_own(repo) else _listed(repo)

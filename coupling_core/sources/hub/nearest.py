@@ -10,12 +10,7 @@ _NUMBERED = re.compile(r"(.*?)(\d+)")
 
 
 def told(names: Collection[str], wanted: str | None = None) -> str:
-    """The names where they are few; else how many, and those nearest to the one that is wanted.
-
-    Args:
-        names: in their order.
-        wanted: a name that is not among them, such as "step3".
-    """
+    """The names where they are few; else how many, and those nearest to the one that is wanted."""
     if len(names) <= SHOWN:
         return ", ".join(names)
     near = nearest(names, wanted or "")

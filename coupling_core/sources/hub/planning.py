@@ -87,11 +87,7 @@ class Download:
         return sum(file.here < file.size for file in self.files)
 
     def require_room(self) -> None:
-        """Refuse what the disk cannot take.
-
-        Raises:
-            ComputeError: says how much is lacking, and where.
-        """
+        """Refuse what the disk cannot take."""
         if self.size > self.free:
             raise too_little_room(self.repo, in_words(self.size), in_words(self.free))
 
@@ -105,11 +101,7 @@ class Download:
 
 
 def plan(repo: str, commit: str) -> Download:
-    """What fetching a model takes; without asking the hub where the cache has all of it.
-
-    Raises:
-        ComputeError: where the model is gated, missing or out of reach, or has no safetensors.
-    """
+    """What fetching a model takes; without asking the hub where the cache has all of it."""
     folder = cache.snapshot(repo, commit)
     if not cache.has_weights(folder):
         return _ask(repo, commit)
@@ -122,11 +114,7 @@ def plan(repo: str, commit: str) -> Download:
 
 
 def config(repo: str, commit: str) -> Path:
-    """The file that says what a model is: the cache's, else fetched, and nothing else with it.
-
-    Raises:
-        ComputeError: where the model is gated, missing or out of reach, or has no such file.
-    """
+    """The file that says what a model is: the cache's, else fetched, and nothing else with it."""
     path = cache.snapshot(repo, commit) / cache.CONFIG
     if path.is_file():
         return path

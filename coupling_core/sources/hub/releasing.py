@@ -17,22 +17,12 @@ def weights_here(repo: str) -> frozenset[Path]:
 
 
 def weights_since(repo: str, commit: str, before: frozenset[Path]) -> list[Path]:
-    """Weights of a commit that are here now and were not before.
-
-    Args:
-        repo: owner/name.
-        commit: of the revision.
-        before: what `weights_here` said then.
-    """
+    """Weights of a commit that are here now and were not before."""
     return sorted(set(_links(cache.repository(repo), commit)) - before)
 
 
 def remove_weights(repo: str, commit: str, before: frozenset[Path]) -> None:
-    """Remove what `weights_since` gives; a content that was here, or that others share, stays.
-
-    Raises:
-        ComputeError: where the cache does not allow it.
-    """
+    """Remove what `weights_since` gives; a content that was here, or that others share, stays."""
     folder = cache.repository(repo)
     try:
         for link in weights_since(repo, commit, before):

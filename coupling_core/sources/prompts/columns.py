@@ -23,12 +23,8 @@ _DECIMAL = re.compile(r"[+-]?(0|[1-9]\d*)?(\.\d*)?(?<=[\d.])([eE][+-]?\d+)?", re
 def own_columns(fields: Iterable[Mapping[str, Any]], taken: Collection[str]) -> dict[str, str]:
     """The columns that hold what stands beside prompts, in the order in which they first come.
 
-    Args:
-        fields: what stands beside each prompt, by the name it has there.
-        taken: the names of the table's own columns.
-
-    Returns:
-        the column for each name: the name itself, with `prompt_` before it where it is taken.
+    The column of each name is the name itself, with `prompt_` before it where the table has taken
+    it.
     """
     names = dict.fromkeys(name for each in fields for name in each)
     columns = {}
@@ -41,12 +37,7 @@ def own_columns(fields: Iterable[Mapping[str, Any]], taken: Collection[str]) -> 
 
 
 def own_cells(fields: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """What stands beside one prompt, by column; NaN where nothing does.
-
-    Args:
-        fields: what stands beside the prompt, by the name it has there.
-        columns: the column for each name, as `own_columns` gives them.
-    """
+    """What stands beside one prompt, by column; NaN where nothing does."""
     found = {column: fields.get(name) for name, column in columns.items()}
     return {column: math.nan if value is None else value for column, value in found.items()}
 
@@ -55,11 +46,6 @@ def set_own(table: "DataFrame", own: Iterable[str], rows: Sequence[Mapping[str, 
     """Put the columns that hold what stands beside prompts into a table, as they came.
 
     Whole numbers keep all their digits, though some are missing or too long for a machine's word.
-
-    Args:
-        table: changed.
-        own: the columns.
-        rows: what stands in each row, by column, as `own_cells` gives it.
     """
     for name in own:
         table[name] = _column([row[name] for row in rows])

@@ -38,11 +38,7 @@ Rows = list[dict[str, Any]]
 
 
 def from_hub(source: PromptSource, config: str, split: str) -> tuple[Rows, str]:
-    """The rows of a split, and the commit that they are of.
-
-    Raises:
-        ComputeError: where the hub does not give them.
-    """
+    """The rows of a split, and the commit that they are of."""
     repo = source.benchmark.repo
     with quiet():
         from datasets import load_dataset
@@ -60,11 +56,7 @@ def from_hub(source: PromptSource, config: str, split: str) -> tuple[Rows, str]:
 
 
 def from_folder(source: PromptSource, files: list[Path], config: str) -> Rows:
-    """The rows of files of one kind.
-
-    Raises:
-        InputError: where they cannot be read, or lack what makes a prompt.
-    """
+    """The rows of files of one kind."""
     _require_size(files)
     if files[0].suffix == ".parquet":
         return _from_parquet(source, files, config)
@@ -143,9 +135,6 @@ def find_files(source: PromptSource, config: str, split: str) -> list[Path]:
     They are `<config>/<split>-*` as on the hub, or `<config>/<split>.*`, or all of
     `<config>/<split>/`; where the data set has one configuration, its folder may also be `data`, or
     left out.
-
-    Raises:
-        InputError: where there are none.
     """
     root = source.folder or Path()
     places = [root / config]
@@ -175,11 +164,7 @@ def _files_of(place: Path, split: str) -> list[Path]:
 
 
 def fingerprint(files: list[Path]) -> str:
-    """SHA-256 of what files hold, one after the other.
-
-    Raises:
-        InputError: where one cannot be read.
-    """
+    """SHA-256 of what files hold, one after the other."""
     found = hashlib.sha256()
     for path in files:
         with reading(path), opened(path) as file:

@@ -41,9 +41,6 @@ def read_file(path: Path) -> list[Prompt]:
 
     The path - is standard input, with one prompt a line. Of a folder, its images by name; those in
     a folder of their own have its name as category.
-
-    Raises:
-        InputError: where it cannot be read, is not what its ending says, or has no prompt.
     """
     if path == STDIN:
         path = Path("standard input")
@@ -60,15 +57,7 @@ def read_file(path: Path) -> list[Prompt]:
 
 
 def read_content(path: Path, text: str) -> list[Prompt]:
-    """The prompts of a file that is at hand, such as one that somebody handed over.
-
-    Args:
-        path: its name, whose ending says what it is.
-        text: what it says.
-
-    Raises:
-        InputError: where it is not what its ending says, or has no prompt.
-    """
+    """The prompts of a file that is at hand, such as one that somebody handed over."""
     match path.suffix.lower():
         case ".jsonl":
             found = list(_from_json(path, text))

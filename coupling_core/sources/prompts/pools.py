@@ -26,11 +26,8 @@ _UNREADABLE = (AttributeError, KeyError, OSError, RecursionError, TypeError, Val
 def keep(names: tuple[str, ...], prompts: list[Prompt], revision: str) -> None:
     """Write a pool; where it cannot be written, it is made again the next time.
 
-    Args:
-        names: of data set, configuration, split, and the revision that was asked for or the
-            fingerprint of files.
-        prompts: all of them, in their order.
-        revision: what they are of, as it was found out.
+    The names are of data set, configuration, split, and the revision that was asked for or the
+    fingerprint of files.
     """
     body = "".join(f"{json.dumps(asdict(prompt))}\n" for prompt in prompts)
     head = {"form": FORM, "names": names, "revision": revision}
