@@ -32,6 +32,5 @@ cores           how many cores of the processor may be used
 units           numbers with their units
 figure_names    names of figures for type checkers, written by `make docs`
 wording         text as rows of (condition, sentence)
-bars            how far something is, where somebody watches
-pace            how long the rest of many alike takes
+bars            how far something is, where somebody watches, and how long the rest takes
 """

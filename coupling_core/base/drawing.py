@@ -154,11 +154,7 @@ def figure_of(result: Any, name: str) -> Figure:
 
 
 def drawn(result: Any, view: Any, name: str, **options: Any) -> "go.Figure":
-    """The figure of that name.
-
-    Raises:
-        InputError: where the result has no such figure.
-    """
+    """The figure of that name; raises as `figure_of`."""
     figure = figure_of(result, name)
     seen = {"view": view} if "view" in figure.takes else {}
     return figure.function(result, **seen, **options)

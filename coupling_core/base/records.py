@@ -519,20 +519,20 @@ def parse_blocks(text: str | None, n_blocks: int) -> tuple[int, ...]:
     return tuple(sorted(chosen))
 
 
-def _resolved(number: int, n: int) -> int | None:
-    """A number, perhaps counted from the end, as 1..n; None where it is beyond."""
+def _resolved(what: str, number: int, whose: str, n: int, refusal: type[InputError]) -> int:
+    """A number, perhaps counted from the end, as 1..n."""
     number = operator.index(number)
-    number = number + n + 1 if number < 0 else number
-    return number if 1 <= number <= n else None
+    found = number + n + 1 if number < 0 else number
+    if not 1 <= found <= n:
+        raise refusal(
+            f"{what} {number} is out of range: this {whose} has {what}s 1..{n} (-1 is the last)"
+        )
+    return found
 
 
 def resolve_block(block: int, n_blocks: int) -> int:
     """A block number, perhaps counted from the end, as 1..L; raises `InputError` beyond them."""
-    if (resolved := _resolved(block, n_blocks)) is None:
-        raise InputError(
-            f"block {block} is out of range: this model has blocks 1..{n_blocks} (-1 is the last)"
-        )
-    return resolved
+    return _resolved("block", block, "model", n_blocks, InputError)
 
 
 def resolve_blocks(blocks: Sequence[int] | None, n_blocks: int) -> tuple[int, ...]:
@@ -548,8 +548,4 @@ def resolve_blocks(blocks: Sequence[int] | None, n_blocks: int) -> tuple[int, ..
 
 def resolve_token(token: int, n: int) -> int:
     """A token number, perhaps counted from the end, as 1..n; raises `PromptError` beyond them."""
-    if (resolved := _resolved(token, n)) is None:
-        raise PromptError(
-            f"token {token} is out of range: this prompt has tokens 1..{n} (-1 is the last)"
-        )
-    return resolved
+    return _resolved("token", token, "prompt", n, PromptError)

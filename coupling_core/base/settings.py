@@ -7,6 +7,7 @@ names); the environment counts more. docs/hosting.md has a table of them.
 
 import os
 import re
+import tomllib
 from functools import cache
 from ipaddress import ip_network
 from pathlib import Path
@@ -173,7 +174,14 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Environment before file."""
-        return (env_settings, TomlConfigSettingsSource(settings_cls, toml_file=config_file()))
+        return (env_settings, _File(settings_cls, toml_file=config_file()))
+
+
+class _File(TomlConfigSettingsSource):
+    """A TOML file that may begin with a mark, as some editors write it."""
+
+    def _read_file(self, file_path: Any) -> dict[str, Any]:
+        return tomllib.loads(file_path.read_text(encoding="utf-8-sig"))
 
 
 def config_file() -> Path:

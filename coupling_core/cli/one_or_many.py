@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from coupling_core.analysis.over_prompts import few_words
 from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW, Interval
+from coupling_core.base.bars import Pace
 from coupling_core.base.errors import InputError, by_reason, every_prompt_failed
-from coupling_core.base.pace import Pace
 from coupling_core.base.records import AnyView, Request, parse_blocks
 from coupling_core.base.results import BEGINNING, Progress, Result
 from coupling_core.base.units import counted, decimals, duration, ranges

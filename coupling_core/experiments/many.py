@@ -7,14 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from coupling_core.analysis.scores import every_k_of
-from coupling_core.base.bars import Bar
+from coupling_core.base.bars import Bar, telling
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.blocks import told as told_blocks
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import ComputeError, InputError, by_reason, every_prompt_failed
 from coupling_core.base.kinds import kind_of
-from coupling_core.base.pace import telling
 from coupling_core.base.records import (
     DEFAULT_K,
     DEFAULT_MODEL,

@@ -9,10 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from coupling_core.analysis.by_step import Course, doubt, steps_told
-from coupling_core.base.bars import Bar
+from coupling_core.base.bars import Bar, telling
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.errors import InputError
-from coupling_core.base.pace import telling
 from coupling_core.base.records import FinalNorm, Request
 from coupling_core.measuring import stored_steps
 from coupling_core.measuring.asked import Prompt, prompt_of, request_for

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
+from coupling_core.base.bars import Pace
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.pace import Pace
 from coupling_core.base.units import duration
 from coupling_core.sources.resolved import Resolved
 

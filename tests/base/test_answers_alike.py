@@ -75,9 +75,8 @@ def crossed():
     """The scores of one model's Jacobians in the bases of another, of numbers made up."""
     values = np.array([[0.9, 0.2], [0.1, 0.6]])
     sides = {"a": directions_result(), "b": directions_result(seed=1)}
-    return cc.CrossScores(
-        values, np.zeros((2, 2)), values, (1, 2), result=None, view=cc.View(k=3), **sides
-    )
+    maps = values, np.zeros((2, 2)), values, 1 - np.eye(2)
+    return cc.CrossScores(*maps, (1, 2), result=None, view=cc.View(k=3), **sides)
 
 
 def between_prompts():

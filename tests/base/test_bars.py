@@ -7,8 +7,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from coupling_core.base.bars import Bar
-from coupling_core.base.pace import Pace
+from coupling_core.base.bars import Bar, Pace
 
 CELL = """
 import coupling_core as cc

@@ -28,6 +28,7 @@ from coupling_core.base.blocks import blocks_of
 from coupling_core.base.edits import parse_edit
 from coupling_core.base.settings import settings
 from coupling_core.base.token_ids import token_ids
+from coupling_core.engine.jacobians.decode import read
 
 pytestmark = pytest.mark.full
 
@@ -124,8 +125,8 @@ def calls(folder):
         **{f"blocks {each!r}": lambda each=each: blocks_of(each, 5) for each in NO_BLOCKS},
         **{f"edit {each}": lambda each=each: _edit(each) for each in EDITS},
         **{f"ids {each!r}": lambda each=each: token_ids(each) for each in NO_IDS},
-        "an image's shape": lambda: cc.read(model, torch.zeros(1, 3, 8)),
-        "an image": lambda: cc.read(model, torch.zeros(1, 3, 8, 8)),
+        "an image's shape": lambda: read(model, torch.zeros(1, 3, 8)),
+        "an image": lambda: read(model, torch.zeros(1, 3, 8, 8)),
         **{
             f"{name}={value}": variable(name, value)
             for name, values in VARIABLES.items()

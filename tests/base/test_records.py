@@ -4,9 +4,9 @@ import numpy as np
 import tiny
 import torch
 
-import coupling_core as cc
 from coupling_core import Request, parse_blocks
 from coupling_core.base.token_ids import token_ids
+from coupling_core.engine.jacobians.decode import read
 
 IDS = (5, 17, 42)
 FORMS = {
@@ -35,7 +35,7 @@ def test_ids_are_taken_in_any_form():
 def test_a_model_reads_them_and_no_picture():
     for form in FORMS.values():
         if not isinstance(form, list):
-            reader = cc.read(tiny.model("llama"), form)
+            reader = read(tiny.model("llama"), form)
             assert reader.token_ids == list(IDS)
             assert reader.kind.causal
 

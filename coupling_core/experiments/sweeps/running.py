@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from coupling_core.base.bars import Bar
+from coupling_core.base.bars import Bar, telling
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.pace import telling
 from coupling_core.base.units import counted
 from coupling_core.experiments.sweeps.journal import (
     Failure,

@@ -11,6 +11,7 @@ import coupling_core as cc
 from coupling_core import Request, Store
 from coupling_core.engine import reference
 from coupling_core.engine.jacobians.between_tokens import output_jacobians, self_jacobians
+from coupling_core.engine.jacobians.decode import read
 
 IDS = (3, 17, 42, 9, 8, 1)
 REQUEST = Request(IDS, k=4)
@@ -67,7 +68,7 @@ def test_jacobians_are_those_of_the_definition(world):
     assert 0 < found.provenance["derivative_error"] < 2e-3
     assert found.provenance["causal"] == (world != "both directions")
     assert gpt.training  # it is left as it was
-    reader = cc.read(wrapped(gpt.eval()), IDS)
+    reader = read(wrapped(gpt.eval()), IDS)
     for block in (1, 3):
         for token, (J,) in self_jacobians(reader, [block], [1, 4, len(IDS)]):
             assert worst(J, gpt, block, token, token) < TOLERANCE
@@ -118,7 +119,7 @@ def test_a_state_may_be_handed_over_by_name():
             x = block(x=x)
         return g.head(g.ln_f(x))
 
-    reader = cc.read(wrapped(gpt, forward=named), IDS)
+    reader = read(wrapped(gpt, forward=named), IDS)
     (J,) = next(self_jacobians(reader, [2], [4]))[1]
     assert worst(J, gpt, 2, 4, 4) < TOLERANCE
 
