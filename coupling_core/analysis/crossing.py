@@ -167,13 +167,13 @@ class CrossScores(Scores):
         same = self.same_block
         is_known = np.isfinite(same)
         if not is_known.any():
-            return f"No block of A has a score in the basis of the same block of B{self._at_k}."
+            return f"No block of A has a score in the basis of the same block of B{self.view.at_k}."
         others = same[is_known & (np.array(self.blocks) != self.a.n_blocks)]
         has_more = self.a.ends_in_norm and 0 < others.size < is_known.sum()
         without = rounded(float(others.mean())) if has_more else ""
         return paragraph(
             f"A is {self.a.whose}; B is {self.b.whose}. Of the Jacobians of A in the bases of B, "
-            f"the mean chance-corrected score{self._at_k} is "
+            f"the mean chance-corrected score{self.view.at_k} is "
             f"{rounded(float(same[is_known].mean()))} over the same blocks, and "
             f"{rounded(self.mean().corrected)} over different ones.",
             (without, f"Without block {self.a.n_blocks}, which has the final norm in it, the mean "
@@ -182,8 +182,7 @@ class CrossScores(Scores):
 
     def attributes(self) -> dict[str, str | float]:
         """Whose they are and how it is looked at; what is of A begins with `a_`, of B with `b_`."""
-        seen = self.view
-        return (seen.attributes() if seen else {}) | attributes_of_both(self.a, self.b)
+        return self.view.attributes() | attributes_of_both(self.a, self.b)
 
     def plot(self, figure: FigureName | Literal["crossed"] = "", **options: Any) -> Drawing:
         """The score of each block in the basis of the same block, as the page Compare draws it.
@@ -191,7 +190,7 @@ class CrossScores(Scores):
         "crossed" is the only figure, and it has no options; raises `InputError` on another name.
         """
         known_figure(figure or "crossed", ("crossed",))
-        view = DirectionsView(None, None if self.view is None else self.view.k)
+        view = DirectionsView(None, self.view.k)
         return drawing("crossing.crossed_scores", self, result=self.b, view=view, **options)
 
     def against_itself(self) -> Bool[np.ndarray, "block block"]:

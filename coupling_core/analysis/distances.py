@@ -39,9 +39,8 @@ class OverDistance(Plottable[str]):
     corrected: bool
 
     def __repr__(self) -> str:
-        view = self.scores.view
         ends = f"{len(self.distance)} distances"
-        return in_a_line(self, self.scores.whose, self._among, view.k_told if view else "", ends)
+        return in_a_line(self, self.scores.whose, self._among, self.scores.view.k_told, ends)
 
     @property
     def _among(self) -> str:
@@ -52,7 +51,7 @@ class OverDistance(Plottable[str]):
     def verdict(self) -> str:
         """The means at the shortest and the longest distance."""
         score = "chance-corrected score" if self.corrected else "of c"
-        of = f"mean {score}{self.scores.view.at_k if self.scores.view else ''}"
+        of = f"mean {score}{self.scores.view.at_k}"
         known = np.flatnonzero(~np.isnan(self.mean))
         if not known.size:
             return f"No pair has a score: there is no {of}."

@@ -43,8 +43,7 @@ class Locality(OverDistance):
 
     @property
     def _among(self) -> str:
-        view = self.scores.view
-        return f"blocks {ranges(self.scores.blocks)}" if view and view.blocks else ""
+        return f"blocks {ranges(self.scores.blocks)}" if self.scores.view.blocks else ""
 
 
 def locality(

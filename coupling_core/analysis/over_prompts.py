@@ -88,7 +88,7 @@ def mean_graph(
     """The layer graph of the mean scores, of one model in one view, a prompt each."""
     found = mean_scores([part.scores for part in parts])
     about: dict[str, str | float] = {"model": parts[0].model, "prompts": len(parts)}
-    about |= {"K": found.view.k if found.view else 0, "final_norm": parts[0].final_norm}
+    about |= {"K": found.view.k, "final_norm": parts[0].final_norm}
     return scores_graph(found, parts[0].n_blocks, about, corrected=corrected, threshold=threshold)
 
 

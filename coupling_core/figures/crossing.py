@@ -66,7 +66,7 @@ def crossed_scores(a_in_b: CrossScores, b_in_a: CrossScores | None = None) -> go
         if scores is not None
     ]
     names = f"A is {subject(a)}, and B is {subject(b)}"
-    k = a_in_b.view.k if a_in_b.view else a.count
+    k = a_in_b.view.k
     told = of_two(a, b, DirectionsView(None, k), f" K = {k}.")
     of = f"each block in the basis of the same block of the other model; {names}"
     return curves(series, SCORES, of, {"names": names}, also=f" {a_in_b.verdict}", told=told)

@@ -221,7 +221,6 @@ def by_depth_over_prompts(
 
 def _means(parts: Sequence[OfPrompt]) -> tuple[Scores, View]:
     found = mean_scores([part.scores for part in parts])
-    assert found.view is not None  # `of_prompt` gives one
     return found, replace(found.view, blocks=found.blocks)
 
 

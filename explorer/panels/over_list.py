@@ -225,8 +225,7 @@ def _versus(found: Sequence[tuple[int, OfPrompt]], twin: Sequence[tuple[int, OfP
         for of in (found, twin)
         for number, one in of
     ]
-    view = found[0][1].scores.view
-    table = pd.DataFrame(rows).assign(k=view.k if view else np.nan)
+    table = pd.DataFrame(rows).assign(k=found[0][1].scores.view.k)
     return compare_models(table, *(of[0][1].model for of in (found, twin))).difference_words
 
 

@@ -108,8 +108,8 @@ def test_three_numbers_are_not_taken_for_one_nor_results_for_arrays(depth):
 
 
 def test_scores_without_their_result_have_their_table(depth):
-    alone = replace(depth.scores(k=3), result=None, view=None)
-    assert (alone.attributes(), "<table" in alone._repr_html_()) == ({}, True)
+    alone = replace(depth.scores(k=3), result=None)
+    assert (alone.attributes(), "<table" in alone._repr_html_()) == (alone.view.attributes(), True)
 
 
 def test_the_strongest_pairs_are_a_table(depth, between):

@@ -97,7 +97,7 @@ class ScoreMap(Plottable[FigureOf]):
     corrected: Float[np.ndarray, "row column"]
     weights: Float[np.ndarray, "row column"]
     result: Result | None = field(default=None, kw_only=True, repr=False, compare=False)
-    view: View | None = field(default=None, kw_only=True, repr=False, compare=False)
+    view: View = field(kw_only=True, repr=False, compare=False)
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -121,9 +121,9 @@ class ScoreMap(Plottable[FigureOf]):
         It is 0 where they are exact, and NaN where nothing tells it.
         """
         of: Any = self.result
-        if self.view is not None and self.view.definition not in sampled_definitions():
+        if self.view.definition not in sampled_definitions():
             return 0.0
-        if self.view is None or getattr(of, "chance_error", None) is None:
+        if getattr(of, "chance_error", None) is None:
             return float("nan")
         rows = np.array(self.numbers) - 1
         errors = of.chance_error[of.sampled.index(self.view.definition), rows]
@@ -197,13 +197,9 @@ class ScoreMap(Plottable[FigureOf]):
             InputError: where the scores have let go of their result, or on a name that no figure of
                 its kind has; the message lists them.
         """
-        if self.result is None or self.view is None:
+        if self.result is None:
             raise InputError("a figure needs the result of the scores: result.scores(...).plot()")
         return plot(self.result, self.view, figure, **options)
-
-    @property
-    def _at_k(self) -> str:
-        return self.view.at_k if self.view else ""
 
     @property
     def whose(self) -> str:
@@ -217,7 +213,7 @@ class ScoreMap(Plottable[FigureOf]):
             self.whose,
             self.result.measured if self.result else "",
             f"{counted(len(self.numbers), of)}: {ranges(self.numbers)}",
-            self.view.k_told if self.view else "",
+            self.view.k_told,
             f"mean corrected {rounded(mean.corrected)}, coupling {rounded(mean.coupling)}",
         )
 
@@ -227,11 +223,9 @@ class ScoreMap(Plottable[FigureOf]):
     def attributes(self) -> dict[str, str | float]:
         """Whose they are and how it is looked at, for tables and arrays that leave the program.
 
-        Empty where they have let go of their result.
+        Where they have let go of their result, how it is looked at alone.
         """
-        if self.result is None or self.view is None:
-            return {}
-        return self.view.attributes() | self.result.attributes()
+        return self.view.attributes() | (self.result.attributes() if self.result else {})
 
 
 @dataclass(frozen=True, repr=False)
@@ -256,8 +250,8 @@ class Scores(ScoreMap[DepthFigure]):
         # Each pair is corrected by the floor of its own: what is made of the two means is another
         # number, which may even have the other sign.
         return self.none_words or (
-            f"In the mean over the pairs l ≠ l'{self._at_k}, c is {rounded(mean.coupling)}, its "
-            f"chance floor {rounded(mean.chance)}, and the score of each pair, corrected "
+            f"In the mean over the pairs l ≠ l'{self.view.at_k}, c is {rounded(mean.coupling)}, "
+            f"its chance floor {rounded(mean.chance)}, and the score of each pair, corrected "
             f"by its own floor, {rounded(mean.corrected)}.{self._floor_words}"
         )
 
@@ -274,9 +268,9 @@ class Scores(ScoreMap[DepthFigure]):
             why = ": there is one block alone"
         elif (self.chance >= 1).all():
             what, why = "a chance-corrected score", ": chance alone gives as much as can be"
-        elif self.view and lowest < self.view.k:
+        elif lowest < self.view.k:
             why = f": the rank of a Jacobian is below it, the smallest {lowest}"
-        return f"No pair of different blocks has {what}{self._at_k}{why}."
+        return f"No pair of different blocks has {what}{self.view.at_k}{why}."
 
     @overload
     def __getitem__(self, blocks: tuple[SupportsIndex, SupportsIndex]) -> PairScores: ...
@@ -296,8 +290,7 @@ class Scores(ScoreMap[DepthFigure]):
         at = np.array([self._at(block) for block in chosen])
         kept = self.arrays | {"weights": self.weights}
         some: Any = {name: values[np.ix_(at, at)] for name, values in kept.items()}
-        view = self.view and replace(self.view, blocks=chosen)
-        return replace(self, **some, blocks=chosen, view=view)
+        return replace(self, **some, blocks=chosen, view=replace(self.view, blocks=chosen))
 
     def _at(self, block: int) -> int:
         if block not in self.blocks:
@@ -324,12 +317,12 @@ class PositionScores(ScoreMap[TokensFigure]):
         """Their mean over all pairs of tokens, chance-corrected."""
         mean = self.mean().corrected
         if np.isnan(mean):
-            return f"No pair of different Jacobians has a score{self._at_k}."
+            return f"No pair of different Jacobians has a score{self.view.at_k}."
         without = " without any Jacobian against itself" if self.against_itself().any() else ""
         over, why = self._pairs_words()
         return (
-            f"The mean chance-corrected score over {over}{self._at_k}{without} is {rounded(mean)}."
-            f"{why}{self._floor_words}{self._of_one_block}"
+            f"The mean chance-corrected score over {over}{self.view.at_k}{without} is "
+            f"{rounded(mean)}.{why}{self._floor_words}{self._of_one_block}"
         )
 
     @property
@@ -352,7 +345,7 @@ class PositionScores(ScoreMap[TokensFigure]):
         if n == every:
             return "all pairs", ""
         lowest = min(of.rank[of.rank > 0], default=np.inf)
-        low = bool(self.view and of.complete and lowest < self.view.k)
+        low = bool(of.complete and lowest < self.view.k)
         why = f" The others have a Jacobian whose rank is below K; the smallest is {lowest}." * low
         return f"{n} of {counted(every, 'pair')}", why
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -68,12 +68,11 @@ class MapsTogether(Together):
     def told(self, rows: Sequence[Row]) -> Told:
         """The mean matrices and how they are looked at, for JSON; nothing of it is printed."""
         first = self.parts[rows[0].key].scores
-        view = cast(View, first.view)
         if np.isnan([row.mean["corrected"] for row in rows]).all():
             warn(first.none_words)
         return {
             "enough": len(rows) >= MIN_PROMPTS,
-            **reports.how_scored(view),
+            **reports.how_scored(first.view),
             "blocks": first.blocks,
             **self._means(rows),
         }, lambda: None
