@@ -9,7 +9,7 @@ from explorer.pages.directions import page as directions
 with page("Directions") as state:
     st.title("What do a block's directions say?", anchor=False)
     result = answer(
-        state.directions_request(), lambda partial: directions.partial_directions(partial, state)
+        state.request("directions"), lambda partial: directions.partial_directions(partial, state)
     )
     if result is not None:
         directions.show(result, state)

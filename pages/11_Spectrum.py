@@ -9,7 +9,7 @@ from explorer.pages import spectrum
 with page("Spectrum") as state:
     st.title("What does a block do to a state?", anchor=False)
     result = answer(
-        state.spectrum_request(), lambda partial: spectrum.partial_spectrum(partial, state)
+        state.request("spectrum"), lambda partial: spectrum.partial_spectrum(partial, state)
     )
     if result is not None:
         spectrum.show(result, state)

@@ -8,6 +8,6 @@ from explorer.pages import perturbation
 
 with page("Perturbation") as state:
     st.title("How far does noise get?", anchor=False)
-    result = answer(state.perturbation_request(), perturbation.partial_perturbation)
+    result = answer(state.request("perturbation"), perturbation.partial_perturbation)
     if result is not None:
         perturbation.show(result, state)

@@ -13,7 +13,7 @@ with page("Trajectories") as state:
         paths_list.show(state, listed)
     else:
         result = answer(
-            state.path_request(), lambda partial: trajectories.partial_paths(partial, state)
+            state.request("trajectory"), lambda partial: trajectories.partial_paths(partial, state)
         )
         if result is not None:
             trajectories.show(result, state)

@@ -10,7 +10,7 @@ from explorer.panels.pruning import pruning_plan
 with page("What if") as state:
     st.title("What if blocks ran elsewhere?", anchor=False)
     result = answer(
-        state.what_if_request(), lambda partial: what_if.partial_effects(partial, state)
+        state.request("what-if"), lambda partial: what_if.partial_effects(partial, state)
     )
     if result is not None:
         what_if.show(result, state)

@@ -5,7 +5,7 @@ Every mean is over the pairs l != l' that have a score, or over the tokens that 
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -61,8 +61,8 @@ class Course(Plottable[StepCurve]):
         asked = self.suite.request(self.request, step)
         parts: list[tuple[Mapping[int, object] | None, Request]] = [
             (self.depth, asked),
-            (self.paths, path_request(asked)),
-            (self.spectra, spectrum_request(asked)),
+            (self.paths, asked.of_kind("trajectory")),
+            (self.spectra, asked.of_kind("spectrum")),
         ]
         return tuple(request for of, request in parts if of is not None and step not in of)
 
@@ -232,16 +232,6 @@ def step_figures(*kinds: str) -> tuple[str, ...]:
 
 Runs = Mapping[str, Sequence[StepNumbers]]
 """The numbers of several runs by their titles."""
-
-
-def path_request(request: Request) -> Request:
-    """The request for the paths of the same prompt."""
-    return replace(request, kind="trajectory", token=Request.token, k=Request.k, k_view=None)
-
-
-def spectrum_request(request: Request) -> Request:
-    """The request for the spectra of the blocks at the same token."""
-    return replace(request, kind="spectrum", k=Request.k, k_view=None)
 
 
 def doubt(course: Course) -> str:

@@ -289,6 +289,14 @@ class Request:
             return self.kind
         return f"{self.kind}, blocks {self.block} and {self.other_block}"
 
+    def of_kind(self, kind: str) -> "Request":
+        """The same of another kind, without what that has no use for; K is the kind's own."""
+        has, gets = kind_of(self.kind), kind_of(kind)
+        left: dict[str, Any] = {} if gets.token else {"token": Request.token}
+        left |= {} if has.has_k and gets.has_k else {"k": None, "k_view": None}
+        left |= {} if gets.means else {"block": None, "other_block": None}
+        return replace(self, kind=kind, **left)
+
     @property
     def is_mean(self) -> bool:
         """Whether it is the mean over all pairs of blocks, of a kind that could be of one pair."""

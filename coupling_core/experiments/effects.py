@@ -126,7 +126,7 @@ def shipped(subject: Subject) -> EffectStudy | None:
 
 def stored_continuations(request: Request, edits: Sequence[str]) -> tuple[Said, ...] | None:
     """What a model says under edits, as far as it ships; None where that of one does not."""
-    if replace(request, kind="depth", k=None) != Request(EXAMPLES[0]):
+    if request.of_kind("depth") != Request(EXAMPLES[0]):
         return None
     known = _continuations()
     return tuple(known[edit] for edit in edits) if known.keys() >= set(edits) else None
@@ -186,8 +186,7 @@ def _measured(subject: Subject, folder: Path) -> Iterator[Measured]:
     store = Store(folder)
     for prompt in prompts():
         depth = subject.request(prompt)
-        edits = replace(depth, kind="what-if", k=Request.k, k_view=None)
-        found = measure(depth, store), measure(edits, store)
+        found = measure(depth, store), measure(depth.of_kind("what-if"), store)
         yield cast(DepthResult, found[0]), cast(WhatIfResult, found[1])
 
 

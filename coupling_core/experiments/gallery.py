@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from coupling_core.analysis.by_step import path_request, spectrum_request
 from coupling_core.base.folders import SHIPPED, SWEEPS
 from coupling_core.base.images import read_image
 from coupling_core.base.records import Request
@@ -129,10 +128,10 @@ def training_requests() -> list[Request]:
         for step in suite.steps
         for prompt in prompts
     ]
-    of_steps = [each for asked in checkpoints for each in (asked, path_request(asked))]
+    of_steps = [each for asked in checkpoints for each in (asked, asked.of_kind("trajectory"))]
     suite = find_suite(DEFAULT_SUITE)  # of this one the weights come along, and the spectra
     asked = [suite.request(Request(EXAMPLES[0]), step) for step in suite.steps]
-    return [*of_steps, *map(spectrum_request, asked)]
+    return [*of_steps, *(one.of_kind("spectrum") for one in asked)]
 
 
 def vision_requests() -> list[Request]:

@@ -7,14 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
-from coupling_core.analysis.by_step import (
-    Course,
-    StepNumbers,
-    numbers,
-    path_request,
-    spectrum_request,
-    steps_told,
-)
+from coupling_core.analysis.by_step import Course, StepNumbers, numbers, steps_told
 from coupling_core.base.errors import ComputeError
 from coupling_core.base.records import Request
 from coupling_core.base.results import DepthResult, SpectrumResult, TrajectoryResult
@@ -29,8 +22,6 @@ __all__ = [
     "StepNumbers",
     "collect",
     "numbers",
-    "path_request",
-    "spectrum_request",
     "within_reach",
 ]
 
@@ -65,9 +56,9 @@ def collect(
         there = resolve(replace(asked, revision=commits[revision(step)]))
         if found := find_stored(replace(there, request=asked), store):
             depth[step] = cast(DepthResult, found)
-        if found := find_stored(replace(there, request=path_request(asked)), store):
+        if found := find_stored(replace(there, request=asked.of_kind("trajectory")), store):
             paths[step] = cast(TrajectoryResult, found)
-        of_maps = replace(there, request=spectrum_request(asked)) if spectra else None
+        of_maps = replace(there, request=asked.of_kind("spectrum")) if spectra else None
         if of_maps and (found := find_stored(of_maps, store)):
             maps[step] = cast(SpectrumResult, found)
     return Course(suite, request, chosen, depth, paths, maps if spectra else None)

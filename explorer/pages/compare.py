@@ -140,7 +140,7 @@ def _chosen(state: CompareState, stored: dict[str, Entry]) -> tuple[str, str]:
     kind = state.kind
     asked = (state.request(), requests()[0])
     if kind == "directions":
-        asked = tuple(replace(one, kind=kind, k=None, k_view=None) for one in asked)
+        asked = tuple(one.of_kind(kind) for one in asked)
     twins = _twins(asked[0], stored) or _twins(asked[1], stored) or tuple(stored)[:2]
     if len(twins) < 2 and not (state.a and state.b):
         raise InputError(

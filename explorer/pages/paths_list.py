@@ -95,7 +95,7 @@ def paths_of(result: TrajectoryResult, figure: str, curve: str) -> Paths:
 def show(state: PathsState, listed: PromptList) -> None:
     """Draw the page for a list."""
     group = GROUPS.get(state.along, GROUPS[DEFAULT])
-    requests = listing.asked(state.path_request(), listed)
+    requests = listing.asked(state.request("trajectory"), listed)
     found = over_list.measured(requests, paths_of, group.figure, group.curve)
     if not found:
         return

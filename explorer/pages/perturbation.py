@@ -1,6 +1,6 @@
 """The Perturbation page's figures: noise by size, by depth, and where first order ends."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, cast
 
@@ -50,11 +50,6 @@ class PerturbationState(State):
     noise: Annotated[
         float, Parameter("noise"), expect(lambda e: 0 < e < float("inf"), "a positive number")
     ] = 0.1
-
-    def perturbation_request(self) -> Request:
-        """What has to be measured: noise on the chosen token."""
-        asked = self.request()
-        return replace(asked, kind="perturbation", k=Request.k)
 
 
 PAGE = Page(

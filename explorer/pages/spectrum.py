@@ -1,6 +1,6 @@
 """The Spectrum page's figures: eigenvalues of the blocks' linear maps, and products over depth."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
@@ -51,11 +51,6 @@ class SpectrumState(State):
     """
 
     only: Natural = 0
-
-    def spectrum_request(self) -> Request:
-        """What has to be measured: every block at the chosen token."""
-        asked = self.request()
-        return replace(asked, kind="spectrum", k=Request.k)
 
 
 PAGE = Page(

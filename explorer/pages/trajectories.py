@@ -8,7 +8,6 @@ from typing import Annotated, Literal, cast
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.by_step import path_request
 from coupling_core.analysis.projection import project_paths
 from coupling_core.base.curves import Curves
 from coupling_core.base.drawing import figures_of
@@ -65,10 +64,6 @@ class PathsState(State):
 
     dimensions: _Dimensions = 2
     along: Along = "straightness"
-
-    def path_request(self) -> Request:
-        """What has to be measured of the paths of all tokens, of which none is chosen."""
-        return path_request(self.request())
 
 
 PAGE = Page(

@@ -125,10 +125,10 @@ class State:
     measure: Measure = "corrected"
     present: Flag = False
 
-    def request(self) -> Request:
+    def request(self, kind: str = "depth") -> Request:
         """What has to be measured; raises `InputError` where no model could do it."""
         k = None if self.k == State.k else self.k
-        return Request(**_shared(self), revision=self.revision or None, k=k)
+        return Request(**_shared(self), revision=self.revision or None, k=k).of_kind(kind)
 
     def view(self, *of: Result, blocks: bool = True) -> View:
         """How results are looked at.

@@ -81,7 +81,7 @@ def test_a_result_without_its_twin_offers_to_measure_that(open_page, link, measu
 
 def test_recipes_reproduce_what_is_shown() -> None:
     state = PathsState(prompt=EXAMPLES[1], token=3, fit="all")
-    program, shell = recipes(state.path_request(), state.path_view(), state)
+    program, shell = recipes(state.request("trajectory"), state.path_view(), state)
     assert [one for one in ("PathView(fit='all')", "kind='trajectory'") if one not in program] == []
     assert [one for one in ("trajectory", "--fit=all", "--token=3") if one not in shell] == []
     assert [one for one in ("first", "--k") if one in shell] == []  # as the page leaves it out

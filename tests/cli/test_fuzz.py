@@ -279,7 +279,7 @@ def test_any_link_leads_to_a_state_that_can_be_used(query: dict[str, str]) -> No
     training, sweep = states["Training"], states["Generalization"]
     for use in (
         *(part for one in states.values() for part in (one.request, one.view)),
-        *(states["Start"].path_view, states["Trajectories"].path_request, training.suite_request),
+        *(states["Start"].path_view, training.suite_request),
         lambda: training.suite_view(8),
         lambda: states["Depth"].mosaic_blocks(30),
         lambda: states["Tokens"].token_request(1, 2),

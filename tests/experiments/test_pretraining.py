@@ -17,7 +17,7 @@ import torch
 from tokenizers import Tokenizer
 
 from coupling_core import ComputeError, Request, View, measure
-from coupling_core.analysis.by_step import Course, numbers, path_request
+from coupling_core.analysis.by_step import Course, numbers
 from coupling_core.experiments.pretraining import (
     PLANS,
     Plan,
@@ -202,7 +202,9 @@ def test_a_window_is_measured_as_the_prompt_of_its_tokens_is(text, tmp_path):
     assert [(window, one.step) for window, one in rows] == list(product((1, 2), (0, 20)))
     prompt = tuple(batches.held_out(text.held_out, 12, 2)[1].tolist())
     asked = SUITE.request(Request(prompt, k=4), 20)
-    course = Course(SUITE, asked, (20,), {20: measure(asked)}, {20: measure(path_request(asked))})
+    course = Course(
+        SUITE, asked, (20,), {20: measure(asked)}, {20: measure(asked.of_kind("trajectory"))}
+    )
     (alone,) = numbers(course, View(k=4))
     assert rows[3][1].to_dict() == pytest.approx(alone.to_dict(), rel=1e-6, nan_ok=True)
     windows.write(tmp_path / "windows.csv", rows)

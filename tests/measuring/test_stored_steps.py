@@ -14,7 +14,6 @@ from coupling_core.analysis.by_step import (
     Course,
     doubt,
     numbers,
-    spectrum_request,
     step_columns,
 )
 from coupling_core.analysis.spectra import spectrum_numbers
@@ -51,7 +50,7 @@ def test_what_is_stored_is_found_and_what_is_not_is_missing(store):
 
 
 def test_spectra_belong_to_it_where_they_are_asked_for(store):
-    asked = spectrum_request(SUITE.request(REQUEST, 4))
+    asked = SUITE.request(REQUEST, 4).of_kind("spectrum")
     kept = spectrum_result(request=asked, identity=resolve(asked).identity)
     store.put(replace(kept, key=store.key(kept.request, kept.identity)))
     plain, course = (collect(SUITE, REQUEST, store, spectra=on) for on in (False, True))

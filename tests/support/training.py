@@ -6,7 +6,6 @@ import numpy as np
 from cases import SCORES, planted, trajectory_result
 
 from coupling_core import Request, Store
-from coupling_core.analysis.by_step import path_request
 from coupling_core.sources.hub import cache
 from coupling_core.sources.resolved import resolve
 from coupling_core.sources.suites import Suite
@@ -45,7 +44,7 @@ def depth_of(step):
 
 
 def paths_of(step, **changes):
-    asked = path_request(SUITE.request(REQUEST, step))
+    asked = SUITE.request(REQUEST, step).of_kind("trajectory")
     return trajectory_result(seed=step, request=asked, identity=resolve(asked).identity, **changes)
 
 

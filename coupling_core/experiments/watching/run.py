@@ -14,7 +14,7 @@ from hashlib import sha1
 from typing import Any
 from weakref import WeakValueDictionary
 
-from coupling_core.analysis.by_step import path_request, steps_told
+from coupling_core.analysis.by_step import steps_told
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
 from coupling_core.base.results import DepthResult, Result, TrajectoryResult
@@ -117,7 +117,7 @@ class Run:
             write_whole(ref, sha1(told, usedforsecurity=False).hexdigest().encode())
         asked = Request(depth.request.prompt, model=self.repo, revision=revision(step), k=DEFAULT_K)
         self._put(depth, replace(asked, k_view=depth.request.k_view))
-        self._put(paths, path_request(asked))
+        self._put(paths, asked.of_kind("trajectory"))
 
     def _put(self, result: Result, asked: Request) -> None:
         identity = resolve(asked).identity

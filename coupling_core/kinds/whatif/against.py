@@ -1,12 +1,11 @@
 """`coupling whatif --coupling`: the effects of edits beside the coupling of the same blocks."""
 
-from dataclasses import replace
 from typing import Any, cast, get_args
 
 from coupling_core.analysis.coupling_effect import LEAST_BLOCKS, CouplingEffect, PairEdit
 from coupling_core.analysis.effect_study import EffectStudy, study_of
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import EffectView, Request
+from coupling_core.base.records import EffectView
 from coupling_core.base.results import DepthResult, Result, WhatIfResult
 from coupling_core.base.units import counted
 from coupling_core.cli.one_or_many import Ask, each, measured
@@ -66,16 +65,11 @@ def _of_many(asked: Measuring, ask: Ask, output: Output) -> list[tuple[DepthResu
         each(asked, asking, prompts, output, take=take)
         return found
 
-    effects, depths = run(ask), run(lambda text: _of_depth(ask(text)))
+    effects, depths = run(ask), run(lambda text: ask(text).of_kind("depth"))
     return [
         (cast(DepthResult, depths[row]), cast(WhatIfResult, effects[row]))
         for row in sorted(effects.keys() & depths.keys())
     ]
-
-
-def _of_depth(request: Request) -> Request:
-    """For the coupling over the prompt of effects."""
-    return replace(request, kind="depth", k=None)
 
 
 def _correlations(study: EffectStudy) -> dict[str, CouplingEffect]:

@@ -1,6 +1,6 @@
 """The Directions page's figures: what singular vectors say beyond chance, and where they recur."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal, cast, get_args
 
@@ -72,11 +72,6 @@ class DirectionsState(State):
     push: Annotated[float, expect(lambda e: e in effect.SIZES, "one of the sizes")] = 0.3
     first_block: Annotated[Count, Parameter("from")] = 9
     last_block: Annotated[Count, Parameter("to")] = 16
-
-    def directions_request(self) -> Request:
-        """What has to be measured: every block at the chosen token."""
-        asked = self.request()
-        return replace(asked, kind="directions", k=Request.k)
 
 
 PAGE = Page(

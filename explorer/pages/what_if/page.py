@@ -1,6 +1,6 @@
 """The What if page's figures: the effect of each edit, beside the coupling of the same blocks."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
@@ -54,11 +54,6 @@ class WhatIfState(State):
     """
 
     edit: PairEdit = "interchange"
-
-    def what_if_request(self) -> Request:
-        """What has to be measured: all edits, over all tokens."""
-        asked = self.request()
-        return replace(asked, kind="what-if", token=Request.token, k=Request.k)
 
 
 PAGE = Page(
