@@ -95,10 +95,11 @@ class TrainingState(State):
             return suites[0], replace(asked, prompt=self.over_prompt, token=Request.token)
         return None
 
-    def request(self) -> Request:
+    def request(self, kind: str = "depth") -> Request:
         """The same of the checkpoint that is shown of the first training run."""
         suite = self.chosen_suites()[0]
-        return suite.request(self.suite_request(), self.nearest_step(suite.steps))
+        asked = suite.request(self.suite_request(), self.nearest_step(suite.steps))
+        return asked.of_kind(kind)
 
     def nearest_step(self, steps: Iterable[int]) -> int:
         """The step that is shown where there are these."""
