@@ -5,8 +5,7 @@ token_scores    the same of tokens
 subspaces       how well defined the top-K subspaces are, and principal angles
 scaling         how the top singular values change with depth
 graph           blocks as a weighted graph, and its communities
-locality        how coupling falls off with distance
-distances       the means by distance, in words
+locality        how coupling falls off with the distance of blocks, and of tokens
 random_bases    scores that bases drawn at random get
 over_prompts    one model over many prompts, and the means over them
 verdict         a model's scores beside those of the untrained model
