@@ -13,7 +13,6 @@ alignment       which parts of two results belong together, and the difference o
 compare, path_comparison    two results side by side: of blocks or tokens, and of paths
 model_comparison    two models over the same prompts: the difference, and how sure it is
 comparing_models    the same from a table of measurements, or two ways to look at one model
-model_caveats       what else is unlike of the two, and bears on the difference
 effects         what edits of a model's depth do, by block and by pair of blocks
 perturbation    how far noise gets, and the size up to which a Jacobian says it
 spectra         curves over depth of the blocks' linear maps
