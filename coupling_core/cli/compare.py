@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,10 +15,11 @@ from coupling_core.base.errors import InputError
 from coupling_core.cli import completing, files, options, reports
 from coupling_core.cli.terminal import fact_lines, print_lines, print_table
 
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
+
 SHOWN = 10
 """Rows of the printed table."""
-_FORMS = {"f": "z.4g", "i": "d"}
-"""Of its columns, by the kind of their numbers."""
 
 
 def stored(name: str, words: str) -> Any:
@@ -107,6 +108,11 @@ def _summary(found: Comparison | PathComparison) -> dict[str, Any]:
 
 def _show(found: Comparison | PathComparison) -> None:
     print_lines(found.verdict, *fact_lines(differ_in=differences(found.a, found.b)), "")
-    table = found.to_pandas()
-    forms = {str(name): _FORMS.get(of.dtype.kind, "") for name, of in table.items()}
-    print_table(forms, table.head(SHOWN).itertuples(index=False))
+    print_rows(found.to_pandas().head(SHOWN))
+
+
+def print_rows(table: "DataFrame") -> None:
+    """Print the rows of a table, its numbers in forms of their kinds."""
+    by_kind = {"f": "z.4g", "i": "d"}
+    forms = {str(name): by_kind.get(of.dtype.kind, "") for name, of in table.items()}
+    print_table(forms, table.itertuples(index=False))
