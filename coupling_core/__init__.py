@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from coupling_core.analysis.effects import EffectMaps, effect_maps
     from coupling_core.analysis.findings import Findings, Question, find
     from coupling_core.analysis.graph import communities, graph_edges, layer_graph, modularity
-    from coupling_core.analysis.locality import Locality, locality
+    from coupling_core.analysis.locality import ByDistance, Locality, by_distance, locality
     from coupling_core.analysis.model_comparison import ModelComparison
     from coupling_core.analysis.path_comparison import PathComparison
     from coupling_core.analysis.perturbation import perturbation_radius
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
         spectrum_numbers,
     )
     from coupling_core.analysis.statistics.by_group import means_by
-    from coupling_core.analysis.token_scores import ByDistance, by_distance, score_positions
+    from coupling_core.analysis.token_scores import score_positions
     from coupling_core.analysis.trajectory import (
         equidistance,
         expodistance,
@@ -263,7 +263,7 @@ _HOMES = {
     "analysis.effects": ("EffectMaps", "effect_maps"),
     "analysis.findings": ("Findings", "Question", "find"),
     "analysis.graph": ("communities", "graph_edges", "layer_graph", "modularity"),
-    "analysis.locality": ("Locality", "locality"),
+    "analysis.locality": ("ByDistance", "Locality", "by_distance", "locality"),
     "analysis.comparing_models": ("compare_models",),
     "analysis.model_comparison": ("ModelComparison",),
     "analysis.path_comparison": ("PathComparison",),
@@ -285,7 +285,7 @@ _HOMES = {
         "spectrum_numbers",
     ),
     "analysis.statistics.by_group": ("means_by",),
-    "analysis.token_scores": ("ByDistance", "by_distance", "score_positions"),
+    "analysis.token_scores": ("score_positions",),
     "analysis.trajectory": (
         "equidistance",
         "expodistance",

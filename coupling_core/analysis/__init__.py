@@ -5,8 +5,7 @@ token_scores    the same of tokens
 subspaces       how well defined the top-K subspaces are, and principal angles
 scaling         how the top singular values change with depth
 graph           blocks as a weighted graph, and its communities
-locality        how coupling falls off with distance
-distances       the means by distance, in words
+locality        how coupling falls off with the distance of blocks, and of tokens
 random_bases    scores that bases drawn at random get
 over_prompts    one model over many prompts, and the means over them
 verdict         a model's scores beside those of the untrained model
@@ -14,7 +13,6 @@ alignment       which parts of two results belong together, and the difference o
 compare, path_comparison    two results side by side: of blocks or tokens, and of paths
 model_comparison    two models over the same prompts: the difference, and how sure it is
 comparing_models    the same from a table of measurements, or two ways to look at one model
-model_caveats       what else is unlike of the two, and bears on the difference
 effects         what edits of a model's depth do, by block and by pair of blocks
 perturbation    how far noise gets, and the size up to which a Jacobian says it
 spectra         curves over depth of the blocks' linear maps

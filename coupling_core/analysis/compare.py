@@ -1,16 +1,7 @@
 """Two results of blocks, of tokens or of paths side by side: A, B and A - B."""
 
 from dataclasses import dataclass, field, replace
-from typing import (
-    TYPE_CHECKING,
-    ClassVar,
-    Generic,
-    Literal,
-    TypedDict,
-    TypeVar,
-    Unpack,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -30,7 +21,7 @@ from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName, sampled_definitions
 from coupling_core.base.errors import InputError, refuse
-from coupling_core.base.notebook import FigureOf, Plottable, Table, in_short
+from coupling_core.base.notebook import Plottable, Table, in_a_line, in_short
 from coupling_core.base.records import Role, View, resolve_block, resolve_blocks, viewed
 from coupling_core.base.results import (
     DepthResult,
@@ -42,8 +33,8 @@ from coupling_core.base.results import (
     TrajectoryResult,
 )
 from coupling_core.base.results.scores import (
+    MEASURES,
     Along,
-    ScoreMap,
     coordinates,
     over_pairs,
     weighted_mean,
@@ -57,8 +48,6 @@ if TYPE_CHECKING:  # half a second to import
 FEW = 2
 """So many pairs correlate with 1 or -1 whatever they are."""
 BetweenTokens = TokensResult | TokenMeansResult
-Of = TypeVar("Of", bound=Result)
-Scored = TypeVar("Scored", bound=ScoreMap)
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,18 +72,33 @@ class Summary:
 
 
 @dataclass(frozen=True, repr=False)
-class MapComparison(Plottable[FigureOf], Generic[Of, Scored, FigureOf]):
-    """Scores of A and of B over the same pairs, at one view; see `Comparison`."""
+class Comparison(Plottable[Literal["comparison", "difference"]]):
+    """Two results at one view, on the blocks that they have in common.
 
-    pairs: ClassVar[str]
+    Its figures are "comparison", with the maps of A, of B and of A - B, and "difference", with that
+    of A - B alone. Its table has a row a pair that is counted, the biggest difference first:
+    `block` and `basis` in A's numbers, `b_block` and `b_basis` in B's, `a` and `b` (the score
+    compared, without a unit) and `difference`, A - B.
+
+    Args:
+        a: the result A.
+        b: the result B.
+        view: K, definition and role of both.
+        corrected: whether the chance-corrected score is compared, else c.
+        a_scores: of A, with its own block numbers.
+        b_scores: of B, with its own, in the order of their partners in A.
+    """
+
+    figures: ClassVar = {name: f"compare.{name}" for name in ("comparison", "difference")}
+    pairs: ClassVar = "pairs l ≠ l'"
     """What the means are over."""
 
-    a: Of = field(compare=False)
-    b: Of = field(compare=False)
+    a: Any = field(compare=False)  # of blocks, or both are between tokens
+    b: Any = field(compare=False)
     view: View
     corrected: bool
-    a_scores: Scored
-    b_scores: Scored
+    a_scores: Scores | PositionScores
+    b_scores: Scores | PositionScores
 
     @property
     def score(self) -> Literal["corrected", "coupling"]:
@@ -117,10 +121,26 @@ class MapComparison(Plottable[FigureOf], Generic[Of, Scored, FigureOf]):
         return self.a_values - self.b_values
 
     @property
+    def itself(self) -> Bool[np.ndarray, "row column"]:
+        """Where a Jacobian of A or of B meets itself."""
+        return self.a_scores.against_itself() | self.b_scores.against_itself()
+
+    @property
     def counted(self) -> Bool[np.ndarray, "row column"]:
         """Pairs that have a score in both, without any Jacobian against itself."""
-        itself = self.a_scores.against_itself() | self.b_scores.against_itself()
-        return ~(np.isnan(self.difference) | itself)
+        return ~(np.isnan(self.difference) | self.itself)
+
+    @property
+    def same_depth(self) -> bool:
+        """Whether blocks are matched by their numbers."""
+        return isinstance(self.a_scores, PositionScores) or self.a.n_blocks == self.b.n_blocks
+
+    def partner(self, block: int) -> int:
+        """The block of B that is matched with a block of A; `InputError` where there is none."""
+        number = resolve_block(block, self.a.n_blocks)
+        ours, theirs = self.a_scores.numbers, self.b_scores.numbers
+        refuse((number not in ours, f"block {block} of A has no partner in B"))
+        return theirs[ours.index(number)]
 
     def mean(self) -> Summary:
         """Means of A, of B and of A - B over the pairs counted, and how alike the two maps are.
@@ -150,22 +170,21 @@ class MapComparison(Plottable[FigureOf], Generic[Of, Scored, FigureOf]):
 
     def _along(self) -> Along:
         """What names rows and columns."""
-        return self.a_scores.along()
+        ours, theirs = self.a_scores.along(), self.b_scores.along()
+        if isinstance(self.a_scores, PositionScores):
+            return ours
+        return ours | {f"b_{name}": each for name, each in theirs.items()}
 
     @property
     def _maps(self) -> dict[str, Float[np.ndarray, "row column"]]:
         return {"a": self.a_values, "b": self.b_values, "difference": self.difference}
 
-    def columns(self) -> dict[str, np.ndarray]:
-        """The columns of `to_pandas`, without pandas, which is slow to import."""
+    def _table(self) -> Table:
         at = np.flatnonzero(self.counted)
         at = at[np.argsort(-np.abs(self.difference.ravel()[at]), kind="stable")]
         maps = {name: values.ravel() for name, values in self._maps.items()}
         named = over_pairs(self._along(), self.a_scores.dims, len(self.counted)) | maps
-        return {name: values[at] for name, values in named.items()}
-
-    def _table(self) -> Table:
-        return self.columns(), self.attributes()
+        return {name: values[at] for name, values in named.items()}, self.attributes()
 
     @property
     def _drawn_of(self) -> tuple[Result, View]:
@@ -186,6 +205,24 @@ class MapComparison(Plottable[FigureOf], Generic[Of, Scored, FigureOf]):
         maps = self._maps | {"counted": self.counted}
         named = {name: (self.a_scores.dims, np.array(values)) for name, values in maps.items()}
         return xarray.Dataset(named, coords=coordinates(self._along()), attrs=self.attributes())
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What it holds, by name: the scores and `blocks` of A and B, and their difference.
+
+        `difference` is A - B of the score compared; `blocks`, or `tokens`, has the numbers that are
+        matched.
+        """
+        both = (self.a_scores, self.b_scores)
+        named = {name: np.stack([getattr(side, name) for side in both]) for name in MEASURES}
+        named[f"{self.a_scores.dims[0]}s"] = np.array([side.numbers for side in both])
+        return named | {"difference": self.difference, "sides": np.array(["A", "B"])}
+
+    @property
+    def axes(self) -> dict[str, tuple[str, ...]]:
+        """Names of the axes of `arrays`; the first side is A."""
+        dims = self.a_scores.dims
+        named = {name: ("side", *dims) for name in MEASURES} | {f"{dims[0]}s": ("side", dims[0])}
+        return named | {"difference": dims, "sides": ("side",)}
 
     def attributes(self) -> dict[str, str | float]:
         """Which score is compared, whose A and B are, and how they are looked at, for tables."""
@@ -208,12 +245,30 @@ class MapComparison(Plottable[FigureOf], Generic[Of, Scored, FigureOf]):
                 of.correlation == of.correlation,
                 f"The two maps correlate{over} with r = {rounded(of.correlation, 2)}.",
             ),
+            (a_name == b_name, f"They differ in {', '.join(differences(self.a, self.b))}."),
             *self._caveats(),
         )
 
     def _caveats(self) -> tuple[Row, ...]:
         """What else bears on the difference."""
-        return ()
+        a, b, k = self.a, self.b, self.view.k
+        ours, theirs = (ranges_spoken(of.numbers) for of in (self.a_scores, self.b_scores))
+        read = read_apart(a, b)
+        whole = nearly_whole(k, min(a.width, b.width), "the smaller width")
+        return (
+            (read, f"The prompt is other tokens to the two: {read}."),
+            (
+                not self.same_depth,
+                f"Blocks are matched by their relative depth, {ours} of the {a.n_blocks} of A with "
+                f"{theirs} of the {b.n_blocks} of B, and the means are over these alone.",
+            ),
+            (
+                self.same_depth and len(self.view.blocks or range(a.n_blocks)) < a.n_blocks,
+                f"The means are over blocks {ours}.",
+            ),
+            (a.width != b.width, of_two_widths(k, "A", a.width, "B", b.width)),
+            (whole, f"{whole}; the paper compares models at a tenth of the width."),
+        )
 
     def _chance(self) -> str:
         """What chance gives of raw scores, or how sure its level is where that is sampled."""
@@ -232,127 +287,34 @@ class MapComparison(Plottable[FigureOf], Generic[Of, Scored, FigureOf]):
     def __repr__(self) -> str:
         (a_name, b_name), of = side_names(self.a, self.b), self.mean()
         a, b, apart = with_difference(of.a, of.b, of.difference)
-        alike = f", correlation {rounded(of.correlation, 2)}" * (of.correlation == of.correlation)
-        return (
-            f"{type(self).__name__}(A: {a_name}, B: {b_name}, {self.view.k_told}, "
-            f"mean {self.score} A {a}, B {b}, A - B {apart}{alike} over "
-            f"{counted(of.pairs, 'pair')})"
+        return in_a_line(
+            self,
+            f"A: {a_name}, B: {b_name}, {self.view.k_told}",
+            f"mean {self.score} A {a}, B {b}, A - B {apart} over {counted(of.pairs, 'pair')}",
         )
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(MapComparison[DepthResult, Scores, Literal["comparison", "difference"]]):
-    """Two results at one view, on the blocks that they have in common.
+class TokenComparison(Comparison):
+    """The same of two results over the same tokens: of other models, blocks, kinds or both.
 
-    Its figures are "comparison", with the maps of A, of B and of A - B, and "difference", with that
-    of A - B alone. Its table has a row a pair that is counted, the biggest difference first:
-    `block` and `basis` in A's numbers, `b_block` and `b_basis` in B's, `a` and `b` (the score
-    compared, without a unit) and `difference`, A - B.
-
-    Args:
-        a: the result A.
-        b: the result B.
-        view: K, definition and role of both.
-        corrected: whether the chance-corrected score is compared, else c.
-        a_scores: of A, with its own block numbers.
-        b_scores: of B, with its own, in the order of their partners in A.
+    Its only figure is "difference", the map of A - B with the tokens' texts on its axes. In its
+    table `token` (of the Jacobian, 1..n), `other_token` (of the basis), `text` and `other_text`
+    stand in place of the blocks.
     """
 
-    pairs = "pairs l ≠ l'"
-    figures: ClassVar = {name: f"compare.{name}" for name in ("comparison", "difference")}
-
-    @property
-    def same_depth(self) -> bool:
-        """Whether blocks are matched by their numbers."""
-        return self.a.n_blocks == self.b.n_blocks
-
-    def partner(self, block: int) -> int:
-        """The block of B that is matched with a block of A; `InputError` where there is none."""
-        number = resolve_block(block, self.a.n_blocks)
-        refuse((number not in self.a_scores.blocks, f"block {block} of A has no partner in B"))
-        return self.b_scores.blocks[self.a_scores.blocks.index(number)]
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """What it holds, by name: the scores and `blocks` of A and B, and their difference.
-
-        `difference` is A - B of the score compared; `blocks` has the numbers that are matched.
-        """
-        both = (self.a_scores, self.b_scores)
-        names = ("coupling", "chance", "corrected", "blocks")
-        named = {name: np.stack([getattr(side, name) for side in both]) for name in names}
-        return named | {"difference": self.difference, "sides": np.array(["A", "B"])}
-
-    def _along(self) -> Along:
-        theirs = self.b_scores.along()
-        return super()._along() | {f"b_{name}": each for name, each in theirs.items()}
-
-    def _caveats(self) -> tuple[Row, ...]:
-        a, b, k = self.a, self.b, self.view.k
-        ours, theirs = (ranges_spoken(of.blocks) for of in (self.a_scores, self.b_scores))
-        a_name, b_name = side_names(a, b)
-        read = read_apart(a, b)
-        whole = nearly_whole(k, min(a.width, b.width), "the smaller width")
-        return (
-            (a_name == b_name, f"They differ in {', '.join(differences(a, b))}."),
-            (read, f"The prompt is other tokens to the two: {read}."),
-            (
-                not self.same_depth,
-                f"Blocks are matched by their relative depth, {ours} of the {a.n_blocks} of A with "
-                f"{theirs} of the {b.n_blocks} of B, and the means are over these alone.",
-            ),
-            (
-                self.same_depth and len(self.a_scores.blocks) < a.n_blocks,
-                f"The means are over blocks {ours}.",
-            ),
-            (a.width != b.width, of_two_widths(k, "A", a.width, "B", b.width)),
-            (whole, f"{whole}; the paper compares models at a tenth of the width."),
-        )
-
-
-@dataclass(frozen=True, repr=False)
-class TokenComparison(MapComparison[BetweenTokens, PositionScores, Literal["difference"]]):
-    """Two results over the same tokens at one view: of other models, blocks, kinds or both.
-
-    Its only figure is "difference", the map of A - B with the tokens' texts on its axes. Its table
-    has a row a pair that is counted, the biggest difference first: `token` (of the Jacobian, 1..n),
-    `other_token` (of the basis), `text`, `other_text`, `a` and `b` (the score compared, without a
-    unit) and `difference`, A - B.
-
-    Args:
-        a: the result A.
-        b: the result B.
-        view: K, definition and role of both.
-        corrected: whether the chance-corrected score is compared, else c.
-        a_scores: of A.
-        b_scores: of B.
-    """
-
-    pairs = "pairs of tokens"
     figures: ClassVar = {"difference": "compare.difference"}
+    pairs = "pairs of tokens"
 
 
-AXES = {
-    **dict.fromkeys(("coupling", "chance", "corrected"), ("side", "block", "basis")),
-    "difference": ("block", "basis"),
-    "blocks": ("side", "block"),
-    "sides": ("side",),
-}
-"""Names of the axes of `Comparison.arrays`; the first side is A."""
-
-
-class TokenOptions(TypedDict, total=False):
-    """What may be said of a comparison between tokens beside its view; see `compare`."""
+class Options(TypedDict, total=False):
+    """What may be said of a comparison beside its view; see `compare`."""
 
     k: int | None
     definition: DefinitionName | None
     role: Role | None
     p: float | None
     corrected: bool
-
-
-class Options(TokenOptions, total=False):
-    """The same of a comparison of blocks."""
-
     blocks: Blocks
 
 
@@ -360,14 +322,14 @@ class Options(TokenOptions, total=False):
 def compare(a: TrajectoryResult, b: TrajectoryResult) -> PathComparison: ...
 @overload
 def compare(
-    a: BetweenTokens, b: BetweenTokens, view: View | None = None, **options: Unpack[TokenOptions]
+    a: BetweenTokens, b: BetweenTokens, view: View | None = None, **options: Unpack[Options]
 ) -> TokenComparison: ...
 @overload
 def compare(
     a: DepthResult, b: DepthResult, view: View | None = None, **options: Unpack[Options]
 ) -> Comparison: ...
 @overload  # of results from a store, whose kinds no type checker knows: all at its usual view
-def compare(a: Result, b: Result) -> Comparison | TokenComparison | PathComparison: ...
+def compare(a: Result, b: Result) -> Comparison | PathComparison: ...
 def compare(
     a: Result,
     b: Result,
@@ -379,7 +341,7 @@ def compare(
     role: Role | None = None,
     p: float | None = None,
     corrected: bool = True,
-) -> Comparison | TokenComparison | PathComparison:
+) -> Comparison | PathComparison:
     """Bring two results together at one view; they may be of any models, prompts and tokens.
 
     Of two results between the tokens of one prompt each pair of tokens is compared, and of two
@@ -408,24 +370,15 @@ def compare(
         none = "paths have no K, blocks or scores: leave out k, blocks, definition, p, role and"
         refuse((is_asked or not corrected, f"{none} corrected"))
         return PathComparison(a, b)
-    found: Comparison | TokenComparison
     if isinstance(a, BetweenTokens) and isinstance(b, BetweenTokens):
         refuse(
-            (blocks is not None, "between tokens the blocks are the results' own: omit blocks"),
             (
                 a.tokens != b.tokens,
                 "A and B have other tokens, and are compared pair by pair: measure one prompt in "
                 "both",
             ),
         )
-        seen = viewed(view, min(a.default_k, b.default_k), **said)
-        scores = score_positions(a, seen), score_positions(b, seen)
-        found = TokenComparison(a, b, seen, corrected, *scores)
-    elif isinstance(a, DepthResult) and isinstance(b, DepthResult):
-        chosen = blocks_of(blocks, a.n_blocks)
-        seen = viewed(view, min(a.default_k, b.default_k), blocks=chosen, **said)
-        found = _of_blocks(a, b, seen, corrected=corrected)
-    else:
+    elif not (isinstance(a, DepthResult) and isinstance(b, DepthResult)):
         kinds = [of.request.kind if isinstance(of, Result) else type(of).__name__ for of in (a, b)]
         raise InputError(
             f"A is of kind {kinds[0]!r} and B of kind {kinds[1]!r}: expected two results of depth, "
@@ -433,6 +386,9 @@ def compare(
             "directions of two models, compare_models(table, a, b) two models of a table, and "
             "a.plot(figure, twin=b) draws other kinds"
         )
+    chosen = blocks_of(blocks, a.n_blocks)
+    seen = viewed(view, min(a.default_k, b.default_k), blocks=chosen, **said)
+    found = _scored(a, b, seen, corrected)
     refuse(
         (
             not found.counted.any(),
@@ -444,9 +400,11 @@ def compare(
     return found
 
 
-def _of_blocks(a: DepthResult, b: DepthResult, view: View, *, corrected: bool) -> Comparison:
+def _scored(a: Any, b: Any, view: View, corrected: bool) -> Comparison:
+    if not isinstance(a, DepthResult):
+        scores = score_positions(a, view), score_positions(b, view)
+        return TokenComparison(a, b, view, corrected, *scores)
     wanted = resolve_blocks(view.blocks, a.n_blocks)
-    pairs = [pair for pair in match_blocks(a.n_blocks, b.n_blocks) if pair[0] in wanted]
-    ours, theirs = (replace(view, blocks=tuple(pair[side] for pair in pairs)) for side in (0, 1))
-    scores = score_pairs(a, ours), score_pairs(b, theirs)
-    return Comparison(a, b, ours, corrected, *scores)
+    matched = [pair for pair in match_blocks(a.n_blocks, b.n_blocks) if pair[0] in wanted]
+    ours, theirs = (replace(view, blocks=tuple(pair[side] for pair in matched)) for side in (0, 1))
+    return Comparison(a, b, ours, corrected, score_pairs(a, ours), score_pairs(b, theirs))

@@ -1,18 +1,21 @@
 """compare_models(...): two models of a table, or two ways to look at one, prompt by prompt."""
 
 from dataclasses import replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from coupling_core.analysis.model_caveats import caveats
+from coupling_core.analysis.alignment import nearly_whole, of_two_widths
 from coupling_core.analysis.model_comparison import ROUNDING, ModelComparison, paired
 from coupling_core.base.blocks import Blocks, told
 from coupling_core.base.callers import warn_caller
 from coupling_core.base.choosing import nearest
+from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.errors import InputError, refuse
 from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, OF_SHARES, OWN, parse_blocks
-from coupling_core.base.units import ranges
+from coupling_core.base.units import counted, ranges, rounded, with_difference
+from coupling_core.base.wording import sentences
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -88,13 +91,14 @@ def compare_models(
         ),
     )
     rows = table[table["model"].isin((a, b))]
-    kind = str(_the_one(rows, "kind", kind))
+    kind = kind or str(_the_one(rows, "kind"))
     rows, k = _at(rows[rows["kind"] == kind], k)
     require_alike(rows.drop(columns=column) if column in HOW else rows)
     for name, of in rows.groupby("model") if column == "model" else [(models[0], rows)]:
         _require_one_model(of, str(name))
     each = _aligned(rows, a, b, measure, k)
     ks = rows.groupby("model")["k"].first()
+    how = {name: rows[name].tolist()[0] for name in HOW if name in rows and name != column}
     found = ModelComparison(
         a=a,
         b=b,
@@ -107,10 +111,10 @@ def compare_models(
         k_of_each=(int(ks[a]), int(ks[b])) if k is not None and k < 1 else None,
         column=column,
         model="" if column == "model" else models[0],
-        **{name: value for name, value in _how(rows).items() if name != column},
+        how={name: of if isinstance(of, str) else int(of) for name, of in how.items() if of == of},
     )
     of_both = rows["prompt"].map(str).isin(each["prompt"])
-    return replace(found, caveats=caveats(found, rows[of_both]))
+    return replace(found, caveats=_caveats(found, rows[of_both]))
 
 
 def _as_named(table: "DataFrame", blocks: Blocks) -> str:
@@ -126,21 +130,14 @@ def _as_named(table: "DataFrame", blocks: Blocks) -> str:
     return ALL_BLOCKS if len(chosen) == depths[0] else ranges(chosen)
 
 
-def _the_one(rows: "DataFrame", column: str, wanted: Any, words: str = "") -> Any:
-    """The value that is chosen, or the only one that the rows have; None where they have none."""
+def _the_one(rows: "DataFrame", column: str, words: str = "") -> Any:
+    """The only value that the rows have; None where they have none."""
     held = sorted(rows[column].dropna().unique())
-    words = words or ", ".join(map(str, held)) or "none"
+    words = words or ", ".join(map(str, held))
     refuse(
-        (
-            wanted is None and len(held) > 1,
-            f"the table has several {column}: {words}; choose one with {column}=...",
-        ),
-        (
-            wanted is not None and wanted not in held,
-            f"the table has no {column} = {wanted}: it has {words}",
-        ),
+        (len(held) > 1, f"the table has several {column}: {words}; choose one with {column}=...")
     )
-    return wanted if wanted is not None else next(iter(held), None)
+    return next(iter(held), None)
 
 
 def _at(rows: "DataFrame", k: float | None) -> tuple["DataFrame", float | None]:
@@ -150,9 +147,7 @@ def _at(rows: "DataFrame", k: float | None) -> tuple["DataFrame", float | None]:
     if k is None and OF_SHARES in rows:
         shares = rows[OF_SHARES].unique()
         k = float(shares[0]) if len(shares) == 1 and shares[0] == shares[0] else None
-    if k is None or k >= 1:
-        k = _the_one(rows, "k", k, held_ks(rows))
-    if k is None:
+    if k is None and (k := _the_one(rows, "k", held_ks(rows))) is None:
         return rows, None
     if k < 1:
         require_columns(rows, "width")
@@ -166,18 +161,18 @@ def _require_one_model(rows: "DataFrame", name: str) -> None:
     """
     if "family" not in rows:  # an id or a revision is a column of the prompts' own
         return
-    rows = rows[rows["family"].notna()]
-    for column in ("id", "revision", "trained"):
-        held = sorted(rows[column].dropna().map(str).unique()) if column in rows else []
+    rows = rows[rows["family"].notna()].reindex(columns=["id", "revision", "trained"])
+    for column, values in rows.items():
+        held = sorted(values.dropna().map(str).unique())
+        if len(held) < 2:
+            continue
         words = (
             f"the rows of {name!r} are of several models, with the {column} "
             f"{' and '.join(map(repr, held))}: give models names that differ, as "
             'measure_many(prompts, {"one": ..., "other": ...}) does'
         )
-        is_own = all(one.startswith(OWN) for one in held)
-        refuse((len(held) > 1 and not is_own, words))
-        if len(held) > 1:
-            warn_caller(words)
+        refuse((not all(one.startswith(OWN) for one in held), words))
+        warn_caller(words)
 
 
 def _aligned(rows: "DataFrame", a: str, b: str, measure: str, k: float | None) -> "DataFrame":
@@ -213,24 +208,106 @@ def _aligned(rows: "DataFrame", a: str, b: str, measure: str, k: float | None) -
     return each.assign(prompt=each["prompt"].map(str))
 
 
-def _beside(rows: "DataFrame") -> list[Any]:
+def _beside(rows: "DataFrame") -> list[str]:
     """The columns that say something of the prompts themselves.
 
     They have one value a prompt, and not the same for all, but for categories.
     """
-    others = rows[[name for name in rows if name not in _OF_ROWS]]
-    texts = others.map(str)  # an empty cell is a value too
-    is_one: Any = (texts.groupby(rows["prompt"]).nunique() == 1).all()
-    return [
-        str(name)
-        for name in others
-        if is_one[name]
-        and (texts[name].nunique() > 1 or (name == "category" and texts[name].any()))
-    ]
+    texts = rows[[name for name in rows if name not in _OF_ROWS]].map(str)  # empty is a value too
+    is_one = (texts.groupby(rows["prompt"]).nunique() == 1).all()
+    tells = (texts.nunique() > 1) | ((texts.columns == "category") & texts.any())
+    return list(texts.columns[is_one & tells])
 
 
-def _how(rows: "DataFrame") -> dict[str, Any]:
-    """How the scores of rows that are alike in it came about, as far as they say so."""
-    said = {name: rows[name].tolist()[0] for name in HOW if name in rows}
-    known = {name: value for name, value in said.items() if value == value}
-    return known | ({"token": int(known["token"])} if "token" in known else {})
+def _caveats(found: ModelComparison, rows: "DataFrame") -> tuple[str, ...]:
+    """What else is unlike of the two and bears on the difference, a sentence each.
+
+    The rows are what the table says of both, of the prompts that both have, at the K compared.
+    """
+    from coupling_core.analysis.statistics.means import uncertified
+
+    of_models, names, values = found.column == "model", found.names, [found.a, found.b]
+    averaged, known = ["chance", "floor_error", "tokens"], ["width", "layers", "k"]
+    of_each = rows.reindex(columns=["model", *averaged, *known, "trained", OF_BLOCKS])
+    of_each = of_each.groupby("model")
+    # NaN is what the table does not say, and compares as neither alike nor other.
+    first = of_each.first().loc[values]
+    width, layers, k = first[known].to_numpy(np.float64).T
+    chance, errors, tokens = of_each[averaged].mean().loc[values].to_numpy(np.float64).T
+    blocks: list[tuple[int, ...]] = [(), ()]
+    if found.kind == "depth" and np.isfinite(layers).all():
+        named = (
+            values
+            if found.column == OF_BLOCKS
+            else first[OF_BLOCKS].astype(object).fillna(ALL_BLOCKS)
+        )
+        blocks = [parse_blocks(of, int(n)) for of, n in zip(named, layers, strict=True)]
+    extent = layers if of_models else layers * np.nan
+    if all(blocks):
+        extent = np.array([of[-1] - of[0] + 1 for of in blocks])
+    shared = len({*blocks[0]} & {*blocks[1]}) if found.column == OF_BLOCKS else 0
+    has_last = [n in of for n, of in zip(layers, blocks, strict=True)]
+    is_untrained = first["trained"].map(str) == "False"
+    untrained = dict.fromkeys(compress(names if of_models else [found.model] * 2, is_untrained))
+    definitions = values if found.column == "definition" else [found.how.get("definition")] * 2
+    sampled = " and ".join(
+        name for name, one in zip(names, definitions, strict=True) if one in sampled_definitions()
+    )
+    far = "an error that interval and p leave out"
+    if told_errors := " and ".join(rounded(error, 4) for error in errors if error == error):
+        is_within = abs(found.difference) < 2 * float(np.sqrt(np.nansum(errors**2)))
+        far = f"a standard error of {told_errors}, which interval and p leave out"
+        far += " and from which the difference cannot be told" * is_within
+    (a, b), called = names, [f"the width of {name}" for name in names]
+    whole = next(filter(None, map(nearly_whole, k, width, called)), "")
+    floors = with_difference(chance[0], chance[1], chance[0] - chance[1])
+    failed = uncertified(rows)
+    return sentences(
+        (
+            all(blocks) and has_last[0] != has_last[1] and found.how.get("final_norm") != "exclude",
+            f"The last block is among {'the blocks of ' * of_models}{names[has_last[1]]} alone, "
+            "with the final norm in it where the model has one: without it the difference may be "
+            "another.",
+        ),
+        (
+            abs(extent[0] - extent[1]) > 0,
+            f"The two go over {extent[0]:g} and {extent[1]:g} blocks, and a part of the difference "
+            "may be that alone.",
+        ),
+        (shared > 1, f"{shared} blocks are in both, so that the two are not independent."),
+        (
+            of_models and found.k >= 1 and abs(width[0] - width[1]) > 0,
+            of_two_widths(found.k, a, width[0], b, width[1]),
+        ),
+        (whole, f"{whole}."),
+        (
+            found.column == "definition",
+            "Two definitions are two quantities: the difference is one of scores, and not of "
+            "coupling.",
+        ),
+        (
+            abs(tokens[0] - tokens[1]) > 0,
+            f"The two read the prompts as other tokens, {tokens[0]:.3g} and {tokens[1]:.3g} on "
+            "average, which is enough to move the scores, as by a token put first.",
+        ),
+        (
+            untrained,
+            f"The weights of {' and '.join(untrained)} are one random draw: no interval covers "
+            "others.",
+        ),
+        (
+            found.measure == "coupling" and np.isfinite(chance).all(),
+            f"Chance gives {floors[0]} and {floors[1]}, {floors[2]} apart; interval and p leave "
+            "that in, and those of the measure 'corrected' do not.",
+        ),
+        (
+            found.measure == "corrected" and sampled,
+            f"The chance floors of {sampled} are means over 8 random bases, the same for all "
+            f"prompts, with {far}.",
+        ),
+        (
+            failed,
+            f"Not certified: {counted(failed, 'result')} of {2 * found.n}, of which an SVD did not "
+            "pass its checks.",
+        ),
+    )

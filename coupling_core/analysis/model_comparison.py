@@ -5,7 +5,7 @@ prompt; interval and test are Student's of paired differences. Drawing prompts a
 intervals of few that are too short: of five, 83 % of them hold the mean where 95 % should.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
@@ -52,11 +52,9 @@ class ModelComparison(Plottable[Literal["differences"]]):
         without: prompts that only one of them has, or that have no number.
         each: the numbers of those that both have, as `by_prompt` has them.
         reason: why there is no interval or no p; "" where there are both.
-        definition: of the score; "" where the table does not say which.
-        role: "A" or "B"; "" likewise.
-        token: the one measured; None likewise.
-        final_norm: whether it belongs to the last block; "" likewise.
-        blocks: over whose pairs the scores are taken, as they were named; "" for all.
+        how: what the table says of how the scores came about: their `definition` and `role`, the
+            `token` measured, the `final_norm`, and over which `blocks` they are, as these were
+            named. Each has a column of its own in the table.
         k_of_each: the K of `a` and that of `b`, where a share of their widths was asked for.
         column: of which `a` and `b` are values: "model", or where two ways to look at one model are
             compared, `blocks`, `role`, `definition`, `final_norm` or `token`.
@@ -81,11 +79,7 @@ class ModelComparison(Plottable[Literal["differences"]]):
     without: int
     each: "DataFrame" = field(compare=False)
     reason: str = ""
-    definition: str = ""
-    role: str = ""
-    token: int | None = None
-    final_norm: str = ""
-    blocks: str = ""
+    how: Mapping[str, Any] = field(default_factory=dict)
     k_of_each: tuple[int, int] | None = None
     column: str = "model"
     model: str = ""
@@ -153,15 +147,15 @@ class ModelComparison(Plottable[Literal["differences"]]):
             both = f", {first} of {self.a} and {second} of {self.b}"
             at += f" of the width{f' ({first})' if first == second else both}"
         other = ", ".join(
-            f"{name.replace('_', ' ')} {getattr(self, name)!r}"
-            for name, usual in _USUAL.items()
-            if getattr(self, name) not in (usual, None, "")
+            f"{name.replace('_', ' ')} {value!r}"
+            for name, value in self.how.items()
+            if value not in (_USUAL[name], "")
         )
         return at + f" ({other})" * bool(other) + f" of {self.model}" * bool(self.model)
 
     def _table(self) -> Table:
-        values = {name: value for name, value in vars(self).items() if name != "each"}
-        values["caveats"] = " ".join(self.caveats)
+        values = vars(self) | self.how | {"caveats": " ".join(self.caveats)}
+        values = {name: value for name, value in values.items() if name not in ("each", "how")}
         if self.k_of_each:
             values["k_of_each"] = ", ".join(map(str, self.k_of_each))
         return [values], self._about
@@ -180,8 +174,8 @@ class ModelComparison(Plottable[Literal["differences"]]):
 
     @property
     def _about(self) -> dict[str, object]:
-        names = ("a", "b", "measure", "kind", "k", *HOW, "column", "model")
-        said = {name: getattr(self, name) for name in names}
+        names = ("a", "b", "measure", "kind", "column", "model")
+        said = {name: getattr(self, name) for name in names} | self.how
         said["k"] = int(self.k) if self.k >= 1 else self.k
         return {name: it for name, it in said.items() if it == it and it not in ("", None)}
 

@@ -1,7 +1,7 @@
 """Two results of paths side by side: how straight and how even the paths of each are."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,11 +17,9 @@ from coupling_core.base.drawing import (
     known_figure,
     plot,
 )
-from coupling_core.base.errors import refuse
 from coupling_core.base.figure_names import TrajectoryFigure
-from coupling_core.base.notebook import Plottable, Table, table_of
+from coupling_core.base.notebook import Plottable, Table, in_a_line, table_of
 from coupling_core.base.numbers import columns, in_rows, mean
-from coupling_core.base.records import PathView
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.units import counted, rounded
 from coupling_core.base.wording import paragraph
@@ -36,20 +34,8 @@ APART = "paths-apart"
 
 def figures_of_both() -> dict[str, Figure]:
     """The figures of one result that two have together too."""
-    every = figures_of("trajectory")
-    return {
-        name: figure
-        for name, figure in every.items()
-        if isinstance(figure.draws, Curves) or _of_paths(figure)
-    }
-
-
-def _by_token(figure: Figure) -> bool:
-    return isinstance(figure.draws, Curves) and figure.draws.x == "token"
-
-
-def _of_paths(figure: Figure) -> bool:
-    return figure.draws == "paths.paths"
+    every = figures_of("trajectory").items()
+    return {name: figure for name, figure in every if figure.draws != "by_depth.linearised"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,11 +72,6 @@ class PathComparison(Plottable[TrajectoryFigure | Literal["paths-apart"]]):
         a, b = (columns(of, of.default_view(), "token") for of in (self.a, self.b))
         return a, b
 
-    def columns(self) -> dict[str, Sequence[Any]]:
-        """The columns of `to_pandas`, without pandas, which is slow to import."""
-        rows = [self._row(name) for name in self._numbers]
-        return {name: [row[name] for row in rows] for name in rows[0]}
-
     def _row(self, name: str) -> dict[str, Any]:
         """The means of a number over the tokens that have it."""
         a, b = (of[name] for of in self._both)
@@ -103,7 +84,7 @@ class PathComparison(Plottable[TrajectoryFigure | Literal["paths-apart"]]):
         return {"number": name, **means, "difference": means["a"] - means["b"], **counts}
 
     def _table(self) -> Table:
-        return self.columns(), attributes_of_both(self.a, self.b)
+        return [self._row(name) for name in self._numbers], attributes_of_both(self.a, self.b)
 
     def by_token(self) -> "DataFrame":
         """The same numbers of each place in the prompts that both have, whatever stands there.
@@ -145,24 +126,18 @@ class PathComparison(Plottable[TrajectoryFigure | Literal["paths-apart"]]):
             InputError: on another name or option, on a number of each token where A and B have
                 others, and on paths of states of another width.
         """
-        every = figures_of_both()
-        able = [name for name, one in every.items() if self.same_tokens or not _by_token(one)]
-        name: str = figure or next(name for name in able if not _of_paths(every[name]))
-        refuse(
-            (
-                name in every and name not in able,
-                f"A and B have other tokens, and {name!r} has a place for each token of one "
-                f"prompt: choose one of {', '.join(able)}; by_token() has the numbers",
-            )
-        )
-        known_figure(name, (*every, APART))
-        is_in_space = name == APART or _of_paths(every[name])
-        of_view = [one.name for one in fields(PathView)] if is_in_space else []
-        seen = {one: options.pop(one) for one in of_view if one in options}
+        able = {
+            name: one.draws
+            for name, one in figures_of_both().items()
+            if self.same_tokens or getattr(one.draws, "x", "") != "token"
+        }
+        first = next(name for name, draws in able.items() if isinstance(draws, Curves))
+        name = known_figure(figure or first, (*able, APART))
+        seen = {one: options.pop(one) for one in ("fit", "part", "first") if one in options}
         view = replace(self.a.default_view(), **seen)
         if name == APART:
             both = self.a, self.b, view
-            return drawing("paths_apart.paths_apart", *both, result=self.a, view=view, **options)
+            return drawing("paths.paths_apart", *both, result=self.a, view=view, **options)
         return plot(self.a, view, name, twin=self.b, **options)
 
     @property
@@ -175,30 +150,26 @@ class PathComparison(Plottable[TrajectoryFigure | Literal["paths-apart"]]):
             f"the {words} is {_in_words(self._row(name), every)}"
             for name, words in self._numbers.items()
         )
+        normed = [side for side, of in (("A", self.a), ("B", self.b)) if of.ends_in_norm]
+        alone, both = (f" of {normed[0]} alone", ", as both should be") if normed else ("", "")
         return paragraph(
             f"A is {a}; B is {b}. On average over {tokens}, {means}.",
             (not self.same_tokens, "The tokens are others, and not compared one by one."),
-            self._normed(),
-        )
-
-    def _normed(self) -> str:
-        """That the last step is of the final norm too, which rescales every state."""
-        sides = [name for name, of in (("A", self.a), ("B", self.b)) if of.ends_in_norm]
-        if not sides:
-            return ""
-        alone = f" of {sides[0]} alone" * (self.a.final_norm_words != self.b.final_norm_words)
-        return (
-            f"The last step{alone} has the final norm in it, which rescales every state and moves "
-            "all of these: final_norm='exclude' measures without it"
-            + (", as both should be." if alone else ".")
+            (
+                normed,
+                f"The last step{alone * (len(normed) == 1)} has the final norm in it, which "
+                "rescales every state and moves all of these: final_norm='exclude' measures "
+                f"without it{both * (len(normed) == 1)}.",
+            ),
         )
 
     def __repr__(self) -> str:
-        names, name = side_names(self.a, self.b), next(iter(self._numbers))
+        (a_name, b_name), name = side_names(self.a, self.b), next(iter(self._numbers))
         a, b = (rounded(mean(of[name])) for of in self._both)
-        return (
-            f"PathComparison(A: {names[0]}, B: {names[1]}, mean {name.replace('_', ' ')} A {a}, "
-            f"B {b}, {len(self.a.tokens)} and {len(self.b.tokens)} tokens)"
+        return in_a_line(
+            self,
+            f"A: {a_name}, B: {b_name}, mean {name.replace('_', ' ')} A {a}, B {b}",
+            f"{len(self.a.tokens)} and {len(self.b.tokens)} tokens",
         )
 
 

@@ -1,12 +1,9 @@
-"""Coupling between positions as scores: all pairs at one K, one pair at every K, by distance."""
+"""Coupling between positions as scores: all pairs at one K."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 
 import numpy as np
-from jaxtyping import Float, Int
 
-from coupling_core.analysis.distances import OverDistance, gathered
 from coupling_core.analysis.scores import corrected, require_k, score_square
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import InputError
@@ -16,34 +13,6 @@ from coupling_core.base.results import (
     TokenMeansResult,
     TokensResult,
 )
-
-
-@dataclass(frozen=True, repr=False)
-class ByDistance(OverDistance):
-    """Scores by the distance |t - t'| of two tokens, without any Jacobian against itself.
-
-    Its table has a column for each array, none of which has a unit.
-
-    Args:
-        distance: 0 (where two blocks differ) up to the longest that has a score.
-        mean: of the scores at that distance.
-        spread: their standard deviation; 0 where there is one.
-        low: the smallest of them.
-        high: the largest.
-        pairs: how many there are.
-        scores: of which they are gathered.
-        corrected: whether they are the chance-corrected ones.
-    """
-
-    apart, figure = "|t - t'|", "distance"
-    distance: Int[np.ndarray, " distance"]
-    mean: Float[np.ndarray, " distance"]
-    spread: Float[np.ndarray, " distance"]
-    low: Float[np.ndarray, " distance"]
-    high: Float[np.ndarray, " distance"]
-    pairs: Int[np.ndarray, " distance"]
-    scores: PositionScores = field(repr=False, compare=False)
-    corrected: bool = True
 
 
 def score_positions(result: TokensResult | TokenMeansResult, view: View) -> PositionScores:
@@ -107,21 +76,3 @@ def require_kept(view: View, definitions: Collection[str] = DEFINITIONS) -> None
             f"the mean over all pairs of blocks is kept at p = 1, and p = {view.p:g} was asked "
             "for: leave p out, or choose one pair of blocks"
         )
-
-
-def by_distance(found: PositionScores, *, corrected: bool = True) -> ByDistance:
-    """Gather the scores of a view by the distance of their tokens.
-
-    Args:
-        found: the scores.
-        corrected: whether the chance-corrected ones are meant.
-    """
-    values = found.corrected if corrected else found.coupling
-    counted = ~np.isnan(values) & ~found.against_itself()
-    number = np.arange(len(values))
-    distance = np.abs(number[:, None] - number)
-    present = np.unique(distance[counted])
-    groups = [counted & (distance == d) for d in present]
-    mean, spread, low, high = gathered(values, groups, np.mean, np.std, np.min, np.max)
-    pairs = np.array([at.sum() for at in groups], int)
-    return ByDistance(present, mean, spread, low, high, pairs, found, corrected)

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from coupling_core.analysis.alignment import differences
-from coupling_core.analysis.compare import AXES, Comparison, TokenComparison
+from coupling_core.analysis.compare import Comparison
 from coupling_core.analysis.compare import compare as compare_results
 from coupling_core.analysis.exports import signed_differences
 from coupling_core.analysis.path_comparison import APART, PathComparison, figures_of_both
@@ -15,11 +15,11 @@ from coupling_core.base.errors import InputError
 from coupling_core.cli import completing, files, options, reports
 from coupling_core.cli.terminal import fact_lines, print_lines, print_table
 
-AnyComparison = Comparison | TokenComparison | PathComparison
+if TYPE_CHECKING:  # half a second to import
+    from pandas import DataFrame
+
 SHOWN = 10
 """Rows of the printed table."""
-_FORMS = {"f": "z.4g", "i": "d"}
-"""Of its columns, by the kind of their numbers."""
 
 
 def stored(name: str, words: str) -> Any:
@@ -54,7 +54,9 @@ def compare(
     by the numbers of their paths, whose figures are all but comparison and difference.
     """
     output.require_writable()
-    of_any_kind: Callable[..., AnyComparison] = compare_results  # which no type checker knows
+    of_any_kind: Callable[..., Comparison | PathComparison] = (
+        compare_results  # which no type checker knows
+    )
     found = of_any_kind(
         output.open(a),
         output.open(b),
@@ -66,31 +68,32 @@ def compare(
     output.tell(lambda: _summary(found), lambda: _show(found))
 
 
-def _write(out: Path, found: AnyComparison, figure: str | None) -> None:
+def _write(out: Path, found: Comparison | PathComparison, figure: str | None) -> None:
     """Write the file that --out names."""
     maps = found if isinstance(found, Comparison) else None
     if not maps and files.ending(out) in (".npz", ".nc"):
-        raise InputError(f"of these two there is a table or a figure, and no {out.suffix} file")
+        raise InputError(f"of two trajectories there is a table or a figure, and no {out.suffix}")
     named: tuple[Any, ...] = (figure,) if figure else ()
     files.write_numbers(
         out,
         lambda: signed_differences(found.to_pandas(), found),
         lambda: maps.arrays() if maps else {},
-        AXES,
+        maps.axes if maps else {},
         maps.attributes() if maps else None,
         lambda ending: found.plot(*named).render(ending),
     )
 
 
-def _summary(found: AnyComparison) -> dict[str, Any]:
+def _summary(found: Comparison | PathComparison) -> dict[str, Any]:
     sides: dict[str, Any] = {
         name: {"key": side.key, "model": side.model_name}
         for name, side in (("a", found.a), ("b", found.b))
     }
     if not isinstance(found, Comparison):
         return sides | {"verdict": found.verdict, "rows": found.to_pandas().to_dict("records")}
-    sides["a"]["blocks"], sides["b"]["blocks"] = found.a_scores.blocks, found.b_scores.blocks
     arrays = found.arrays()
+    matched = f"{found.a_scores.dims[0]}s"
+    sides["a"][matched], sides["b"][matched] = arrays.pop(matched)
     return {
         **sides,
         **reports.how_scored(found.view),
@@ -98,13 +101,18 @@ def _summary(found: AnyComparison) -> dict[str, Any]:
         "matched_by": "number" if found.same_depth else "relative depth",
         "differ_in": differences(found.a, found.b),
         "summary": found.mean(),
-        **{name: of for name, of in arrays.items() if name not in ("blocks", "sides")},
+        **{name: of for name, of in arrays.items() if name != "sides"},
         "differences": found.to_pandas().to_dict("records"),
     }
 
 
-def _show(found: AnyComparison) -> None:
+def _show(found: Comparison | PathComparison) -> None:
     print_lines(found.verdict, *fact_lines(differ_in=differences(found.a, found.b)), "")
-    table = found.to_pandas()
-    forms = {str(name): _FORMS.get(of.dtype.kind, "") for name, of in table.items()}
-    print_table(forms, table.head(SHOWN).itertuples(index=False))
+    print_rows(found.to_pandas().head(SHOWN))
+
+
+def print_rows(table: "DataFrame") -> None:
+    """Print the rows of a table, its numbers in forms of their kinds."""
+    by_kind = {"f": "z.4g", "i": "d"}
+    forms = {str(name): by_kind.get(of.dtype.kind, "") for name, of in table.items()}
+    print_table(forms, table.itertuples(index=False))

@@ -11,13 +11,12 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.units import counted
 from coupling_core.cli import files, options
-from coupling_core.cli.compare import A, B
-from coupling_core.cli.terminal import print_facts, print_lines, print_table
+from coupling_core.cli.compare import A, B, print_rows
+from coupling_core.cli.terminal import print_facts, print_lines
 from coupling_core.measuring.trying import cross_scores
 
 SHOWN = 10
 """New directions in the printed table."""
-_ANGLES = ("median", "largest", "new")
 _AXES = {
     **dict.fromkeys(("angles", "inside", "new"), ("side", "block", "k")),
     "chance": ("k",),
@@ -91,20 +90,14 @@ def _show(found: Crossing, maps: dict[str, CrossScores]) -> None:
         prompt=f"{found.a.prompt_text!r}, token {found.a.token_words(found.a.token)}",
     )
     print_lines("", found.verdict, "")
-    angles = [f"{side}, {what}" for side in ("writes", "reads") for what in _ANGLES]
-    forms = {"block": "d"} | {name: "d" if name.endswith("new") else ".1f" for name in angles}
-    rows = [row[:-1] for row in found.to_pandas().itertuples(index=False)]
-    print_table(forms, rows)
+    print_rows(found.to_pandas().drop(columns="median_angle_by_chance"))
     new = found.new_directions()
-    beyond = new[new.beyond_chance]
+    beyond = new[new.beyond_chance].drop(columns="beyond_chance")
     print_lines(
         "",
         f"{counted(len(new), 'new direction')}, {len(beyond)} of them with a readout beyond chance",
     )
     if len(beyond):
-        named = [
-            (f"{row.side}_{row.component} of block {row.block}", row.inside, row.towards, row.away)
-            for row in beyond.head(SHOWN).itertuples()
-        ]
-        print_table({"": "", "part in A": ".2f", "towards": "", "away": ""}, named)
-    print_lines(*(["", *(scores.verdict for scores in maps.values())] if maps else []))
+        print_rows(beyond.head(SHOWN))
+    for scores in maps.values():
+        print_lines("", scores.verdict)

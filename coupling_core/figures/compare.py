@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from coupling_core.analysis.alignment import differences
-from coupling_core.analysis.compare import Comparison, TokenComparison
+from coupling_core.analysis.compare import Comparison
 from coupling_core.base.records import AnyView, resolve_block
-from coupling_core.base.results import Result
+from coupling_core.base.results import Result, Scores
 from coupling_core.base.units import with_difference, with_minus
 from coupling_core.figures import style, words
 from coupling_core.figures.maps import scores
@@ -45,7 +45,8 @@ def compared_map(
 ) -> go.Figure:
     """The map of A or of B on the blocks that are matched; pairs are in A's numbers on both."""
     result, own = (found.a, found.a_scores) if side == "A" else (found.b, found.b_scores)
-    figure = scores(result, replace(found.view, blocks=own.blocks), corrected=found.corrected)
+    assert own.view is not None  # `compare` gives one
+    figure = scores(result, own.view, corrected=found.corrected)
     square, meta = _square(found), figure.layout.meta
     figure.update_traces(customdata=square.numbers(), selector={"name": "pairs"})
     return figure.update_layout(
@@ -53,16 +54,13 @@ def compared_map(
     )
 
 
-def difference(
-    found: Comparison | TokenComparison, *, selected: tuple[int, int] | None = None
-) -> go.Figure:
+def difference(found: Comparison, *, selected: tuple[int, int] | None = None) -> go.Figure:
     """A - B of every pair, in a diverging range round 0; pairs are in A's numbers."""
     square = _square(found)
     at = np.ix_(*(np.searchsorted(found.a_scores.numbers, square.rows),) * 2)
-    itself = found.a_scores.against_itself() | found.b_scores.against_itself()
     apart = found.difference[at]
     why = np.select(
-        [itself[at], np.isnan(apart)], [ITSELF[square.noun], "no score in one of the two"], ""
+        [found.itself[at], np.isnan(apart)], [ITSELF[square.noun], "no score in one of the two"], ""
     )
     score, limit = style.score_name(found.corrected).lower(), style.DIFFERENCE_LIMIT
     ticks, terms = style.open_ends(-limit, limit, 5), style.score_terms(found.view)
@@ -76,10 +74,9 @@ def difference(
         name="difference",
     )
     pairs = "pair of tokens" if square.texts else "pair"
-    is_matched = isinstance(found, Comparison) and not found.same_depth
     return square.figure(
         f"Map of A - B, the {score}. {found.verdict}",
-        f"A - B of every {pairs}: {DIFFERENCES}{MATCHED * is_matched}",
+        f"A - B of every {pairs}: {DIFFERENCES}{MATCHED * (not found.same_depth)}",
         square.traces(colors, why, _hover_texts(found, square)),
         height=640 if square.texts else 600,
         selected=selected,
@@ -90,7 +87,7 @@ def difference(
 def comparison(found: Comparison) -> go.Figure:
     """A, B and A - B in one figure, for a file."""
     parts = [*(compared_map(found, side) for side in "AB"), difference(found)]
-    blocks = (found.a_scores.blocks, found.b_scores.blocks, found.a_scores.blocks)
+    blocks = (found.a_scores.numbers, found.b_scores.numbers, found.a_scores.numbers)
     maps = [
         (Square(rows=own, columns=own), [trace for trace in part.data if trace.name != "pairs"])
         for own, part in zip(blocks, parts, strict=True)
@@ -159,23 +156,22 @@ def of_two(a: Result, b: Result, view: AnyView, more: str = "") -> dict[str, obj
     }
 
 
-def _square(found: Comparison | TokenComparison) -> Square:
+def _square(found: Comparison) -> Square:
     """The pairs in A's numbers; of many tokens those that fit."""
-    if isinstance(found, Comparison):
+    if isinstance(found.a_scores, Scores):
         return Square(rows=found.a_scores.blocks, columns=found.a_scores.blocks)
     shown, titles = window(found.a, None), ("Token of the Jacobian", "Token of the basis")
     return Square(rows=shown, columns=shown, titles=titles, texts=found.a.tokens)
 
 
-def _hover_texts(found: Comparison | TokenComparison, square: Square) -> list[str]:
+def _hover_texts(found: Comparison, square: Square) -> list[str]:
     """Both scores and their difference, row by row."""
     ours, theirs = found.a_scores.numbers, found.b_scores.numbers
     between = "<br>" if square.texts else " "
-    is_matched = isinstance(found, Comparison) and not found.same_depth
     texts = []
     for row, column in square.numbers().reshape(-1, 2).tolist():
         at = i, j = ours.index(row), ours.index(column)
-        other = f" (blocks {theirs[i]} and {theirs[j]})" * is_matched
+        other = f" (blocks {theirs[i]} and {theirs[j]})" * (not found.same_depth)
         less = float(found.difference[at])
         a, b, apart = with_difference(float(found.a_values[at]), float(found.b_values[at]), less)
         texts.append(

@@ -3,9 +3,10 @@
 import numpy as np
 import plotly.graph_objects as go
 
+from coupling_core.analysis.locality import by_distance
 from coupling_core.analysis.locality import locality as measure_locality
 from coupling_core.analysis.scores import definition_name
-from coupling_core.analysis.token_scores import by_distance, score_positions
+from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.curves import Curves
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, TokenMeansResult, TokensResult

@@ -94,14 +94,13 @@ def prompt_strip(
     other: str = "",
     name: str = "prompts",
     groups: Mapping[int, str] | None = None,
-    mean: str = "mean",
     one: str = "prompt",
 ) -> go.Figure:
     """Where each prompt stands: a dot a prompt, from the lowest number up.
 
     Numbers and texts are by the prompts' places in their list, from 1, and `over` is their mean.
     `levels` are chance levels or ideal values by name, of which the axis reaches the first. `name`
-    is of the dots, `mean` of a group's mean, and `one` stands before a prompt's place.
+    is of the dots, and `one` stands before a prompt's place.
     """
     known = {place: value for place, value in numbers.items() if np.isfinite(value)}
     order = sorted(known, key=known.__getitem__)
@@ -153,9 +152,7 @@ def prompt_strip(
         theirs = style.dots(rings, y, f"the same prompts, {other}", ring, customdata=places)
         figure.add_trace(theirs.update(hovertemplate=f"{other}: %{{x:.3f}}<extra></extra>"))
     for color, (group, rows) in zip(style.CATEGORIES, members.items(), strict=False):
-        of_group = (
-            f"{group}: {mean} {with_minus(rounded(x[rows].mean(), digits))} (n = {len(rows)})"
-        )
+        of_group = f"{group}: mean {with_minus(rounded(x[rows].mean(), digits))} (n = {len(rows)})"
         told = [
             f"{one} {order[row]}: {with_minus(rounded(x[row]))}<br>{_wrapped(texts[order[row]])}"
             for row in rows

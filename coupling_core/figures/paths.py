@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Int
+from plotly.subplots import make_subplots
 
 from coupling_core.analysis.projection import COMPONENTS, ProjectedPaths, project_paths
 from coupling_core.base.records import PathView, resolve_token
@@ -21,6 +22,9 @@ MOST = 64
 LABELLED = 16  # up to so many paths carry their token's text
 PICKS = 600  # points, over all paths, on which a click selects a token
 HEIGHT = 560
+PAPER_WIDTH = 1140  # of two side by side in a file, in pixels
+GAP = 0.12  # between the two, of the width: room for the title of the second one's axis
+ABOVE = 1.09  # where their bar stands, in heights of the plot: over the titles of the two
 CAMERA = {"x": 1.6, "y": 1.6, "z": 0.9}
 """Where the reader stands in three dimensions: far enough for the axes' titles."""
 ROOM = 0.08  # of the range over all training steps at each end, for the texts of the tokens
@@ -132,6 +136,53 @@ def paths_at(
         axes = {f"{name}axis": ends for name, ends in zip("xyz", ranges, strict=True)}
         return figure.update_layout(scene=axes | {"aspectmode": "cube"})
     return figure.update_xaxes(ranges[0]).update_yaxes(ranges[1])
+
+
+def paths_apart(
+    a: TrajectoryResult,
+    b: TrajectoryResult,
+    view: PathView,
+    *,
+    token: int = -1,
+    other_token: int | None = None,
+) -> go.Figure:
+    """The paths of A at the left and those of B at the right, on axes of their own.
+
+    Components of two models that were trained apart do not correspond, and where the states of one
+    are far smaller nothing is seen of them in shared ones.
+    """
+    n = len(b.tokens)
+    other_token = max(-n, min(token, n)) if other_token is None else other_token
+    whole = make_subplots(1, 2, subplot_titles=path_words.which(a, b), horizontal_spacing=GAP)
+    panels = [
+        draw(project_paths(result, view), token=inked)
+        for result, inked in ((a, token), (b, other_token))
+    ]
+    # Where B has more tokens, the bar that says which colour is which is its own.
+    with_bar = 2 if len(b.tokens) > len(a.tokens) else 1
+    for column, panel in enumerate(panels, 1):
+        hidden = {"picks"} if column == with_bar else {"picks", "places"}
+        kept = [trace for trace in panel.data if trace.name not in hidden]
+        whole.add_traces(kept, rows=1, cols=column)
+        for axes, own in ((whole.update_xaxes, "xaxis"), (whole.update_yaxes, "yaxis")):
+            axes(panel.layout[own], row=1, col=column)
+        for note in panel.layout.annotations:  # why there are no components
+            axis = "" if column == 1 else str(column)
+            place = {"xref": f"x{axis} domain", "yref": f"y{axis} domain"}
+            whole.add_annotation(note).layout.annotations[-1].update(place)
+    sides = zip(("Left, ", "Right, "), path_words.both_in_words(a, b), panels, strict=True)
+    said = [(side + told, panel.layout.meta) for side, told, panel in sides]
+    alt, caption = (
+        " ".join(f"{side}: {meta[name]}" for side, meta in said) for name in ("alt", "caption")
+    )
+    whole.update_traces(marker_colorbar_y=ABOVE, selector={"name": "places"})
+    return whole.update_layout(
+        template=style.TEMPLATE,
+        showlegend=False,
+        width=PAPER_WIDTH,
+        height=HEIGHT,
+        meta={"alt": alt, "caption": f"{caption} The axes of the two are not the same."},
+    )
 
 
 def chosen_tokens(tokens: Int[np.ndarray, " token"], selected: int) -> Int[np.ndarray, " chosen"]:

@@ -193,7 +193,7 @@ def test_what_results_give_out_is_written_down_as_it_is():
 
 def test_columns_and_keys_of_what_several_results_give_are_told_and_no_other():
     pair = compare(random_result(), random_result(seed=2), k=3)
-    columns = {"graph": EDGE_COLUMNS, "compare": tuple(pair.columns())}
+    columns = {"graph": EDGE_COLUMNS, "compare": tuple(pair.to_pandas())}
     of_steps = [name for name, one in step_columns().items() if one.kind != "spectrum"]
     columns["training"] = ("suite", "step", *of_steps)
     told = first_cells("tables.md")

@@ -194,13 +194,14 @@ def test_two_results_between_tokens_are_compared_pair_by_pair(run, twins, tmp_pa
     found = compare(a, b, k=5, corrected=False)
     expected = a.scores(k=5).coupling - b.scores(k=5).coupling
     said = printed(run("compare", *keys, "--k", 5, "--raw", "--json", "--out", "t.csv"))
-    rows, written = said["rows"], pd.read_csv(tmp_path / "t.csv")
+    rows, written = said["differences"], pd.read_csv(tmp_path / "t.csv")
     assert len(rows) == len(written) == found.mean().pairs
     for row in rows:
         at = row["token"] - 1, row["other_token"] - 1
         assert row["difference"] == pytest.approx(expected[at])
         assert (row["text"], row["other_text"]) == (a.tokens[at[0]], a.tokens[at[1]])
     assert run("compare", *keys, "--k", 5, "--out", "t.html")[0] == 0
-    assert ".nc" in refusal(run("compare", *keys, "--out", "t.nc"))
+    assert run("compare", *keys, "--k", 5, "--raw", "--out", "t.npz")[0] == 0
+    assert np.load(tmp_path / "t.npz")["difference"] == pytest.approx(expected, nan_ok=True)
     assert "blocks" in refusal(run("compare", *keys, "--blocks", "1-2"))
     assert "'self'" in refusal(run("compare", keys[0], twins("trajectory")[0]))

@@ -141,7 +141,7 @@ def test_two_ways_to_look_at_a_model_are_compared_prompt_by_prompt(asked, own):
     found = compare_models(table, "3-4", "1-2", column="blocks")
     apart = late["corrected"] - early["corrected"]
     assert found.difference == pytest.approx(apart.mean())
-    assert (found.model, found.blocks, found.n) == ("a", "", 5)
+    assert (found.model, found.how.get("blocks"), found.n) == ("a", None, 5)
     groups = found.means_by("topic").set_index("topic")
     assert groups["n"].to_dict() == {"odd": 3, "even": 2}
     for topic, mean in groups["difference"].items():

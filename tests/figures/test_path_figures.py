@@ -12,8 +12,7 @@ from coupling_core.analysis.scaling import inverse_fits
 from coupling_core.base.drawing import drawn
 from coupling_core.base.numbers import array_of
 from coupling_core.figures.curves import numbers_table
-from coupling_core.figures.paths import MOST, PICKS, chosen_tokens, draw
-from coupling_core.figures.paths_apart import paths_apart
+from coupling_core.figures.paths import MOST, PICKS, chosen_tokens, draw, paths_apart
 from coupling_core.figures.words import label
 from coupling_core.kinds.trajectory.command import CURVES
 

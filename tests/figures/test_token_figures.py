@@ -6,7 +6,7 @@ import tiny
 from masked import masked
 
 from coupling_core import InputError, Request, View, figures, measure, score_positions
-from coupling_core.analysis.token_scores import by_distance
+from coupling_core.analysis.locality import by_distance
 from coupling_core.figures import export, render, style
 from coupling_core.figures.score_squares import window
 

@@ -7,8 +7,9 @@ import pytest
 import tiny
 
 from coupling_core import DEFINITIONS, Cancelled, InputError, Request, Store, View, measure
+from coupling_core.analysis.locality import by_distance
 from coupling_core.analysis.scores import score_by_k
-from coupling_core.analysis.token_scores import by_distance, score_positions
+from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.results import TokensResult
 from coupling_core.engine import reference
 from coupling_core.engine.jacobians import between_tokens

@@ -1,9 +1,9 @@
 """Whose numbers a file has: a name that people can read, and columns that say it."""
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from coupling_core.analysis.compare import MapComparison
+from coupling_core.analysis.compare import Comparison
 from coupling_core.analysis.path_comparison import PathComparison
 from coupling_core.base.records import OVER_TOKENS, AnyView, EffectView, View, resolve_token
 from coupling_core.base.results import Result, WhatIfResult
@@ -41,9 +41,7 @@ def signed(table: "DataFrame", result: Result, view: AnyView) -> "DataFrame":
     return table.assign(**{name: value for name, value in told.items() if name not in table})
 
 
-def signed_differences(
-    table: "DataFrame", found: MapComparison[Any, Any] | PathComparison
-) -> "DataFrame":
+def signed_differences(table: "DataFrame", found: Comparison | PathComparison) -> "DataFrame":
     """The same of a comparison, whose numbers are of A and of B."""
     sides = {"A": found.a, "B": found.b}
     more: dict[str, str | float] = {
@@ -51,10 +49,8 @@ def signed_differences(
         for side, result in sides.items()
         for name, told in facts(result, None).items()
     }
-    if isinstance(found, MapComparison):
-        view = found.view
-        more |= {"score": found.score, "K": view.k}
-        more |= {"definition": view.definition, "p": view.p, "role": view.role}
+    if isinstance(found, Comparison):
+        more |= {"score": found.score} | _scored(found.view)
     return table.assign(**more)
 
 
@@ -66,7 +62,7 @@ def facts(result: Result, view: AnyView | None) -> dict[str, str | float]:
         "measured": result.measured,
     }
     if isinstance(view, View):
-        told |= {"K": view.k, "definition": view.definition, "p": view.p, "role": view.role}
+        told |= _scored(view)
     if (
         isinstance(view, EffectView)
         and isinstance(result, WhatIfResult)
@@ -76,6 +72,10 @@ def facts(result: Result, view: AnyView | None) -> dict[str, str | float]:
         told["measured"] = result.measured_over(over)
         told[OVER_TOKENS] = f"token{'s' * (len(over) > 1)} {', '.join(map(str, view.tokens))}"
     return told | {"final_norm": result.request.final_norm, "precision": result.precision}
+
+
+def _scored(view: View) -> dict[str, str | float]:
+    return {"K": view.k, "definition": view.definition, "p": view.p, "role": view.role}
 
 
 def _shortened(prompt: str) -> str:

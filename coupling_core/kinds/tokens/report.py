@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from coupling_core.analysis.locality import by_distance
 from coupling_core.analysis.scores import definition_name
-from coupling_core.analysis.token_scores import by_distance, score_positions
+from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.arrays import arrays_of
 from coupling_core.base.records import View
 from coupling_core.base.results import TokenMeansResult, TokensResult

@@ -5,7 +5,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from coupling_core import figures
-from coupling_core.analysis.token_scores import by_distance, score_positions
+from coupling_core.analysis.locality import by_distance
+from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.errors import CouplingError
 from coupling_core.base.records import TOKEN_KINDS, Request
 from coupling_core.base.results import Result, TokenMeansResult, TokenResult, TokensResult
