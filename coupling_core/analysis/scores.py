@@ -24,7 +24,12 @@ from coupling_core.base.units import rounded, told_apart
 MIN_PROMPTS = 40
 """Fewer prompts than this overstate coupling: no claim about a model rests on them."""
 MIN_NUMBERS = 5
-"""Of fewer numbers the interval of a mean rests on what they are assumed to be drawn from."""
+"""Of fewer numbers the interval of a mean rests on what they are assumed to be drawn from, and of
+fewer units left out in turn at most two degrees of freedom are left."""
+LEVEL = 0.05
+"""Below this a p is called significant; an interval leaves out 0 where its p is below it."""
+_LEAST_P = 0.001
+"""A smaller p rests on the far tails of distributions, and is not told as a number."""
 OF_FEW = (
     f"an interval of fewer than {MIN_NUMBERS} prompts is wide, may go beyond what a number can be, "
     "and bears out nothing"
@@ -74,6 +79,18 @@ class Interval:
             )
         few = "" if self.enough else f"; fewer than {MIN_PROMPTS} prompts can overstate coupling"
         return f"{told}{few}."
+
+
+def p_words(p: float) -> str:
+    """A p as people read it."""
+    return f"p < {_LEAST_P}" if p < _LEAST_P else f"p = {p:.{2 + (p > 0.99)}g}"
+
+
+def too_few(units: int, of: str, what: str = "an interval and a p need") -> str:
+    """Why units are too few for an interval; "" where they are not."""
+    if units >= MIN_NUMBERS:
+        return ""
+    return f"{what} at least {MIN_NUMBERS} {of}; here the number is {units}"
 
 
 def definition_name(view: View) -> str:

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from coupling_core.analysis.scores import LEVEL
 from coupling_core.analysis.statistics.correlations import Correlation, correlate, correlation_of
 from coupling_core.analysis.statistics.points import PLURAL, Points
-from coupling_core.analysis.statistics.resampling import LEVEL
 from coupling_core.base.records import Method
 from coupling_core.base.wording import paragraph
 
