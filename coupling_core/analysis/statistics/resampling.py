@@ -26,15 +26,10 @@ Regressors = Float[np.ndarray, "point regressor"]
 
 @dataclass(frozen=True)
 class Range:
-    """A 95 % interval, and the p that goes with it.
+    """A 95 % interval with its two-sided p of 0, or the reason why there is none and both are NaN.
 
-    Args:
-        units: how many independent units it is over.
-        of: what they are, in the plural: "models", "families", "training runs", "seeds", "prompts".
-        reason: why there is no interval; "" where there is one.
-        low: lower end, NaN where there is none.
-        high: upper end.
-        p: two-sided, of 0; below 0.05 where the interval leaves out 0; NaN where there is none.
+    It is over so many independent units of a kind: "models", "families", "training runs", "seeds",
+    "prompts".
     """
 
     units: int
