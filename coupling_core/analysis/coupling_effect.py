@@ -214,7 +214,7 @@ def coupling_effect(
     kept = ("measured", "final_norm", "precision", "certificate", "key")
     return correlated(
         score_pairs(coupling, View(k)).corrected[None],
-        effect_maps(effect).arrays[edit][None],
+        getattr(effect_maps(effect), edit)[None],
         edit,
         inner=inner,
         seed=seed,

@@ -226,10 +226,7 @@ def score_by_k(
 
 
 def arbitrary(result: DepthResult, view: View) -> tuple[int, ...]:
-    """Blocks of a view whose leading K singular values are all alike: their directions are any.
-
-    So are those of a block whose output a hook has replaced (J = -I), however well certified.
-    """
+    """Blocks whose leading K singular values are alike, as of J = -I: their directions are any."""
     blocks = resolve_blocks(view.blocks, result.n_blocks)
     s = result.singular_values[np.array(blocks) - 1, : view.k].astype(np.float64)
     alike = (s[:, 0] > 0) & (s[:, -1] >= (1 - ALIKE) * s[:, 0]) & (view.k > 1)
@@ -266,8 +263,7 @@ def corrected(
 
 def means(found: Scores) -> dict[str, float]:
     """Means over l != l' of the raw score, of its chance floor and of the corrected score."""
-    mean = found.mean()
-    return {name: getattr(mean, name) for name in MEASURES}
+    return {name: getattr(found.mean(), name) for name in MEASURES}
 
 
 def block_means(
@@ -281,8 +277,6 @@ def block_means(
 def mean_interval(values: Float[np.ndarray, " n"] | Sequence[float] | Array) -> Interval:
     """Mean over prompts, or seeds, with its 95 % interval by Student's t.
 
-    Resampling would make intervals of few that are too short.
-
     Args:
         values: a number a prompt, such as a column of a table of `measure_many` for one model. With
             one that is NaN, all that is found is.
@@ -293,8 +287,7 @@ def mean_interval(values: Float[np.ndarray, " n"] | Sequence[float] | Array) -> 
     from scipy.special import stdtrit  # not before somebody asks for an interval
 
     every = np.asarray(values, np.float64)
-    (n,) = every.shape
-    if not n:
+    if not (n := len(every)):
         raise InputError("no prompt is left to average over")
     mean, half = float(every.mean()), np.nan
     if n > 1:
