@@ -59,12 +59,7 @@ if TYPE_CHECKING:
         score_by_k,
         score_pairs,
     )
-    from coupling_core.analysis.spectra import (
-        SpectrumNumbers,
-        effective_rank,
-        participation_ratio,
-        spectrum_numbers,
-    )
+    from coupling_core.analysis.spectra import effective_rank, participation_ratio
     from coupling_core.analysis.statistics.by_group import means_by
     from coupling_core.analysis.token_scores import score_positions
     from coupling_core.analysis.trajectory import (
@@ -199,8 +194,6 @@ __all__ = [  # noqa: RUF022 - by stage, not by name
     "SpectrumResult",
     "PerturbationResult",
     "perturbation_radius",
-    "SpectrumNumbers",
-    "spectrum_numbers",
     "effective_rank",
     "participation_ratio",
     # directions: what the leading singular vectors read, write and do
@@ -278,12 +271,7 @@ _HOMES = {
         "score_by_k",
         "score_pairs",
     ),
-    "analysis.spectra": (
-        "SpectrumNumbers",
-        "effective_rank",
-        "participation_ratio",
-        "spectrum_numbers",
-    ),
+    "analysis.spectra": ("effective_rank", "participation_ratio"),
     "analysis.statistics.by_group": ("means_by",),
     "analysis.token_scores": ("score_positions",),
     "analysis.trajectory": (

@@ -15,7 +15,7 @@ model_comparison    two models over the same prompts: the difference, and how su
 comparing_models    the same from a table of measurements, or two ways to look at one model
 effects         what edits of a model's depth do, by block and by pair of blocks
 perturbation    how far noise gets, and the size up to which a Jacobian says it
-spectra         curves over depth of the blocks' linear maps
+spectra         what a list of singular values amounts to
 crossing        the directions of one model against those of another, block by block
 directions      gaps and ties of directions, their tracks, and what blocks share
 effect_study    the same over many prompts, beside the coupling of the same blocks

@@ -18,8 +18,8 @@ from coupling_core.base.figure_names import StepCurve
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.notebook import Plottable, table_of
 from coupling_core.base.numbers import Column, numbers_of
-from coupling_core.base.records import AnyView, PathView, Request, View, viewed
-from coupling_core.base.results import DepthResult, SpectrumResult, TrajectoryResult
+from coupling_core.base.records import Request, View, viewed
+from coupling_core.base.results import DepthResult, Result, SpectrumResult, TrajectoryResult
 from coupling_core.base.results.base import certified_words
 from coupling_core.sources.suites import Suite
 
@@ -59,19 +59,13 @@ class Course(Plottable[StepCurve]):
     def lacking(self, step: int) -> tuple[Request, ...]:
         """What has still to be measured of a step."""
         asked = self.suite.request(self.request, step)
-        parts: list[tuple[Mapping[int, object] | None, Request]] = [
-            (self.depth, asked),
-            (self.paths, asked.of_kind("trajectory")),
-            (self.spectra, asked.of_kind("spectrum")),
-        ]
+        wanted = [asked, asked.of_kind("trajectory"), asked.of_kind("spectrum")]
+        parts = zip((self.depth, self.paths, self.spectra), wanted, strict=True)
         return tuple(request for of, request in parts if of is not None and step not in of)
 
     @property
     def alike(self) -> tuple[tuple[int, ...], ...]:
-        """Groups of steps that gave the same numbers to the last bit, so of the same weights.
-
-        Their revisions serve one and the same file, whatever their names say.
-        """
+        """Groups of steps that gave the same numbers to the last bit, so of the same weights."""
         groups: dict[bytes, list[int]] = {}
         for step in sorted(self.depth):
             parts = (self.depth[step].singular_values, self.depth[step].diagonal)
@@ -92,24 +86,22 @@ class Course(Plottable[StepCurve]):
         return tuple(name for name, of in step_columns().items() if of.kind != left_out)
 
     def to_pandas(self, view: View | None = None, *, k: int | None = None) -> "DataFrame":
-        """Its numbers by step, as `numbers` has them.
+        """Its numbers by step, as `numbers` has them: a row a step, and its `columns`.
+
+        What is not measured is NaN. Its `attrs` say suite, prompt, at which token, how scores are
+        looked at, final norm, precision and certificate.
 
         Args:
             view: K, definition, role and blocks.
             k: the K alone, of the paper's score; None is `default_k`.
 
-        Returns:
-            a row a step, the fields of `StepNumbers` as columns, those of the spectra only where
-            they were asked for. What is not measured is NaN. Its `attrs` say suite, prompt, at
-            which token, K, definition (and its p), role, final norm, precision and certificate.
-
         Raises:
             InputError: where K or a block is not in the results.
         """
         seen = viewed(view, self.default_k, k=k)
-        told = next((one.attributes() for one in self.depth.values()), {})
         about: dict[str, object] = {"suite": self.suite.name, "prompt": self.request.prompt_words}
         about |= seen.attributes()
+        told = next((one.attributes() for one in self.depth.values()), {})
         about |= {name: told[name] for name in ("measured", "final_norm", "precision") if told}
         if svds := [svd for result in self.depth.values() for svd in result.svds]:
             about["certificate"] = certified_words(svds)
@@ -157,8 +149,7 @@ class Course(Plottable[StepCurve]):
     @property
     def verdict(self) -> str:
         """How coupling goes through the training, and what is missing or in doubt of that."""
-        seen = View(self.default_k)
-        return str(kind_of("depth").part("views").course_verdict(self, seen))
+        return str(kind_of("depth").part("views").course_verdict(self, View(self.default_k)))
 
     def __repr__(self) -> str:
         span = f"from {self.steps[0]} to {self.steps[-1]}, " if self.steps else ""
@@ -257,32 +248,20 @@ def numbers(course: Course, view: View) -> tuple[StepNumbers, ...]:
     Raises:
         InputError: where K or a block is not in the results.
     """
-    losses = course.suite.losses()
+    losses, parts = course.suite.losses(), (course.depth, course.paths, course.spectra or {})
     return tuple(
-        numbers_at(
-            step,
-            view,
-            loss=losses.get(step, np.nan),
-            depth=course.depth.get(step),
-            paths=course.paths.get(step),
-            spectrum=(course.spectra or {}).get(step),
-        )
+        numbers_at(step, view, *(of.get(step) for of in parts), loss=losses.get(step, np.nan))
         for step in course.steps
     )
 
 
 def numbers_at(
-    step: int,
-    view: View,
-    *,
-    loss: float = np.nan,
-    depth: DepthResult | None = None,
-    paths: TrajectoryResult | None = None,
-    spectrum: SpectrumResult | None = None,
+    step: int, view: View, *measured: Result | None, loss: float = np.nan
 ) -> StepNumbers:
     """The numbers of one step, from what is measured of it; `loss` is held out, in nats."""
     found = dict.fromkeys(step_columns(), np.nan) | {"loss": loss}
-    for result, seen in ((depth, view), (paths, PathView()), (spectrum, AnyView())):
+    for result in measured:
         if result is not None:
+            seen = view if isinstance(result, DepthResult) else result.default_view()
             found |= row(result, seen, lambda column: column.by_step)
     return StepNumbers(step, found)

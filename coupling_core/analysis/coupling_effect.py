@@ -21,7 +21,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from coupling_core.analysis.effects import effect_maps
-from coupling_core.analysis.scores import score_pairs
+from coupling_core.analysis.scores import LEVEL, p_words, score_pairs, too_few
 from coupling_core.base.errors import InputError
 from coupling_core.base.notebook import Plottable, Table, in_a_line
 from coupling_core.base.records import View
@@ -116,12 +116,11 @@ class CouplingEffect(Plottable[str]):
     @property
     def claims(self) -> bool:
         """Whether coupling says more of the effect than distance does."""
-        return not self.partial.holds_zero and self.partial_mantel_p < _resampling().LEVEL
+        return not self.partial.holds_zero and self.partial_mantel_p < LEVEL
 
     @property
     def p_told(self) -> tuple[str, str]:
         """Both p by Mantel's test in words: of the correlation, and of the one given distance."""
-        p_words = _resampling().p_words
         return p_words(self.mantel_p), p_words(self.partial_mantel_p)
 
     @property
@@ -215,7 +214,7 @@ def coupling_effect(
     kept = ("measured", "final_norm", "precision", "certificate", "key")
     return correlated(
         score_pairs(coupling, View(k)).corrected[None],
-        effect_maps(effect).arrays[edit][None],
+        getattr(effect_maps(effect), edit)[None],
         edit,
         inner=inner,
         seed=seed,
@@ -264,7 +263,7 @@ def correlated(
     row, column = np.nonzero(np.triu(np.isfinite(c).all(0) & np.isfinite(e).all(0), 1))
     pairs = _Pairs(row, column, c[:, row, column], e[:, row, column])
     generator = np.random.default_rng(seed)
-    reason = _resampling().too_few(n_prompts, "prompts", "an interval over prompts needs")
+    reason = too_few(n_prompts, "prompts", "an interval over prompts needs")
     raw, distance, partial = pairs.estimates(generator, with_intervals=not reason)
     return CouplingEffect(
         pairs=len(row),
@@ -347,8 +346,8 @@ class _Pairs:
 
 def _estimate(a: Float[np.ndarray, "sample pair"], b: Float[np.ndarray, "sample pair"]) -> Estimate:
     """The correlation of all prompts, which come first, with that of samples of them, if any."""
-    (whole, *samples), level = _correlations(a, b), _resampling().LEVEL
-    ends = np.quantile(samples, [level / 2, 1 - level / 2]) if samples else (np.nan, np.nan)
+    whole, *samples = _correlations(a, b)
+    ends = np.quantile(samples, [LEVEL / 2, 1 - LEVEL / 2]) if samples else (np.nan, np.nan)
     return Estimate(float(whole), *map(float, ends))
 
 
@@ -358,10 +357,3 @@ def _correlations(
     a, b = (values - values.mean(-1, keepdims=True) for values in (a, b))
     with np.errstate(invalid="ignore"):
         return (a * b).sum(-1) / np.sqrt((a**2).sum(-1) * (b**2).sum(-1))
-
-
-def _resampling() -> Any:
-    """Brought in when it is asked for: with it come pandas and SciPy, which take a second."""
-    from coupling_core.analysis.statistics import resampling
-
-    return resampling

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -21,7 +21,6 @@ from coupling_core.base.records import (
     view_by,
 )
 from coupling_core.base.results import DirectionsResult
-from coupling_core.base.results.base import short_prompt
 from coupling_core.base.results.directions import SIDES
 from coupling_core.base.units import counted, ranges, ranges_spoken, rounded
 
@@ -52,11 +51,6 @@ def viewed(
     return resolve_blocks(view.blocks, result.n_blocks), count
 
 
-def require_side(side: str) -> None:
-    """Refuse a side that no block has."""
-    require_one_of("the side", side, SIDES)
-
-
 def gaps(result: DirectionsResult) -> Float[np.ndarray, "block k"]:
     """(s_k - s_{k+1}) / s_1; NaN where there is no s_{k+1}."""
     s = np.column_stack([result.singular_values, result.next_singular_value]).astype(np.float64)
@@ -69,9 +63,8 @@ def tied(result: DirectionsResult) -> Bool[np.ndarray, "block k"]:
     By Wedin's theorem an error of the Jacobian of norm r turns a singular vector by r / gap at
     most. r is what float32 leaves of J, or the residual of the decomposition where that is more.
     """
-    residual = np.array([max(ROUNDING, c.residual) for c in result.certificates])
     known = np.full(result.n_blocks, ROUNDING)
-    known[: len(residual)] = residual
+    known[: len(result.certificates)] = [max(ROUNDING, c.residual) for c in result.certificates]
     return gaps(result) * TURNED < known[:, None]
 
 
@@ -105,15 +98,6 @@ def held(
     x = np.asarray(direction, np.float64)
     bases = [orthonormal(result.basis(b, side)) for b in range(1, result.n_blocks + 1)]
     return np.array([np.linalg.norm(basis.T @ x) for basis in bases])
-
-
-class InCommon(NamedTuple):
-    """The directions that several subspaces have in common (see `Shared`)."""
-
-    directions: Float[np.ndarray, "d k"]
-    share: Float[np.ndarray, " k"]
-    chance: float
-    n: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -181,8 +165,10 @@ NULL_WIDTHS = 4.0
 """Standard deviations of the largest eigenvalue of random subspaces above its mean."""
 
 
-def shared_subspace(bases: Sequence[Float[np.ndarray, "d _"]], seed: int = 0) -> InCommon:
-    """The subspace shared by several: eigenvectors of the mean of U U^T over their bases U."""
+def shared_subspace(
+    bases: Sequence[Float[np.ndarray, "d _"]], seed: int = 0
+) -> tuple[Float[np.ndarray, "d k"], Float[np.ndarray, " k"], float, int]:
+    """The first four fields of `Shared`: eigenvectors of the mean of U U^T over the bases U."""
     if len(bases) < 2:
         raise InputError(f"directions are shared by two blocks at least, and {len(bases)} came")
     d, k = len(bases[0]), max(basis.shape[1] for basis in bases)
@@ -191,7 +177,7 @@ def shared_subspace(bases: Sequence[Float[np.ndarray, "d _"]], seed: int = 0) ->
     chance = _share_by_chance(d, tuple(b.shape[1] for b in bases), seed)
     share = s**2
     # Some subspaces share more than k where not all have the same; all of them share k at most.
-    return InCommon(directions[:, :k], share[:k], chance, int((share[:k] > chance).sum()))
+    return directions[:, :k], share[:k], chance, int((share[:k] > chance).sum())
 
 
 def shared_of(
@@ -216,7 +202,7 @@ def shared_of(
             of directions come beside a view; on fewer than two blocks.
     """
     chosen, count = viewed(result, view, blocks, leading)
-    require_side(side)
+    require_one_of("the side", side, SIDES)
     bases = [orthonormal(result.basis(b, side)[:, :count]) for b in chosen]
     return Shared(*shared_subspace(bases), result, chosen, side)
 
@@ -319,7 +305,7 @@ def between_prompts(
         InputError: on fewer than two results, results of several models, or blocks or directions
             that they lack.
     """
-    require_side(side)
+    require_one_of("the side", side, SIDES)
     if len(results) < 2:
         raise InputError(f"prompts are compared, two at least, and results of {len(results)} came")
     _require_prompts(results)
@@ -327,7 +313,7 @@ def between_prompts(
     angles, shared = np.full((len(chosen), count), np.nan), np.zeros(len(chosen), int)
     for at, block in enumerate(chosen):
         bases = [orthonormal(one.basis(block, side)[:, :count]) for one in results]
-        shared[at] = shared_subspace(bases).n
+        shared[at] = shared_subspace(bases)[-1]
         angles[at] = mean_angles(bases, count)
     chance = chance_angles(count, results[0].width)
     return BetweenPrompts(chosen, angles, chance, shared, count, side, tuple(results))
@@ -342,17 +328,11 @@ def _require_prompts(results: Sequence[DirectionsResult]) -> None:
     digests = {one.identity.get("digest") for one in results} - {None, ""}
     if len(models) > 1 or len(digests) > 1:
         raise InputError(
-            f"prompts of one model are compared, and these results are of "
-            f"{' and '.join(sorted(models))}{', each another module' * (len(models) == 1)}: "
-            "cross(a, b) compares two models over one prompt"
+            f"prompts of one model are compared, and these results ({', '.join(sorted(models))}) "
+            "are of several: cross(a, b) compares two models over one prompt"
         )
-    read = [one.token_ids.tobytes() for one in results]
-    for at, one in enumerate(results):
-        if (before := read.index(read[at])) != at:
-            raise InputError(
-                f"results {before + 1} and {at + 1} are of the same prompt, "
-                f"{short_prompt(one)!r}, and prompts are compared with one another: leave one out"
-            )
+    if len({one.token_ids.tobytes() for one in results}) < len(results):
+        raise InputError("prompts are compared with one another, and one came twice")
 
 
 def orthonormal(columns: Float[np.ndarray, "d k"]) -> Float[np.ndarray, "d rank"]:
@@ -371,13 +351,10 @@ def mean_angles(bases: Sequence[Float[np.ndarray, "d _"]], k: int) -> Float[np.n
 @lru_cache(maxsize=64)
 def _share_by_chance(d: int, widths: tuple[int, ...], seed: int) -> float:
     """The share that independent random subspaces of these widths stay below."""
-    rng = np.random.default_rng(seed)
-    largest = [_largest_by_chance(rng, d, widths) for _ in range(NULL_DRAWS)]
+    rng, largest = np.random.default_rng(seed), []
+    for _ in range(NULL_DRAWS):
+        frames = [np.linalg.qr(rng.standard_normal((d, k)))[0] for k in widths]
+        gram = np.concatenate(frames, 1)
+        small = gram @ gram.T if d < gram.shape[1] else gram.T @ gram
+        largest.append(float(np.linalg.eigvalsh(small)[-1]) / len(widths))
     return min(1.0, float(np.mean(largest) + NULL_WIDTHS * np.std(largest)))
-
-
-def _largest_by_chance(rng: np.random.Generator, d: int, widths: Sequence[int]) -> float:
-    frames = [np.linalg.qr(rng.standard_normal((d, k)))[0] for k in widths]
-    gram = np.concatenate(frames, 1)
-    small = gram @ gram.T if d < gram.shape[1] else gram.T @ gram
-    return float(np.linalg.eigvalsh(small)[-1]) / len(widths)

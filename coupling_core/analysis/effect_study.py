@@ -23,8 +23,6 @@ from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import EffectView, View
 from coupling_core.base.results import DepthResult, WhatIfResult
 
-Measured = tuple[DepthResult, WhatIfResult]
-"""The coupling and the edits of one prompt."""
 ARRAYS = ("coupling", "interchange", "replace")
 """The numbers of a study, by name."""
 
@@ -47,27 +45,20 @@ class EffectStudy:
     interchange: Float[np.ndarray, "prompt block block"]
     replace: Float[np.ndarray, "prompt block block"]
 
-    @property
-    def n_blocks(self) -> int:
-        """L."""
-        return self.coupling.shape[1]
-
     def correlated(self, edit: PairEdit, *, inner: bool = False) -> CouplingEffect:
         """How coupling goes with the effect of an edit; `inner` is of blocks 3..L-2 alone."""
         return correlated(self.coupling, getattr(self, edit), edit, inner=inner, k=self.k)
 
     def correlations(self, edit: PairEdit) -> tuple[CouplingEffect, ...]:
-        """The same over all blocks and over the inner ones, as far as there are enough."""
-        counts = (self.n_blocks, self.n_blocks - 2 * INNER)
-        return tuple(
-            self.correlated(edit, inner=bool(inner))
-            for inner, count in enumerate(counts)
-            if count >= LEAST_BLOCKS
-        )
+        """The same over all blocks, and over the inner ones if there are enough."""
+        has_inner = self.coupling.shape[1] - 2 * INNER >= LEAST_BLOCKS
+        return tuple(self.correlated(edit, inner=of) for of in (False, True)[: 1 + has_inner])
 
 
-def study_of(measured: Iterable[Measured], k: int, view: EffectView | None = None) -> EffectStudy:
-    """One model's results of each prompt together, effects averaged over a view's tokens."""
+def study_of(
+    measured: Iterable[tuple[DepthResult, WhatIfResult]], k: int, view: EffectView | None = None
+) -> EffectStudy:
+    """The coupling and the edits of one model's prompts, effects averaged over a view's tokens."""
     prompts, rows = [], []
     for depth, effects in measured:
         require_same_prompt(depth, effects)

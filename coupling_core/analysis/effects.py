@@ -1,6 +1,5 @@
 """What edits of a model's depth do, by block and by pair of blocks, averaged over tokens."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -56,12 +55,6 @@ class EffectMaps(Plottable[str]):
         return in_a_line(self, self.result.whose, counted(len(self.skip), "block"), tokens, ends)
 
     @property
-    def arrays(self) -> Mapping[str, Float[np.ndarray, "*any"]]:
-        """The maps and curves by name."""
-        names = ("skip", "repeat", "damp", "replace", "interchange")
-        return {name: getattr(self, name) for name in names}
-
-    @property
     def verdict(self) -> str:
         """Which block is missed least and most, and what it costs to exchange two."""
         words: str = self.result.part("views").verdict(self.result, self.view, self.number)
@@ -73,10 +66,9 @@ class EffectMaps(Plottable[str]):
         return whole[columns], self.result.attributes()
 
     def plot(self, figure: str = "", **options: Any) -> Drawing:
-        """A map over pairs of blocks, "interchange" or "replace", or the curves by block, "blocks".
+        """A map over pairs of blocks, "interchange" (or "") or "replace", or the curves, "blocks".
 
-        "" is the first; options are of the figure. `InputError` on another name, or where these are
-        not divergences.
+        Options are of the figure. `InputError` on another name, or where these are no divergences.
         """
         if self.number != "divergence":
             raise InputError(

@@ -31,8 +31,7 @@ if TYPE_CHECKING:  # a tenth and half a second to import
     from pandas import DataFrame
 
 EDGE_COLUMNS = ("block", "basis", "distance", "weight", "forward", "backward")
-"""Of a table of edges: `forward` is the score of the Jacobian of `block` in the basis of `basis`,
-`backward` the other way round, and `weight` their mean."""
+"""Of a table of edges (see `graph_edges`)."""
 SEED = 0
 """Of the Louvain method, which visits the nodes in a random order."""
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -70,12 +69,9 @@ def layer_graph(
     Returns:
         a graph whose nodes are block numbers, with `block`, `relative_depth` (l / L), `community`
         (of networkx's Louvain method; from 1, in the order of their first blocks) and `strength`
-        (sum of its edges' weights); whose edges have `weight`, `distance` (|l - l'|), the means of
-        the two directions `coupling`, `chance` and, where it exists, `corrected`, and what `weight`
-        is the mean of: `forward`, the score of the Jacobian of the shallower block in the basis of
-        the deeper, and `backward`; and whose own attributes say what was measured, as those of
-        scores do, and count the `pairs` and those `pairs_without_score`. `graph_edges` has the
-        edges as a table.
+        (sum of its edges' weights); whose edges have what `graph_edges` has, and the means of the
+        two directions `coupling`, `chance` and, where it exists, `corrected`; and whose own
+        attributes say what was measured, and count the `pairs` and those `pairs_without_score`.
 
     Raises:
         InputError: where K or a block is not in the result, one block of several is asked for, or
@@ -176,13 +172,11 @@ def _known(numbers: Mapping[str, float]) -> dict[str, float]:
 def communities(graph: "nx.Graph[int]") -> list[tuple[int, ...]]:
     """Groups of blocks that are coupled more among themselves than at random (Louvain).
 
-    A block without an edge is a group of its own.
+    They come in the order of their first blocks, the same every time. A block without an edge is a
+    group of its own.
 
     Args:
         graph: as `layer_graph` made it, or changed since: its edges as they are count.
-
-    Returns:
-        the groups in the order of their first blocks; the same every time.
     """
     import networkx as nx
 
@@ -200,13 +194,11 @@ def groups(graph: "nx.Graph") -> list[tuple[int, ...]]:
 def modularity(graph: "nx.Graph[int]") -> float:
     """How much heavier the edges within the communities are than at random, at most 1.
 
-    A graph of nothing but noise has communities too, and a modularity above 0.
+    It has no unit, and is NaN without edges. A graph of nothing but noise has communities too, and
+    a modularity above 0.
 
     Args:
         graph: as `layer_graph` made it.
-
-    Returns:
-        a number without a unit; NaN without edges.
     """
     import networkx as nx
 
@@ -247,9 +239,9 @@ def communities_words(graph: "nx.Graph") -> str:
     alone = graph.number_of_nodes() - sum(map(len, found))
     named = "; ".join(ranges(members) for members in found)
     noun = "community" if len(found) == 1 else "communities"
-    text = f"{len(found)} {noun} of blocks ({named})"
-    text += f", {counted(alone, 'block')} alone" * (alone > 0)
-    return f"{text}; modularity {modularity(graph):.2f}.{_all_by_chance(graph)}"
+    rest = f", {counted(alone, 'block')} alone" * (alone > 0)
+    text = f"{len(found)} {noun} of blocks ({named}){rest}; modularity {modularity(graph):.2f}."
+    return text + _all_by_chance(graph)
 
 
 def last_block_words(graph: "nx.Graph") -> str:
@@ -266,21 +258,20 @@ def last_block_words(graph: "nx.Graph") -> str:
 
 def _all_by_chance(graph: "nx.Graph") -> str:
     """That the threshold of a graph of raw scores leaves nothing out, where it does not."""
-    floors = [edge["chance"] for *_, edge in graph.edges(data=True)]
-    if "score c" not in graph.graph["weight_meaning"] or len(floors) < graph.graph["pairs"]:
-        return ""
-    if min(floors) < graph.graph["threshold"]:
+    floors, about = [floor for *_, floor in graph.edges(data="chance")], graph.graph
+    is_whole = "score c" in about["weight_meaning"] and len(floors) == about["pairs"]
+    if not is_whole or min(floors) < about["threshold"]:
         return ""
     return f" Every pair is an edge: chance alone gives {np.mean(floors):.2f}. Raise the threshold."
 
 
 def edge_rows(graph: "nx.Graph") -> list[dict[str, int | float]]:
     """The edges of a layer graph with the numbers of `EDGE_COLUMNS`, the heaviest first."""
-    rows = (
-        {"block": block, "basis": basis} | edge for block, basis, edge in graph.edges(data=True)
-    )
-    named = ({name: row[name] for name in EDGE_COLUMNS} for row in rows)
-    return sorted(named, key=lambda row: -row["weight"])
+    rows = [
+        {"block": block, "basis": basis} | {name: edge[name] for name in EDGE_COLUMNS[2:]}
+        for block, basis, edge in graph.edges(data=True)
+    ]
+    return sorted(rows, key=lambda row: -row["weight"])
 
 
 def graph_record(graph: "nx.Graph") -> dict[str, Any]:
@@ -294,16 +285,14 @@ def graph_record(graph: "nx.Graph") -> dict[str, Any]:
 
 
 def graph_edges(graph: "nx.Graph[int]") -> "DataFrame":
-    """The edges of a layer graph as a table, the heaviest first.
+    """The edges of a layer graph as a table, the heaviest first; its `attrs` are the graph's own.
+
+    It has a row an edge: `block` (the shallower), `basis` (the deeper), `distance` (|l - l'|),
+    `weight`, and the two scores that it is the mean of: `forward`, of the Jacobian of `block` in
+    the basis of `basis`, and `backward`, the other way round. Scores have no unit.
 
     Args:
         graph: as `layer_graph` made it.
-
-    Returns:
-        a row an edge, with the columns `block` (the shallower), `basis` (the deeper), `distance`
-        (|l - l'|), `weight`, and the two scores that it is the mean of: `forward`, of the Jacobian
-        of `block` in the basis of `basis`, and `backward`, the other way round. Scores have no
-        unit. Its `attrs` are the graph's own.
     """
     return table_of(edge_rows(graph), graph.graph, EDGE_COLUMNS)
 

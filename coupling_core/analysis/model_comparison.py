@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from coupling_core.analysis.scores import MIN_PROMPTS
+from coupling_core.analysis.scores import MIN_PROMPTS, p_words, too_few
 from coupling_core.base.notebook import Plottable, Table, table_of
 from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, Measure
 from coupling_core.base.units import counted, interval_told, with_difference
@@ -120,8 +120,6 @@ class ModelComparison(Plottable[Literal["differences"]]):
     @property
     def difference_words(self) -> str:
         """The difference and how sure it is."""
-        from coupling_core.analysis.statistics.resampling import p_words
-
         apart = with_difference(self.a_mean, self.b_mean, self.difference)[2]
         low, high = interval_told(self.low, self.high, digits=len(apart.partition(".")[2]))
         interval = f"95\u00a0%: {low} to {high}" * bool(np.isfinite(self.low))
@@ -206,8 +204,6 @@ def paired(each: "DataFrame") -> dict[str, Any]:
     Two to four prompts have an interval, as everywhere, and no p.
     """
     from scipy import stats
-
-    from coupling_core.analysis.statistics.resampling import too_few
 
     a, b, apart = (each[name].to_numpy(np.float64) for name in ("a", "b", "difference"))
     n = len(each)

@@ -220,23 +220,14 @@ def project_paths(
         view, fitted_to = onto.view, onto.fitted_to or onto.result
     chosen = result.kept > view.leaves_out_first(len(result.tokens))
     states = part_states(view.part, result.n_blocks)
-    X = np.asarray(result.states[states][:, chosen], np.float64)
-    projected = project(X, view.fit) if onto is None else _project_onto(X, onto)
     return ProjectedPaths(
-        **projected._asdict(),
-        states=states,
-        tokens=result.kept[chosen],
-        result=result,
-        view=view,
-        fitted_to=fitted_to,
+        *project(result.states[states][:, chosen], view.fit, onto),
+        states,
+        result.kept[chosen],
+        result,
+        view,
+        fitted_to,
     )
-
-
-def _project_onto(X: Float[np.ndarray, "state token d"], onto: ProjectedPaths) -> Projection:
-    samples = X[-1] if onto.view.fit == "last" else X.reshape(-1, X.shape[-1])
-    total, along = samples.var(0).sum(), ((samples - onto.center) @ onto.components.T).var(0)
-    explained = along / total if total > 0 else np.full(len(along), np.nan)
-    return _in_components(X, onto.center, onto.components, explained)
 
 
 def project_steps(
@@ -266,38 +257,41 @@ def part_states(part: Part, n_blocks: int) -> Int[np.ndarray, " state"]:
     return np.arange(first, last + 1)
 
 
-def project(states: Float[np.ndarray, "state token d"], fit: Fit = "last") -> Projection:
+def project(
+    states: Float[np.ndarray, "state token d"],
+    fit: Fit = "last",
+    onto: ProjectedPaths | None = None,
+) -> Projection:
     """Project paths on principal components, the largest-magnitude entry of each positive.
 
     "last" fits them to the last of these states (preprint, Figure 17), one sample a token, so that
-    n tokens have n - 1 components at most; "all" to all states.
+    n tokens have n - 1 components at most; "all" to all states. Those of other paths are as these.
     """
     X = np.asarray(states, np.float64)
     flat = X.reshape(-1, X.shape[-1])  # (state * token, d)
     samples = X[-1] if fit == "last" else flat
-    return _in_components(X, *_fit(samples))
-
-
-def _in_components(
-    X: Float[np.ndarray, "state token d"],
-    center: Float[np.ndarray, " d"],
-    axes: Float[np.ndarray, "known d"],
-    explained: Float[np.ndarray, " known"],
-) -> Projection:
-    flat = X.reshape(-1, X.shape[-1])
+    if onto is None:
+        center, axes, explained = _fit(samples)
+    else:
+        center, axes = onto.center, onto.components
+        explained = _shares((samples - center) @ axes.T, samples)
     along = (flat - center) @ axes.T
-    total = flat.var(0).sum()
-    coordinates = np.full((len(flat), COMPONENTS), np.nan)
-    coordinates[:, : len(axes)] = along
-    drawn = along.var(0) / total if total > 0 else explained
-    placed = coordinates.reshape(*X.shape[:2], -1)
-    return Projection(placed, _padded(explained), _padded(drawn), center, axes)
+    coordinates = _padded(along).reshape(*X.shape[:2], -1)
+    return Projection(coordinates, _padded(explained), _padded(_shares(along, flat)), center, axes)
+
+
+def _shares(
+    along: Float[np.ndarray, "point known"], points: Float[np.ndarray, "point d"]
+) -> Float[np.ndarray, " known"]:
+    """Of the variance of points along each component; NaN where they do not vary."""
+    total = points.var(0).sum()
+    return along.var(0) / (total if total > 0 else np.nan)
 
 
 def _fit(
     samples: Float[np.ndarray, "sample d"],
 ) -> tuple[Float[np.ndarray, " d"], Float[np.ndarray, "c d"], Float[np.ndarray, " c"]]:
-    """Mean, components and their explained shares; fewer than wanted where the rank is lower."""
+    """Mean, components and the shares that they explain; fewer where the rank is lower."""
     n, d = samples.shape
     count = min(COMPONENTS, n - 1, d)
     mean = samples.mean(0)
@@ -317,5 +311,7 @@ def _short(shares: Float[np.ndarray, " c"]) -> str:
     return ", ".join(percent(share, 1) for share in shares if share == share) or "nothing"
 
 
-def _padded(values: Float[np.ndarray, " known"]) -> Float[np.ndarray, " c"]:
-    return np.pad(values, (0, COMPONENTS - len(values)), constant_values=np.nan)
+def _padded(values: Float[np.ndarray, "*any known"]) -> Float[np.ndarray, "*any c"]:
+    padded = np.full((*values.shape[:-1], COMPONENTS), np.nan)
+    padded[..., : values.shape[-1]] = values
+    return padded

@@ -24,7 +24,12 @@ from coupling_core.base.units import rounded, told_apart
 MIN_PROMPTS = 40
 """Fewer prompts than this overstate coupling: no claim about a model rests on them."""
 MIN_NUMBERS = 5
-"""Of fewer numbers the interval of a mean rests on what they are assumed to be drawn from."""
+"""Of fewer numbers the interval of a mean rests on what they are assumed to be drawn from, and of
+fewer units left out in turn at most two degrees of freedom are left."""
+LEVEL = 0.05
+"""Below this a p is called significant; an interval leaves out 0 where its p is below it."""
+_LEAST_P = 0.001
+"""A smaller p rests on the far tails of distributions, and is not told as a number."""
 OF_FEW = (
     f"an interval of fewer than {MIN_NUMBERS} prompts is wide, may go beyond what a number can be, "
     "and bears out nothing"
@@ -74,6 +79,18 @@ class Interval:
             )
         few = "" if self.enough else f"; fewer than {MIN_PROMPTS} prompts can overstate coupling"
         return f"{told}{few}."
+
+
+def p_words(p: float) -> str:
+    """A p as people read it."""
+    return f"p < {_LEAST_P}" if p < _LEAST_P else f"p = {p:.{2 + (p > 0.99)}g}"
+
+
+def too_few(units: int, of: str, what: str = "an interval and a p need") -> str:
+    """Why units are too few for an interval; "" where they are not."""
+    if units >= MIN_NUMBERS:
+        return ""
+    return f"{what} at least {MIN_NUMBERS} {of}; here the number is {units}"
 
 
 def definition_name(view: View) -> str:
@@ -210,10 +227,7 @@ def score_by_k(
 
 
 def arbitrary(result: DepthResult, view: View) -> tuple[int, ...]:
-    """Blocks of a view whose leading K singular values are all alike: their directions are any.
-
-    So are those of a block whose output a hook has replaced (J = -I), however well certified.
-    """
+    """Blocks whose leading K singular values are alike, as of J = -I: their directions are any."""
     blocks = resolve_blocks(view.blocks, result.n_blocks)
     s = result.singular_values[np.array(blocks) - 1, : view.k].astype(np.float64)
     alike = (s[:, 0] > 0) & (s[:, -1] >= (1 - ALIKE) * s[:, 0]) & (view.k > 1)
@@ -250,8 +264,7 @@ def corrected(
 
 def means(found: Scores) -> dict[str, float]:
     """Means over l != l' of the raw score, of its chance floor and of the corrected score."""
-    mean = found.mean()
-    return {name: getattr(mean, name) for name in MEASURES}
+    return {name: getattr(found.mean(), name) for name in MEASURES}
 
 
 def block_means(
@@ -265,8 +278,6 @@ def block_means(
 def mean_interval(values: Float[np.ndarray, " n"] | Sequence[float] | Array) -> Interval:
     """Mean over prompts, or seeds, with its 95 % interval by Student's t.
 
-    Resampling would make intervals of few that are too short.
-
     Args:
         values: a number a prompt, such as a column of a table of `measure_many` for one model. With
             one that is NaN, all that is found is.
@@ -277,8 +288,7 @@ def mean_interval(values: Float[np.ndarray, " n"] | Sequence[float] | Array) -> 
     from scipy.special import stdtrit  # not before somebody asks for an interval
 
     every = np.asarray(values, np.float64)
-    (n,) = every.shape
-    if not n:
+    if not (n := len(every)):
         raise InputError("no prompt is left to average over")
     mean, half = float(every.mean()), np.nan
     if n > 1:

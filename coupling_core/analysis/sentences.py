@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from coupling_core.analysis.scores import LEVEL
 from coupling_core.analysis.statistics import (
-    LEVEL,
     Correlation,
     Fall,
     Fit,

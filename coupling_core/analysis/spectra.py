@@ -1,13 +1,7 @@
-"""Numbers of spectra: what a list of singular values amounts to, and the means over blocks."""
-
-from dataclasses import dataclass
+"""What a list of singular values amounts to."""
 
 import numpy as np
 from jaxtyping import Float
-
-from coupling_core.base.notebook import in_a_line
-from coupling_core.base.results import SpectrumResult
-from coupling_core.base.units import counted, rounded
 
 
 def participation_ratio(s: Float[np.ndarray, "product d"]) -> Float[np.ndarray, " product"]:
@@ -31,65 +25,3 @@ def effective_rank(s: Float[np.ndarray, "product d"]) -> Float[np.ndarray, " pro
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(share == 0, 0.0, share * np.log(share))
     return np.exp(-terms.sum(-1))
-
-
-@dataclass(frozen=True, repr=False)
-class SpectrumNumbers:
-    """By block l; NaN where it is not measured.
-
-    Args:
-        radius: largest |lambda| of M^l.
-        outside: share of eigenvalues outside the unit circle.
-        certain: share that is known to a hundredth of its modulus.
-        departure: Henrici's, in units of norm_F(M).
-        asymmetry: norm_F(J - J^T) / norm_F(J + J^T).
-        u_dot_v: mean u_k . v_k over the triplets that are kept; negative where a block takes from a
-            state what it acts on most.
-        participation: ratio of the product M^l ... M^1.
-        effective_rank: of the same.
-    """
-
-    radius: Float[np.ndarray, " block"]
-    outside: Float[np.ndarray, " block"]
-    certain: Float[np.ndarray, " block"]
-    departure: Float[np.ndarray, " block"]
-    asymmetry: Float[np.ndarray, " block"]
-    u_dot_v: Float[np.ndarray, " block"]
-    participation: Float[np.ndarray, " block"]
-    effective_rank: Float[np.ndarray, " block"]
-
-    def __repr__(self) -> str:
-        n = len(self.departure)
-        known = int(np.isfinite(self.departure).sum())
-        if not known:
-            return in_a_line(self, counted(n, "block"), "none measured")
-        departure, cosine = (
-            rounded(np.nanmedian(values), 2) for values in (self.departure, self.u_dot_v)
-        )
-        return in_a_line(
-            self,
-            counted(n, "block"),
-            f"{known} measured" * (known < n),
-            f"in the median departure {departure}, u . v {cosine}",
-            f"largest radius {rounded(np.nanmax(self.radius))}",
-        )
-
-
-def spectrum_numbers(result: SpectrumResult) -> SpectrumNumbers:
-    """The curves over depth of one measurement.
-
-    Args:
-        result: may be partial.
-    """
-    modulus = np.abs(result.values)
-    known = ~np.isnan(modulus[:, 0])
-    return SpectrumNumbers(
-        modulus[:, 0],
-        np.where(known, (modulus > 1).mean(1), np.nan),
-        np.where(known, result.certain.mean(1), np.nan),
-        result.departure,
-        result.asymmetry,
-        result.u_dot_v.mean(1),
-        participation_ratio(result.product_values),
-        effective_rank(result.product_values),
-    )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coupling_core.analysis.by_step import Course, numbers, step_columns
+from coupling_core.analysis.exports import Variables
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.notebook import table_of
 from coupling_core.base.records import View
@@ -25,36 +26,25 @@ def steps_frame(courses: Sequence[Course], view: View) -> "DataFrame":
     return table_of(rows, {}, ("suite", "step", *step_columns()))
 
 
-def steps_arrays(courses: Sequence[Course], view: View) -> dict[str, np.ndarray]:
-    """What training runs come to, by name, over the axes of `steps_axes`; NaN is not measured.
+def steps_arrays(courses: Sequence[Course], view: View) -> Variables:
+    """What training runs come to, by name, with the names of the axes; NaN is not measured.
 
     `suites`, `steps` (those of any suite), the numbers of `StepNumbers`, and of each suite NAME the
     maps of scores, with the steps whose blocks are measured.
     """
     steps = sorted({step for course in courses for step in course.steps})
-    found = [{n.step: n for n in numbers(course, view)} for course in courses]
-    named = {
-        name: np.array([[getattr(run.get(step), name, np.nan) for step in steps] for run in found])
-        for name in step_columns()
-    }
+    runs = [{n.step: n for n in numbers(course, view)} for course in courses]
+    named = {"suites": (("suite",), np.array([course.suite.name for course in courses]))}
+    named["steps"] = ("step",), np.array(steps)
+    for name in step_columns():
+        values = [[getattr(run.get(step), name, np.nan) for step in steps] for run in runs]
+        named[name] = ("suite", "step"), np.array(values)
     for course in courses:
         if course.depth:
             kept, suite = sorted(course.depth.keys() & {*course.steps}), course.suite.name
             maps = [score_pairs(course.depth[step], view) for step in kept]
-            named[f"{suite}_steps"] = np.array(kept)
+            axes = (f"{suite}_step", f"{suite}_block", f"{suite}_basis")
+            named[f"{suite}_steps"] = axes[:1], np.array(kept)
             for name in MEASURES:
-                named[f"{suite}_{name}"] = np.stack([getattr(one, name) for one in maps])
-    return {"suites": np.array([c.suite.name for c in courses]), "steps": np.array(steps)} | named
-
-
-def steps_axes(courses: Sequence[Course]) -> dict[str, tuple[str, ...]]:
-    """Names of the axes of `steps_arrays`; the maps of each suite have steps of their own."""
-    found: dict[str, tuple[str, ...]] = dict.fromkeys(step_columns(), ("suite", "step"))
-    found |= {"suites": ("suite",), "steps": ("step",)}
-    for name in (course.suite.name for course in courses):
-        own = f"{name}_step"
-        found |= dict.fromkeys(
-            (f"{name}_{part}" for part in MEASURES), (own, f"{name}_block", f"{name}_basis")
-        )
-        found[f"{name}_steps"] = (own,)
-    return found
+                named[f"{suite}_{name}"] = axes, np.stack([getattr(one, name) for one in maps])
+    return named

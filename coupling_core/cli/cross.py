@@ -45,13 +45,12 @@ def cross(
     maps = {name: cross_scores(*of, device=device, progress=False) for name, of in pairs.items()}
     if output.out is not None:
         names = ("angles", "inside", "new", "chance")
-        named = {name: getattr(found, name) for name in names}
-        named |= {name: scored.corrected for name, scored in maps.items()}
+        named = {name: (_AXES[name], getattr(found, name)) for name in names}
+        named |= {name: (_AXES[name], scored.corrected) for name, scored in maps.items()}
         files.write_numbers(
             output.out,
             found.to_pandas,
             lambda: named,
-            _AXES,
             None,
             lambda ending: found.plot().render(ending),
         )

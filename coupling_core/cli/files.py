@@ -2,11 +2,9 @@
 
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from coupling_core.analysis import exports
 from coupling_core.base.errors import InputError
@@ -74,13 +72,12 @@ def write(path: Path, content: bytes) -> None:
 def write_numbers(
     path: Path,
     table: "Callable[[], DataFrame]",
-    arrays: Callable[[], Mapping[str, np.ndarray]],
-    axes: Mapping[str, Sequence[str]],
+    arrays: Callable[[], exports.Variables],
     attributes: Mapping[str, str | int | float] | None,
     draw: Callable[[str], bytes],
 ) -> None:
     """Write numbers in the form that the path's ending names, or the figure of them."""
-    content = exports.written(ending(path), table, arrays, axes, attributes)
+    content = exports.written(ending(path), table, arrays, attributes)
     write(path, draw(path.suffix) if content is None else content)
 
 
@@ -105,8 +102,7 @@ def write_result(
     write_numbers(
         path,
         lambda: exports.signed(exports.frame(result, view), result, view),
-        lambda: exports.arrays(result, view, k_view),
-        exports.axes(result, view),
+        lambda: exports.variables(result, view, k_view),
         exports.attributes(result, view),
         drawn,
     )

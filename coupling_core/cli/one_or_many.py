@@ -204,8 +204,7 @@ def table_of_means(asked: Measuring, ask: Ask, shown: Shown, output: Output) -> 
         files.write_numbers(
             output.out,
             lambda: rows.frame(done),
-            lambda: {name: values for name, (_, values) in named.items()},
-            {name: axes for name, (axes, _) in named.items()},
+            lambda: named,
             rows.alike(done),
             lambda ending: _drawn(together, done, ending),
         )

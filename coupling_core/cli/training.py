@@ -14,7 +14,7 @@ from coupling_core.analysis.by_step import (
     step_figures,
 )
 from coupling_core.analysis.scores import definition_name
-from coupling_core.analysis.step_tables import steps_arrays, steps_axes, steps_frame
+from coupling_core.analysis.step_tables import steps_arrays, steps_frame
 from coupling_core.analysis.step_words import rise_and_fall, scores_told
 from coupling_core.base.bars import Bar
 from coupling_core.base.errors import InputError
@@ -112,7 +112,6 @@ def training(
             output.out,
             lambda: _table(courses, view).assign(**told),
             lambda: steps_arrays(courses, view),
-            steps_axes(courses),
             told,
             lambda ending: _drawn(courses, view, figure, ending),
         )

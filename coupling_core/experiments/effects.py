@@ -16,7 +16,7 @@ from typing import cast
 
 import numpy as np
 
-from coupling_core.analysis.effect_study import ARRAYS, EffectStudy, Measured, study_of
+from coupling_core.analysis.effect_study import ARRAYS, EffectStudy, study_of
 from coupling_core.base.edits import every_edit
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.folders import SHIPPED, SWEEPS
@@ -179,7 +179,7 @@ def build_continuations() -> None:
     write_whole(CONTINUATIONS, json.dumps(told, ensure_ascii=False, indent=0).encode())
 
 
-def _measured(subject: Subject, folder: Path) -> Iterator[Measured]:
+def _measured(subject: Subject, folder: Path) -> Iterator[tuple[DepthResult, WhatIfResult]]:
     from coupling_core.measuring.measure import measure
     from coupling_core.store.disk import Store
 

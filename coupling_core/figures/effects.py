@@ -61,7 +61,7 @@ def effects(
     selected: tuple[int, int] | None = None,
 ) -> go.Figure:
     """Map of the effect of an edit of each pair of blocks, in powers of ten; what waits is grey."""
-    values = effect_maps(result, view).arrays[edit].copy()
+    values = getattr(effect_maps(result, view), edit).copy()
     np.fill_diagonal(values, np.nan)
     blocks = tuple(range(1, result.n_blocks + 1))
     square = Square(rows=blocks, columns=blocks, titles=SIDE_TITLES[edit])

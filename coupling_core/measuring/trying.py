@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from coupling_core.analysis.crossing import CrossScores, require_alike
-from coupling_core.analysis.directions import orthonormal, require_side, viewed
+from coupling_core.analysis.directions import orthonormal, viewed
 from coupling_core.analysis.scores import corrected, floor_by_k, score
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.choosing import require_one_of
@@ -73,7 +73,7 @@ def steer(
     Raises:
         InputError: where the result lacks the block or a direction, or the model is another one.
     """
-    require_side(side)
+    require_one_of("the side", side, SIDES)
     number = resolve_block(block, result.n_blocks)
     names, found = _chosen(result, number, _several(components), side, direction)
     where = [] if tokens is None else _several(tokens)

@@ -1,12 +1,12 @@
 """The Layer graph page's figures: the graph beside the locality curve, the selected pair below."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.exports import file_name, signed, to_csv
+from coupling_core.analysis.exports import file_name
 from coupling_core.analysis.exports.graph import ENDINGS, graph_file
 from coupling_core.analysis.locality import locality
 from coupling_core.analysis.scores import Scores, score_pairs
@@ -154,19 +154,12 @@ def _graph(shown: Shown, state: GraphState, pair: tuple[int, int]) -> None:
         for ending, label in zip(ENDINGS, ("GraphML", "Edges", "Arrays"), strict=True):
             st.download_button(
                 f"{label} ({ending})",
-                lambda ending=ending: _file(ending, shown, **weighed),
+                lambda ending=ending: graph_file(ending, *shown, **weighed),
                 file_name(*shown, "layer graph", ending),
                 "application/octet-stream",
                 key=f"graph{ending}",
                 on_click="ignore",
             )
-
-
-def _file(ending: str, shown: Shown, **weighed: Any) -> bytes:
-    """The graph as a file; its edges with columns that say whose they are."""
-    if ending == ".csv":
-        return to_csv(signed(figures.edges_table(*shown, **weighed), *shown))
-    return graph_file(ending, *shown, **weighed)
 
 
 def _pair(result: DepthResult, state: State, pair: tuple[int, int]) -> None:

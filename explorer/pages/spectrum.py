@@ -67,9 +67,9 @@ VIEW = AnyView()
 
 def recipes(request: Request) -> Recipes:
     """How to come by the spectra outside the app."""
-    names = "found.departure, found.effective_rank)  # by block; see also result.values"
+    names = "found)  # by block; see also result.departure, .values and .to_pandas()"
     return Recipes(
-        program(request, None, "spectrum_numbers", names),
+        program(request, None, "effective_rank", names, ".product_values"),
         measuring("spectrum", request, {}, {}),
     )
 

@@ -13,7 +13,7 @@ import streamlit as st
 from coupling_core.analysis.graph import layer_graph
 from coupling_core.analysis.perturbation import perturbation_radius
 from coupling_core.analysis.scores import means
-from coupling_core.analysis.spectra import spectrum_numbers
+from coupling_core.analysis.spectra import effective_rank
 from coupling_core.analysis.step_words import rise_and_fall
 from coupling_core.analysis.trajectory import line_shape
 from coupling_core.base.numbers import mean as over_tokens
@@ -139,11 +139,12 @@ def _paths() -> str:
 
 
 def _spectrum() -> str:
-    trained, twin = (spectrum_numbers(_of("spectrum", untrained)) for untrained in (None, 0))
+    trained, twin = (
+        effective_rank(_of("spectrum", untrained).product_values)[-1] for untrained in (None, 0)
+    )
     return (
         f"Of {shown.trained().width} directions of the state, all blocks together let about "
-        f"{trained.effective_rank[-1]:.0f} through, and those of the untrained network "
-        f"{twin.effective_rank[-1]:.0f}."
+        f"{trained:.0f} through, and those of the untrained network {twin:.0f}."
     )
 
 

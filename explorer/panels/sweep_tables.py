@@ -3,6 +3,7 @@
 Sweeps over texts are those of the page Generalization, sweeps over images those of Vision.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -14,6 +15,8 @@ from coupling_core.experiments.vision import SUITE
 from explorer.server import backend
 
 if TYPE_CHECKING:  # statistics import scipy, which the page does without until there is a table
+    from pandas import DataFrame
+
     from coupling_core.analysis.findings import Findings, Question
     from coupling_core.experiments.vision.findings import VisionFindings
 
@@ -22,12 +25,12 @@ KEPT = 16
 
 
 def tables(*, of_images: bool = False) -> dict[str, Journal]:
-    """Sweeps with a table by the names of their folders, the last written first."""
+    """Sweeps over blocks with a table by the names of their folders, the last written first."""
     found = [
         journal
         for journal in journals(backend.store())
         if journal.table.is_file()
-        and "depth" in _kinds(journal)
+        and "depth" in (journal.plan().get("kinds") or ())
         and bool(journal.plan().get("images")) == of_images
     ]
     found.sort(key=_stamp, reverse=True)
@@ -37,17 +40,8 @@ def tables(*, of_images: bool = False) -> dict[str, Journal]:
     return named
 
 
-def _kinds(journal: Journal) -> list[str]:
-    """What a sweep measures; the page is about blocks at one token."""
-    kinds = journal.plan().get("kinds")
-    return kinds if isinstance(kinds, list) else []
-
-
 def chosen(name: str, found: dict[str, Journal]) -> Journal:
-    """The sweep that is looked at.
-
-    An empty name is the first.
-    """
+    """The sweep of a folder's name, or the first; `InputError` where there is none."""
     name = name or next(iter(found))
     if name not in found:
         raise InputError(
@@ -56,36 +50,52 @@ def chosen(name: str, found: dict[str, Journal]) -> Journal:
     return found[name]
 
 
+def _stamp(journal: Journal) -> tuple[int, int]:
+    """By which a table that was written anew is known."""
+    stat = journal.table.stat()
+    return stat.st_mtime_ns, stat.st_size
+
+
+_OF_TABLE = {Journal: lambda journal: (str(journal.table), *_stamp(journal))}
+"""A sweep's numbers are kept until its table changes."""
+_kept = partial(st.cache_resource, max_entries=KEPT, show_spinner=False, hash_funcs=_OF_TABLE)
+
+
+@_kept()
 def offered(journal: Journal) -> tuple[tuple[float, ...], tuple[str, ...]]:
     """The K at which all models of a sweep have scores, and the performances that are known."""
-    asked = journal.plan().get("k")
-    shares = tuple(k for k in asked if k < 1) if isinstance(asked, list) else ()
-    return _offered(str(journal.table), _stamp(journal), shares)
+    from coupling_core.analysis.findings import every_k, performances
+
+    asked, table = journal.plan().get("k"), _table(journal)
+    return every_k(table, asked if isinstance(asked, list) else ()), performances(table)
 
 
+@_kept(show_spinner="Computing intervals")
 def answer(journal: Journal, asked: "Question") -> "Findings":
     """What the table says; its parts are computed once each, whoever looks."""
-    return _answer(str(journal.table), _stamp(journal), asked)
+    from coupling_core.analysis.findings import find
+
+    return find(_table(journal), asked)
 
 
+@_kept()
 def subsets(journal: Journal) -> tuple[ModelSubset, ...]:
     """The subsets of its models that are not empty."""
-    return _subsets(str(journal.table), _stamp(journal))
+    from coupling_core.analysis.findings import filled_subsets
+
+    return filled_subsets(_table(journal))
 
 
 def vision(k: int, measure: Measure, kind: VisionKind) -> "VisionFindings | None":
     """What the last sweep over the runs of the suite of vision says; None where there is none."""
     journal = _of_vision()
-    if journal is None:
-        return None
-    return _vision(str(journal.table), _stamp(journal), k, measure, kind)
+    return _vision(journal, k, measure, kind) if journal else None
 
 
 def vision_ks() -> list[int]:
     """The K at which that sweep has scores, rising."""
     journal = _of_vision()
-    shared = offered(journal)[0] if journal else ()
-    return [int(k) for k in shared]
+    return [int(k) for k in offered(journal)[0]] if journal else []
 
 
 def vision_sweep() -> str:
@@ -96,53 +106,17 @@ def vision_sweep() -> str:
 
 def _of_vision() -> Journal | None:
     repos = {run.repo for run in SUITE.runs}
-    for journal in tables(of_images=True).values():
-        if repos & set(_table(str(journal.table), _stamp(journal))["id"]):
-            return journal
-    return None
+    every = tables(of_images=True).values()
+    return next((each for each in every if repos & set(_table(each)["id"])), None)
 
 
-@st.cache_resource(max_entries=KEPT, show_spinner="Computing intervals")
-def _vision(
-    path: str, stamp: tuple[int, int], k: int, measure: Measure, kind: VisionKind
-) -> "VisionFindings":
+@_kept(show_spinner="Computing intervals")
+def _vision(journal: Journal, k: int, measure: Measure, kind: VisionKind) -> "VisionFindings":
     from coupling_core.experiments.vision.findings import VisionFindings
 
-    return VisionFindings(_table(path, stamp), k, measure, kind)
+    return VisionFindings(_table(journal), k, measure, kind)
 
 
-@st.cache_resource(max_entries=KEPT, show_spinner=False)
-def _offered(
-    path: str, stamp: tuple[int, int], shares: tuple[float, ...]
-) -> tuple[tuple[float, ...], tuple[str, ...]]:
-    from coupling_core.analysis.findings import every_k, performances
-
-    table = _table(path, stamp)
-    return every_k(table, shares), performances(table)
-
-
-@st.cache_resource(max_entries=KEPT, show_spinner=False)
-def _subsets(path: str, stamp: tuple[int, int]) -> tuple[ModelSubset, ...]:
-    from coupling_core.analysis.findings import filled_subsets
-
-    return filled_subsets(_table(path, stamp))
-
-
-@st.cache_resource(max_entries=KEPT, show_spinner="Computing intervals")
-def _answer(path: str, stamp: tuple[int, int], asked: "Question") -> "Findings":
-    from coupling_core.analysis.findings import find
-
-    return find(_table(path, stamp), asked)
-
-
-@st.cache_resource(max_entries=KEPT, show_spinner=False)
-def _table(path: str, stamp: tuple[int, int]):
-    from pathlib import Path
-
-    return read_table(Path(path))
-
-
-def _stamp(journal: Journal) -> tuple[int, int]:
-    """By which a table that was written anew is known."""
-    stat = journal.table.stat()
-    return stat.st_mtime_ns, stat.st_size
+@_kept()
+def _table(journal: Journal) -> "DataFrame":
+    return read_table(journal.table)

@@ -112,7 +112,7 @@ def test_a_study_has_a_row_a_prompt_at_the_tokens_of_the_view():
     first = measured(0)
     pairs = [first, *(measured(seed, first[0].identity) for seed in (1, 2))]
     found = study_of(pairs, 4)
-    assert (len(found.prompts), found.n_blocks, found.k) == (3, 6, 4)
+    assert (len(found.prompts), found.k) == (3, 4)
     depth, effects = pairs[1]
     maps = effect_maps(effects, EffectView())
     np.testing.assert_allclose(found.interchange[1], maps.interchange, rtol=1e-6)

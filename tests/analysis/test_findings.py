@@ -197,7 +197,7 @@ def test_prompts_that_do_not_agree_make_no_fall():
 
 def test_the_sizes_given_are_named_and_those_left_out_too(found):
     told, means = found.shows[5], statistics.model_means(TABLE, 8)
-    given = statistics.partial_correlation(means, "loss", given=statistics.SIZES)
+    given = statistics.partial_correlation(means, "loss")
     assert told.startswith(f"Given {', '.join(given.given)},")
     assert f"{given.partial.estimate:.2f} ({given.partial.over.told})" in told
     assert "5 of the 19 models" in told

@@ -13,7 +13,7 @@ from coupling_core import Request, Store, View, compare, measure
 from coupling_core.analysis import exports
 from coupling_core.analysis.alignment import match_blocks
 from coupling_core.analysis.compare import AXES
-from coupling_core.analysis.exports import arrays, attributes, axes, frame, to_netcdf
+from coupling_core.analysis.exports import arrays, attributes, frame, to_netcdf, variables
 from coupling_core.base.kinds import kind_of
 
 PROMPT = "What is the capital of France? The capital is"
@@ -42,7 +42,7 @@ def test_a_table_comes_back_with_its_numbers_to_the_bit(seen):
         name: table[name].to_numpy().astype(str if table[name].dtype.kind in "OT" else None)
         for name in table.columns
     }
-    netcdf = opened(to_netcdf(columns, {}))
+    netcdf = opened(to_netcdf({name: (("row",), values) for name, values in columns.items()}))
     for found in (
         pd.read_csv(io.BytesIO(exports.to_csv(table))),
         pd.read_parquet(io.BytesIO(exports.to_parquet(table))),
@@ -60,31 +60,31 @@ def test_a_table_comes_back_with_its_numbers_to_the_bit(seen):
 
 def test_arrays_come_back_to_the_bit_under_named_axes_with_their_numbers(seen):
     result, view = seen
-    named, names = arrays(result, view), axes(result, view)
-    netcdf = opened(to_netcdf(named, names, attributes(result, view)))
+    whole = variables(result, view)
+    named = arrays(result, view)
+    netcdf = opened(to_netcdf(whole, attributes(result, view)))
     for found in (
         dict(np.load(io.BytesIO(exports.to_npz(named)))),
         {name: one.to_numpy() for name, one in netcdf.items()},
     ):
-        assert found.keys() == named.keys() <= names.keys()
+        assert found.keys() == named.keys()
         for name, values in named.items():
-            assert values.ndim == len(names[name]), name
+            assert values.ndim == len(whole[name][0]), name
             if values.dtype.kind == "U":
                 assert list(found[name]) == list(values)
             else:
                 assert found[name].dtype == values.dtype, name
                 assert found[name].tobytes() == values.tobytes(), name
     assert netcdf.attrs["model"] == result.identity["name"]
-    whole = opened(to_netcdf(arrays(result, view, None), names, attributes(result, view)))
     counted = {"block", "basis", "token", "other_token", "state", "k", "component"}
-    for axis in {str(dim) for dim in whole.dims} & counted:
+    for axis in {str(dim) for dim in netcdf.dims} & counted:
         first = 0 if axis == "state" else 1
-        assert whole[axis].to_numpy().tolist() == list(range(first, first + whole.sizes[axis]))
+        assert netcdf[axis].to_numpy().tolist() == list(range(first, first + netcdf.sizes[axis]))
 
 
 def test_texts_come_back_and_the_character_0_is_marked():
-    texts = {"text": np.array([["a\0b", "abc"], ["", "ü"]])}
-    found = opened(to_netcdf(texts, {}, {"prompt": "a\0b"}))
+    texts = {"text": (("row", "column"), np.array([["a\0b", "abc"], ["", "ü"]]))}
+    found = opened(to_netcdf(texts, {"prompt": "a\0b"}))
     assert found["text"].to_numpy().tolist() == [["a␀b", "abc"], ["", "ü"]]
     assert found.attrs["prompt"] == "a␀b"
 
@@ -92,7 +92,8 @@ def test_texts_come_back_and_the_character_0_is_marked():
 def test_a_comparison_has_the_numbers_of_a_and_says_whose_they_are():
     a, b = random_result(n_blocks=6), random_result(n_blocks=4)
     found = compare(a, b, k=3)
-    data = opened(to_netcdf(found.arrays(), AXES, found.attributes()))
+    named = {name: (AXES[name], values) for name, values in found.arrays().items()}
+    data = opened(to_netcdf(named, found.attributes()))
     own = [block for block, _ in match_blocks(6, 4)]
     assert data["block"].to_numpy().tolist() == own == data["basis"].to_numpy().tolist()
     row = found.to_pandas().iloc[0]

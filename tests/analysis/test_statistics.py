@@ -10,9 +10,8 @@ from sweep_table import model_row, points_of, sweep_of, zoo
 
 from coupling_core import mean_interval
 from coupling_core.analysis import statistics as st
-from coupling_core.analysis.scores import k_of
+from coupling_core.analysis.scores import MIN_NUMBERS, k_of, p_words
 from coupling_core.analysis.statistics import resampling
-from coupling_core.analysis.statistics.resampling import MIN_UNITS, p_words
 
 TABLE = sweep_of(zoo())
 OF_SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr}
@@ -181,7 +180,7 @@ def test_few_models_or_families_have_a_fit_and_no_interval():
     assert not st.fit(three).reason
     found = st.correlate(three)
     assert found.estimate == pytest.approx(np.corrcoef(three.x, three.y)[0, 1])
-    assert f"at least {MIN_UNITS}" in found.over_models.reason
+    assert f"at least {MIN_NUMBERS}" in found.over_models.reason
     assert np.isnan(interval(found.over_models)).all()
     points = normal_points(family=[*"abcd"] * 10)
     for found in (st.fit(points), st.correlate(points)):
@@ -372,7 +371,7 @@ def test_sizes_that_say_nothing_are_left_out_and_named():
     found = st.partial_correlation(replace(means, rows=rows), "loss")
     assert set(found.left_out) == {"layers", "width", "training_tokens"}
     assert "3 of the 60 models" in found.left_out["training_tokens"]
-    assert found.partial == st.partial_correlation(means, "loss", given=["parameters"]).partial
+    assert set(found.given) == {"log10 parameters"}
     assert found.partial.n == 60
 
 

@@ -55,7 +55,7 @@ MISSING = (
     ("datasets", "sweeps", lambda: fetching.quiet().__enter__()),
     ("rdata", "train", lambda: import_module(NOVELS)),
     ("pyarrow", "files", lambda: to_parquet(pd.DataFrame({"a": [1]}))),
-    ("h5netcdf", "files", lambda: to_netcdf({"a": np.zeros(1)}, {})),
+    ("h5netcdf", "files", lambda: to_netcdf({"a": (("b",), np.zeros(1))})),
     ("gguf", "gguf", lambda: gguf_reading.read_fast().__enter__()),
     ("bitsandbytes", "quant", lambda: loading._quantisation("nf4")),
 )

@@ -82,6 +82,6 @@ def test_steps_of_a_mini_suite_ship_over_all_prompts():
     for one in found.values():
         assert one.prompts == effects.prompts()
         assert all(np.isfinite(getattr(one, name)).all() for name in ARRAYS)
-    apart = ~np.eye(found[0].n_blocks, dtype=bool)
+    apart = ~np.eye(len(found[0].coupling[0]), dtype=bool)
     scores = {step: found[step].coupling[:, apart].mean() for step in (0, 4000)}
     assert abs(scores[0]) < 0.02 < scores[4000]

@@ -7,7 +7,7 @@ import pytest
 from cases import EVERY_KIND
 
 from coupling_core.analysis.by_step import step_columns
-from coupling_core.analysis.exports import arrays, axes, frame, row
+from coupling_core.analysis.exports import frame, row, variables
 from coupling_core.base.curves import Curves
 from coupling_core.base.drawing import Figure, figures_of, plot
 from coupling_core.base.kinds import kind_of
@@ -40,7 +40,7 @@ def arrays_in(said: Mapping) -> Iterator[str]:
 def test_every_number_reaches_every_surface(kind):
     result = RESULTS[kind]
     view = result.default_view()
-    named, dims, whole = arrays(result, view), axes(result, view), row(result, view, lambda _: True)
+    named, whole = variables(result, view), row(result, view, lambda _: True)
     dataset = result.to_xarray()
     along = {f"{axis}s" for axis in dataset.dims} | {"token_ids", "noise_sizes"}
     seen = Seen(result, view, getattr(of(kind), "derive", lambda *_: None))
@@ -48,7 +48,8 @@ def test_every_number_reaches_every_surface(kind):
         there = number.in_files and number.where(seen)
         assert number.name in named or not there, number.name
         if there:
-            assert named[number.name].ndim == len(dims[number.name]), number.name
+            dims, values = named[number.name]
+            assert values.ndim == len(dims), number.name
             is_there = number.name in {*dataset, *along}
             assert is_there or kind == "depth", number.name
         if column := number.column:
@@ -63,8 +64,7 @@ def test_every_number_reaches_every_surface(kind):
 def test_the_numbers_of_a_row_are_in_tables_in_json_and_in_what_is_printed(kind, capsys):
     result, report = RESULTS[kind], kind_of(kind).part("report")
     view, dim = result.default_view(), of(kind).ROWS
-    sized = axes(result, view)
-    names = {number.name for number in numbers_of(kind) if sized.get(number.name) == (dim,)}
+    names = {name for name, (dims, _) in variables(result, view).items() if dims == (dim,)}
     shown = [number for number in numbers_of(kind) if number.in_table and number.name in names]
     assert names
     table, said = frame(result, view), {*arrays_in(report.summary(result, view))}

@@ -57,8 +57,8 @@ def test_products_go_through_the_blocks_in_their_order(result, maps):
         np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-12)
     told = result.exponents.sum() * result.n_blocks
     assert told == pytest.approx(sum(np.linalg.slogdet(M)[1] for M in maps), rel=1e-6)
-    found = cc.spectrum_numbers(result)
-    np.testing.assert_allclose(found.participation, result.participation[0], rtol=1e-9)
+    told = cc.participation_ratio(result.product_values)
+    np.testing.assert_allclose(told, result.participation[0], rtol=1e-9)
 
 
 def test_token_final_norm_and_weights_are_those_that_were_asked_for(folder, result):
@@ -81,9 +81,7 @@ def test_eigenvalues_of_a_defective_map_are_never_called_certain():
     doubtful = replace(clear, condition=condition)
     np.testing.assert_array_equal(decode(encode(doubtful)).condition, condition)
     assert doubtful.certain.all(1).tolist() == [True, False, False, True, True]
-    assert cc.spectrum_numbers(doubtful).certain.tolist() == [1, 0, 0, 1, 1]
-    told = repr(cc.spectrum_numbers(doubtful))
-    assert told.startswith(f"SpectrumNumbers({clear.n_blocks} blocks, in the median departure ")
+    assert doubtful.to_pandas().certain_share.tolist() == [1, 0, 0, 1, 1]
     figure = doubtful.plot().figure
     named = {trace.name: len(trace.x) for trace in figure.data if trace.name}
     assert named["certain"] == 3 * clear.width

@@ -16,7 +16,9 @@ import numpy as np
 from coupling_core.analysis.exports.forms import (
     ENDINGS,
     FIRST,
+    Variables,
     labelled,
+    plain,
     to_csv,
     to_netcdf,
     to_npz,
@@ -43,38 +45,24 @@ def columns_of(kind: str) -> dict[str, Column]:
     }
 
 
-def _filed(seen: Seen) -> Iterator[Number]:
-    """The arrays that files of a result have in a view."""
+def variables(result: Result, view: AnyView, k_view: int | None = None) -> Variables:
+    """The arrays of a result's files in one view, by name, with the names of their axes.
+
+    `k_view` is the largest side of the matrices; None gives all that is stored. `InputError` where
+    K or a block is not in the result.
+    """
+    return {number.name: variable for number, variable in _filed(seen_in(result, view, k_view))}
+
+
+def _filed(seen: Seen) -> Iterator[tuple[Number, tuple[tuple[str, ...], np.ndarray]]]:
     for number in numbers_of(seen.result.request.kind):
         if number.in_files and number.where(seen):
-            yield number
+            yield number, (dims_of(seen.result, number), number.values(seen))
 
 
-def arrays(result: Result, view: AnyView, k_view: int | None = None) -> dict[str, np.ndarray]:
-    """What a result holds, by name, in one view.
-
-    Args:
-        result: the result.
-        view: how it is looked at: the view of its kind.
-        k_view: largest side of the matrices; None gives all that is stored.
-
-    Raises:
-        InputError: where K or a block is not in the result.
-    """
-    return _arrays(seen_in(result, view, k_view))
-
-
-def _arrays(seen: Seen) -> dict[str, np.ndarray]:
-    return {number.name: number.values(seen) for number in _filed(seen)}
-
-
-def axes(result: Result, view: AnyView) -> dict[str, tuple[str, ...]]:
-    """Names of the axes of each array of a result in one view."""
-    return _axes(seen_in(result, view))
-
-
-def _axes(seen: Seen) -> dict[str, tuple[str, ...]]:
-    return {number.name: dims_of(seen.result, number) for number in _filed(seen)}
+def arrays(result: Result, view: AnyView) -> dict[str, np.ndarray]:
+    """The same without the names."""
+    return plain(variables(result, view))
 
 
 def dataset(result: Result, view: AnyView) -> "Dataset":
@@ -83,10 +71,11 @@ def dataset(result: Result, view: AnyView) -> "Dataset":
     if isinstance(view, View):
         scored: Dataset = seen.derived.to_xarray()
         return scored
+    filed = list(_filed(seen))
     told = getattr(seen.derived, "attributes", result.attributes)()
-    found = labelled(_arrays(seen), _axes(seen), told)
-    for number in numbers_of(result.request.kind):
-        if number.in_files and number.name in found:
+    found = labelled({number.name: variable for number, variable in filed}, told)
+    for number, _ in filed:
+        if number.name in found:
             found[number.name].attrs["long_name"] = number.what
     return found
 
@@ -120,11 +109,7 @@ def attributes(result: Result, view: AnyView) -> dict[str, str | int | float]:
 
 
 def frame(result: Result, view: AnyView) -> "DataFrame":
-    """What a result says in one view, as a table, whose `attrs` say whose it is.
-
-    Raises:
-        InputError: where K or a block is not in the result.
-    """
+    """What a result says in one view, as a table, whose `attrs` say whose it is."""
     numbers = kind_of(result.request.kind).part("numbers")
     found: DataFrame
     if isinstance(view, View):  # a row a pair

@@ -3,7 +3,7 @@
 import io
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +11,12 @@ import numpy as np
 from coupling_core.base.extras import needed
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
-    from pandas import DataFrame, Series
+    from pandas import DataFrame
     from xarray import Dataset
+
+Variables = Mapping[str, tuple[tuple[str, ...], np.ndarray]]
+"""Arrays by name, each with the names of its axes."""
+Attributes = Mapping[str, str | int | float]
 
 ENDINGS = (".npz", ".nc", ".csv", ".parquet")
 """Of files of numbers: two of arrays, two of a table."""
@@ -44,6 +48,11 @@ _FORMULA = re.compile(r"'*(?![+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z)[=+\-@\t\r]"
 """How a text begins that a spreadsheet computes, or that stands for such a text: no number."""
 
 
+def plain(named: Variables) -> dict[str, np.ndarray]:
+    """The arrays without the names of their axes."""
+    return {name: values for name, (_, values) in named.items()}
+
+
 def to_npz(named: Mapping[str, np.ndarray]) -> bytes:
     """Arrays as the content of an .npz file, without pickle."""
     buffer = io.BytesIO()
@@ -60,18 +69,17 @@ def to_csv(table: "DataFrame", *, index: bool = False) -> bytes:
 def to_parquet(table: "DataFrame") -> bytes:
     """A table as the content of a .parquet file, with the types and bits of its numbers.
 
-    A column that no one type holds, such as of texts and numbers, has texts.
-
-    Raises:
-        InputError: where pyarrow is missing, with the remedy.
+    A column that no one type holds, such as of texts and numbers, has texts; `InputError` where
+    pyarrow is missing.
     """
     with needed("files"):
         import pyarrow
     written = table.copy(deep=False)
     for name, column in table.items():
+        # In Parquet, each dictionary would have the keys of all.
+        is_one_type = column.dtype != object or not any(isinstance(it, dict) for it in column)
         try:
             pyarrow.array(column, from_pandas=True)
-            is_one_type = not _has_dicts(column)
         except (pyarrow.ArrowException, OverflowError):
             is_one_type = False
         if not is_one_type:
@@ -81,37 +89,18 @@ def to_parquet(table: "DataFrame") -> bytes:
     return buffer.getvalue()
 
 
-def to_netcdf(
-    named: Mapping[str, np.ndarray],
-    axes: Mapping[str, Sequence[str]],
-    attributes: Mapping[str, str | int | float] | None = None,
-) -> bytes:
-    """Arrays as the content of a .nc file: NetCDF 4, whose axes have names.
-
-    Args:
-        named: the arrays.
-        axes: names of the axes of each; one that is not here has axes of its own.
-        attributes: what else is told of them all.
-
-    Raises:
-        InputError: where xarray or h5netcdf is missing, with the remedy.
-    """
+def to_netcdf(named: Variables, attributes: Attributes | None = None) -> bytes:
+    """Arrays as the content of a .nc file, NetCDF 4; `InputError` where a package is missing."""
     with needed("files"):
         import h5netcdf  # noqa: F401
         from xarray import Dataset
-    dims = {
-        name: tuple(axes.get(name, [f"{name}_{i}" for i in range(values.ndim)]))
-        for name, values in named.items()
-    }
-    along = {axis: _plain(numbers) for axis, numbers in _coordinates(named, dims).items()}
+    along = {axis: _plain(numbers) for axis, numbers in _coordinates(named).items()}
     attrs = {name: _plain_attribute(value) for name, value in (attributes or {}).items()}
-    variables = {name: (dims[name], _plain(values)) for name, values in named.items()}
+    variables = {name: (dims, _plain(values)) for name, (dims, values) in named.items()}
     return bytes(Dataset(variables, along, attrs).to_netcdf(engine="h5netcdf"))
 
 
-def _along(
-    axis: str, size: int, named: Mapping[str, np.ndarray], axes: Mapping[str, Sequence[str]]
-) -> np.ndarray | None:
+def _along(axis: str, size: int, named: Variables) -> np.ndarray | None:
     """The numbers or names along an axis, so that block 12 is had by 12; None where it has none.
 
     Of a comparison the numbers of blocks are those of A, its first side.
@@ -119,46 +108,38 @@ def _along(
     if names := _NAMED.get(axis):
         return np.array(names)
     suite, _, kind = axis.rpartition("_")
-    listed = _LISTED.get(axis, f"{suite}_{kind}s")
-    numbers = named.get(listed)
-    if numbers is not None and axes.get(listed) == ("side", axis.replace("basis", "block")):
-        numbers = numbers[0]
-    elif numbers is not None and axes.get(listed) != (axis.replace("basis", "block"),):
-        numbers = None
-    if numbers is not None and numbers.shape == (size,):
+    dims, numbers = named.get(_LISTED.get(axis, f"{suite}_{kind}s"), ((), np.empty(0)))
+    own = axis.replace("basis", "block")
+    if dims == ("side", own):
+        dims, numbers = (own,), numbers[0]
+    if dims == (own,) and numbers.shape == (size,):
         return numbers
-    first = FIRST.get(axis, FIRST.get(axis.rpartition("_")[2]))
+    first = FIRST.get(axis, FIRST.get(kind))
     return None if first is None else np.arange(first, first + size)
 
 
-def labelled(
-    named: Mapping[str, np.ndarray],
-    dims: Mapping[str, tuple[str, ...]],
-    attributes: Mapping[str, str | float],
-) -> "Dataset":
+def labelled(named: Variables, attributes: Attributes) -> "Dataset":
     """Arrays over their named dimensions, with the numbers or names along these.
 
     Of tokens stand their numbers, `text` and `token_id` along the dimension.
     """
     from xarray import Dataset
 
-    along: dict[str, Any] = {**_coordinates(named, dims)}
+    along: dict[str, Any] = {**_coordinates(named)}
     listed = {*_TOKENS, *(_LISTED.get(axis) for axis in along)}
-    along |= {to: ("token", named[name]) for name, to in _TOKENS.items() if name in named}
-    kept = {name: (dims[name], values) for name, values in named.items() if name not in listed}
+    along |= {to: named[name] for name, to in _TOKENS.items() if name in named}
+    kept = {name: variable for name, variable in named.items() if name not in listed}
     return Dataset(kept, along, attributes)
 
 
-def _coordinates(
-    named: Mapping[str, np.ndarray], dims: Mapping[str, tuple[str, ...]]
-) -> dict[str, np.ndarray]:
+def _coordinates(named: Variables) -> dict[str, np.ndarray]:
     """What stands along the dimensions, as far as anything does."""
     sizes = {
         axis: size
-        for name, values in named.items()
-        for axis, size in zip(dims[name], values.shape, strict=True)
+        for dims, values in named.values()
+        for axis, size in zip(dims, values.shape, strict=True)
     }
-    known = {axis: _along(axis, size, named, dims) for axis, size in sizes.items()}
+    known = {axis: _along(axis, size, named) for axis, size in sizes.items()}
     return {axis: numbers for axis, numbers in known.items() if numbers is not None}
 
 
@@ -181,9 +162,8 @@ def _plain_attribute(value: str | int | float) -> str | int | float:
 def written(
     ending: str,
     table: "Callable[[], DataFrame]",
-    named: Callable[[], Mapping[str, np.ndarray]],
-    axes: Mapping[str, Sequence[str]],
-    attributes: Mapping[str, str | int | float] | None = None,
+    named: Callable[[], Variables],
+    attributes: Attributes | None = None,
 ) -> bytes | None:
     """Numbers as the content of a file, or None where its ending is not one of `ENDINGS`.
 
@@ -195,9 +175,9 @@ def written(
         case ".parquet":
             return to_parquet(table())
         case ".npz":
-            return to_npz(named())
+            return to_npz(plain(named()))
         case ".nc":
-            return to_netcdf(named(), axes, attributes)
+            return to_netcdf(named(), attributes)
     return None
 
 
@@ -224,11 +204,6 @@ def inert(table: "DataFrame") -> "DataFrame":
 def as_read(cell: str) -> str:
     """The text that a cell of a .csv file stands for."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
-
-
-def _has_dicts(column: "Series") -> bool:
-    """Whether any cell is one: in Parquet, each would have the keys of all."""
-    return column.dtype == object and any(isinstance(cell, dict) for cell in column)
 
 
 def _text(cell: Any) -> str:

@@ -1,11 +1,11 @@
 """A layer graph's numbers in the forms that other programs read."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coupling_core.analysis.exports.forms import ENDINGS as FORMS
-from coupling_core.analysis.exports.forms import written
+from coupling_core.analysis.exports.forms import Variables, written
 from coupling_core.analysis.exports.naming import signed
 from coupling_core.analysis.graph import directed, graph_edges, layer_graph, to_graphml, weights
 from coupling_core.analysis.locality import locality
@@ -14,16 +14,11 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import DEFAULT_THRESHOLD, View
 from coupling_core.base.results import DepthResult
 
-if TYPE_CHECKING:  # half a second to import, for tables only
+if TYPE_CHECKING:  # half a second each to import
+    import networkx as nx
     from pandas import DataFrame
 
 ENDINGS = (".graphml", ".csv", ".npz")
-AXES = {
-    **dict.fromkeys(("weight", "coupling", "chance", "corrected"), ("block", "basis")),
-    **dict.fromkeys(("blocks", "community"), ("block",)),
-    **dict.fromkeys(("distance", "mean", "spread", "pairs"), ("distance_step",)),
-}
-"""Names of the axes of `graph_arrays`."""
 
 
 def graph_file(
@@ -32,19 +27,15 @@ def graph_file(
     """The layer graph as the content of a file.
 
     `.graphml` has the directed graph, `.csv` and `.parquet` the edges (`EDGE_COLUMNS`), `.npz` and
-    `.nc` the arrays of `graph_arrays`, every pair whatever the threshold.
-
-    Raises:
-        InputError: where K or a block is not in the result, or the threshold is out of range.
+    `.nc` the arrays of `_variables`.
     """
-    weighed: dict[str, Any] = {"corrected": corrected, "threshold": threshold}
+    graph = layer_graph(result, view, corrected=corrected, threshold=threshold)
     if ending == ".graphml":
-        return to_graphml(directed(layer_graph(result, view, **weighed), result, view))
+        return to_graphml(directed(graph, result, view))
     content = written(
         ending,
-        lambda: signed(edges_table(result, view, **weighed), result, view),
-        lambda: graph_arrays(result, view, **weighed),
-        AXES,
+        lambda: signed(graph_edges(graph), result, view),
+        lambda: _variables(graph, result, view, corrected=corrected),
         score_pairs(result, view).attributes(),
     )
     if content is None:
@@ -59,26 +50,16 @@ def edges_table(
     return graph_edges(layer_graph(result, view, corrected=corrected, threshold=threshold))
 
 
-def graph_arrays(
-    result: DepthResult, view: View, *, corrected: bool, threshold: float
-) -> dict[str, np.ndarray]:
-    """What a layer graph holds, by name.
-
-    Returns:
-        `weight` (block block; NaN on the diagonal and where a pair has no score), `coupling`,
-        `chance` and `corrected` (block block; row = the Jacobian's block), `blocks`, `community`
-        (block), `threshold`, and of the locality curve `distance`, `mean`, `spread`, `pairs`.
-    """
-    graph = layer_graph(result, view, corrected=corrected, threshold=threshold)
-    found = score_pairs(result, view)
-    near = locality(result, view, corrected=corrected)
+def _variables(graph: "nx.Graph", result: DepthResult, view: View, *, corrected: bool) -> Variables:
+    """Every pair whatever the threshold (a row is the Jacobian's block), and the locality curve."""
+    found, near = score_pairs(result, view), locality(result, view, corrected=corrected)
+    maps = {"weight": weights(found, corrected=corrected)} | found.arrays
+    communities = np.array([graph.nodes[block]["community"] for block in found.blocks])
+    curve = {name: getattr(near, name) for name in ("distance", "mean", "spread", "pairs")}
     return {
-        "weight": weights(found, corrected=corrected),
-        "coupling": found.coupling,
-        "chance": np.array(found.chance),
-        "corrected": found.corrected,
-        "blocks": np.array(found.blocks),
-        "community": np.array([graph.nodes[block]["community"] for block in found.blocks]),
-        "threshold": np.array(graph.graph["threshold"]),
-        **{name: getattr(near, name) for name in ("distance", "mean", "spread", "pairs")},
+        **{name: (("block", "basis"), values) for name, values in maps.items()},
+        "blocks": (("block",), np.array(found.blocks)),
+        "community": (("block",), communities),
+        "threshold": ((), np.array(graph.graph["threshold"])),
+        **{name: (("distance_step",), values) for name, values in curve.items()},
     }

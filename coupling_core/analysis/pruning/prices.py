@@ -17,13 +17,7 @@ BAND = (0.05, 0.95)
 
 @dataclass(frozen=True)
 class Price:
-    """The loss of a model, over texts.
-
-    Args:
-        loss: mean over all predicted tokens, in nats a token.
-        low: lower end of its 95 % interval over texts.
-        high: upper end.
-    """
+    """Mean loss over all predicted tokens, in nats a token, with its 95 % interval over texts."""
 
     loss: float
     low: float
@@ -76,10 +70,7 @@ class Point:
 def price(
     sums: Sequence[float] | Float[np.ndarray, " text"], predicted: Int[np.ndarray, " text"]
 ) -> Price:
-    """Loss a token, with its percentile interval from a bootstrap over texts.
-
-    The sums are of the loss of each text in nats, over as many tokens as are predicted of it.
-    """
+    """Loss a token, with its percentile interval from a bootstrap over texts, of their sums."""
     weights = _weights(len(predicted))
     totals = np.asarray(sums, np.float64)
     drawn = (weights @ totals) / (weights @ predicted)
@@ -89,8 +80,8 @@ def price(
 
 def curve(cuts: Sequence[Cut], predicted: Int[np.ndarray, " text"]) -> tuple[Point, ...]:
     """Every ranking at every number of blocks removed, in the order in which they come."""
-    kinds = dict.fromkeys((cut.by, len(cut.blocks)) for cut in cuts)
-    return tuple(_point(by, removed, cuts, predicted) for by, removed in kinds)
+    budgets = dict.fromkeys((cut.by, len(cut.blocks)) for cut in cuts)
+    return tuple(_point(*budget, cuts, predicted) for budget in budgets)
 
 
 def _point(

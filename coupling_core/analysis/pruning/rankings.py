@@ -36,7 +36,6 @@ NAMES: dict[Ranking, str] = {
 """What each is called."""
 DRAWS = 20
 """Random orders of the blocks: a ranking that beats 19 of them is better than chance at 5 %."""
-SEED = 0
 
 
 def neighbour_coupling(corrected: Float[np.ndarray, "block block"]) -> Float[np.ndarray, " block"]:
@@ -47,10 +46,7 @@ def neighbour_coupling(corrected: Float[np.ndarray, "block block"]) -> Float[np.
 
 
 def block_cosines(states: Float[np.ndarray, "state token d"]) -> Float[np.ndarray, "block token"]:
-    """Cosine of what goes into each block and what comes out of it, by token.
-
-    Block Influence (Men et al., ShortGPT) is 1 less their mean over the tokens of all texts.
-    """
+    """Cosine of what goes into each block and what comes out of it, by token."""
     before, after = states[:-1], states[1:]
     return (before * after).sum(-1) / (
         np.linalg.norm(before, axis=-1) * np.linalg.norm(after, axis=-1)
@@ -75,15 +71,10 @@ def nearest_range(distances: Float[np.ndarray, "state state"], n: int) -> tuple[
     return tuple(range(start + 1, start + n + 1))
 
 
-def last_but_one(n_blocks: int) -> tuple[int, ...]:
-    """The blocks from the end, without the very last."""
-    return tuple(range(n_blocks - 1, 0, -1))
-
-
-def random_orders(n_blocks: int, draws: int = DRAWS, seed: int = SEED) -> list[tuple[int, ...]]:
+def random_orders(n_blocks: int) -> list[tuple[int, ...]]:
     """Orders of all blocks, drawn alike."""
-    generator = np.random.default_rng(seed)
-    return [tuple((generator.permutation(n_blocks) + 1).tolist()) for _ in range(draws)]
+    generator = np.random.default_rng(0)
+    return [tuple((generator.permutation(n_blocks) + 1).tolist()) for _ in range(DRAWS)]
 
 
 def split(count: int) -> tuple[Sequence[int], Sequence[int]]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,11 +83,7 @@ class Study:
         return tuple(dict.fromkeys(point.by for point in self.curve))
 
     def point(self, by: str, removed: int) -> Point:
-        """A ranking at a number of blocks removed.
-
-        Raises:
-            InputError: where it was not measured.
-        """
+        """A ranking at a number of blocks removed; `InputError` where it was not measured."""
         points: dict[tuple[str, int], Point] = {(at.by, at.removed): at for at in self.curve}
         if (by, removed) not in points:
             counts = ", ".join(map(str, sorted({of for _, of in points})))
@@ -128,18 +124,16 @@ class Study:
     def to_json(self) -> str:
         """All of it, as `read` takes it back."""
         own = {item.name: getattr(self, item.name) for item in fields(Study)}
-        own["cuts"] = [_rounded(asdict(cut)) for cut in self.cuts]
-        own["own_loss"] = [round(loss, 6) for loss in self.own_loss]
-        own["by_block"] = {name: list(numbers) for name, numbers in self.by_block.items()}
+        cuts = [
+            asdict(replace(cut, loss=_rounded(cut.loss), tied=_rounded(cut.tied)))
+            for cut in self.cuts
+        ]
+        own |= {"cuts": cuts, "own_loss": _rounded(self.own_loss)}
         return json.dumps({"format": FORMAT} | own, default=dict, ensure_ascii=False)
 
     @staticmethod
     def read(path: Path) -> "Study":
-        """Read what `to_json` gave.
-
-        Raises:
-            InputError: where the file is another one.
-        """
+        """Read what `to_json` gave; `InputError` where the file is another one."""
         try:
             found = json.loads(read_bytes(path, TEXT))
             if not isinstance(found, dict) or found.pop("format", "") != FORMAT:
@@ -152,6 +146,6 @@ class Study:
             ) from error
 
 
-def _rounded(cut: dict[str, Any]) -> dict[str, Any]:
+def _rounded(losses: Sequence[float]) -> tuple[float, ...]:
     """Sums of losses to a millionth: they are computed in float32."""
-    return cut | {name: [round(loss, 6) for loss in cut[name]] for name in ("loss", "tied")}
+    return tuple(round(loss, 6) for loss in losses)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from coupling_core.analysis.pruning.prices import BAND, Point, Price
-from coupling_core.analysis.pruning.rankings import NAMES, Ranking
+from coupling_core.analysis.pruning.rankings import NAMES
 from coupling_core.analysis.pruning.study import Study
 from coupling_core.base.units import counted, percent, ranges, with_difference
 from coupling_core.base.wording import paragraph, sentences
@@ -40,20 +40,8 @@ def verdict(study: Study) -> str:
     )
 
 
-def plan_by(study: Study) -> Ranking:
-    """The ranking that a plan follows: the one that measures, else the first that is not random.
-
-    It is not the one that turned out cheapest: that was chosen by the texts that judge.
-    """
-    measured = [by for by in study.rankings if by != "random"]
-    return "kl" if "kl" in measured or not measured else measured[0]
-
-
 def findings(study: Study) -> tuple[str, ...]:
-    """A sentence a ranking: at which budgets it is better than random sets, or worse.
-
-    The last says whether neighbours' weights in the place of a block cost less than nothing there.
-    """
+    """How each ranking does beside random sets, and neighbours' weights beside leaving out."""
     named = _not_random(study)
     cheaper = sum(point.tied.loss < point.left_out.loss for point in named if point.tied)
     return sentences(

@@ -32,6 +32,6 @@ from coupling_core.analysis.statistics.means import (
     subset,
     uncertified,
 )
-from coupling_core.analysis.statistics.points import SIZES, ClusterBy, Points, pair
+from coupling_core.analysis.statistics.points import ClusterBy, Points, pair
 from coupling_core.analysis.statistics.prompts import PromptTrend, PromptTrends, prompt_trends
-from coupling_core.analysis.statistics.resampling import LEVEL, Range, p_words
+from coupling_core.analysis.statistics.resampling import Range

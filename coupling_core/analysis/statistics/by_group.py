@@ -60,19 +60,15 @@ def means_by(
     _warn_of_repeated(table, tuple(dict.fromkeys((*apart, *named))))
     several = [name for name in apart if table[name].nunique(dropna=False) > 1]
     columns = list(dict.fromkeys([*several, *named]))
-    places = pd.DataFrame(
-        {name: pd.factorize(table[name], use_na_sentinel=False)[0] for name in columns}
-    )
+    codes = [pd.factorize(table[name], use_na_sentinel=False)[0] for name in columns]
     rows = []
-    for _, of in places.groupby(columns):  # in the order in which their values come
-        group = table.iloc[of.index]
+    for _, group in table.groupby(codes):  # in the order in which their values come
         found = known_interval(group[measure].to_numpy(np.float64))
-        numbers = vars(found) | {"without": len(group) - found.n}
+        numbers = {"n": found.n, "without": len(group) - found.n} | vars(found)
         of_group = {
             f"prompt_{name}" if name in numbers else name: group[name].iloc[0] for name in columns
         }
-        order = ("n", "without", "mean", "median", "low", "high")
-        rows.append(of_group | {name: numbers[name] for name in order})
+        rows.append(of_group | numbers)
     groups = pd.DataFrame(rows)
     # As Python's own numbers, which a Parquet file can tell too.
     alike = {name: table[name].tolist()[0] for name in apart if name not in several}

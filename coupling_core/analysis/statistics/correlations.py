@@ -4,7 +4,7 @@ It can be of two numbers, or of what regressors leave of both: families, or size
 (Figure 9).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,6 @@ from scipy import stats
 from coupling_core.analysis.statistics.means import ModelMeans
 from coupling_core.analysis.statistics.points import (
     PLURAL,
-    SIZES,
     ClusterBy,
     Points,
     no_relation,
@@ -31,23 +30,23 @@ from coupling_core.analysis.statistics.resampling import (
     jackknifed,
     left_of,
 )
-from coupling_core.base.records import Method
+from coupling_core.base.records import MODEL_SIZES, Method
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """How two numbers of models go together, or of prompts.
+    """How two numbers of models, or of prompts, go together.
 
     Args:
         method: "pearson" (r, of straight lines) or "spearman" (rho, of ranks).
         n: number of models.
-        over_models: 95 % interval as if all models were independent.
-        over_clusters: 95 % interval and p over whole families (or training runs), which stay
-            honest where members of one are alike; None of prompts, which are independent.
+        over_models: interval as if all models were independent.
+        over_clusters: over whole families (or training runs), which stays honest where members of
+            one are alike; None of prompts, which are independent.
         reason: why there is no correlation; "" where there is one.
         estimate: the coefficient, -1..1; NaN where there is none.
-        p: two-sided, of no correlation, as if all models were independent, which published tables
-            have: it is too small where models of one family are alike, and no sentence rests on it.
+        p: two-sided, as if all models were independent, which published tables have: it is too
+            small where models of one family are alike, and no sentence rests on it.
     """
 
     method: Method
@@ -88,20 +87,19 @@ def correlate(
 
 
 def partial_correlation(
-    means: ModelMeans, y: str, given: Sequence[str] = SIZES, *, by: ClusterBy = "family"
+    means: ModelMeans, y: str, *, by: ClusterBy = "family"
 ) -> PartialCorrelation:
-    """Pearson correlation of coupling and y given sizes of the models, by least squares.
+    """Pearson correlation of coupling and y given the models' sizes, by least squares.
 
     A size that is unknown of a model, constant, or a combination of those before it is left out
-    and named: no model is dropped for it. To account for training tokens where some are unknown,
-    take the subset of the models where they are known first. Of sizes that span orders of magnitude
-    it is the logarithm.
+    and named: no model is dropped for it. Of sizes that span orders of magnitude it is the
+    logarithm.
     """
     points = pair(means, "coupling", y)
     rows = means.rows.set_index("model").loc[points.rows["model"]]
     used: dict[str, Numbers] = {"": np.ones(len(points))}
     left_out: dict[str, str] = {}
-    for name in given:
+    for name in MODEL_SIZES:
         values = rows[name].to_numpy(np.float64)
         log = spans_decades(values)
         values = np.log10(values) if log else values

@@ -15,13 +15,9 @@ from coupling_core.analysis.statistics.resampling import coefficient, jackknifed
 
 @dataclass(frozen=True)
 class Fall:
-    """How coupling goes on from its highest checkpoint.
+    """The highest checkpoint and its mean coupling over prompts (`top`), and that of the last.
 
-    Args:
-        step: of the highest checkpoint.
-        top: its mean coupling over the prompts.
-        end: that of the last checkpoint.
-        p: one-sided, of no fall; 1 where nothing can be told.
+    `p` is one-sided, of no fall; 1 where nothing can be told.
     """
 
     step: int

@@ -6,27 +6,20 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from coupling_core.analysis.scores import LEVEL
 from coupling_core.analysis.statistics.correlations import Correlation, correlate, correlation_of
 from coupling_core.analysis.statistics.points import PLURAL, Points
-from coupling_core.analysis.statistics.resampling import LEVEL
 from coupling_core.base.records import Method
 from coupling_core.base.wording import paragraph
 
 
 @dataclass(frozen=True)
 class LeaveOneFamilyOut:
-    """A correlation, and what is left of it without each family.
+    """A correlation, and what is left of it without each family, by its name.
 
-    Every p is that over whole families; NaN where they are too few.
-
-    Args:
-        points: what it is over.
-        overall: of all models.
-        without: (family) the same without each family, by its name, in the order of the points.
-        within: of what is left when each family's mean is taken from x and y (from their ranks for
-            Spearman's rho), over families of two models or more; a degree of freedom is lost for
-            every family.
-        between: of the families' means of x and y: n counts families.
+    `within` is of what is left when each family's mean is taken from x and y (from their ranks for
+    Spearman's rho), over families of two models or more: a degree of freedom is lost for every
+    family. `between` is of the families' means. Every p is that over whole families.
     """
 
     points: Points

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from statsmodels.regression.linear_model import OLS
 from statsmodels.tools.tools import add_constant
 
@@ -14,10 +14,6 @@ from coupling_core.analysis.statistics.resampling import Range, coefficient, jac
 Form = Literal["linear", "exponential"]
 STEPS = 100
 """Points at which a fitted curve is given."""
-
-
-def _no_curve() -> Float[np.ndarray, " step"]:
-    return np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,19 +30,16 @@ class Fit:
     Args:
         form: "linear" or "exponential".
         n: number of models.
-        over_models: 95 % interval of the slope by the t distribution of p.
-        over_clusters: 95 % interval and p of the slope over whole families (or training runs),
-            which stay honest where members of one are alike.
+        over_models: interval of the slope by the t distribution of p.
+        over_clusters: over whole families (or training runs), which stays honest where members of
+            one are alike.
         reason: why there is no fit, and the numbers are NaN; "" where there is one.
-        intercept: of the line, in units of y, or of ln y.
-        slope: of the line, in units of y (or of ln y) per unit of u.
+        intercept, slope: of the line, in units of y, or of ln y.
         r_squared: share of the variance of y, or of ln y, that the line explains; p goes with it.
         r_squared_y: the same in units of y, 1 - SS_residual / SS_total: it compares the two forms.
         p: two-sided t test of slope 0, as if all models were independent, which the papers have.
-        x: (step) where the curve is given, from the smallest to the largest x.
-        y: (step) the curve.
-        low: (step) lower end of the 95 % band of the curve, as if models were independent.
-        high: (step) its upper end.
+        x, y: (step) the curve, from the smallest to the largest x.
+        low, high: (step) its 95 % band, as if models were independent.
     """
 
     form: Form
@@ -59,10 +52,10 @@ class Fit:
     r_squared: float = np.nan
     r_squared_y: float = np.nan
     p: float = np.nan
-    x: Float[np.ndarray, " step"] = field(default_factory=_no_curve)
-    y: Float[np.ndarray, " step"] = field(default_factory=_no_curve)
-    low: Float[np.ndarray, " step"] = field(default_factory=_no_curve)
-    high: Float[np.ndarray, " step"] = field(default_factory=_no_curve)
+    x: Float[np.ndarray, " step"] = field(default_factory=lambda: np.empty(0))
+    y: Float[np.ndarray, " step"] = field(default_factory=lambda: np.empty(0))
+    low: Float[np.ndarray, " step"] = field(default_factory=lambda: np.empty(0))
+    high: Float[np.ndarray, " step"] = field(default_factory=lambda: np.empty(0))
 
     @property
     def told(self) -> str:
@@ -78,9 +71,8 @@ def fit(points: Points, form: Form = "linear", *, by: ClusterBy = "family") -> F
     if not reason and form == "exponential" and points.y.min() <= 0:
         reason = f"an exponential needs a positive {NAMES[points.y_name]}, and one model has none"
     if reason:
-        over_models = Range(n, "models", reason)
-        over_families = Range(len(set(unit)), PLURAL[by], reason)
-        return Fit(form, n, over_models, over_families, reason)
+        over_clusters = Range(len(set(unit)), PLURAL[by], reason)
+        return Fit(form, n, Range(n, "models", reason), over_clusters, reason)
     is_exponential = form == "exponential"
     u, y = points.regressor, np.log(points.y) if is_exponential else points.y
     back: np.ufunc = np.exp if is_exponential else np.positive
@@ -92,15 +84,14 @@ def fit(points: Points, form: Form = "linear", *, by: ClusterBy = "family") -> F
     slope_low, slope_high = map(float, found.conf_int()[1])
     residual = points.y - back(found.fittedvalues)
     p = float(found.pvalues[1])
-
-    def slope(kept: Bool[np.ndarray, " point"]) -> float:
-        return coefficient(u[kept], y[kept])
-
+    over_clusters = jackknifed(
+        lambda kept: coefficient(u[kept], y[kept]), unit, PLURAL[by], is_correlation=False
+    )
     return Fit(
         form,
         n,
         Range(n, "models", low=slope_low, high=slope_high, p=p),
-        jackknifed(slope, unit, PLURAL[by], is_correlation=False),
+        over_clusters,
         intercept=float(found.params[0]),
         slope=float(found.params[1]),
         r_squared=float(found.rsquared),

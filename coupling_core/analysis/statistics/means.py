@@ -109,8 +109,7 @@ def subset(means: ModelMeans, name: ModelSubset) -> ModelMeans:
 def at_k(table: pd.DataFrame, k: int | float) -> pd.DataFrame:
     """The rows of a table at this K, or at this share of each model's width.
 
-    A K that was asked for in several ways, as itself and as a share, has a row for each; one of
-    them is taken.
+    A K that was asked for both as itself and as a share has a row for each: one is taken.
     """
     if k < 1:
         wanted = table["width"].map(lambda width: k_of(k, width), na_action="ignore")

@@ -15,8 +15,6 @@ from coupling_core.base.wording import paragraph
 
 ClusterBy = Literal["family", "run"]
 PLURAL: dict[ClusterBy, str] = {"family": "families", "run": "training runs"}
-SIZES = MODEL_SIZES
-"""Hyper-parameters (Figure 9), taken as logarithms where they span orders of magnitude."""
 NAMES = {
     "coupling": "coupling",
     "loss": "loss",
@@ -62,7 +60,7 @@ class Points:
     @property
     def log_x(self) -> bool:
         """Whether x is regressed on as log10 x."""
-        return self.x_name in SIZES and spans_decades(self.x)
+        return self.x_name in MODEL_SIZES and spans_decades(self.x)
 
     @property
     def regressor(self) -> Float[np.ndarray, " point"]:

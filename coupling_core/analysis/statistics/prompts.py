@@ -22,12 +22,11 @@ class PromptTrend:
     Args:
         model: its name.
         prompt: texts of the prompts that have both numbers.
-        x: (prompt) tokens, by the model's own tokenizer, or difficulty 1..3.
-        coupling: (prompt) means over l != l'.
+        x: tokens, by the model's own tokenizer, or difficulty 1..3.
+        coupling: means over l != l'.
         without: prompts that lack a number.
         rho: Spearman's correlation over prompts, which are independent.
-        slope: of coupling in x by least squares, per token or per step of difficulty.
-        intercept: of that line.
+        slope, intercept: of coupling in x by least squares, per token or step of difficulty.
     """
 
     model: str

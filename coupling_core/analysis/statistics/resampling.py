@@ -11,19 +11,14 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import stats
 
+from coupling_core.analysis.scores import LEVEL, p_words, too_few
 from coupling_core.base.records import Method
 from coupling_core.base.units import counted, rounded
 
-MIN_UNITS = 5
-"""Fewer units than this leave at most two degrees of freedom, and nothing worth saying."""
-LEVEL = 0.05
-"""Below this a p is called significant; an interval leaves out 0 where its p is below it."""
 COLLINEAR = 1e-3
 """A column of which the others leave less than this share of the variance unexplained (a variance
 inflation factor of 1000) says what they say already."""
 _FLAT = 1e-12
-_LEAST_P = 0.001
-"""A smaller p rests on the far tails of distributions, and is not told as a number."""
 
 Numbers = Float[np.ndarray, " point"]
 Regressors = Float[np.ndarray, "point regressor"]
@@ -31,15 +26,10 @@ Regressors = Float[np.ndarray, "point regressor"]
 
 @dataclass(frozen=True)
 class Range:
-    """A 95 % interval, and the p that goes with it.
+    """A 95 % interval with its two-sided p of 0, or the reason why there is none and both are NaN.
 
-    Args:
-        units: how many independent units it is over.
-        of: what they are, in the plural: "models", "families", "training runs", "seeds", "prompts".
-        reason: why there is no interval; "" where there is one.
-        low: lower end, NaN where there is none.
-        high: upper end.
-        p: two-sided, of 0; below 0.05 where the interval leaves out 0; NaN where there is none.
+    It is over so many independent units of a kind: "models", "families", "training runs", "seeds",
+    "prompts".
     """
 
     units: int
@@ -61,18 +51,6 @@ class Range:
             return self.reason
         whole = "" if self.of in ("models", "prompts") else f" over whole {self.of}"
         return f"95\u00a0%: {rounded(self.low, 2)} to {rounded(self.high, 2)}, {self.p_told}{whole}"
-
-
-def p_words(p: float) -> str:
-    """A p as people read it."""
-    return f"p < {_LEAST_P}" if p < _LEAST_P else f"p = {p:.{2 + (p > 0.99)}g}"
-
-
-def too_few(units: int, of: str, what: str = "an interval and a p need") -> str:
-    """Why units are too few for an interval; "" where they are not."""
-    if units >= MIN_UNITS:
-        return ""
-    return f"{what} at least {MIN_UNITS} {of}; here the number is {units}"
 
 
 def jackknifed(

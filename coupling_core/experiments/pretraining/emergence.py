@@ -13,8 +13,8 @@ from jaxtyping import Float
 from scipy.stats import spearmanr
 
 from coupling_core.analysis.by_step import step_columns
-from coupling_core.analysis.scores import Interval, known_interval, nan_mean
-from coupling_core.analysis.statistics import LEVEL, above_p, fall
+from coupling_core.analysis.scores import LEVEL, Interval, known_interval, nan_mean
+from coupling_core.analysis.statistics import above_p, fall
 from coupling_core.base.numbers import number_of
 from coupling_core.base.units import rounded
 from coupling_core.experiments.pretraining.plans import PLANS, Plan

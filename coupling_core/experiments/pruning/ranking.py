@@ -55,7 +55,7 @@ class Ranker:
             "influence": self._influence,
             "angle": self._angle,
             "kl": self._kl,
-            "last": lambda: self._first(rankings.last_but_one(self.n_blocks)),
+            "last": lambda: self._first(range(self.n_blocks - 1, 0, -1)),
             "random": self._random,
         }[by]()
 

@@ -14,8 +14,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy import stats
 
-from coupling_core.analysis.scores import Interval, mean_interval
-from coupling_core.analysis.statistics import LEVEL, p_words
+from coupling_core.analysis.scores import LEVEL, Interval, mean_interval, p_words
 from coupling_core.base.units import rounded
 from coupling_core.experiments.pushing.plans import CONTROL, SEEDS, STUDIES, Study
 from coupling_core.experiments.pushing.runs import Outcomes, read_run

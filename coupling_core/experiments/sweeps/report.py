@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from coupling_core import figures
 from coupling_core.analysis.findings import Findings, Question, find
 from coupling_core.analysis.scores import MIN_NUMBERS
-from coupling_core.analysis.statistics import SIZES, SUBSETS
+from coupling_core.analysis.statistics import SUBSETS
 from coupling_core.base.images import shown
-from coupling_core.base.records import PROMPT_NUMBERS
+from coupling_core.base.records import MODEL_SIZES, PROMPT_NUMBERS
 from coupling_core.base.units import counted
 from coupling_core.figures.document import (
     bullets,
@@ -88,7 +88,7 @@ def _performance(found: Findings) -> Iterator[str]:
 
 def _sizes(found: Findings) -> Iterator[str]:
     rows = found.means.rows
-    varied = [size for size in SIZES if rows[size].nunique() > 1]
+    varied = [size for size in MODEL_SIZES if rows[size].nunique() > 1]
     if varied:
         yield heading("Coupling and size")
     for size in varied:

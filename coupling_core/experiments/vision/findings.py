@@ -7,9 +7,8 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from coupling_core.analysis.scores import Interval, known_interval
+from coupling_core.analysis.scores import LEVEL, Interval, known_interval
 from coupling_core.analysis.statistics import (
-    LEVEL,
     Correlation,
     Points,
     correlate,

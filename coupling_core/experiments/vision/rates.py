@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy import stats
 
-from coupling_core.analysis.statistics import LEVEL, p_words
+from coupling_core.analysis.scores import LEVEL, p_words
 
 ROUNDING = 1e-9
 """A share of the range of the numbers below which a difference is none."""

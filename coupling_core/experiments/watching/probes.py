@@ -84,7 +84,7 @@ class Probes:
             for prompt in self.prompts:
                 depth = measure(prompt, None, k=self.view.k, token=self.token, **own)
                 parts.append(of_prompt(depth, self.view))
-                found.append(numbers_at(step, self.view, depth=depth))
+                found.append(numbers_at(step, self.view, depth))
                 if run is not None:
                     run.keep(step, depth, measure(prompt, None, kind="trajectory", **own))
         of = {name: np.array([getattr(n, name) for n in found]) for name in NUMBERS}

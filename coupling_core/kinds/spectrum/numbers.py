@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from coupling_core.analysis.spectra import SpectrumNumbers, effective_rank, spectrum_numbers
+from coupling_core.analysis.spectra import effective_rank, participation_ratio
 from coupling_core.base.numbers import Column, Number, Seen, last, median, tokens
-from coupling_core.base.records import AnyView
 from coupling_core.base.results import SpectrumResult
 
 BLOCK = ("block",)
@@ -14,13 +13,14 @@ ROWS = "block"
 """What a row of the table is of."""
 
 
-def derive(result: SpectrumResult, view: AnyView) -> SpectrumNumbers:
-    """The curves over depth."""
-    return spectrum_numbers(result)
+def _share(of: Callable[[SpectrumResult], np.ndarray]) -> Callable[[Seen], np.ndarray]:
+    """The share of each block's eigenvalues of which something holds; NaN where there are none."""
 
+    def share(seen: Seen) -> np.ndarray:
+        lacks = np.isnan(seen.result.values[:, 0])
+        return np.where(lacks, np.nan, of(seen.result).mean(1))
 
-def _curve(name: str) -> Callable[[Seen], np.ndarray]:
-    return lambda seen: getattr(seen.derived, name)
+    return share
 
 
 NUMBERS = (
@@ -52,13 +52,17 @@ NUMBERS = (
         ("block", "d"),
     ),
     Number(
-        "radius", "largest modulus of an eigenvalue of M", BLOCK, _curve("radius"), heading="radius"
+        "radius",
+        "largest modulus of an eigenvalue of M",
+        BLOCK,
+        lambda seen: np.abs(seen.result.values[:, 0]),
+        heading="radius",
     ),
     Number(
         "outside",
         "share of eigenvalues outside the unit circle",
         BLOCK,
-        _curve("outside"),
+        _share(lambda result: np.abs(result.values) > 1),
         heading="outside",
         form=".0%",
         column=Column("Share of eigenvalues outside the unit circle, median of the blocks", median),
@@ -67,7 +71,7 @@ NUMBERS = (
         "certain_share",
         "share of eigenvalues that is known to a hundredth of its modulus",
         BLOCK,
-        _curve("certain"),
+        _share(lambda result: result.certain),
     ),
     Number(
         "departure",
@@ -93,7 +97,7 @@ NUMBERS = (
         "mean_u_dot_v",
         "mean of u_k . v_k over the leading triplets of J",
         BLOCK,
-        _curve("u_dot_v"),
+        lambda seen: seen.result.u_dot_v.mean(1),
         title="u · v",
         heading="u . v",
         form="+.3f",
@@ -111,14 +115,14 @@ NUMBERS = (
         "product_participation",
         "participation ratio of the product of all M up to this block",
         BLOCK,
-        _curve("participation"),
+        lambda seen: participation_ratio(seen.result.product_values),
         title="participation ratio",
     ),
     Number(
         "product_effective_rank",
         "effective rank of the product of all M up to this block",
         BLOCK,
-        _curve("effective_rank"),
+        lambda seen: effective_rank(seen.result.product_values),
         title="effective rank",
         heading="rank of product",
         form=".1f",

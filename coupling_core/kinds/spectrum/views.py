@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from coupling_core.analysis.spectra import spectrum_numbers
+from coupling_core.analysis.spectra import effective_rank
 from coupling_core.base.curves import Curves
 from coupling_core.base.drawing import Figure
-from coupling_core.base.numbers import array_of
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import SpectrumResult
 
@@ -30,15 +29,14 @@ def verdict(result: SpectrumResult, view: AnyView) -> str:
     """How far the blocks are from normal, and how few directions are left at the end."""
     from coupling_core.figures import words
 
-    found = spectrum_numbers(result)
     if not result.complete:
         return f"Not all is measured yet. {words.provenance(result, view)}"
     left, shuffled = (
-        found.effective_rank[-1],
-        np.median(array_of(result, view, "shuffled_effective_rank")),
+        effective_rank(result.product_values)[-1],
+        np.median(effective_rank(result.shuffled_values)),
     )
     return (
-        f"The maps of the blocks depart from normal ones by {np.median(found.departure):.2f} in "
+        f"The maps of the blocks depart from normal ones by {np.median(result.departure):.2f} in "
         f"the median (0 is normal, 1 the most there can be). All blocks together let about "
         f"{left:.1f} of the {result.width} directions of the state at token {result.token} through "
         f"(the effective rank of the product), and {shuffled:.1f} with the blocks in random order. "

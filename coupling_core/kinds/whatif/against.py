@@ -2,12 +2,11 @@
 
 from typing import Any, cast, get_args
 
-from coupling_core.analysis.coupling_effect import LEAST_BLOCKS, CouplingEffect, PairEdit
+from coupling_core.analysis.coupling_effect import CouplingEffect, PairEdit
 from coupling_core.analysis.effect_study import EffectStudy, study_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import DepthResult, Result, WhatIfResult
-from coupling_core.base.units import counted
 from coupling_core.cli.one_or_many import Ask, each, measured
 from coupling_core.cli.options import Measuring, Output
 from coupling_core.cli.terminal import Told, print_lines
@@ -74,11 +73,6 @@ def _of_many(asked: Measuring, ask: Ask, output: Output) -> list[tuple[DepthResu
 
 def _correlations(study: EffectStudy) -> dict[str, CouplingEffect]:
     """Of both edits of two blocks, over all blocks and the inner ones if there are enough."""
-    if study.n_blocks < LEAST_BLOCKS:
-        raise InputError(
-            f"pairs of {counted(study.n_blocks, 'block')} are too few to be correlated: at least "
-            f"{LEAST_BLOCKS} are expected"
-        )
     edits: tuple[PairEdit, ...] = get_args(PairEdit)
     return {
         edit + over: one

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -12,8 +13,6 @@ from coupling_core.measuring.stored_steps import collect
 from coupling_core.sources import hub
 from coupling_core.sources.suites import find_suite
 from explorer.server import backend
-
-_Stamp = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -30,25 +29,24 @@ class Run:
     name: str
     request: Request
     spectra: bool
-    stamp: _Stamp
+    stamp: tuple[int, ...]
 
     @property
     def course(self) -> Course:
         """What is stored of it."""
-        return _course(self.name, self.request, self.spectra, self.stamp)
+        return _course(self)
 
     def numbers(self, view: View) -> tuple[StepNumbers, ...]:
         """Its numbers by step."""
-        return _numbers(self.name, self.request, self.spectra, self.stamp, view)
+        return _numbers(self, view)
 
     def doubts(self) -> tuple[str, ...]:
         """What speaks against the whole of it."""
-        found = _doubt(self.name, self.request, self.spectra, self.stamp)
-        return tuple(filter(None, (self.course.suite.caution, found)))
+        return tuple(filter(None, (self.course.suite.caution, _doubt(self))))
 
     def projected(self, view: PathView) -> Mapping[int, ProjectedPaths]:
         """The paths of all steps in their principal components."""
-        return _projected(self.name, self.request, self.spectra, self.stamp, view)
+        return _projected(self, view)
 
 
 def open_run(name: str, request: Request, *, spectra: bool) -> Run:
@@ -58,26 +56,25 @@ def open_run(name: str, request: Request, *, spectra: bool) -> Run:
     return Run(name, request, spectra, (*backend.stamp(), trained))
 
 
+_kept = partial(st.cache_resource, show_spinner=False, hash_funcs={Run: hash})
+
+
 # A course holds the results of all its steps: of a few runs that is some hundred megabytes at most.
-@st.cache_resource(max_entries=6, show_spinner="Reading what is stored of this training run…")
-def _course(name: str, request: Request, spectra: bool, stamp: _Stamp) -> Course:
-    return collect(find_suite(name), request, backend.store(), spectra=spectra)
+@_kept(max_entries=6, show_spinner="Reading what is stored of this training run…")
+def _course(run: Run) -> Course:
+    return collect(find_suite(run.name), run.request, backend.store(), spectra=run.spectra)
 
 
-@st.cache_resource(max_entries=60, show_spinner=False)
-def _numbers(
-    name: str, request: Request, spectra: bool, stamp: _Stamp, view: View
-) -> tuple[StepNumbers, ...]:
-    return numbers(_course(name, request, spectra, stamp), view)
+@_kept(max_entries=60)
+def _numbers(run: Run, view: View) -> tuple[StepNumbers, ...]:
+    return numbers(run.course, view)
 
 
-@st.cache_resource(max_entries=6, show_spinner=False)
-def _doubt(name: str, request: Request, spectra: bool, stamp: _Stamp) -> str:
-    return doubt(_course(name, request, spectra, stamp))
+@_kept(max_entries=6)
+def _doubt(run: Run) -> str:
+    return doubt(run.course)
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
-def _projected(
-    name: str, request: Request, spectra: bool, stamp: _Stamp, view: PathView
-) -> Mapping[int, ProjectedPaths]:
-    return project_steps(_course(name, request, spectra, stamp).paths, view)
+@_kept(max_entries=12)
+def _projected(run: Run, view: PathView) -> Mapping[int, ProjectedPaths]:
+    return project_steps(run.course.paths, view)

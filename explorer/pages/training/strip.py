@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from coupling_core.analysis.by_step import Course
-from coupling_core.analysis.exports import file_name, signed, to_csv, to_npz
+from coupling_core.analysis.exports import file_name, plain, signed, to_csv, to_npz
 from coupling_core.analysis.step_tables import steps_arrays, steps_frame
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import Result
@@ -85,7 +85,11 @@ def _files(courses: Sequence[Course], results: Sequence[Result], view: View) -> 
     return [
         page_file(name),
         ("Numbers by step (.csv)", lambda: _table(courses, results, view), f"{name}.csv"),
-        ("Arrays by step (.npz)", lambda: to_npz(steps_arrays(courses, view)), f"{name}.npz"),
+        (
+            "Arrays by step (.npz)",
+            lambda: to_npz(plain(steps_arrays(courses, view))),
+            f"{name}.npz",
+        ),
     ] + [
         (
             f"{result.model_name} (.safetensors)",

@@ -9,12 +9,13 @@ import streamlit as st
 from coupling_core import figures
 from coupling_core.analysis.coupling_effect import CouplingEffect, PairEdit
 from coupling_core.analysis.effect_study import EffectStudy, study_of
+from coupling_core.base.errors import InputError
 from coupling_core.base.results import DepthResult, WhatIfResult
-from coupling_core.base.units import counted, with_minus
+from coupling_core.base.units import with_minus
 from coupling_core.experiments.effects import MINI, shipped, steps_of, subject_of, twin_of
 from explorer.panels.chart import draw, made
 from explorer.panels.kept import kept
-from explorer.session.plain_text import plain
+from explorer.session.plain_text import plain, sentence
 
 OVER = ("All blocks", "Inner blocks, 3..L-2")
 """What each of a study's correlations is over."""
@@ -44,9 +45,10 @@ def show(result: WhatIfResult, depth: DepthResult | None, k: int, edit: PairEdit
 
 
 def _study(found: EffectStudy, title: str, edit: PairEdit, of: object) -> None:
-    correlated = kept(EffectStudy.correlations, found, edit, of=(of, found.k))
-    if not correlated:
-        st.info(f"Pairs of {counted(found.n_blocks, 'block')} are too few to be correlated.")
+    try:
+        correlated = kept(EffectStudy.correlations, found, edit, of=(of, found.k))
+    except InputError as error:  # too few blocks
+        st.info(sentence(error))
         return
     left, right = st.columns(2, gap="large")
     with left:
