@@ -12,7 +12,6 @@ in the result, all figures raise `InputError`. Results may be partial.
 
 from coupling_core.analysis.exports import frame as scores_table
 from coupling_core.analysis.exports.graph import edges_table
-from coupling_core.figures.by_depth import linearised, linearised_table
 from coupling_core.figures.compare import (
     compared_map,
     comparison,
@@ -67,6 +66,7 @@ from coupling_core.figures.paths import paths, paths_at
 from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, noise_radius
 from coupling_core.figures.pruning import pruning
 from coupling_core.figures.spectrum import spectrum, spectrum_table
+from coupling_core.figures.token_numbers import linearised, linearised_table
 from coupling_core.figures.training import (
     by_step,
     map_limit,
