@@ -29,12 +29,15 @@ from coupling_core.figures.directions import (
     shared_directions,
 )
 from coupling_core.figures.distances import distance, locality
-from coupling_core.figures.effect_scatter import (
+from coupling_core.figures.effects import (
     coupling_against_effect,
     effect_by_step,
     effect_by_step_table,
+    effects,
+    effects_by_block,
+    exchange,
+    exchange_table,
 )
-from coupling_core.figures.effects import effects, effects_by_block, exchange, exchange_table
 from coupling_core.figures.eigenvalues import eigenvalues
 from coupling_core.figures.export import render
 from coupling_core.figures.generalization import (
