@@ -126,7 +126,6 @@ def over_models(
             rows[y],
             str(family),
             {"color": color, "size": SIZE, "symbol": symbols},
-            None,
             customdata=rows["model"],
             **({error: bars(rows, color)} if "coupling" in (x, y) else {}),
             showlegend=True,
