@@ -108,7 +108,9 @@ class Square:
 
     def _hatched(self, which: Bool[np.ndarray, "row column"]) -> go.Scatter:
         """Hatching over the rectangle of each run of cells in a row."""
-        half, x, y = self.pitch / 2, [], []
+        x: list[Any] = []
+        y: list[Any] = []
+        half = self.pitch / 2
         for middle, row in zip(self.y, which, strict=True):
             edges = np.flatnonzero(np.diff(row, prepend=False, append=False))
             for start, stop in edges.reshape(-1, 2):
