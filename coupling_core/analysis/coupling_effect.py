@@ -92,7 +92,7 @@ class CouplingEffect(Plottable[str]):
         smallness: -log of the effect in nats, likewise.
     """
 
-    figures: ClassVar = {"pairs": "effect_scatter.coupling_against_effect"}
+    figures: ClassVar = {"pairs": "effects.coupling_against_effect"}
 
     pairs: int
     prompts: int

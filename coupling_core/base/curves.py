@@ -67,5 +67,5 @@ class Curves:
     def drawn_by(self) -> str:
         """Module and function of `coupling_core.figures` that draws numbers of a kind."""
         if self.x == "token":
-            return "per_token.per_token"
-        return "by_depth.by_depth" if self.each else "curves.number_curves"
+            return "token_numbers.per_token"
+        return "token_numbers.by_depth" if self.each else "curves.number_curves"

@@ -12,7 +12,6 @@ in the result, all figures raise `InputError`. Results may be partial.
 
 from coupling_core.analysis.exports import frame as scores_table
 from coupling_core.analysis.exports.graph import edges_table
-from coupling_core.figures.by_depth import linearised, linearised_table
 from coupling_core.figures.compare import (
     compared_map,
     comparison,
@@ -30,12 +29,15 @@ from coupling_core.figures.directions import (
     shared_directions,
 )
 from coupling_core.figures.distances import distance, locality
-from coupling_core.figures.effect_scatter import (
+from coupling_core.figures.effects import (
     coupling_against_effect,
     effect_by_step,
     effect_by_step_table,
+    effects,
+    effects_by_block,
+    exchange,
+    exchange_table,
 )
-from coupling_core.figures.effects import effects, effects_by_block, exchange, exchange_table
 from coupling_core.figures.eigenvalues import eigenvalues
 from coupling_core.figures.export import render
 from coupling_core.figures.generalization import (
@@ -67,6 +69,7 @@ from coupling_core.figures.paths import paths, paths_at
 from coupling_core.figures.perturbation import noise_by_depth, noise_by_size, noise_radius
 from coupling_core.figures.pruning import pruning
 from coupling_core.figures.spectrum import spectrum, spectrum_table
+from coupling_core.figures.token_numbers import linearised, linearised_table
 from coupling_core.figures.training import (
     by_step,
     map_limit,

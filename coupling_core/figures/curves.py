@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import plotly.colors as colors
 import plotly.graph_objects as go
-from jaxtyping import Float, Real
+from jaxtyping import Real
 
 from coupling_core.base.curves import Curves
 from coupling_core.base.numbers import Number, array_of, number_of
@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # half a second to import
 
 MOST_DESCRIBED = 8  # up to so many curves are described one by one
 COLORS = (style.ACCENT, style.SECOND, style.INK, *style.CATEGORIES)
+Points = Real[np.ndarray, " point"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,17 +38,17 @@ class Series:
     """
 
     name: str
-    x: Real[np.ndarray, " point"]
-    y: Real[np.ndarray, " point"] | None
+    x: Points
+    y: Points | None
     color: str = style.INK
     width: float = 2
     dash: str = "solid"
     marks: float = 0
     symbol: str = "circle"
-    band: tuple[Real[np.ndarray, " point"], Real[np.ndarray, " point"]] | None = None
+    band: tuple[Points, Points] | None = None
     band_name: str = ""
     tint: str = style.BAND
-    at: Real[np.ndarray, " point"] | None = None
+    at: Points | None = None
     """What `x` stands for where it is a place on the axis only, such as a training step."""
     hover: bool = True
     column: str = ""  # in the table; "" leaves it out
@@ -161,10 +162,7 @@ def _places(spec: Curves, named: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 def lines(
-    x: Real[np.ndarray, " point"],
-    values: Mapping[str, Real[np.ndarray, " point"]],
-    width: float = 2,
-    marks: float = 0,
+    x: Points, values: Mapping[str, Points], width: float = 2, marks: float = 0
 ) -> list[Series]:
     """A curve for each name, in the colours of the house."""
     return [
@@ -174,18 +172,14 @@ def lines(
 
 
 def chance(
-    x: Real[np.ndarray, " point"],
-    y: Float[np.ndarray, " point"] | float,
-    name: str = "chance",
-    dash: str = "dash",
-    width: float = 1.5,
+    x: Points, y: Points | float, name: str = "chance", dash: str = "dash", width: float = 1.5
 ) -> Series:
     """The chance level: one for all places, or one for each."""
     level = np.broadcast_to(np.asarray(y, np.float64), np.shape(x))
     return Series(name, x, level, width=width, dash=dash, column="chance")
 
 
-def one_deviation(mean: Series, spread: Float[np.ndarray, " point"]) -> Series:
+def one_deviation(mean: Series, spread: Points) -> Series:
     """A mean with the band of one standard deviation."""
     y, name = np.asarray(mean.y), "one standard deviation"
     return replace(mean, band=(y - spread, y + spread), band_name=name, tint=style.ACCENTED_BAND)

@@ -1,20 +1,24 @@
-"""What edits of a model's depth do: maps over pairs of blocks, curves block by block, swaps."""
+"""What edits of a model's depth do: to pairs of blocks, block by block, and beside coupling."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
 
-from coupling_core.analysis.coupling_effect import PairEdit
+from coupling_core.analysis.coupling_effect import CouplingEffect, PairEdit
+from coupling_core.analysis.effect_study import EffectStudy
 from coupling_core.analysis.effects import effect_maps
 from coupling_core.base.curves import Curves
 from coupling_core.base.edits import DAMPED
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
+from coupling_core.base.units import counted
 from coupling_core.figures import style
 from coupling_core.figures.curves import COLORS, Series, curves
 from coupling_core.figures.squares import Square
+from coupling_core.figures.training import HEIGHT, place, step_axis
 from coupling_core.figures.words import subject
 
 if TYPE_CHECKING:  # half a second to import
@@ -51,6 +55,19 @@ BY_BLOCK = Curves(
     at="l = ",
     hover=".4g",
 )
+_DONE = {"interchange": "swapped", "replace": "replaced by one another"}
+_LOOKS = {"rho": style.ACCENT, "distance alone": style.INK, "given distance": style.SECOND}
+EFFECT_BY_STEP = Curves(
+    x="step",
+    y="Spearman's rho",
+    caption="Rank correlation over the pairs of blocks of {title}, mean over {prompts}. Bars: "
+    "95\u00a0% intervals over prompts. A model of few blocks has few pairs, and one training run "
+    "is no sample of training runs.",
+    y_range=(-1.05, 1.05),
+    at="step ",
+    hover=".2f",
+    height=HEIGHT,
+)
 
 
 def effects(
@@ -71,8 +88,12 @@ def effects(
     itself = np.eye(len(blocks), dtype=bool)
     why = np.select([itself, np.isnan(values)], [UNEDITED, lacking], "")
     texts = [_text(result, edit, values, pair) for pair in np.ndindex(values.shape)]
+    known, told = values[np.isfinite(values)], "nothing measured yet"
+    if known.size:
+        median, low, high = np.median(known), known.min(), known.max()
+        told = f"median {median:.3g}, {low:.3g} to {high:.3g} {result.unit}"
     return square.figure(
-        _alt(result, values, edit),
+        f"Map of the effect of {edit} over pairs of blocks, {subject(result)}: {told}.",
         _EACH_CELL[edit] + _READ,
         square.traces(_map(square, values, result, edit), why, texts),
         height=600,
@@ -87,11 +108,10 @@ def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
     named = {"skip": found.skip, "repeat": found.repeat} | damped
     colors = (*COLORS[:4], *COLORS[6:])  # the others are too near those of the first two
     dashes = ("solid", "solid", "dot", "dash", "dashdot", "longdash")
+    looks = zip(named.items(), colors, dashes, strict=False)
     series = [
         Series(name, blocks, values, color, dash=dash, uid=f"effect{at}")
-        for at, ((name, values), color, dash) in enumerate(
-            zip(named.items(), colors, dashes, strict=False)
-        )
+        for at, ((name, values), color, dash) in enumerate(looks)
     ]
     spec = replace(BY_BLOCK, unit=f" {result.unit}")
     return curves(series, spec, subject(result), {"unit": _UNITS[result.measured_of]})
@@ -136,6 +156,77 @@ def exchange_table(result: WhatIfResult) -> "DataFrame":
     return DataFrame(dict(zip(("l", "true", "predicted", "cosine"), _medians(result), strict=True)))
 
 
+def coupling_against_effect(found: CouplingEffect, title: str = "") -> go.Figure:
+    """A point for each pair of blocks, coloured by how far apart it is, of a model's title."""
+    apart = found.other - found.block
+    order, title = np.argsort(-apart), title or found.whose
+    done, over = _DONE[found.edit], f"mean over {counted(found.prompts, 'prompt')}"
+    figure = style.new_figure(
+        f"Coupling of {found.pairs} pairs of blocks against the effect of having them {done}"
+        f"{f', {title}' * bool(title)}, {over}.",
+        f"A point for each pair of blocks, {over} and both directions. "
+        f"Higher: less changes when the two are {done}. The colour is their distance. A "
+        "rise within one colour is what distance does not explain.",
+        {"title": title, "source": title},
+        height=440,
+        margin_t=80,
+        xaxis=style.axis("Coupling, chance-corrected (no unit)"),
+        yaxis=style.axis("-log KL (KL in nats)"),
+    )
+    marker = {"size": 6, "color": apart[order], "colorscale": style.SEQUENTIAL}
+    bar = style.color_bar("Distance |l - l'|", "blocks")
+    return figure.add_scatter(
+        x=found.coupling[order],
+        y=found.smallness[order],
+        mode="markers",
+        marker=marker | {"reversescale": True, "colorbar": bar},
+        customdata=np.stack([found.block, found.other, apart], 1)[order],
+        name="pairs",
+        showlegend=False,
+        hovertemplate="blocks %{customdata[0]} and %{customdata[1]}, "
+        "%{customdata[2]} apart<br>coupling %{x:.3f}<br>-log KL %{y:.2f}<extra></extra>",
+    )
+
+
+def effect_by_step(studies: Mapping[int, EffectStudy], edit: PairEdit, title: str) -> go.Figure:
+    """The rank correlations of coupling and effect by training step, of a run of this title."""
+    found, steps = effect_by_step_table(studies, edit).to_dict("series"), np.array(sorted(studies))
+    series = [
+        Series(name, place(steps), found[name.replace(" ", "_")], color, marks=6, at=steps)
+        for name, color in _LOOKS.items()
+    ]
+    given = series[-1]
+    bars = style.bars(given.y, found["low"], found["high"], given.color, thickness=2, width=4)
+    series[-1] = replace(given, more={"error_y": bars})
+    return curves(
+        series,
+        EFFECT_BY_STEP,
+        f"coupling and the smallness of the effect of {edit}, {title}",
+        {"title": title, "prompts": counted(len(studies[steps[0]].prompts), "prompt")},
+        xaxis=step_axis(steps.tolist()),
+        told={"source": title},
+    )
+
+
+def effect_by_step_table(studies: Mapping[int, EffectStudy], edit: PairEdit) -> "DataFrame":
+    """The correlations by step."""
+    from pandas import DataFrame
+
+    found = [studies[step].correlated(edit) for step in sorted(studies)]
+    return DataFrame(
+        {
+            "step": sorted(studies),
+            "rho": [one.raw.rho for one in found],
+            "distance_alone": [one.distance.rho for one in found],
+            "given_distance": [one.partial.rho for one in found],
+            "low": [one.partial.low for one in found],
+            "high": [one.partial.high for one in found],
+            "mantel_p": [one.mantel_p for one in found],
+            "partial_mantel_p": [one.partial_mantel_p for one in found],
+        }
+    )
+
+
 def _medians(result: WhatIfResult) -> tuple[np.ndarray, ...]:
     """The l of pairs that were run; true and predicted change and their cosine, over the tokens."""
     named = (result.exchange_true, result.exchange_predicted, result.exchange_cosine)
@@ -173,12 +264,3 @@ def edit_name(edit: PairEdit, pair: tuple[int, int]) -> str:
     """How an edit of two blocks is spelled."""
     first, second = sorted(pair) if edit == "interchange" else pair
     return f"{edit}({first},{second})"
-
-
-def _alt(result: WhatIfResult, values: np.ndarray, edit: PairEdit) -> str:
-    known = values[np.isfinite(values)]
-    told = "nothing measured yet"
-    if known.size:
-        low, high = style.span(known)
-        told = f"median {np.median(known):.3g}, {low:.3g} to {high:.3g} {result.unit}"
-    return f"Map of the effect of {edit} over pairs of blocks, {subject(result)}: {told}."

@@ -5,7 +5,7 @@ And coupling against the length or the difficulty of prompts (Figure 10).
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -71,21 +71,11 @@ PROMPT_AXES = {
 
 
 def frame(
-    alt: str,
-    caption: str,
-    title: str,
-    source: str,
-    xaxis: Mapping[str, object],
-    yaxis: Mapping[str, object],
-    *,
-    height: int = HEIGHT,
-    below: int = 0,
-    **layout: object,
+    alt: str, caption: str, told: dict[str, Any], x: dict[str, Any], y: dict[str, Any], **more: Any
 ) -> go.Figure:
-    """An empty figure; `below` are the pixels under a file's plot, if not as usual."""
-    meta = {"title": title, "source": source} | ({"below": below} if below else {})
-    axes = {"xaxis": {**xaxis, **style.GRID}, "yaxis": {**UPRIGHT, **yaxis}}
-    return style.new_figure(alt, caption, meta, height=height, **axes, **layout)
+    """An empty figure with its axes."""
+    axes = {"xaxis": {**x, **style.GRID}, "yaxis": {**UPRIGHT, **y}}
+    return style.new_figure(alt, caption, told, **{"height": HEIGHT, **axes, **more})
 
 
 def over_models(
@@ -94,18 +84,16 @@ def over_models(
     """Two numbers of each model: performance against coupling (Figure 1a), or sizes (Figure 9)."""
     table = over_models_table(means, x, y).sort_values("trained", ascending=False, kind="stable")
     drawn = [fit for fit in fits if not fit.reason]
-    title = f"{short(y)} against {short(x)}"
     figure = frame(
         _models_alt(table, x, y, drawn),
         _models_caption(means, x, y, fits),
-        title,
-        source,
+        {"title": f"{short(y)} against {short(x)}", "source": source},
         _axis(means, x, table),
         _axis(means, y, table),
-        below=BELOW if drawn else 0,
     )
     if drawn:
         figure.update_layout(legend2=FITS, margin_b=BELOW)
+        figure.layout.meta["below"] = BELOW
     for fit in drawn:
         line = style.line(fit.x, fit.y, fit.told, line_dash=DASHES[fit.form])
         line.update(uid=fit.form, legend="legend2", hoverinfo="skip")
@@ -126,7 +114,6 @@ def over_models(
             rows[y],
             str(family),
             {"color": color, "size": SIZE, "symbol": symbols},
-            None,
             customdata=rows["model"],
             **({error: bars(rows, color)} if "coupling" in (x, y) else {}),
             showlegend=True,
@@ -171,18 +158,11 @@ def coupling_by_k(means: Mapping[int, "ModelMeans"], *, source: str = "") -> go.
         color, symbol = looks[family]
         rows = found.set_index("k").reindex(ks)  # a K at which it was not measured is a gap
         if is_raw:
-            level = rows["chance"].to_numpy()
-            hidden = {"showlegend": False}
+            level, hidden = rows["chance"].to_numpy(), {"showlegend": False}
             series.append(Series("chance", ks, level, color, 1, "dash", hover=False, more=hidden))
-        more: dict[str, object] = {
-            "name": family,
-            "legendgroup": family,
-            "showlegend": family not in named,
-            "error_y": bars(rows, color),
-            "customdata": [model] * len(ks),
-        }
-        mark = symbol if trained else f"{symbol}-open"
-        own = rows["coupling"].to_numpy()
+        more = {"name": family, "legendgroup": family, "showlegend": family not in named}
+        more |= {"error_y": bars(rows, color), "customdata": [model] * len(ks)}
+        mark, own = symbol if trained else f"{symbol}-open", rows["coupling"].to_numpy()
         series.append(Series(str(model), ks, own, color, 1.5, marks=7, symbol=mark, more=more))
         named.add(family)
     figure = curves(
@@ -264,12 +244,9 @@ def by_prompt_table(model: "PromptTrend", x_name: str) -> "DataFrame":
 
 
 def _trend(trend: "PromptTrend", name: str, color: str, width: float) -> Series:
-    ends = np.array([trend.x.min(), trend.x.max()])
-    slope = with_minus(f"{trend.slope:.2g}")
-    more = {
-        "customdata": [trend.model] * 2,
-        "hovertemplate": f"{trend.model}: {slope} per unit<extra></extra>",
-    }
+    ends, slope = np.array([trend.x.min(), trend.x.max()]), with_minus(f"{trend.slope:.2g}")
+    hover = f"{trend.model}: {slope} per unit<extra></extra>"
+    more = {"customdata": [trend.model] * 2, "hovertemplate": hover}
     return Series(name, ends, trend.intercept + trend.slope * ends, color, width, more=more)
 
 

@@ -60,11 +60,11 @@ def correlation_by_k(found: Mapping[int, "Correlation"], y: str, *, source: str 
     table = correlations_table(found, "k")
     method, of = next(((one.method, one.over.of) for one in found.values()), ("pearson", ""))
     title = f"{COEFFICIENTS[method]} of coupling and {short(y)}"
+    told = {"title": f"correlation of coupling and {short(y)} against K", "source": source}
     figure = frame(
         estimates_told(title, {f"K = {k}": one for k, one in found.items()}),
         BY_K.format(of=of),
-        f"correlation of coupling and {short(y)} against K",
-        source,
+        told,
         k_axis(found),
         style.axis(title, range=[-1.05, 1.05]),
     )
@@ -131,8 +131,7 @@ def _forest(found: Mapping[str, "Correlation"], title: str, caption: str, source
     figure = frame(
         estimates_told(title, found),
         caption,
-        title,
-        source,
+        {"title": title, "source": source, "below": BELOW},
         style.axis(title.replace(" of ", "<br>of "), range=[-1.08, 1.08]),
         {
             "type": "category",
@@ -143,7 +142,6 @@ def _forest(found: Mapping[str, "Correlation"], title: str, caption: str, source
             "ticks": "",
         },
         height=ROW * len(table) + MARGINS,
-        below=BELOW,
         showlegend=False,
     )
     figure.add_vline(x=0, line={"color": style.INK, "width": 1})
@@ -154,24 +152,11 @@ def _forest(found: Mapping[str, "Correlation"], title: str, caption: str, source
     for color, of_color in ((style.ACCENT, table.index == 0), (style.INK, table.index > 0)):
         rows = table[is_known & of_color]
         for name, error in _intervals(rows, color, "estimate"):
-            figure.add_scatter(
-                x=rows["estimate"],
-                y=rows["row"],
-                error_x=error,
-                customdata=rows["row"],
-                text=rows["text"],
-                mode="markers",
-                marker={"color": color, "size": 10, "symbol": "square"},
-                name=name,
-                hovertemplate="%{y}: %{text}<extra></extra>",
-            )
+            look = {"color": color, "size": 10, "symbol": "square"}
+            some = style.dots(rows["estimate"], rows["row"], name, look, customdata=rows["row"])
+            hover = "%{y}: %{text}<extra></extra>"
+            figure.add_trace(some.update(error_x=error, text=rows["text"], hovertemplate=hover))
     none = table[~is_known]
-    return figure.add_scatter(
-        x=[0.0] * len(none),
-        y=none["row"],
-        text=none["reason"],
-        mode="text",
-        textfont={"size": 11},
-        name="no estimate",
-        hoverinfo="skip",
-    )
+    reasons = style.dots([0.0] * len(none), none["row"], "no estimate", {}, hoverinfo="skip")
+    reasons.update(mode="text", text=none["reason"], textfont={"size": 11})
+    return figure.add_trace(reasons)

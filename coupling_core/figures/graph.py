@@ -42,15 +42,11 @@ OPACITIES = (0.52, 0.95)
 is the least that people see well."""
 NODE_PIXELS = 13
 MOST_LABELS = 40  # numbers round a circle: with more of them they would collide
-PLACES = {
-    ("line", True): "Blocks lie in order, and an arc is as high as its blocks are apart.",
-    ("line", False): "Blocks lie in order.",
-    ("circle", True): "Blocks run clockwise from the top.",
-    ("circle", False): "Blocks run clockwise from the top.",
-    ("spring", True): "Blocks that are coupled pull each other close.",
-    ("spring", False): "No two blocks have an edge, which would pull them close.",
+PLACES: Mapping[Layout, str] = {
+    "line": "Blocks lie in order, and an arc is as high as its blocks are apart.",
+    "circle": "Blocks run clockwise from the top.",
+    "spring": "Blocks that are coupled pull each other close.",
 }
-"""Where the nodes lie, by layout and whether there is an edge."""
 
 
 def graph(
@@ -99,24 +95,25 @@ def graph_of(
 ) -> go.Figure:
     """The same of a graph that was made of these scores, such as of means over prompts."""
     placed = Placed.of(blocks, layout)
-    any_edge = blocks.number_of_edges() > 0
     scale = "over what is drawn (auto range)" if auto_range else "on a fixed scale"
     where = "top of an arc" if layout == "line" else "middle of an edge"
-    on_page = (
-        f"The {where} is where the mouse shows the numbers, and where a click selects the pair."
-    )
-    shown = (
-        f"Width and opacity show the {style.score_name(corrected).lower()}, the mean of both "
-        f"directions, {scale}."
-    )
+    on_page = f"The mouse shows its numbers at the {where}, where a click selects the pair."
+    strongest = max(blocks.edges(data="weight"), key=itemgetter(2), default=None)
+    named = "The strongest edge joins blocks {} and {} with {:.3f}."
+    summary = graph_summary(blocks)
     figure = style.new_figure(
-        _alt(blocks, subject, view),
         paragraph(
-            PLACES[layout, any_edge],
-            (color == "depth", "The first block is blue, and the last one yellow."),
-            (any_edge, shown),
+            f"Graph of {counted(len(blocks), 'block')} of {subject}: {summary}",
+            f"Weights are the {blocks.graph['weight_meaning']} ({style.score_terms(view)}).",
+            named.format(*strongest) if strongest else "",
         ),
-        {"summary": graph_summary(blocks), "on_page": on_page, **(told or {})},
+        paragraph(
+            PLACES[layout],
+            (color == "depth", "The first block is blue, and the last one yellow."),
+            f"Width and opacity show the {style.score_name(corrected).lower()}, the mean of both "
+            f"directions, {scale}.",
+        ),
+        {"summary": summary, "on_page": on_page, **(told or {})},
         **_axes(placed),
     )
     _add_edges(figure, blocks, placed, _steps(blocks, corrected, auto_range))
@@ -131,18 +128,6 @@ def graph_of(
         figure.add_trace(_labels(placed))
     title = f"{style.score_name(corrected)} ({style.score_terms(view)})"
     return figure.update_layout(legend_title={"text": title, "side": "top"})
-
-
-def _alt(blocks: "nx.Graph", subject: str, view: View) -> str:
-    strongest = max(blocks.edges(data="weight"), key=itemgetter(2), default=None)
-    named = "The strongest edge joins blocks {} and {} with {:.3f}."
-    return paragraph(
-        f"Graph of {counted(len(blocks), 'block')} of {subject}: {edges_words(blocks)}.",
-        f"Weights are the {blocks.graph['weight_meaning']} ({style.score_terms(view)}).",
-        named.format(*strongest) if strongest else "",
-        communities_words(blocks),
-        last_block_words(blocks),
-    )
 
 
 def graph_summary(blocks: "nx.Graph") -> str:
@@ -169,9 +154,7 @@ def _add_edges(
         step = max(0, int(np.searchsorted(steps, weight, side="right")) - 1)
         of_step.setdefault(step, []).append((block, basis))
     for step, edges in sorted(of_step.items()):
-        width, opacity = (
-            float(np.interp(step / last, (0, 1), each)) for each in (WIDTHS, OPACITIES)
-        )
+        width, opacity = (np.interp(step, (0, last), each) for each in (WIDTHS, OPACITIES))
         name = f"{ends[step]} or more" if step == last else f"{ends[step]} to {ends[step + 1]}"
         look = {"line": {"color": style.BLACK, "width": width}, "opacity": opacity}
         _add_lines(figure, placed.path(edges), name, look, ink=style.INKED)

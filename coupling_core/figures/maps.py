@@ -3,19 +3,19 @@
 One stitched heatmap with gaps shows all matrices: for a plot a pair, a browser takes minutes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float32
 
 from coupling_core.base.records import ROLES, View
 from coupling_core.base.results import DepthResult, Scores, TokenMeansResult, TokensResult
 from coupling_core.base.units import counted, rounded
 from coupling_core.base.wording import paragraph
 from coupling_core.figures import style, words
-from coupling_core.figures.score_squares import ITSELF, ScoreSquare, score_look, scores_of
+from coupling_core.figures.score_squares import ITSELF, Numbers, ScoreSquare, score_look, scores_of
 from coupling_core.figures.squares import BEYOND, matrix_look
 
 MOST_PIXELS = 600  # side of a whole mosaic: one array cell then has at least a pixel on the screen
@@ -36,8 +36,8 @@ def scores(
     result: DepthResult | TokensResult | TokenMeansResult,
     view: View,
     *,
-    rows: Iterable[int] | int | None = None,
-    columns: Iterable[int] | int | None = None,
+    rows: Numbers = None,
+    columns: Numbers = None,
     corrected: bool = True,
     auto_range: bool = False,
     selected: tuple[int, int] | None = None,
@@ -61,16 +61,8 @@ def scores(
     else:
         means = (isinstance(result, TokenMeansResult), MEANS_READ)
         caption = paragraph(COMPARED[result.request.kind], read, means, itself)
-    return score_map(
-        shown,
-        view,
-        words.subject(result),
-        caption,
-        corrected=corrected,
-        auto_range=auto_range,
-        selected=selected,
-        limit=limit,
-    )
+    look: dict[str, Any] = {"auto_range": auto_range, "selected": selected, "limit": limit}
+    return score_map(shown, view, words.subject(result), caption, corrected=corrected, **look)
 
 
 def score_map(
@@ -81,11 +73,10 @@ def score_map(
     told: Mapping[str, object] | None = None,
     *,
     corrected: bool,
-    auto_range: bool = False,
     selected: tuple[int, int] | None = None,
-    limit: float = style.CORRECTED_RANGE[1],
+    **look: Any,
 ) -> go.Figure:
-    """The map of scores, such as means over prompts, under its own caption."""
+    """The map of scores, such as means over prompts, under its own caption; `look` is its range."""
     z, highest = shown.colored(corrected=corrected), ""
     if not np.isnan(z).all():
         row, column = np.unravel_index(np.nanargmax(z), z.shape)
@@ -94,11 +85,11 @@ def score_map(
             f"in the basis of {shown.noun} {shown.columns[column]}."
         )
     name = f"Heatmap of the {style.score_name(corrected).lower()} ({style.score_terms(view)})"
-    look = score_look(z, view, corrected=corrected, auto_range=auto_range, limit=limit)
+    colors = shown.heatmap(z, **score_look(z, view, corrected=corrected, **look))
     return shown.figure(
         shown.alt(name, subject, z, highest),
         caption,
-        shown.traces(shown.heatmap(z, **look), shown.why, shown.hover_texts()),
+        shown.traces(colors, shown.why, shown.hover_texts()),
         height=640 if shown.texts else 600,
         selected=selected,
         told=told,
@@ -109,8 +100,8 @@ def mosaic(
     result: DepthResult | TokensResult,
     view: View,
     *,
-    rows: Iterable[int] | int | None = None,
-    columns: Iterable[int] | int | None = None,
+    rows: Numbers = None,
+    columns: Numbers = None,
     magnitude: bool = True,
     auto_range: bool = False,
     selected: tuple[int, int] | None = None,
@@ -146,9 +137,7 @@ def mosaic(
     )
 
 
-def _stitched(
-    result: DepthResult | TokensResult, shown: ScoreSquare, role: str
-) -> Float32[np.ndarray, "row_pixel column_pixel"]:
+def _stitched(result: DepthResult | TokensResult, shown: ScoreSquare, role: str) -> np.ndarray:
     """The corners of all cells side by side in one array, NaN between them."""
     at = np.ix_(np.array(shown.rows) - 1, np.array(shown.columns) - 1)
     side, pitch, (n_rows, n_columns) = shown.side, shown.pitch, shown.why.shape

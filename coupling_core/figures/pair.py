@@ -3,7 +3,6 @@
 Row l (or t) is the Jacobian, column l' (or t') the basis. Beside it the mean of all pairs by K.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +31,8 @@ from coupling_core.sources.tokens import visible
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
 
+Compared = DepthResult | TokensResult
+Scores = tuple[Float[np.ndarray, " k"], ...]
 BY_K = Curves(
     x="k",
     y="{name} ({definition})",
@@ -45,13 +46,13 @@ BY_K = Curves(
 class _Pair:
     """Two Jacobians of a result, from 1, and how they are looked at."""
 
-    result: DepthResult | TokensResult
+    result: Compared
     row: int
     column: int
     view: View
 
     @classmethod
-    def of(cls, result: DepthResult | TokensResult, row: int, column: int, view: View) -> "_Pair":
+    def of(cls, result: Compared, row: int, column: int, view: View) -> "_Pair":
         """With numbers that may be counted from the end."""
         require_k(result, view.k)
         resolve = resolve_block if isinstance(result, DepthResult) else resolve_token
@@ -72,7 +73,7 @@ class _Pair:
         return self.result.matrices[at][:side, :side].astype(np.float32)
 
     @property
-    def curves(self) -> tuple[Float[np.ndarray, " k"], ...]:
+    def curves(self) -> Scores:
         """Raw score, chance floor and corrected score for K = 1..Kmax."""
         raw, floor = score_curve(self.result, self.row, self.column, self.view)
         return raw, floor, above_chance(raw, floor)
@@ -102,7 +103,7 @@ class _Pair:
 
 
 def matrix(
-    result: DepthResult | TokensResult, row: int, column: int, view: View, *, magnitude: bool = True
+    result: Compared, row: int, column: int, view: View, *, magnitude: bool = True
 ) -> go.Figure:
     """Leading corner of A (or B) of one pair, in units of s_1 of its Jacobian."""
     pair = _Pair.of(result, row, column, view)
@@ -143,38 +144,26 @@ def matrix(
     return style.fix_margins(figure)
 
 
-def matrix_table(
-    result: DepthResult | TokensResult, row: int, column: int, view: View
-) -> "DataFrame":
+def matrix_table(result: Compared, row: int, column: int, view: View) -> "DataFrame":
     """Twin of one matrix, in units of s_1 of its Jacobian: row u (or v), column v (or u)."""
     from pandas import DataFrame, RangeIndex
 
     corner = _Pair.of(result, row, column, view).corner
-    index = RangeIndex(1, len(corner) + 1)
-    return DataFrame(corner, index=index, columns=index)
+    numbers = RangeIndex(1, len(corner) + 1)
+    return DataFrame(corner, numbers, numbers)
 
 
 def score_by_k(
-    result: DepthResult | TokensResult,
-    row: int,
-    column: int,
-    view: View,
-    *,
-    corrected: bool = False,
+    result: Compared, row: int, column: int, view: View, *, corrected: bool = False
 ) -> go.Figure:
     """Score of the pair of `matrix` for K = 1..Kmax with its chance floor, 0 of corrected ones."""
-    pair = _Pair.of(result, row, column, view)
-    words = {
-        "name": style.score_name(corrected),
-        "what": "Coupling of {} in the basis of {}".format(*pair.names),
-    }
-    of, also = f"{pair.words}, {subject(result)}", f" {pair.score}"
-    return _score_curves(pair.curves, view, words, of, corrected, also)
+    pair, name = _Pair.of(result, row, column, view), style.score_name(corrected)
+    what = "Coupling of {} in the basis of {}".format(*pair.names)
+    of = f"{pair.words}, {subject(result)}"
+    return _by_k(pair.curves, view, corrected, of, name, what, f" {pair.score}")
 
 
-def score_by_k_table(
-    result: DepthResult | TokensResult, row: int, column: int, view: View
-) -> "DataFrame":
+def score_by_k_table(result: Compared, row: int, column: int, view: View) -> "DataFrame":
     """Twin of the score against K: columns k, coupling, chance, corrected."""
     from pandas import DataFrame
 
@@ -186,20 +175,15 @@ def score_by_k_table(
 def mean_by_k(result: DepthResult, view: View, *, corrected: bool = False) -> go.Figure:
     """Mean score over all pairs of different blocks for K = 1..Kmax, and its chance level."""
     require_k(result, view.k)
-    words = {
-        "name": f"Mean {style.score_name(corrected).lower()}",
-        "what": "Mean over all pairs of blocks l ≠ l'",
-    }
-    return _score_curves(mean_curves(result, view), view, words, subject(result), corrected)
+    name, what = (
+        f"Mean {style.score_name(corrected).lower()}",
+        "Mean over all pairs of blocks l ≠ l'",
+    )
+    return _by_k(mean_curves(result, view), view, corrected, subject(result), name, what)
 
 
-def _score_curves(
-    scores: tuple[Float[np.ndarray, " k"], ...],
-    view: View,
-    words: Mapping[str, str],
-    of: str,
-    corrected: bool,
-    also: str = "",
+def _by_k(
+    scores: Scores, view: View, corrected: bool, of: str, name: str, what: str, also: str = ""
 ) -> go.Figure:
     """A raw score, its chance level and the corrected score, of which one is shown."""
     raw, floor, above = scores
@@ -214,7 +198,7 @@ def _score_curves(
         ],
         BY_K,
         of,
-        {**words, "definition": definition_name(view)},
+        {"name": name, "what": what, "definition": definition_name(view)},
         also=also,
         xaxis={"range": [0, len(k) + 1]},
         yaxis={"range": style.score_range(corrected, shown, level)},

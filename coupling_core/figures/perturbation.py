@@ -1,8 +1,10 @@
 """Noise on the first state: how alike the states stay, by size and by depth, and the radius."""
 
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float, Real
+from jaxtyping import Float
 
 from coupling_core.analysis.perturbation import (
     OFF,
@@ -67,7 +69,7 @@ def noise_by_size(
     own, linear = spread(result.cosine[0]), spread(result.linear_cosine[0])
     series = []
     for color, (name, at) in enumerate(ends.items()):
-        series += _both(x, own, linear.median, name, color, at)
+        series += _both(x, own, linear, name, color, at)
     if twin is not None:
         of_twin = spread(twin.cosine[0]).median
         untrained = lines(twin.noise_sizes, {name: of_twin[:, at] for name, at in ends.items()})
@@ -82,7 +84,7 @@ def noise_by_depth(
     states, series, at = np.arange(result.n_blocks + 1), [], nearest_size(result, size)
     for way, name in enumerate(WAYS):
         own, linear = spread(result.distance[way, at]), spread(result.linear_distance[way, at])
-        series += _both(states, own, linear.median, _NAMES[name], way)
+        series += _both(states, own, linear, _NAMES[name], way)
     if twin is not None:
         beside = spread(twin.distance[0, at]).median
         series.append(Series("isotropic", states, beside, style.ACCENT).untrained)
@@ -109,14 +111,10 @@ def _radii(result: PerturbationResult) -> Float[np.ndarray, "way block"]:
 
 
 def _both(
-    x: Real[np.ndarray, " point"],
-    own: Spread,
-    linear: Float[np.ndarray, "*point"],
-    name: str,
-    color: int,
-    at: int | slice = slice(None),
+    x: np.ndarray, own: Spread, linear: Spread, name: str, color: int, at: Any = slice(None)
 ) -> list[Series]:
     """Median and band of the draws, and what first order says; of one state, or of all."""
     band = own.low[..., at], own.high[..., at]
     drawn = Series(name, x, own.median[..., at], COLORS[color], band=band, tint=_TINTS[color])
-    return [drawn, Series(f"{name}, first order", x, linear[..., at], COLORS[color], dash="dash")]
+    first = linear.median[..., at]
+    return [drawn, Series(f"{name}, first order", x, first, COLORS[color], dash="dash")]

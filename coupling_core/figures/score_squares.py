@@ -24,6 +24,7 @@ from coupling_core.base.wording import paragraph
 from coupling_core.figures import style
 from coupling_core.figures.squares import FORBIDDEN, Reasons, Square
 
+Numbers = Iterable[int] | int | None  # of tokens; None is the first that fit
 ITSELF = {"block": "a block with itself: always 1", "token": "a Jacobian with itself: always 1"}
 """Why a map of scores does not colour its diagonal: trained or not, it would outshine all else."""
 MOST_SHOWN = 32  # tokens a side of one map; a longer prompt is looked at in windows of so many
@@ -38,10 +39,7 @@ class ScoreSquare(Square):
 
     @classmethod
     def of(
-        cls,
-        found: Scores | PositionScores,
-        rows: Iterable[int] | int | None = None,
-        columns: Iterable[int] | int | None = None,
+        cls, found: Scores | PositionScores, rows: Numbers = None, columns: Numbers = None
     ) -> "ScoreSquare":
         """Scores of all blocks viewed, or of tokens in these rows and columns."""
         why = reasons(found)
@@ -77,11 +75,8 @@ class ScoreSquare(Square):
 
     def hover_texts(self) -> list[str]:
         """The pair and its numbers, or why it has none, row by row."""
-        scores = [
-            self.take(values)
-            for values in (self.found.coupling, self.found.chance, self.found.corrected)
-        ]
-        between, texts = "<br>" if self.texts else " ", []
+        of = self.found.coupling, self.found.chance, self.found.corrected
+        scores, between, texts = [*map(self.take, of)], "<br>" if self.texts else " ", []
         for (i, j), why in np.ndenumerate(self.why):
             row, column = self.name(self.rows[i]), self.name(self.columns[j])
             numbers = why or score_lines(*(float(values[i, j]) for values in scores))
@@ -156,7 +151,7 @@ def reasons(found: Scores | PositionScores) -> Reasons:
     )
 
 
-def window(result: TokenResult, shown: Iterable[int] | int | None) -> tuple[int, ...]:
+def window(result: TokenResult, shown: Numbers) -> tuple[int, ...]:
     """Numbers of the tokens shown, 1..n: those asked for (-1 is the last), or the first that fit.
 
     Of a longer prompt the first are those from the first token on that has a Jacobian.

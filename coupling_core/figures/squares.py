@@ -108,8 +108,8 @@ class Square:
 
     def _hatched(self, which: Bool[np.ndarray, "row column"]) -> go.Scatter:
         """Hatching over the rectangle of each run of cells in a row."""
-        x: list[float | None] = []
-        y: list[float | None] = []
+        x: list[Any] = []
+        y: list[Any] = []
         half = self.pitch / 2
         for middle, row in zip(self.y, which, strict=True):
             edges = np.flatnonzero(np.diff(row, prepend=False, append=False))
@@ -118,16 +118,9 @@ class Square:
                 x += [left, right, right, left, None]
                 y += [middle - half, middle - half, middle + half, middle + half, None]
         pattern = {"shape": "/", "size": 7, "solidity": 0.12}
-        return go.Scatter(
-            x=x,
-            y=y,
-            fill="toself",
-            mode="none",
-            fillpattern=pattern | {"fgcolor": style.INK, "bgcolor": style.NOTHING},
-            hoverinfo="skip",
-            name=FORBIDDEN,
-            showlegend=True,
-        )
+        pattern |= {"fgcolor": style.INK, "bgcolor": style.NOTHING}
+        look = {"fill": "toself", "fillpattern": pattern, "hoverinfo": "skip"}
+        return go.Scatter(x=x, y=y, mode="none", name=FORBIDDEN, showlegend=True, **look)
 
     def _pairs(self, texts: Sequence[str]) -> go.Heatmap:
         """An invisible map over the cells: it carries the hover texts and takes the clicks.
@@ -136,15 +129,9 @@ class Square:
         in pixels, and take their neighbours' clicks where cells are smaller.
         """
         shape = len(self.rows), len(self.columns)
-        return self.heatmap(
-            np.zeros(shape, np.uint8),
-            customdata=self.numbers(),
-            text=np.array(texts, object).reshape(shape),
-            opacity=0,
-            showscale=False,
-            hovertemplate="%{text}<extra></extra>",
-            name="pairs",
-        )
+        cells, texts_of = np.zeros(shape, np.uint8), np.array(texts, object).reshape(shape)
+        look = {"text": texts_of, "hovertemplate": "%{text}<extra></extra>", "opacity": 0}
+        return self.heatmap(cells, customdata=self.numbers(), showscale=False, name="pairs", **look)
 
     def numbers(self) -> Shaped[np.ndarray, "row column 2"]:
         """The numbers of row and column of each cell."""
@@ -176,7 +163,7 @@ class Square:
             return style.fix_margins(figure)
         figure.layout.meta["below"] = LABELS
         figure.update_traces(colorbar_len=BAR, selector={"type": "heatmap", "showscale": None})
-        return style.fix_margins(figure, left=LABELS + 20, axis_below=LABELS + 20, legend=30)
+        return style.fix_margins(figure, left=LABELS + 20, below=LABELS + 20, legend=30)
 
 
 def panels(
@@ -213,12 +200,7 @@ def square_axes(x: dict[str, Any], y: dict[str, Any]) -> dict[str, object]:
 
 
 def matrix_look(
-    values: Real[np.ndarray, "row column"],
-    view: View,
-    terms: str,
-    *,
-    magnitude: bool,
-    auto_range: bool = False,
+    values: np.ndarray, view: View, terms: str, *, magnitude: bool, auto_range: bool = False
 ) -> dict[str, object]:
     """Colours of the entries of matrices: magnitudes from 0, else diverging round 0."""
     limit = max(map(abs, style.span(values))) if auto_range else style.MATRIX_LIMIT
@@ -230,12 +212,7 @@ def matrix_look(
     }
 
 
-def grey(
-    x: Real[np.ndarray, " column"],
-    y: Real[np.ndarray, " row"],
-    which: Bool[np.ndarray, "row column"],
-    why: Reasons,
-) -> go.Heatmap:
+def grey(x: np.ndarray, y: np.ndarray, which: np.ndarray, why: Reasons) -> go.Heatmap:
     """Flat grey over the cells that have no value, with the reasons in the legend."""
     return go.Heatmap(
         x=x,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import plotly.colors as colors
 import plotly.graph_objects as go
-from jaxtyping import Float, Real
+from jaxtyping import Float
 
 from coupling_core.analysis.scores import definition_name
 from coupling_core.base.records import View
@@ -82,8 +82,6 @@ UNDER_AXIS = {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"}
 BELOW = dict(orientation="h", x=0, xref="container", y=0, yref="container", yanchor="bottom")
 """The same where the colour bar is above: the lower end of the figure."""
 BAR_ROOM = 118  # pixels above a map for its colour bar, of which the upper quarter is empty
-_MAP_AXIS, _MAP_LEGEND = 60, 28
-"""Pixels below a map for its axis, and for the legend of its grey cells."""
 DOTTED = {"color": INK, "width": 2, "dash": "dot"}  # a line that marks a place
 PICKED = {"size": 6, "opacity": 0}
 """Invisible points that take clicks: of those no larger plotly takes the nearest."""
@@ -172,28 +170,17 @@ def line(
 
 
 def dots(
-    x: Any,
-    y: Any,
-    name: str,
-    marker: Mapping[str, object],
-    texts: Sequence[str] | None = None,
-    **more: object,
+    x: Any, y: Any, name: str, marker: dict[str, Any], texts: Sequence[str] = (), **more: object
 ) -> go.Scatter | go.Scattergl:
     """Points, of which the mouse shows the texts."""
-    if texts is not None:
+    if texts:
         more |= {"text": texts, "hovertemplate": "%{text}<extra></extra>"}
     trace = go.Scatter if len(x) <= SVG_POINTS else go.Scattergl
     return trace(x=x, y=y, mode="markers", name=name, marker=marker, **more)
 
 
 def band(
-    x: Real[np.ndarray, " point"],
-    low: Float[np.ndarray, " point"],
-    high: Float[np.ndarray, " point"],
-    name: str,
-    *,
-    color: str = BAND,
-    listed: bool = False,
+    x: Any, low: Any, high: Any, name: str, color: str = BAND, *, listed: bool = False
 ) -> go.Scatter:
     """The ground between two curves over the same places; `listed` in the legend by its name."""
     x, y = np.concatenate([x, x[::-1]]), np.concatenate([low, high[::-1]])
@@ -279,15 +266,13 @@ def place_bar(last: int, name: str, terms: str, dimensions: int = 2) -> go.Scatt
     )
 
 
-def fix_margins(
-    figure: go.Figure, left: int = 70, axis_below: int = _MAP_AXIS, legend: int = _MAP_LEGEND
-) -> go.Figure:
-    """Give a map the margins that its colour bar, labels and legend need.
+def fix_margins(figure: go.Figure, left: int = 70, below: int = 60, legend: int = 28) -> go.Figure:
+    """Give a map the margins in pixels that its colour bar, labels, axis and legend need.
 
     Plotly would find them by drawing the figure twice, which doubles the time to the first paint
     and to the answer to a click.
     """
-    below = axis_below + legend * any(trace.showlegend for trace in figure.data)
+    below += legend * any(trace.showlegend for trace in figure.data)
     figure.update_xaxes(automargin=False)
     figure.update_yaxes(automargin=False)
     return figure.update_layout(

@@ -1,9 +1,9 @@
 """Vision transformers: a picture whose patches are tokens, maps by rate, and numbers of runs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from itertools import cycle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import plotly.graph_objects as go
@@ -42,7 +42,7 @@ def picture(
     # The last token is named after its place, and so tells how many patches there are.
     rows, columns = (int(part) for part in tokens[-1].removeprefix(PATCH).split(","))
     before = len(tokens) - rows * columns
-    shown = np.broadcast_to(pixels, (*pixels.shape[:2], 3)) if pixels.shape[2] == 1 else pixels
+    shown = np.broadcast_to(pixels, (*pixels.shape[:2], 3))
     height, width = shown.shape[:2]
     step_y, step_x = height / rows, width / columns
     figure = style.new_figure(
@@ -73,9 +73,8 @@ def picture(
         figure.add_shape(**square, line={"color": style.INK, "width": 1})
     accent = {"color": style.ACCENT, "width": 3}
     figure.add_shape(**squares[token - 1], line=accent, name="selected")
-    numbers = list(range(1, len(tokens) + 1))
     texts = [f"token {i}: {name}" for i, name in enumerate(tokens, 1)]
-    look = {"customdata": numbers, "showlegend": False}
+    look = {"customdata": list(range(1, len(tokens) + 1)), "showlegend": False}
     figure.add_trace(style.dots(x, y, "tokens", style.PICKED, texts, **look))
     for name, left, up in zip(tokens[:before], x, y, strict=False):
         figure.add_annotation(x=left, y=up, text=name, showarrow=False)
@@ -160,9 +159,8 @@ def vision_runs(
     A row is a run, `names` are of the axes, and `by_rate` has the means of y over seeds.
     """
     parts, title = "seed" if x == "rate" else "rate", f"{names[y]} against {names[x].lower()}"
-    times = 1.0
-    y_axis: dict[str, object] = {"title": {"text": names[y]}}
-    number: Callable[[float], str] = rounded
+    y_axis: dict[str, Any] = {"title": {"text": names[y]}}
+    times, number = 1.0, cast(Any, rounded)
     if y == "accuracy":  # in percent
         times, number = 100.0, partial(percent, digits=1)
         y_axis |= {"ticksuffix": "\u00a0%", "hoverformat": ".1f"}
@@ -175,8 +173,7 @@ def vision_runs(
     figure = frame(
         f"{title} of {counted(len(rows), 'run')}.{means}",
         f"Each point is a run, each symbol a {parts}. {read}",
-        title,
-        source,
+        {"title": title, "source": source},
         {"title": {"text": style.two_lines(*names[x].split(", ", 1))}},
         y_axis,
     )
@@ -192,16 +189,12 @@ def vision_runs(
         (figure.add_vline if x == "coupling" else figure.add_hline)(0, line=style.DOTTED)
     looks = cycle(zip(style.CATEGORIES, SYMBOLS, strict=False))
     for (value, some), (color, symbol) in zip(rows.groupby(parts), looks, strict=False):
-        error = {f"error_{'x' if x == 'coupling' else 'y'}": bars(some, color)}
         sizes = [SIZE + 4 * (f"{rate:g}" == chosen) for rate in some["rate"]]
-        runs = style.dots(
-            some[x],
-            times * some[y],
-            f"{parts.capitalize()} {value:g}",
-            {"color": color, "size": sizes, "symbol": symbol},
-            [f"rate {run.rate:g}, seed {run.seed}" for run in some.itertuples()],
-            customdata=some["rate"].map("{:g}".format),
-            **(error if "coupling" in (x, y) else {}),
-        )
+        look = {"color": color, "size": sizes, "symbol": symbol}
+        texts = [f"rate {run.rate:g}, seed {run.seed}" for run in some.itertuples()]
+        name, rates = f"{parts.capitalize()} {value:g}", some["rate"].map("{:g}".format)
+        runs = style.dots(some[x], times * some[y], name, look, texts, customdata=rates)
+        if "coupling" in (x, y):
+            runs[f"error_{'x' if x == 'coupling' else 'y'}"] = bars(some, color)
         figure.add_trace(runs.update(hovertemplate="%{text}<br>%{x}, %{y}<extra></extra>"))
     return figure

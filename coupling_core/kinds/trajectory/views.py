@@ -76,7 +76,7 @@ FIGURES = {
         lambda result: result.no_entropy and f"has no number: {result.no_entropy}",
         rescaled=False,
     ),
-    "linearised": Figure("by_depth.linearised"),
+    "linearised": Figure("token_numbers.linearised"),
 }
 
 
