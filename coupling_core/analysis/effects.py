@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -64,8 +65,8 @@ class EffectMaps(Plottable[str]):
     @property
     def verdict(self) -> str:
         """Which block is missed least and most, and what it costs to exchange two."""
-        words: str = self.result.part("views").verdict(self.result, self.view, self.number)
-        return words
+        words = import_module("coupling_core.figures.words")
+        return str(words.verdict(self.result, self.view, self.number))
 
     def _table(self) -> Table:
         whole = self.result.part("numbers").table(self.result, self.view)

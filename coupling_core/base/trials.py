@@ -1,13 +1,11 @@
 """What is tried with directions, and what comes of it: added to states, taken out, read."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from coupling_core.base.errors import InputError
 from coupling_core.base.notebook import Plottable, Table, Tabular, in_a_line
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results.directions import DirectionsResult
@@ -21,41 +19,6 @@ UNFAIR = 3
 
 UNITS = {"tokens": "KL, nats", "classes": "KL, nats", "states": "relative distance"}
 """Of a divergence, by what is compared."""
-
-
-@dataclass(frozen=True)
-class Steer:
-    """Directions of length 1 to be added to a state: x_t + e norm(x_t) u, at each size e.
-
-    "u" adds to the output x^l of block l, "v" to its input x^{l-1}, at tokens of 1..n; what the
-    model says is asked at the last of them.
-    """
-
-    block: int
-    side: str
-    tokens: tuple[int, ...]
-    directions: Float[np.ndarray, "m d"]
-    sizes: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        if not self.sizes or not np.isfinite(self.sizes).all():
-            raise InputError(
-                "expected finite sizes in units of the state's norm, such as 0.1,0.5: "
-                f"{self.sizes} came"
-            )
-
-    @property
-    def state(self) -> int:
-        """Number l of the state x^l that they are added to, 0..L."""
-        return self.block if self.side == "u" else self.block - 1
-
-
-@dataclass(frozen=True)
-class Ablate:
-    """Frames, by block l, to be taken out of what it reads: x^{l-1}_t - V V^T x^{l-1}_t."""
-
-    token: int
-    frames: Mapping[int, Float[np.ndarray, "d k"]]
 
 
 @dataclass(frozen=True, repr=False)

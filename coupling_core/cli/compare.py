@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -18,6 +18,10 @@ from coupling_core.cli.terminal import fact_lines, print_lines, print_table
 AnyComparison = Comparison | TokenComparison | PathComparison
 SHOWN = 10
 """Rows of the printed table."""
+if TYPE_CHECKING:
+    Figure = str
+else:  # what is offered, and taken
+    Figure = Literal["comparison", "difference", *figures_of_both(), APART]
 _FORMS = {"f": "z.4g", "i": "d"}
 """Of its columns, by the kind of their numbers."""
 
@@ -39,12 +43,7 @@ def compare(
     blocks: options.Blocks = None,
     scores: options.Scores,
     figure: Annotated[
-        str | None,
-        options.figure_option(
-            ("comparison", "difference", *figures_of_both(), APART),
-            help="Which figure --out draws.",
-            show_default="the first",
-        ),
+        Figure | None, typer.Option(help="Which figure --out draws.", show_default="the first")
     ] = None,
     output: options.Numbers,
 ) -> None:

@@ -25,7 +25,7 @@ from coupling_core.base.records import (
 )
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.directions import READOUTS, SIDES
-from coupling_core.base.trials import Ablate, Ablation, Readings, Steer, Steering
+from coupling_core.base.trials import Ablation, Readings, Steering
 from coupling_core.measuring.measure import aside, asked_of
 from coupling_core.measuring.watched import Watching, watched
 from coupling_core.sources.resolved import Resolved
@@ -78,9 +78,14 @@ def steer(
     names, found = _chosen(result, number, _several(components), side, direction)
     where = [] if tokens is None else _several(tokens)
     at = tuple(resolve_token(t, len(result.tokens)) for t in where or (result.token,))
-    trial = Steer(number, side, at, found, tuple(_several(sizes, float)))
+    each = tuple(_several(sizes, float))
+    if not each or not np.isfinite(each).all():
+        raise InputError(
+            f"expected finite sizes in units of the state's norm, such as 0.1,0.5: {each} came"
+        )
+    told = {"block": number, "side": side, "tokens": at, "names": names, "sizes": each}
     with _at_hand(result, model, tokenizer, device, progress) as (asked, loaded):
-        return result.part("trials").steered(result, asked, loaded, trial, names)
+        return result.part("trials").steered(result, asked, loaded, found, **told)
 
 
 def ablate(
@@ -123,9 +128,8 @@ def ablate(
         block: orthonormal(result.basis(block, "v")[:, :leading] if frame is None else frame)
         for block in numbers
     }
-    trial = Ablate(result.token, frames)
     with _at_hand(result, model, tokenizer, device, progress) as (asked, loaded):
-        return result.part("trials").ablated(result, asked, loaded, trial)
+        return result.part("trials").ablated(result, asked, loaded, frames)
 
 
 def read_out(

@@ -13,8 +13,8 @@ from coupling_core.base.drawing import Figure, figures_of, plot
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.numbers import Seen, numbers_of
 from coupling_core.base.records import AnyView
-from coupling_core.cli.many_drawn import of_many
 from coupling_core.cli.reports import show_rows
+from coupling_core.cli.shown import of_many
 from coupling_core.experiments.sweeps.table import COLUMNS
 from coupling_core.figures.curves import numbers_table
 

@@ -1,6 +1,7 @@
 """Directions added to the states of a model, frames taken out of them, and readouts of any."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
 from coupling_core.base.results import DirectionsResult
-from coupling_core.base.trials import RANDOM, Ablate, Ablation, Readings, Steer, Steering
+from coupling_core.base.trials import RANDOM, Ablation, Readings, Steering
 from coupling_core.base.units import percent
 from coupling_core.engine import matrix_products
 from coupling_core.engine.directions.ablation import ablate, random_frames
@@ -19,12 +20,11 @@ from coupling_core.engine.directions.steering import steer
 from coupling_core.engine.edits.replays import Replays
 from coupling_core.engine.hardware import algebra_device
 from coupling_core.engine.jacobians.decode import Reader
-from coupling_core.engine.jacobians.derivative_check import checked_jacobian
-from coupling_core.engine.jacobians.trace import trace_of
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.pairs.products import coupling_matrices, nested
 from coupling_core.engine.passport import change, passport_of
 from coupling_core.kinds.directions.compose import matrices, names_of
+from coupling_core.kinds.one_token import OneToken
 from coupling_core.measuring.composing import begin
 from coupling_core.sources.resolved import Resolved
 
@@ -37,30 +37,36 @@ def steered(
     result: DirectionsResult,
     asked: Resolved,
     loaded: LoadedModel,
-    trial: Steer,
+    directions: np.ndarray,
+    *,
+    block: int,
+    side: str,
+    tokens: tuple[int, ...],
     names: tuple[str, ...],
+    sizes: tuple[float, ...],
 ) -> Steering:
-    """What the model says with directions added, beside random ones of the same sizes."""
-    replays, outcomes = _ready(result, asked, loaded, max(trial.tokens))
-    _require_before_norm(asked.request, trial.state, replays)
-    d, device = trial.directions.shape[1], replays.states.device
+    """What the model says with directions (m d) added, beside random ones of the same sizes."""
+    replays, outcomes = _ready(result, asked, loaded, max(tokens))
+    state = block if side == "u" else block - 1
+    _require_before_norm(asked.request, state, replays)
+    d, device = directions.shape[1], replays.states.device
     drawn = random_units(RANDOM, d, torch.Generator().manual_seed(SEED))
     found, chance = (
-        steer(replays, outcomes, trial.state, trial.tokens, directions.to(device), trial.sizes)
-        for directions in (torch.tensor(trial.directions, dtype=torch.float32), drawn)
+        steer(replays, outcomes, state, tokens, units.to(device), sizes)
+        for units in (torch.tensor(directions, dtype=torch.float32), drawn)
     )
-    shape = (len(trial.directions), len(trial.sizes))
+    shape = (len(directions), len(sizes))
     rises, falls = (
         tuple(of[at : at + shape[1]] for at in range(0, len(of), shape[1]))
         for of in _texts(found.ids, loaded, replays.reader)
     )
     change = found.change.cpu().numpy().reshape(*shape, 2, -1)
     return Steering(
-        block=trial.block,
-        side=trial.side,
-        tokens=trial.tokens,
+        block=block,
+        side=side,
+        tokens=tokens,
         names=names,
-        sizes=trial.sizes,
+        sizes=sizes,
         measured_of=outcomes.measured,
         divergence=found.divergence.cpu().numpy().reshape(shape),
         by_chance=chance.divergence.cpu().numpy().reshape(RANDOM, -1),
@@ -73,34 +79,35 @@ def steered(
 
 
 def ablated(
-    result: DirectionsResult, asked: Resolved, loaded: LoadedModel, trial: Ablate
+    result: DirectionsResult,
+    asked: Resolved,
+    loaded: LoadedModel,
+    frames: Mapping[int, np.ndarray],
 ) -> Ablation:
-    """What the model says with frames taken out, beside random ones of as many columns."""
-    k = next(iter(trial.frames.values())).shape[1]
-    replays, outcomes = _ready(result, asked, loaded, trial.token)
+    """What the model says with frames (d k) taken out of blocks, beside as many random ones."""
+    token = result.token
+    replays, outcomes = _ready(result, asked, loaded, token)
     generator = torch.Generator().manual_seed(SEED)
     device = replays.states.device
-    frames = {
-        block: _with_random(frame, generator).to(device) for block, frame in trial.frames.items()
-    }
-    divergence = ablate(replays, outcomes, trial.token, frames).divergence.cpu().numpy()
+    several = {block: _with_random(frame, generator).to(device) for block, frame in frames.items()}
+    divergence = ablate(replays, outcomes, token, several).divergence.cpu().numpy()
     return Ablation(
         blocks=tuple(frames),
-        token=trial.token,
-        k=k,
+        token=token,
+        k=next(iter(frames.values())).shape[1],
         width=replays.states.shape[-1],
         measured_of=outcomes.measured,
         divergence=float(divergence[0]),
         by_chance=divergence[1:],
-        part=float(np.mean([_part(replays, trial, block) for block in trial.frames])),
+        part=float(np.mean([_part(replays, token, *each) for each in frames.items()])),
         result=result,
     )
 
 
-def _part(replays: Replays, trial: Ablate, block: int) -> float:
+def _part(replays: Replays, token: int, block: int, frame: np.ndarray) -> float:
     """How much of the squared length of the state before a block lies in its frame."""
-    x = replays.states[block - 1, trial.token - 1].double().cpu().numpy()
-    return float(np.sum((trial.frames[block].T @ x) ** 2) / np.sum(x**2))
+    x = replays.states[block - 1, token - 1].double().cpu().numpy()
+    return float(np.sum((frame.T @ x) ** 2) / np.sum(x**2))
 
 
 def readings(
@@ -111,7 +118,8 @@ def readings(
     readout: str,
 ) -> Readings:
     """What directions (m d) of length 1 are read as, beside what random ones are."""
-    reader = _begun(result, asked, loaded)
+    reader, about = begin(asked, loaded)
+    _require_same(result, loaded, about)
     device = algebra_device(loaded.device)
     by = matrices(reader, device)
     rows = by.embedding if readout == "reads_embedding" else by.writes
@@ -133,20 +141,15 @@ def crossed(
 
     Of each leading corner (block basis k) the diagonal, and the squared norm of what is off it.
     """
-    reader = _begun(result, asked, loaded)
-    traced = trace_of(reader, asked.request.token)
+    at = OneToken(asked, loaded)
+    _require_same(result, loaded, at.about)
     device = algebra_device(loaded.device)
     left, right = (
         torch.from_numpy(np.ascontiguousarray(bases[side].swapaxes(1, 2), np.float32)).to(device)
         for side in ("u", "v")
     )
-    norm = traced.kind.final_norm if asked.request.final_norm == "include" else None
-    found = []
-    for block in traced.blocks:
-        own = norm if block.number == len(traced.blocks) else None
-        found.append(
-            nested(coupling_matrices(checked_jacobian(block, own).to(device), left, right))
-        )
+    jacobians = (at.jacobian(block, device) for block in at.trace.blocks)
+    found = (nested(coupling_matrices(jacobian, left, right)) for jacobian in jacobians)
     diagonals, off = (np.stack(each) for each in zip(*found, strict=True))
     return diagonals, off
 
@@ -161,16 +164,16 @@ def _ready(
     result: DirectionsResult, asked: Resolved, loaded: LoadedModel, token: int
 ) -> tuple[Replays, Outcomes]:
     matrix_products.choice()  # products of many sequences are large in any model
-    reader = _begun(result, asked, loaded)
+    reader, about = begin(asked, loaded)
+    _require_same(result, loaded, about)
     replays = Replays(reader)
     return replays, Outcomes(replays, token)
 
 
-def _begun(result: DirectionsResult, asked: Resolved, loaded: LoadedModel) -> Reader:
-    """The model with its prompt; a module of one's own that has changed since is refused."""
-    reader, now = begin(asked, loaded)
+def _require_same(result: DirectionsResult, loaded: LoadedModel, now: Mapping[str, Any]) -> None:
+    """Refuse a module of one's own that has changed since."""
     if not loaded.own:
-        return reader
+        return
     if now["token_ids"].tolist() != result.token_ids.tolist():
         raise InputError(
             "the tokenizer reads the prompt as other tokens than those whose directions were "
@@ -183,7 +186,6 @@ def _begun(result: DirectionsResult, asked: Resolved, loaded: LoadedModel) -> Re
             f"for this prompt are off by {percent(apart, 1)}. A hook that came or went, other "
             "weights or another module of the class would do that: measure the directions again"
         )
-    return reader
 
 
 def _require_before_norm(request: Request, state: int, replays: Replays) -> None:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from coupling_core.analysis.exports import row
 from coupling_core.analysis.perturbation import perturbation_radius, spread
 from coupling_core.base.records import AnyView
@@ -11,7 +9,7 @@ from coupling_core.base.results import PerturbationResult
 from coupling_core.base.results.perturbation import WAYS
 from coupling_core.cli.terminal import print_table
 from coupling_core.kinds.perturbation.numbers import DRAWS
-from coupling_core.kinds.perturbation.views import radius_words, way_words
+from coupling_core.kinds.perturbation.views import radius_words
 
 
 def summary(result: PerturbationResult, view: AnyView) -> dict[str, Any]:
@@ -33,18 +31,11 @@ def summary(result: PerturbationResult, view: AnyView) -> dict[str, Any]:
 
 def facts(result: PerturbationResult, view: AnyView) -> dict[str, object]:
     """What noise there is, and from which size on first order is off."""
-    radii = perturbation_radius(result)
+    radii = zip(WAYS, perturbation_radius(result)[:, -1], strict=True)
     return {
         "noise": f"on its embedding, {result.distance.shape[2]} draws of each size and way; "
         f"K = {result.directions}",
-        "radius": [
-            "first order is off by 10\u00a0% at the last block",
-            *(
-                f"{way_words(result, way)}: {radius_words(result, found[-1])}"
-                for way, found in enumerate(radii)
-            ),
-            f"smallest of any block, isotropic: {radius_words(result, _least(radii[0]))}",
-        ],
+        "radius": [f"{way}: {radius_words(result, radius)}" for way, radius in radii],
         "cosine": "of isotropic noise, with the undisturbed state: the median, and 95\u00a0% of "
         "the draws in brackets",
     }
@@ -66,8 +57,3 @@ def tables(result: PerturbationResult, view: AnyView) -> None:
     titles |= {"first order there": ".4f", "off by": ".2%"}
     rows = zip(result.noise_sizes, *sides, linear, error, strict=True)
     print_table(titles, rows)
-
-
-def _least(radii: np.ndarray) -> float:
-    known = radii[~np.isnan(radii)]
-    return float(known.min()) if known.size else float("nan")
