@@ -1,7 +1,7 @@
 """All commands together: those of the kinds of results, and those that are of no one kind."""
 
 from collections.abc import Callable, Collection
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, Signature, signature
@@ -41,9 +41,13 @@ def _spread(one: Parameter) -> list[Parameter]:
     if isinstance(record, type) and issubclass(record, Output):
         types["out"] = record.option()  # its words name the endings of the command's own files
     return [
-        Parameter(each.name, keyword, default=each.default, annotation=types[each.name])
+        Parameter(each.name, keyword, default=_default(each), annotation=types[each.name])
         for each in fields(record)
     ]
+
+
+def _default(of: Field[Any]) -> Any:
+    return Parameter.empty if of.default is MISSING else of.default
 
 
 def _figure(command: str) -> Any:

@@ -13,7 +13,7 @@ from coupling_core.analysis.exports import signed_differences
 from coupling_core.analysis.path_comparison import APART, PathComparison, figures_of_both
 from coupling_core.base.errors import InputError
 from coupling_core.cli import completing, files, options, reports
-from coupling_core.cli.terminal import fact_lines, print_lines, print_table
+from coupling_core.cli.terminal import fact_lines, print_frame, print_lines
 
 AnyComparison = Comparison | TokenComparison | PathComparison
 SHOWN = 10
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     Figure = str
 else:  # what is offered, and taken
     Figure = Literal["comparison", "difference", *figures_of_both(), APART]
-_FORMS = {"f": "z.4g", "i": "d"}
-"""Of its columns, by the kind of their numbers."""
 
 
 def stored(name: str, words: str) -> Any:
@@ -104,6 +102,4 @@ def _summary(found: AnyComparison) -> dict[str, Any]:
 
 def _show(found: AnyComparison) -> None:
     print_lines(found.verdict, *fact_lines(differ_in=differences(found.a, found.b)), "")
-    table = found.to_pandas()
-    forms = {str(name): _FORMS.get(of.dtype.kind, "") for name, of in table.items()}
-    print_table(forms, table.head(SHOWN).itertuples(index=False))
+    print_frame(found.to_pandas().head(SHOWN))

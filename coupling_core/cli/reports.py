@@ -105,12 +105,12 @@ def _found(result: Any, view: AnyView) -> dict[str, str]:
     }
 
 
-def show_rows(result: Result, view: AnyView) -> None:
-    """Print the rows of a kind's table, with the numbers that have a heading.
+def show_rows(result: Any, view: AnyView, dim: str = "") -> None:
+    """Print a row for each block, state or token, with the numbers that have a heading.
 
-    Reports without tables of their own have these.
+    Reports without tables of their own have the rows of their kind's table.
     """
-    dim = kind_of(result.request.kind).part("numbers").ROWS
+    dim = dim or result.part("numbers").ROWS
     shown = [number for number in in_rows(result, dim) if number.heading]
     texts = list(map(repr, result.tokens)) if dim == "token" else None
     titles = {dim: "d"} | ({"text": ""} if texts else {})

@@ -76,12 +76,6 @@ def test_the_numbers_of_a_row_are_in_tables_in_json_and_in_what_is_printed(kind,
         assert number.heading in printed, number.name
 
 
-def test_the_numbers_of_training_steps_have_headings_of_their_own():
-    headings = [column.heading for column in step_columns().values()]
-    assert all(headings)
-    assert len({*headings}) == len(headings)
-
-
 @pytest.mark.parametrize("kind", RESULTS)
 def test_every_figure_is_one_of_functions_and_numbers_that_there_are(kind):
     figures = figures_of(kind)

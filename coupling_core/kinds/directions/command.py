@@ -13,7 +13,7 @@ from coupling_core.cli import options
 from coupling_core.cli.one_or_many import answer
 from coupling_core.cli.rows import Row
 from coupling_core.cli.shown import Shown
-from coupling_core.cli.terminal import NOTHING, Told, print_lines, print_table
+from coupling_core.cli.terminal import NOTHING, Told, print_frame, print_lines
 from coupling_core.kinds.directions.tries import Tries
 
 MOST = 64
@@ -79,7 +79,4 @@ def _show(found: BetweenPrompts) -> None:
         f"{float(found.chance[0]):.1f} and the median {chance:.1f}",
         "",
     )
-    titles = {"block": "d", "shared beyond chance": "d"}
-    titles |= dict.fromkeys(("smallest angle", "median angle"), ".1f")
-    rows = found.to_pandas().iloc[:, :4].itertuples(index=False)
-    print_table(titles, rows)
+    print_frame(found.to_pandas().iloc[:, :4])

@@ -9,7 +9,7 @@ from coupling_core.analysis.exports import arrays, row
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
 from coupling_core.base.units import counted
-from coupling_core.cli.terminal import print_table
+from coupling_core.cli.terminal import print_frame, print_lines
 from coupling_core.kinds.whatif.numbers import table
 
 SHOWN = 8
@@ -65,8 +65,7 @@ def tables(result: WhatIfResult, view: EffectView) -> None:
     # To damp a block does little by design, and would fill the top of the table.
     edits = table(result, view).query("verb != 'damp'").dropna(subset="divergence")
     shown = edits.sort_values("divergence", kind="stable")[["edit", "divergence", "loss", "stays"]]
-    rows = [tuple(row) for row in shown.itertuples(index=False)]
-    if len(rows) > 2 * SHOWN:
-        rows = [*rows[:SHOWN], ("...", "", "", ""), *rows[-SHOWN:]]
-    titles = {"edit": "", result.unit: ".4g", "loss": "+.4g", "same next token": ".0%"}
-    print_table(titles, rows)
+    print_frame(shown.head(SHOWN))
+    if len(shown) > SHOWN:
+        print_lines("", "and those that do most:")
+        print_frame(shown.tail(min(SHOWN, len(shown) - SHOWN)))
