@@ -191,8 +191,6 @@ class StepColumn(NamedTuple):
 
     kind: str
     column: Column
-    heading: str
-    form: str
 
 
 @cache
@@ -202,13 +200,11 @@ def step_columns() -> Mapping[str, StepColumn]:
         "Held-out loss (nats a token)",
         reading="Cross-entropy on text that was held out of the training.",
     )
-    found = {"loss": StepColumn("", loss, "loss", ".3f")}
+    found = {"loss": StepColumn("", loss)}
     for kind in ("depth", "trajectory", "spectrum"):
         for number in numbers_of(kind):
             if number.column is not None and number.column.by_step:
-                name = number.column_name
-                heading = number.heading or name.replace("_", " ")
-                found[name] = StepColumn(kind, number.column, heading, number.form)
+                found[number.column_name] = StepColumn(kind, number.column)
     return found
 
 

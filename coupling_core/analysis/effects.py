@@ -1,6 +1,7 @@
 """What edits of a model's depth do, by block and by pair of blocks, averaged over tokens."""
 
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -57,8 +58,8 @@ class EffectMaps(Plottable[str]):
     @property
     def verdict(self) -> str:
         """Which block is missed least and most, and what it costs to exchange two."""
-        words: str = self.result.part("views").verdict(self.result, self.view, self.number)
-        return words
+        words = import_module("coupling_core.figures.words")
+        return str(words.verdict(self.result, self.view, self.number))
 
     def _table(self) -> Table:
         whole = self.result.part("numbers").table(self.result, self.view)

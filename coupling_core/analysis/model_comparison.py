@@ -152,7 +152,7 @@ class ModelComparison(Plottable[Literal["differences"]]):
         return at + f" ({other})" * bool(other) + f" of {self.model}" * bool(self.model)
 
     def _table(self) -> Table:
-        values = vars(self) | self.how | {"caveats": " ".join(self.caveats)}
+        values = {**vars(self), **self.how} | {"caveats": " ".join(self.caveats)}
         values = {name: value for name, value in values.items() if name not in ("each", "how")}
         if self.k_of_each:
             values["k_of_each"] = ", ".join(map(str, self.k_of_each))
@@ -173,7 +173,7 @@ class ModelComparison(Plottable[Literal["differences"]]):
     @property
     def _about(self) -> dict[str, object]:
         names = ("a", "b", "measure", "kind", "column", "model")
-        said = {name: getattr(self, name) for name in names} | self.how
+        said = {**{name: getattr(self, name) for name in names}, **self.how}
         said["k"] = int(self.k) if self.k >= 1 else self.k
         return {name: it for name, it in said.items() if it == it and it not in ("", None)}
 

@@ -19,7 +19,7 @@ from coupling_core.base.results import DepthResult, Result, Scores, TokensResult
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.results.scores import mean_off_diagonal as mean_off_diagonal
 from coupling_core.base.token_ids import Array
-from coupling_core.base.units import rounded, told_apart
+from coupling_core.base.units import ranges, rounded, told_apart
 
 MIN_PROMPTS = 40
 """Fewer prompts than this overstate coupling: no claim about a model rests on them."""
@@ -226,12 +226,21 @@ def score_by_k(
     return by_k[0, 0], chance_floor(result, view.definition, view.p)[i]
 
 
-def arbitrary(result: DepthResult, view: View) -> tuple[int, ...]:
-    """Blocks whose leading K singular values are alike, as of J = -I: their directions are any."""
+def arbitrary_told(result: DepthResult, view: View) -> str:
+    """Which blocks have K equal singular values, so that their scores mean nothing; "" if none.
+
+    So has a block whose output a hook has replaced (J = -I), however well certified.
+    """
     blocks = resolve_blocks(view.blocks, result.n_blocks)
     s = result.singular_values[np.array(blocks) - 1, : view.k].astype(np.float64)
     alike = (s[:, 0] > 0) & (s[:, -1] >= (1 - ALIKE) * s[:, 0]) & (view.k > 1)
-    return tuple(block for block, one in zip(blocks, alike, strict=True) if one)
+    if not alike.any():
+        return ""
+    which = f"block{'s' * (alike.sum() > 1)} {ranges(np.array(blocks)[alike].tolist())}"
+    return (
+        f"The singular values of {which} are all alike, as if a hook had replaced an output: the "
+        "directions are arbitrary, and the scores there mean nothing."
+    )
 
 
 def mean_by_k(

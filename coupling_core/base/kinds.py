@@ -40,11 +40,9 @@ class KindOfResult:
         result: the class of its results.
         view: how they are looked at, a class of which every field has a default.
         token: what becomes of the request's one token; empty where all tokens are taken.
-        has_k: whether singular triplets are counted; the view is then `View`.
         means: the class of its mean over all pairs of blocks, where a request may choose one pair;
             None where every block is measured in any case.
         k_view: largest side of the corner of each matrix that is kept, unless told.
-        in_sweeps: whether sweeps measure it.
     """
 
     name: str
@@ -52,15 +50,18 @@ class KindOfResult:
     result: type[Any]
     view: type[Any]
     token: Literal["", "measured", "fixed"] = ""
-    has_k: bool = True
     means: type[Any] | None = None
     k_view: int = DEFAULT_K_VIEW
-    in_sweeps: bool = False
 
     @property
     def command(self) -> str:
         """What its command is called: as its folder is."""
         return self.folder.rpartition(".")[2]
+
+    @property
+    def has_k(self) -> bool:
+        """Whether singular triplets are counted and scored: the view is then `View`."""
+        return hasattr(self.view, "definition")
 
     def part(self, name: str) -> Any:
         """A module of its folder, or where that has none the one that plain kinds share."""

@@ -5,7 +5,7 @@
 
     commands      all of them, with the fields of their records of options as parameters
     one_or_many   one prompt measured and reported, or many averaged
-    rows          a prompt in a row, and means  many_drawn    the figure of many prompts
+    rows          a prompt in a row, and means  shown         the figures of one prompt and of many
     reports       what is printed of a result   terminal      progress, tables, JSON
     files         what --out writes             signals       Ctrl-C ends a command in order
     completing    what a shell completes beside options

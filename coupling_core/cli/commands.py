@@ -1,12 +1,12 @@
 """All commands together: those of the kinds of results, and those that are of no one kind."""
 
 from collections.abc import Callable, Collection
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -14,9 +14,9 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.folders import expanded
 from coupling_core.base.kinds import KindOfResult, kinds
 from coupling_core.cli import terminal
-from coupling_core.cli.many_drawn import of_many
 from coupling_core.cli.options import Output
 from coupling_core.cli.serve import health, jobs, serve
+from coupling_core.cli.shown import figures_of, of_many
 
 ALONE = ("graph", "compare", "cross", "prune", "training", "models", "doctor", "bench", "prompts")
 GROUPS = ("runs", "suite", "sweep", "vision")
@@ -41,9 +41,20 @@ def _spread(one: Parameter) -> list[Parameter]:
     if isinstance(record, type) and issubclass(record, Output):
         types["out"] = record.option()  # its words name the endings of the command's own files
     return [
-        Parameter(each.name, keyword, default=each.default, annotation=types[each.name])
+        Parameter(each.name, keyword, default=_default(each), annotation=types[each.name])
         for each in fields(record)
     ]
+
+
+def _default(of: Field[Any]) -> Any:
+    return Parameter.empty if of.default is MISSING else of.default
+
+
+def _figure(command: str) -> Any:
+    """The type of --figure: the figures that a command draws of one prompt, and of many."""
+    many = ", ".join(of_many(command)) or "a dot for each"
+    told = f"Which figure --out draws; with --prompts: {many}."
+    return Annotated[Literal[*figures_of(command)], typer.Option(help=told)]
 
 
 def of_options(command: Any, name: str | None) -> Callable[..., Any]:
@@ -53,7 +64,13 @@ def of_options(command: Any, name: str | None) -> Callable[..., Any]:
         whole: one.annotation for whole, one in own.items() if is_dataclass(one.annotation)
     }
 
-    parameters = [part for one in own.values() for part in _spread(one)]
+    parameters = [
+        part.replace(annotation=_figure(str(name)))
+        if (part.name, part.annotation) == ("figure", str)
+        else part
+        for one in own.values()
+        for part in _spread(one)
+    ]
     usual = {one.name: one.default for one in parameters}
 
     @wraps(command)

@@ -18,7 +18,7 @@ def models() -> list[str]:
     found = [*ALIASES]
     with suppress(CouplingError, OSError):
         found += [suite.repo for suite in suites().values() if suite.is_own]
-        cached = (place.name for place in hub.cache.root().glob("models--*--*"))
+        cached = sorted(place.name for place in hub.cache.root().glob("models--*"))
         found += [name.removeprefix("models--").replace("--", "/", 1) for name in cached]
     return found
 

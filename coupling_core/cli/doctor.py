@@ -3,7 +3,7 @@
 import typer
 
 from coupling_core.cli import options
-from coupling_core.cli.terminal import print_table, say
+from coupling_core.cli.terminal import print_records, say
 
 
 def doctor(report: options.Printing) -> None:
@@ -15,6 +15,5 @@ def doctor(report: options.Printing) -> None:
         if not found or finding.about != found[-1].about:
             say(f"looked at {finding.about}")
         found.append(finding)
-    rows = [(one.state, one.about, one.text) for one in found]
-    report.tell(lambda: found, lambda: print_table(("", "about", "found"), rows))
+    report.tell(lambda: found, lambda: print_records(found))
     raise typer.Exit(int(any(finding.state == "wrong" for finding in found)))

@@ -22,7 +22,7 @@ from coupling_core.analysis.graph import (
 )
 from coupling_core.analysis.locality import Locality, locality
 from coupling_core.analysis.over_prompts import OfPrompt, mean_graph, of_prompt
-from coupling_core.analysis.scores import definition_name, means, score_pairs
+from coupling_core.analysis.scores import means, score_pairs
 from coupling_core.base.arrays import arrays_of
 from coupling_core.base.records import (
     DEFAULT_THRESHOLD,
@@ -30,13 +30,12 @@ from coupling_core.base.records import (
     Layout,
     NodeColor,
     View,
-    parse_blocks,
 )
 from coupling_core.base.results import DepthResult
 from coupling_core.cli import files, options, reports
-from coupling_core.cli.many_drawn import Together, figure_option, listed, one_drawn
-from coupling_core.cli.one_or_many import Shown, answer
+from coupling_core.cli.one_or_many import answer
 from coupling_core.cli.rows import Row
+from coupling_core.cli.shown import Shown
 from coupling_core.cli.terminal import Told, fact_lines, print_lines, print_table
 
 if TYPE_CHECKING:
@@ -62,12 +61,17 @@ class Look:
     threshold: Annotated[float, typer.Option(help="Smallest weight of an edge, 0..1.")] = (
         DEFAULT_THRESHOLD
     )
-    figure: Annotated[str, figure_option("graph")] = "graph"
+    figure: str = "graph"
     layout: Annotated[Layout, typer.Option(help="Where its nodes lie.")] = "line"
     color: Annotated[NodeColor, typer.Option(help="What colours its nodes.")] = "community"
     auto_range: Annotated[
         bool, typer.Option("--auto-range", help="Stretch width and opacity over what is drawn.")
     ] = False
+
+    def drawn(self, scores: options.Scores) -> dict[str, Any]:
+        """All but the figure's name, and of which score it is."""
+        look = {name: value for name, value in vars(self).items() if name != "figure"}
+        return look | {"corrected": scores.corrected}
 
 
 def graph(
@@ -84,36 +88,35 @@ def graph(
     With --prompts, count what each prompt's graph has, and take the means over the prompts.
     """
     require_threshold(look.threshold)
-    graphs = Graphs("corrected" if scores.corrected else "coupling", asked.many, look)
     of_weights, least = OF_GRAPHS
-    shown = Shown(
-        graphs.draw_one,
-        graphs,
-        lambda found: scores.view(found.default_k, parse_blocks(blocks, found.n_blocks)),
-        blocks=blocks,
-        chosen={of_weights: graphs.dots, least: look.threshold},
-        report=graphs,
+    shown = Graphs(
+        "graph",
+        asked.many,
+        look.figure,
+        look.drawn(scores),
+        scores.of_blocks(blocks),
+        blocks,
+        {of_weights: scores.drawn, least: look.threshold},
+        scores.drawn,
     )
     answer(asked, asked.request(token=token, k=scores.k), shown, output)
 
 
 @dataclass
-class Graphs(Together):
+class Graphs(Shown):
     """The graph of one prompt, or of the mean scores of many, in every form that is asked for."""
 
-    look: Look
     parts: list[OfPrompt] = field(default_factory=list)
+
+    @property
+    def report(self) -> "Graphs":
+        """In place of that of depth."""
+        return self
 
     @property
     def weighed(self) -> dict[str, Any]:
         """By which score, and from which weight on there is an edge."""
-        return {"corrected": self.dots == "corrected", "threshold": self.look.threshold}
-
-    @property
-    def drawn(self) -> dict[str, Any]:
-        """The same, and how it is drawn."""
-        look = {name: value for name, value in vars(self.look).items() if name != "figure"}
-        return look | self.weighed
+        return {name: self.look[name] for name in ("corrected", "threshold")}
 
     def locality(self, result: DepthResult, view: View) -> Locality:
         """The locality curve of one prompt."""
@@ -131,23 +134,19 @@ class Graphs(Together):
             "neighbours": float(near.mean[0]) if near.mean.size else float("nan"),
         }
 
-    def write(self, path: Path, result: DepthResult, view: View) -> None:
+    def write(self, path: Path, result: DepthResult, view: View, k_view: int | None) -> None:
         """Write one prompt's graph in the form that the path's ending names."""
         ending = files.ending(path)
         if ending in NUMBERS:
             files.write(path, graph_file(ending, result, view, **self.weighed))
         else:
-            files.write_result(path, result, view, self.draw_one)
-
-    def draw_one(self, result: DepthResult, view: View) -> "go.Figure":
-        """The figure of one prompt."""
-        return one_drawn(self.look.figure, **self.drawn)(result, view)
+            super().write(path, result, view, k_view)
 
     def draw(self, rows: Sequence[Row]) -> "go.Figure":
         """The figure of the mean scores."""
         from coupling_core import figures  # plotly
 
-        return figures.mean_graph(self.parts, listed(self.file), **self.drawn)
+        return figures.mean_graph(self.parts, self.listed, **self.look)
 
     def told(self, rows: Sequence[Row]) -> Told:
         """The graph of the mean scores, for JSON, and in lines."""
@@ -173,7 +172,7 @@ class Graphs(Together):
         points = list(zip(near.distance, near.mean, strict=True))
         shown = points[:: max(1, -(-len(points) // POINTS))]
         return dict(
-            score=f"{score}, {definition_name(view)}, K = {view.k}, {result.final_norm_words}",
+            weights=score,
             edges=edges_words(graph),
             communities=communities_words(graph),
             note=last_block_words(graph),

@@ -9,13 +9,13 @@ import typer
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
 from coupling_core.base.units import size as in_words
-from coupling_core.cli import options
-from coupling_core.cli.terminal import print_lines, print_table, say, warn
+from coupling_core.cli import completing, options
+from coupling_core.cli.terminal import print_lines, print_records, print_table, say, warn
 from coupling_core.sources import hub
 from coupling_core.sources.hub.nearest import told
 from coupling_core.sources.identity import ALIASES, locate
 from coupling_core.sources.resolved import resolve
-from coupling_core.sources.suites import Suite, suites
+from coupling_core.sources.suites import suites
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,7 @@ def models(
     elif prepare is not None:
         _prepare(prepare)
     else:
-        own = [_suite(suite) for suite in suites().values() if suite.is_own]
-        every = [_alias(name) for name in ALIASES] + own + _hub_cache()
+        every = [_alias(name) if name in ALIASES else _kept(name) for name in completing.models()]
         titles = ("model", "name", "size", "state", "revisions")
         report.tell(lambda: every, lambda: print_table(titles, [one.row for one in every]))
         if not report.as_json:
@@ -95,20 +94,10 @@ def _probe(request: Request, report: options.Printing) -> None:
 
 
 def _list_revisions(repo: str, report: options.Printing) -> None:
-    found, is_own = hub.revisions(repo), hub.cache.is_own(repo)
-    if not is_own and not any(revision.upstream for revision in found):
+    found = hub.revisions(repo)
+    if not hub.cache.is_own(repo) and not any(revision.upstream for revision in found):
         warn(f"the hub was not asked or did not answer: these are the cached revisions of {repo}")
-    titles = ("revision", "commit", "state")
-    rows = [(one.name, one.commit[:12], _state(one, is_own)) for one in found]
-    report.tell(lambda: found, lambda: print_table(titles, rows))
-
-
-def _state(revision: hub.Revision, is_own: bool) -> str:
-    if is_own:
-        return "on this disk" if revision.cached else "not made"
-    moved = revision.upstream not in ("", revision.commit)
-    where = "in the hub cache" if revision.cached else "on the hub"
-    return where + f"; the hub has moved on to {revision.upstream[:12]}" * moved
+    report.tell(lambda: found, lambda: print_records(found))
 
 
 def _alias(alias: str) -> Listed:
@@ -124,24 +113,13 @@ def _alias(alias: str) -> Listed:
     return Listed(alias, source.name, "not converted", size, remedy)
 
 
-def _suite(suite: Suite) -> Listed:
-    here, size = hub.cached(suite.repo), hub.cache.size(suite.repo)
+def _kept(repo: str) -> Listed:
+    """A repository of the hub's cache, or a training run of this disk."""
+    here, size = tuple(hub.cached(repo)), hub.cache.size(repo)
+    if not hub.cache.is_own(repo):
+        return Listed(repo, repo.rpartition("/")[2], "in the hub cache", size, revisions=here)
+    (suite,) = (suite for suite in suites().values() if suite.repo == repo)
     if here:
-        return Listed(suite.repo, suite.title, "on this disk", size, revisions=tuple(here))
+        return Listed(repo, suite.title, "on this disk", size, revisions=here)
     remedy = "" if suite.is_watched else f"coupling suite train {suite.name}"
-    return Listed(suite.repo, suite.title, "not made", size, remedy)
-
-
-def _hub_cache() -> list[Listed]:
-    from huggingface_hub import scan_cache_dir
-    from huggingface_hub.errors import CacheNotFound
-
-    try:
-        repositories = scan_cache_dir(hub.cache.root()).repos
-    except (CacheNotFound, PermissionError):
-        return []
-    sizes = {one.repo_id: one.size_on_disk for one in repositories if one.repo_type == "model"}
-    return [
-        Listed(id, id.rpartition("/")[2], "in the hub cache", size, "", tuple(hub.cached(id)))
-        for id, size in sorted(sizes.items())
-    ]
+    return Listed(repo, suite.title, "not made", size, remedy)

@@ -4,24 +4,22 @@ Of many each is measured (a stored one is only read), told as it goes, and stopp
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from coupling_core.analysis.over_prompts import few_words
 from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW, Interval
 from coupling_core.base.bars import Pace
 from coupling_core.base.errors import InputError, by_reason, every_prompt_failed
-from coupling_core.base.records import AnyView, Request, parse_blocks
+from coupling_core.base.records import Request, parse_blocks
 from coupling_core.base.results import BEGINNING, Progress, Result
 from coupling_core.base.units import counted, decimals, duration, ranges
 from coupling_core.cli import files, reports, rows
-from coupling_core.cli.many_drawn import Together, looked_at
 from coupling_core.cli.options import Measuring, Output
 from coupling_core.cli.rows import Failed, Row
+from coupling_core.cli.shown import Shown, looked_at
 from coupling_core.cli.signals import stopping
 from coupling_core.cli.terminal import (
-    NOTHING,
     Told,
     print_facts,
     print_json,
@@ -37,9 +35,6 @@ from coupling_core.measuring.measure import find_stored
 from coupling_core.sources.prompts import Prompt, repeated
 from coupling_core.sources.resolved import Resolved, resolve
 
-if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
-    import plotly.graph_objects as go
-
 SHORT = 20.0
 """Seconds that need no word."""
 DIGITS = 4
@@ -47,24 +42,6 @@ DIGITS = 4
 
 Ask = Callable[[str], Request]
 """Makes the request of a prompt."""
-
-
-@dataclass(frozen=True)
-class Shown:
-    """How a command shows the results of its kind: of one prompt, or of many together.
-
-    The `blocks` looked at are as they were typed, and what else was `chosen` of how the numbers are
-    taken is by name. Of one result `more` is reported besides, by its kind or in its place by a
-    `report`.
-    """
-
-    draw: "Callable[[Any, Any], go.Figure]"
-    together: Together
-    view: Callable[[Any], AnyView] = lambda _: AnyView()
-    blocks: str | None = None
-    chosen: Mapping[str, str | float] = field(default_factory=dict)
-    more: Callable[[Any], Told] = lambda _: NOTHING
-    report: Any = None
 
 
 def answer(asked: Measuring, ask: Ask, shown: Shown, output: Output) -> None:
@@ -75,13 +52,11 @@ def answer(asked: Measuring, ask: Ask, shown: Shown, output: Output) -> None:
         return
     request = ask(asked.one())
     result, stored = measured(request, asked, output, shown.blocks)
-    view, report, out = shown.view(result), shown.report, output.out
-    if out is not None and report is not None:
-        report.write(out, result, view)
-    elif out is not None:
-        files.write_result(out, result, view, shown.draw, k_view=request.k_view)
+    view = shown.view(result)
+    if output.out is not None:
+        shown.write(output.out, result, view, request.k_view)
     more = shown.more(result)
-    reports.tell(result, view, output, stored=stored, more=more, report=report)
+    reports.tell(result, view, output, stored=stored, more=more, report=shown.report)
 
 
 def measured(
@@ -190,32 +165,31 @@ def each(
 def table_of_means(asked: Measuring, ask: Ask, shown: Shown, output: Output) -> None:
     """Measure prompts, write a row of numbers each, and print their means over the prompts."""
     done: list[Row] = []
-    together = shown.together
 
     def take(prompt: Prompt, result: Result, stored: bool) -> None:
         view = shown.view(result)
-        mean = together.row(result, view)
+        mean = shown.row(result, view)
         done.append(Row.of(prompt, result, mean, view, stored=stored, chosen=shown.chosen))
 
     failed = each(asked, ask, asked.listed(), output, blocks=shown.blocks, take=take)
     done.sort(key=lambda row: row.prompt.row)
     if output.out is not None:
-        named = rows.arrays(done) | dict(together.arrays(done))
+        named = rows.arrays(done) | dict(shown.arrays(done))
         files.write_numbers(
             output.out,
             lambda: rows.frame(done),
             lambda: named,
             rows.alike(done),
-            lambda ending: _drawn(together, done, ending),
+            lambda ending: _drawn(shown, done, ending),
         )
-    _report(done, failed, together.told(done), output)
+    _report(done, failed, shown.told(done), output)
 
 
-def _drawn(together: Together, done: Sequence[Row], ending: str) -> bytes:
+def _drawn(shown: Shown, done: Sequence[Row], ending: str) -> bytes:
     """The figure of many prompts, as the content of a file with this ending."""
     from coupling_core import figures  # plotly
 
-    figure = together.draw(done)
+    figure = shown.draw(done)
     if few := _few(done):
         figure.layout.meta["caption"] += f" {few}"
     return figures.render(figure, ending)

@@ -4,7 +4,7 @@ A command takes a record of them as a parameter, whose fields `commands` makes p
 command line. So one more field of `Measuring` is one more option of every command that measures.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 import typer
 
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
-from coupling_core.base.drawing import known_figure
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import expanded
 from coupling_core.base.images import read_image
@@ -26,6 +25,7 @@ from coupling_core.base.records import (
     Role,
     Stack,
     View,
+    parse_blocks,
     require_order,
     usual_token,
 )
@@ -59,25 +59,6 @@ def k_view_option(default: int) -> Any:
 
 
 K = Annotated[int | None, k_option(f"{DEFAULT_K}, or as many as there are")]
-
-
-def figure_option(names: Iterable[str], **told: Any) -> Any:
-    """The option --figure with the names that it takes, and what typer is told of it besides."""
-    known = tuple(names)
-
-    def read(name: str) -> str:
-        try:
-            return str(known_figure(name, known))
-        except InputError as error:
-            raise typer.BadParameter(str(error)) from None
-
-    return typer.Option(
-        "--figure",
-        parser=read,
-        metavar=f"<{'|'.join(known)}>",
-        autocompletion=lambda: list(known),
-        **told,
-    )
 
 
 Definition = Annotated[_Definition, typer.Option("--definition", help="Which score.")]
@@ -248,6 +229,10 @@ class Scoring:
         k = default_k if self.k is None else self.k
         return View(k, self.definition, self.p, self.role, blocks)
 
+    def of_blocks(self, blocks: str | None) -> Callable[[Any], View]:
+        """The view of a result, of these of its blocks."""
+        return lambda result: self.view(result.default_k, parse_blocks(blocks, result.n_blocks))
+
 
 @dataclass(frozen=True)
 class Scores(Scoring):
@@ -257,6 +242,11 @@ class Scores(Scoring):
         bool,
         typer.Option("--corrected/--raw", help="The chance-corrected score, or the raw score c."),
     ] = True
+
+    @property
+    def drawn(self) -> str:
+        """The name of the score that is drawn."""
+        return "corrected" if self.corrected else "coupling"
 
 
 @dataclass(frozen=True)

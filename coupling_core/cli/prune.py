@@ -8,16 +8,15 @@ import typer
 
 from coupling_core.analysis.exports import to_csv
 from coupling_core.analysis.pruning import words
-from coupling_core.analysis.pruning.prices import Point
-from coupling_core.analysis.pruning.rankings import NAMES, RANKINGS, Ranking
+from coupling_core.analysis.pruning.rankings import RANKINGS, Ranking
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
-from coupling_core.base.units import counted, duration, ranges
+from coupling_core.base.units import counted, duration
 from coupling_core.base.writing import require_new
 from coupling_core.cli import files, options
 from coupling_core.cli.one_or_many import SHORT
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import print_facts, print_lines, print_table, progress_bar, say
+from coupling_core.cli.terminal import print_facts, print_frame, print_lines, progress_bar, say
 
 if TYPE_CHECKING:  # torch is slow to import
     from coupling_core.experiments.pruning.plan import Pruning
@@ -147,16 +146,7 @@ def _show(found: "Pruning", saved: Path | None) -> None:
         "of random sets 5 to 95 % of the draws",
     )
     print_lines("")
-    titles = ("removed", "by", "loss", "neighbours instead", "beats random", "MB", "blocks")
-    print_table(titles, [_row(found, point) for point in found.curve])
+    columns = ["removed", "by", "loss", "low", "high", "tied_loss", "against_random"]
+    print_frame(found.to_pandas()[[*columns, "megabytes", "blocks"]])
     print_lines("")
     print_facts(found=[found.verdict, *words.findings(found)], saved=saved)
-
-
-def _row(found: "Pruning", point: Point) -> tuple[Any, ...]:
-    return (
-        *(point.removed, NAMES[point.by], words.told(point.left_out), words.told(point.tied)),
-        point.beats,
-        f"{found.megabytes(point.blocks):.1f}" if point.blocks else "",
-        ranges(point.blocks),
-    )

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from coupling_core.analysis.exports import row
 from coupling_core.analysis.exports.forms import FIRST
+from coupling_core.analysis.scores import definition_name
 from coupling_core.analysis.ways import ways
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.numbers import columns, in_rows
@@ -38,8 +40,10 @@ def tell(
     if output.as_json:
         print_json(summary(result, view, stored=stored, report=report) | numbers)
         return
-    report = report or kind_of(result.request.kind).part("report")
-    print_lines(*head(result), *fact_lines(**report.facts(result, view)), "")
+    kind = kind_of(result.request.kind)
+    found = {} if report else _found(result, view)
+    report = report or kind.part("report")
+    print_lines(*head(result, view), *fact_lines(**found, **report.facts(result, view)), "")
     getattr(report, "tables", show_rows)(result, view)
     print_lines("", *foot(result, stored=stored, out=output.out))
     show()
@@ -81,18 +85,32 @@ def how_scored(view: View) -> dict[str, Any]:
     return {"k": view.k, "definition": view.definition, "p": view.p, "role": view.role}
 
 
-def head(result: Any) -> list[str]:
+def head(result: Any, view: AnyView) -> list[str]:
     """The lines that a report begins with."""
-    token = result.token_words(result.token) if _at_token(result) else None
-    return fact_lines(model=result.model_name, prompt=repr(result.prompt_text), token=token)
+    return fact_lines(
+        model=result.model_name,
+        prompt=repr(result.prompt_text),
+        token=result.token_words(result.token) if _at_token(result) else None,
+        score=f"{definition_name(view)}, K = {view.k}" if isinstance(view, View) else None,
+        blocks=f"{result.n_blocks}, {result.final_norm_words}",
+    )
 
 
-def show_rows(result: Result, view: AnyView) -> None:
-    """Print the rows of a kind's table, with the numbers that have a heading.
+def _found(result: Any, view: AnyView) -> dict[str, str]:
+    """The finding in a sentence, and the numbers that stand for the whole result."""
+    whole = ((name.replace("_", " "), of) for name, of in row(result, view).items())
+    return {
+        "found": result.part("views").verdict(result, view),
+        "numbers": ", ".join(f"{name} {of:.4g}" for name, of in whole if of == of),
+    }
 
-    Reports without tables of their own have these.
+
+def show_rows(result: Any, view: AnyView, dim: str = "") -> None:
+    """Print a row for each block, state or token, with the numbers that have a heading.
+
+    Reports without tables of their own have the rows of their kind's table.
     """
-    dim = kind_of(result.request.kind).part("numbers").ROWS
+    dim = dim or result.part("numbers").ROWS
     shown = [number for number in in_rows(result, dim) if number.heading]
     texts = list(map(repr, result.tokens)) if dim == "token" else None
     titles = {dim: "d"} | ({"text": ""} if texts else {})

@@ -12,9 +12,8 @@ import typer
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.extras import needed
 from coupling_core.base.folders import ROOT
-from coupling_core.base.units import duration
 from coupling_core.cli import options
-from coupling_core.cli.terminal import print_lines, print_table
+from coupling_core.cli.terminal import print_lines, print_records
 from coupling_core.serving import desk, heartbeat
 from coupling_core.store.disk import Store
 
@@ -77,7 +76,8 @@ def jobs(
             desk.end(root, key)
             print_lines(f"{key}  ended")
         return
-    report.tell(lambda: found, lambda: _show(found))
+    nothing = "nothing is being measured"
+    report.tell(lambda: found, lambda: print_records(found) if found else print_lines(nothing))
 
 
 def _resolve(found: list[Mapping[str, Any]], text: str) -> str:
@@ -87,24 +87,3 @@ def _resolve(found: list[Mapping[str, Any]], text: str) -> str:
         what = f"begins {len(keys)} keys: give more letters" if keys else "is not a job under way"
         raise InputError(f"{text!r} {what}; `coupling jobs` lists all jobs")
     return str(keys[0])
-
-
-def _show(found: list[Mapping[str, Any]]) -> None:
-    if not found:
-        print_lines("nothing is being measured")
-        return
-    rows = []
-    for job in found:
-        is_queued = job["state"] == "queued"
-        rows.append(
-            (
-                job["key"],
-                f"queued, {job['place']}" if is_queued else job["state"],
-                "" if is_queued else duration(job["seconds"]),
-                job["stage"] + (f" {job['done']}/{job['total']}" if job["total"] else ""),
-                job["model"] + (f"@{job['revision']}" if job["revision"] else ""),
-                job["kind"],
-                " ".join(job["whose"]),
-            )
-        )
-    print_table(("key", "state", "for", "done", "model", "kind", "whose"), rows)

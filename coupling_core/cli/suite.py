@@ -10,15 +10,15 @@ from coupling_core.base.errors import ComputeError
 from coupling_core.base.units import size as in_words
 from coupling_core.cli import completing, options
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import print_lines, print_table, progress_bar, say, warn
-from coupling_core.experiments.own.plans import (
-    BLOCKS,
-    DROPPED,
-    RATES,
-    WIDTHS,
-    OwnPlan,
-    goal_of,
+from coupling_core.cli.terminal import (
+    print_lines,
+    print_records,
+    print_table,
+    progress_bar,
+    say,
+    warn,
 )
+from coupling_core.experiments.own.plans import OwnPlan
 from coupling_core.experiments.pretraining.plans import find_plan
 from coupling_core.sources import hub
 from coupling_core.sources.suites import Suite, find_suite, revision, suites
@@ -130,10 +130,7 @@ def _show_one(one: dict[str, Any]) -> None:
     print_lines(f"{one['title']}: --suite {one['name']}, or --model {repo} --revision STEP")
     if one["caution"]:
         warn(one["caution"])
-    titles = dict.fromkeys(("step", "revision", "commit", "weights", "results stored"), "")
-    shorter = ({"commit": of["commit"][:12], "results": of["results"] or ""} for of in checkpoints)
-    rows = [[*(of | short).values()] for of, short in zip(checkpoints, shorter, strict=True)]
-    print_table(titles | {"held-out loss": ".3f"}, rows)
+    print_records(checkpoints)
     if any(of["weights"] == "not made" for of in checkpoints):
         print_lines(f"Not on this disk: {hub.cache.whence(repo)}.")
 
@@ -166,52 +163,8 @@ def train(
 
 
 @app.command()
-def new(
-    name: Annotated[
-        str,
-        typer.Argument(metavar="NAME", help="What to call it: small letters, digits, hyphens."),
-    ],
-    n_blocks: Annotated[
-        int, typer.Option(help=f"How many blocks, {BLOCKS[0]} to {BLOCKS[-1]}.")
-    ] = OwnPlan.blocks,
-    width: Annotated[
-        int, typer.Option(help=f"Width of the residual stream: {', '.join(map(str, WIDTHS))}.")
-    ] = OwnPlan.width,
-    learning_rate: Annotated[
-        float, typer.Option(help=f"The highest learning rate, {RATES[0]:g} to {RATES[1]:g}.")
-    ] = OwnPlan.learning_rate,
-    drop: Annotated[
-        float,
-        typer.Option(
-            help=f"With which probability a text skips the last block, 0 to {DROPPED:g}: "
-            "stochastic depth."
-        ),
-    ] = OwnPlan.drop_path,
-    goal: Annotated[
-        str,
-        typer.Option(
-            help="What a penalty does to coupling: raise, lower, or a value from -1 to 1 to hold "
-            "it at; none by default."
-        ),
-    ] = "",
-    weight: Annotated[
-        float, typer.Option(help="Weight of the penalty in the loss.")
-    ] = OwnPlan.weight,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = OwnPlan.seed,
-    threads: options.Threads = None,
-    device: options.Device = None,
-) -> None:
+def new(plan: OwnPlan, threads: options.Threads = None, device: options.Device = None) -> None:
     """Train a small language model of your own, in a minute or two; it becomes a suite."""
-    plan = OwnPlan(
-        name,
-        blocks=n_blocks,
-        width=width,
-        learning_rate=learning_rate,
-        drop_path=drop,
-        goal=goal_of(goal),
-        weight=weight,
-        seed=seed,
-    )
     import torch
 
     from coupling_core.experiments.own import training
@@ -231,5 +184,6 @@ def new(
         folder = training.train(plan, show, device)
     print_lines(
         f"{plan.title}: ready in {folder}",
-        f"`coupling training --suite {name}` measures it step by step; pages know it as {name}",
+        f"`coupling training --suite {plan.name}` measures it step by step; pages know it as "
+        f"{plan.name}",
     )

@@ -17,6 +17,7 @@ from coupling_core.cli.signals import stopping
 from coupling_core.cli.terminal import (
     fact_lines,
     print_facts,
+    print_frame,
     print_lines,
     print_table,
     progress_bar,
@@ -283,9 +284,8 @@ def _show_findings(plan: "Plan", found: "Found") -> None:
     )
     print_lines("")
     rows = found.means.rows.sort_values("coupling", ascending=False)
-    numbers = dict.fromkeys((found.measure, "95 % from", "to"), "z.4f")
-    each = rows[["model", "coupling", "low", "high", "prompts"]].itertuples(index=False)
-    print_table({"model": "", **numbers, "prompts": "d"}, each)
+    shown = rows[["model", "coupling", "low", "high", "prompts"]]
+    print_frame(shown.rename(columns={"coupling": found.measure}))
     print_lines("", *fact_lines(note=found.doubts({})))  # what is missing is told above
 
 

@@ -10,7 +10,6 @@ from coupling_core.analysis.by_step import (
     Course,
     doubt,
     numbers,
-    step_columns,
     step_figures,
 )
 from coupling_core.analysis.scores import definition_name
@@ -25,8 +24,8 @@ from coupling_core.base.units import counted
 from coupling_core.cli import completing, files, options, reports
 from coupling_core.cli.terminal import (
     print_facts,
+    print_frame,
     print_lines,
-    print_table,
     progress_bar,
     say,
     warn,
@@ -214,10 +213,7 @@ def _show(courses: Sequence[Course], view: View, computed: Sequence[Result]) -> 
         found = numbers(course, view)
         told = rise_and_fall(found) or scores_told(found)
         print_lines("", f"suite       {course.suite.title}. {told}", "")
-        shown = {name: step_columns()[name] for name in course.columns}
-        titles = {"step": "d"} | {column.heading: column.form for column in shown.values()}
-        rows = [[one.step, *(one.values[name] for name in shown)] for one in found]
-        print_table(titles, rows)
+        print_frame(_table([course], view).drop(columns="suite"))
     svds = [certificate.certified for result in every for certificate in result.svds]
     cost = _cost(computed)
     took = f"{cost['seconds']:.1f} s after {cost['load_seconds']:.1f} s of loading"

@@ -1,13 +1,12 @@
 """`coupling vision`: vision transformers by their rate of stochastic depth."""
 
-from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from coupling_core.cli import options
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import print_lines, print_table, progress_bar, say
+from coupling_core.cli.terminal import print_records, progress_bar, say
 from coupling_core.experiments.vision.plans import DATA, DEFAULT_PRESET, PRESETS, plan_runs
 from coupling_core.experiments.vision.suite import SUITE, VisionRun
 
@@ -59,31 +58,17 @@ def train(
             bar.show(done, total, what)
 
         train_all(plans, show, say, device, threads, workers)
-    _show([VisionRun(plan.repo, plan.drop_path, plan.seed) for plan in plans])
+    print_records(_noted(VisionRun(plan.repo, plan.drop_path, plan.seed)) for plan in plans)
 
 
 @app.command("list")
 def list_(report: options.Printing) -> None:
     """List the runs that come with the program, with their accuracies."""
-
-    def show() -> None:
-        print_lines(f"{SUITE.name}: {SUITE.title}")
-        _show(SUITE.runs)
-
-    report.tell(lambda: [vars(run) | _noted(run) for run in SUITE.runs], show)
+    found = [_noted(run) for run in SUITE.runs]
+    report.tell(lambda: found, lambda: print_records(found))
 
 
-def _noted(run: VisionRun) -> dict[str, float | None]:
-    """What this disk has of a run: its accuracies, None where not recorded; and its weights?"""
-    learned = run.learned_accuracy()
-    return {"accuracy": run.accuracy(), "learned_accuracy": learned, "weights": run.here()}
-
-
-def _show(runs: Sequence[VisionRun]) -> None:
-    titles = {"model": "", "rate": "g", "seed": "", "accuracy": ".2%", "on what was learned": ".2%"}
-    rows = []
-    for run in runs:
-        accuracy, learned, is_here = _noted(run).values()
-        weights = "here" if is_here else "not here"
-        rows.append((run.repo, run.rate, run.seed, accuracy, learned, weights))
-    print_table(titles | {"weights": ""}, rows)
+def _noted(run: VisionRun) -> dict[str, Any]:
+    """A run, and what this disk has of it: its accuracies, None where not recorded; its weights?"""
+    accuracies = {"accuracy": run.accuracy(), "learned_accuracy": run.learned_accuracy()}
+    return vars(run) | accuracies | {"weights": run.here()}

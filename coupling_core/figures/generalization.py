@@ -114,6 +114,7 @@ def over_models(
             rows[y],
             str(family),
             {"color": color, "size": SIZE, "symbol": symbols},
+            (),
             customdata=rows["model"],
             **({error: bars(rows, color)} if "coupling" in (x, y) else {}),
             showlegend=True,

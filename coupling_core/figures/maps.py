@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from coupling_core.analysis.scores import arbitrary_told
 from coupling_core.base.records import ROLES, View
 from coupling_core.base.results import DepthResult, Scores, TokenMeansResult, TokensResult
 from coupling_core.base.units import counted, rounded
@@ -57,7 +58,7 @@ def scores(
     )
     if isinstance(result, DepthResult) and isinstance(shown.found, Scores):
         last = words.last_row(result.final_norm_words, result.n_blocks, shown.found, corrected)
-        caption = paragraph(read, itself, last, words.arbitrary_told(result, view))
+        caption = paragraph(read, itself, last, arbitrary_told(result, view))
     else:
         means = (isinstance(result, TokenMeansResult), MEANS_READ)
         caption = paragraph(COMPARED[result.request.kind], read, means, itself)

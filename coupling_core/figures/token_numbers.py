@@ -74,10 +74,11 @@ def per_token(
     (name,), n = spec.numbers, len(result.tokens)
     token, text = resolve_token(token, n), _selected(result, resolve_token(token, n))
     own, column = array_of(result, view, name), number_of(result.request.kind, name).column
-    series = [_dots(result, own, twin, style.ACCENT, "circle", uid="own")]
+    names = path_words.which(result, twin) if twin else (path_words.trained(result), "")
+    drawn = [(result, own, names[0], style.ACCENT, "circle", "own")]
     if twin is not None:
         its = array_of(twin, view, name)
-        series.insert(0, _dots(twin, its, result, style.SECOND, "circle-open", uid="twin"))
+        drawn.insert(0, (twin, its, names[1], style.SECOND, "circle-open", "twin"))
     x, at = np.array([token]), slice(token - 1, token)
     ring = {"color": style.BLACK, "size": 13, "symbol": "circle-open", "line": {"width": 2}}
     inked = {"marker": ring, "meta": style.INKED}
@@ -91,15 +92,15 @@ def per_token(
     if result.ends_in_norm and spec.rescaled:
         caption += " The last step includes the final norm, whose rescaling counts too."
     figure = curves(
-        [*series, chosen],
+        [*(_dots(*one) for one in drawn), chosen],
         replace(spec, caption=caption, log=column is not None and column.log),
         subject(result),
         also=f" {text}: {own[token - 1]:.3g}.{both}",
         xaxis={"range": [0, n + 1]} if n > LABELLED else _texts(result),
     )
-    for one in series:
-        if (known := one.y[np.isfinite(one.y)]).size:
-            figure.add_hline(y=known.mean(), line={"color": one.color, "width": 1, "dash": "dash"})
+    for _, values, _, color, *_ in drawn:
+        if (known := values[np.isfinite(values)]).size:
+            figure.add_hline(y=known.mean(), line={"color": color, "width": 1, "dash": "dash"})
     if column is not None and isinstance(column.ideal, float):
         figure.add_hline(y=column.ideal, line=style.DOTTED)
     return figure
@@ -149,15 +150,10 @@ def _range(depth: np.ndarray, values: np.ndarray) -> Series:
 
 
 def _dots(
-    of: TrajectoryResult,
-    values: np.ndarray,
-    beside: TrajectoryResult | None,
-    color: str,
-    symbol: str,
-    uid: str,
+    of: TrajectoryResult, values: np.ndarray, whose: str, color: str, symbol: str, uid: str
 ) -> Series:
     """A dot a token, and in the legend the mean over the prompt."""
-    x, whose = np.arange(1, len(values) + 1), path_words.which(of, beside, second=uid == "twin")
+    x = np.arange(1, len(values) + 1)
     more = {
         "customdata": x,
         "text": [label(text) for text in of.tokens],

@@ -192,8 +192,8 @@ def vision_runs(
         sizes = [SIZE + 4 * (f"{rate:g}" == chosen) for rate in some["rate"]]
         look = {"color": color, "size": sizes, "symbol": symbol}
         texts = [f"rate {run.rate:g}, seed {run.seed}" for run in some.itertuples()]
-        name, rates = f"{parts.capitalize()} {value:g}", some["rate"].map("{:g}".format)
-        runs = style.dots(some[x], times * some[y], name, look, texts, customdata=rates)
+        name, shown = f"{parts.capitalize()} {value:g}", some["rate"].map("{:g}".format)
+        runs = style.dots(some[x], times * some[y], name, look, texts, customdata=shown)
         if "coupling" in (x, y):
             runs[f"error_{'x' if x == 'coupling' else 'y'}"] = bars(some, color)
         figure.add_trace(runs.update(hovertemplate="%{text}<br>%{x}, %{y}<extra></extra>"))

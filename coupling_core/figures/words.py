@@ -7,11 +7,11 @@ from html import escape
 
 import numpy as np
 
-from coupling_core.analysis.scores import Scores, arbitrary, definition_name
+from coupling_core.analysis.scores import Scores, definition_name
 from coupling_core.base.records import AnyView, View
-from coupling_core.base.results import DepthResult, Result
+from coupling_core.base.results import Result
 from coupling_core.base.results.base import NORM_INCLUDED
-from coupling_core.base.units import counted, cut, ranges, rounded
+from coupling_core.base.units import counted, cut, rounded
 from coupling_core.base.wording import sentences
 from coupling_core.sources.tokens import visible
 
@@ -51,24 +51,20 @@ def _put_first(result: Result) -> str:
     return f", {first!r} first" if alike else ""
 
 
+def verdict(result: Result, view: AnyView, *more: str) -> str:
+    """What is found in a view, in a sentence or two, and where it comes from."""
+    found = "Not all is measured yet."
+    if result.complete:
+        found = result.part("views").verdict(result, view, *more)
+    return f"{found} {provenance(result, view)}"
+
+
 def zero_words(is_corrected: bool, floor: float) -> str:
     """What an unrelated basis scores; the mean floor is NaN where none is measured yet."""
     if is_corrected:
         return "0 is what an unrelated basis gives"
     value = "" if np.isnan(floor) else f", {rounded(floor)} in the mean"
     return f"an unrelated basis gives the chance floor{value}, and not 0"
-
-
-def arbitrary_told(result: DepthResult, view: View) -> str:
-    """Which blocks have no leading directions, so that their scores mean nothing."""
-    blocks = arbitrary(result, view)
-    if not blocks:
-        return ""
-    which = f"block{'s' * (len(blocks) > 1)} {ranges(blocks)}"
-    return (
-        f"The singular values of {which} are all alike, as if a hook had replaced an output: the "
-        "directions are arbitrary, and the scores there mean nothing."
-    )
 
 
 def last_row(final_norm: str, n_blocks: int, found: Scores, corrected: bool) -> str:

@@ -48,8 +48,6 @@ def of_scores(dims: tuple[str, ...], pairs: str) -> Iterable[Number]:
             (),
             mean(name),
             in_files=False,
-            heading={"coupling": "c"}.get(name, name),
-            form="z.4f",
             column=columns[name],
         )
 

@@ -14,7 +14,7 @@ from coupling_core.analysis.directions import orthonormal, viewed
 from coupling_core.analysis.scores import corrected, floor_by_k, score
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.choosing import require_one_of
-from coupling_core.base.errors import InputError, refuse
+from coupling_core.base.errors import InputError
 from coupling_core.base.records import (
     OWN,
     DirectionsView,
@@ -79,12 +79,13 @@ def steer(
     where = [] if tokens is None else _several(tokens)
     at = tuple(resolve_token(t, len(result.tokens)) for t in where or (result.token,))
     each = tuple(_several(sizes, float))
-    wanted = "expected finite sizes in units of the state's norm, such as 0.1,0.5"
-    refuse((not each or not np.isfinite(each).all(), f"{wanted}: {each} came"))
-    with _at_hand(result, model, tokenizer, device, progress) as (asked, loaded):
-        return result.part("trials").steered(
-            result, asked, loaded, number, side, at, names, found, each
+    if not each or not np.isfinite(each).all():
+        raise InputError(
+            f"expected finite sizes in units of the state's norm, such as 0.1,0.5: {each} came"
         )
+    told = {"block": number, "side": side, "tokens": at, "names": names, "sizes": each}
+    with _at_hand(result, model, tokenizer, device, progress) as (asked, loaded):
+        return result.part("trials").steered(result, asked, loaded, found, **told)
 
 
 def ablate(

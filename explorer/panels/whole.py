@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
+from coupling_core.figures import words
 from coupling_core.figures.document import document, drawing, paragraph
 
 _WHOLE = "_whole"
@@ -47,7 +48,7 @@ class Whole:
         parts = [paragraph(sentence) for sentence in self.sentences]
         if self.of:
             result, view = self.of
-            parts.append(paragraph(result.part("views").verdict(result, view)))
+            parts.append(paragraph(words.verdict(result, view)))
         for figure, shown in self.from_the_top.values():
             parts += [paragraph(figure.layout.meta["alt"]), drawing(figure, *shown)]
         return document(self.title, parts)

@@ -26,6 +26,7 @@ from coupling_core.base.records import View
 from coupling_core.cli import compare as compare_command
 from coupling_core.cli import training as training_command
 from coupling_core.cli.graph import Graphs, Look
+from coupling_core.cli.options import Scores
 from coupling_core.cli.reports import summary
 from coupling_core.cli.sweep import _answer
 from coupling_core.experiments.sweeps.definition import Models, Slurm, Sweep
@@ -203,7 +204,8 @@ def test_columns_and_keys_of_what_several_results_give_are_told_and_no_other():
     told = {title: set(names) for title, names in first_cells("json.md").items() if title}
     steps = {0: random_result(), 4: random_result(seed=2)}
     result, view = steps[0], View(steps[0].default_k)
-    graph = Graphs("corrected", None, Look()).summary(result, view)
+    look = Look().drawn(Scores())
+    graph = Graphs("graph", None, "graph", look, dots="corrected").summary(result, view)
     of_depth = named(outputs.text().split("## depth\n")[1].split("\n## ")[0])
     of_depth -= {"next_tokens", "mean", "coupling", "chance", "corrected", "certified", "locality"}
     assert set(graph) - {*outputs.OF_ALL} - of_depth == told.pop("graph")

@@ -19,9 +19,9 @@ from coupling_core.base import bars
 from coupling_core.base.numbers import array_of
 from coupling_core.base.records import AnyView, PathView
 from coupling_core.cli import one_or_many
-from coupling_core.cli.many_drawn import Together
 from coupling_core.cli.rows import Row, mean_of_each
-from coupling_core.kinds.trajectory.command import CURVES, PathsTogether
+from coupling_core.cli.shown import Shown
+from coupling_core.kinds.trajectory.command import CURVES, Paths
 from coupling_core.measuring import many
 from coupling_core.sources.prompts import Prompt
 
@@ -165,7 +165,8 @@ def test_an_interval_beyond_what_a_number_can_be_is_reported(each):
         for n, x in enumerate((1.0, 1.0, 0.2), 1)
     ]  # fmt: skip
     for name, beyond in (("cosine", True), ("radius", False)):
-        assert ("beyond 1" in Together(name, None).draw(rows).layout.meta["caption"]) == beyond
+        figure = Shown("perturbation", None, name).draw(rows)
+        assert ("beyond 1" in figure.layout.meta["caption"]) == beyond
 
 
 # ---- figures
@@ -312,7 +313,7 @@ def test_ctrl_c_says_how_many_are_stored_and_the_same_command_goes_on(
 
 
 def test_ctrl_c_while_a_result_is_looked_at_is_told_alike(ask, monkeypatch):
-    monkeypatch.setattr(PathsTogether, "row", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    monkeypatch.setattr(Paths, "row", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     status, _, err = ask("trajectory")
     assert (status, err.splitlines()[-1][:9]) == (130, "stopped: ")
 

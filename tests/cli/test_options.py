@@ -16,8 +16,6 @@ from coupling_core.experiments.sweeps import read
 
 EXCEPTIONS = {
     ("--figure", "choices and default"): "each command draws figures of its own",
-    ("--figure", "default"): "as above",
-    ("--figure", "flag"): "as above",
     ("--figure", "help"): "each command says which it draws of many prompts",
     ("--out", "help"): "each command says which endings it writes",
     ("--token", "help"): "`tokens` fixes one, and `trajectory` measures all and shows one",

@@ -118,7 +118,7 @@ def test_the_table_has_a_line_a_step_and_says_where_the_peak_is(pythia, expected
     assert f"Coupling is highest before training, at {best['corrected']:.3f}" in out
     rows = {row[0]: row for row in map(str.split, out.splitlines()) if row}
     for one in found:
-        numbers = {f"{one['corrected']:.4f}", f"{one['line_shape']:.3f}"}
+        numbers = {f"{one['corrected']:.4g}", f"{one['line_shape']:.4g}"}
         assert numbers <= set(rows[str(one["step"])])
 
 

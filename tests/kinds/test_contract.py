@@ -17,7 +17,7 @@ from coupling_core import Request, Store, load, measure
 from coupling_core.analysis import exports
 from coupling_core.base.edits import every_edit
 from coupling_core.base.kinds import kind_of, kinds
-from coupling_core.cli.many_drawn import figures_of
+from coupling_core.cli.shown import figures_of
 from coupling_core.engine.directions.readouts import NULL
 from coupling_core.engine.spectrum import SHUFFLES
 from coupling_core.measuring import cost
@@ -205,7 +205,6 @@ def test_every_kind_is_held_to_the_contract_and_has_its_parts():
     for kind in kinds().values():
         for part, names in PARTS.items():
             assert all(callable(getattr(kind.part(part), name)) for name in names), kind.name
-        assert kind.has_k == hasattr(kind.view(), "k")
 
 
 def times(count, parts):

@@ -94,7 +94,7 @@ def test_json_and_the_table_have_the_blocks_and_directions_of_the_view(command, 
 def test_a_readout_that_is_chance_names_no_token(command, result):
     chance = int((~result.beyond_chance[:, 1]).sum())
     assert command("--block", "2")[1].count("no more than chance") == chance
-    assert "readouts beyond chance, of 32" in command()[1]
+    assert "whose readout is beyond chance" in command()[1]
     assert "one in a hundred" in result.verdict
     assert result.plot().figure.data[0].y.tolist() == result.beyond_chance[0].sum(-1).tolist()
 

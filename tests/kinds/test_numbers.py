@@ -13,8 +13,8 @@ from coupling_core.base.drawing import Figure, figures_of, plot
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.numbers import Seen, numbers_of
 from coupling_core.base.records import AnyView
-from coupling_core.cli.many_drawn import of_many
 from coupling_core.cli.reports import show_rows
+from coupling_core.cli.shown import of_many
 from coupling_core.experiments.sweeps.table import COLUMNS
 from coupling_core.figures.curves import numbers_table
 
@@ -74,12 +74,6 @@ def test_the_numbers_of_a_row_are_in_tables_in_json_and_in_what_is_printed(kind,
         assert number.name in table, number.name
         assert number.name in said, number.name
         assert number.heading in printed, number.name
-
-
-def test_the_numbers_of_training_steps_have_headings_of_their_own():
-    headings = [column.heading for column in step_columns().values()]
-    assert all(headings)
-    assert len({*headings}) == len(headings)
 
 
 @pytest.mark.parametrize("kind", RESULTS)

@@ -303,7 +303,9 @@ class Result(Plottable[FigureOf]):
     @property
     def verdict(self) -> str:
         """The finding of its default view, in a sentence or two."""
-        return self.part("views").verdict(self, self.default_view())
+        # Of a room above this one, as `save` is.
+        words = import_module("coupling_core.figures.words")
+        return str(words.verdict(self, self.default_view()))
 
     def attributes(self) -> dict[str, str | float]:
         """Whose it is and how far it was checked, for tables and arrays that leave the program."""

@@ -9,13 +9,13 @@ import numpy as np
 from coupling_core.analysis.over_prompts import OfPrompt, mean_scores, of_prompt
 from coupling_core.analysis.scores import MIN_PROMPTS, means
 from coupling_core.base.kinds import DEFAULT_K_VIEW
-from coupling_core.base.records import View, parse_blocks
+from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.cli import options, reports
-from coupling_core.cli.many_drawn import Together, figure_option, listed, one_drawn
-from coupling_core.cli.one_or_many import Shown, answer
+from coupling_core.cli.one_or_many import answer
 from coupling_core.cli.rows import Axes, Row
+from coupling_core.cli.shown import Shown
 from coupling_core.cli.terminal import Told, warn
 
 if TYPE_CHECKING:  # plotly is slow to import, and only files of figures need it
@@ -29,22 +29,24 @@ def command(
     blocks: options.Blocks = None,
     scores: options.Scores,
     k_view: Annotated[int | None, options.k_view_option(DEFAULT_K_VIEW)] = None,
-    figure: Annotated[str, figure_option("depth")] = "mosaic",
+    figure: str = "mosaic",
     output: options.Output,
 ) -> None:
     """Measure how far the blocks of a model act in one common basis, at one token."""
-    corrected = scores.corrected
-    shown = Shown(
-        one_drawn(figure, corrected=corrected),
-        MapsTogether("corrected" if corrected else "coupling", asked.many),
-        lambda found: scores.view(found.default_k, parse_blocks(blocks, found.n_blocks)),
-        blocks=blocks,
+    shown = Maps(
+        "depth",
+        asked.many,
+        figure,
+        {"corrected": scores.corrected},
+        scores.of_blocks(blocks),
+        blocks,
+        dots=scores.drawn,
     )
     answer(asked, asked.request(token=token, k=scores.k, k_view=k_view), shown, output)
 
 
 @dataclass
-class MapsTogether(Together):
+class Maps(Shown):
     """Keeps parts of the results of prompts by their keys, then reports and draws their means."""
 
     parts: dict[str, OfPrompt] = field(default_factory=dict)
@@ -82,7 +84,7 @@ class MapsTogether(Together):
         from coupling_core import figures  # plotly
 
         parts = [self.parts[row.key] for row in rows]
-        return figures.mean_map(parts, listed(self.file), corrected=self.dots == "corrected")
+        return figures.mean_map(parts, self.listed, corrected=self.dots == "corrected")
 
     def _means(self, rows: Sequence[Row]) -> dict[str, np.ndarray]:
         found = mean_scores([self.parts[row.key].scores for row in rows])

@@ -44,7 +44,6 @@ NUMBERS = (
         (),
         _alignment,
         in_files=False,
-        form="z.4f",
         column=Column(
             "Mean alignment",
             ideal=0.0,
@@ -61,7 +60,6 @@ NUMBERS = (
         (),
         lambda seen: near_less_far(seen.result, seen.view),
         in_files=False,
-        form="z.4f",
         column=Column(
             "Score of neighbours minus that of others",
             ideal=0.0,

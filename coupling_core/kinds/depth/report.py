@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from coupling_core.analysis.scores import block_means, definition_name, means, score_pairs
+from coupling_core.analysis.scores import block_means, means, score_pairs
 from coupling_core.analysis.subspaces import gaps
 from coupling_core.base.images import is_image
 from coupling_core.base.records import View
@@ -29,17 +29,9 @@ def summary(result: DepthResult, view: View) -> dict[str, Any]:
 
 
 def facts(result: DepthResult, view: View) -> dict[str, object]:
-    """What comes next, and the mean scores."""
-    found = score_pairs(result, view)
-    mean = means(found)
+    """What comes next."""
     lead = "seen as" if is_image(result.request.prompt) else "next"
-    return {
-        lead: ", ".join(f"{text!r} {share:.2f}" for text, share in result.next_tokens),
-        "score": f"{definition_name(view)}, K = {view.k}, {result.final_norm_words}",
-        "mean": f"chance-corrected {mean['corrected']:z.4f}, c {mean['coupling']:z.4f}, "
-        f"chance floor {mean['chance']:z.4f}, over l != l'",
-        "no mean": found.verdict if np.isnan(mean["coupling"]) else None,
-    }
+    return {lead: ", ".join(f"{text!r} {share:.2f}" for text, share in result.next_tokens)}
 
 
 def tables(result: DepthResult, view: View) -> None:

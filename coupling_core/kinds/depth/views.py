@@ -4,7 +4,7 @@ import numpy as np
 
 from coupling_core.analysis.alignment import nearly_whole
 from coupling_core.analysis.by_step import Course, doubt, numbers, steps_told
-from coupling_core.analysis.scores import score_pairs
+from coupling_core.analysis.scores import arbitrary_told, score_pairs
 from coupling_core.analysis.step_words import rise_and_fall, scores_told
 from coupling_core.base.drawing import Figure
 from coupling_core.base.records import View
@@ -41,15 +41,13 @@ def course_verdict(run: Course, view: View) -> str:
 
 def verdict(result: DepthResult, view: View) -> str:
     """The means over pairs of blocks, and how far they were checked."""
-    from coupling_core.figures import words
-
     found, width = score_pairs(result, view), result.width
     told = [found.verdict, *_without_last(result, found)]
-    if alike := words.arbitrary_told(result, view):
+    if alike := arbitrary_told(result, view):
         told.append(alike)
     if much := nearly_whole(view.k, width, f"the width {width}"):
         told.append(f"{much}; scores(k={max(1, width // 10)}) has a tenth.")
-    return " ".join([*told, words.provenance(result, view)])
+    return " ".join(told)
 
 
 def _without_last(result: DepthResult, found: Scores) -> list[str]:

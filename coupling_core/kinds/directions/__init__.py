@@ -4,14 +4,4 @@ from coupling_core.base.kinds import KindOfResult
 from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult
 
-KINDS = (
-    KindOfResult(
-        "directions",
-        __name__,
-        DirectionsResult,
-        DirectionsView,
-        token="measured",
-        has_k=False,
-        in_sweeps=True,
-    ),
-)
+KINDS = (KindOfResult("directions", __name__, DirectionsResult, DirectionsView, token="measured"),)

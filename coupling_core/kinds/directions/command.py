@@ -10,10 +10,10 @@ from coupling_core.base.records import DirectionsView
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.units import counted
 from coupling_core.cli import options
-from coupling_core.cli.many_drawn import Together, one_drawn
-from coupling_core.cli.one_or_many import Shown, answer
+from coupling_core.cli.one_or_many import answer
 from coupling_core.cli.rows import Row
-from coupling_core.cli.terminal import NOTHING, Told, print_lines, print_table
+from coupling_core.cli.shown import Shown
+from coupling_core.cli.terminal import NOTHING, Told, print_frame, print_lines
 from coupling_core.kinds.directions.tries import Tries
 
 MOST = 64
@@ -29,22 +29,29 @@ def command(
 ) -> None:
     """See what the shared directions of a model read and write, and when they say nothing."""
     tries.require_possible(of_many=asked.many is not None, out=output.out)
-    dots = "writes_beyond" if tries.side == "u" else "reads_beyond"
-    shown = Shown(
-        one_drawn("readouts"),
-        PromptsTogether(dots, asked.many, tries.side),
+    shown = Directions(
+        "directions",
+        asked.many,
+        "readouts",
         view=lambda _: tries.view,
-        more=lambda result: tries.of(result, asked.device),
+        dots="writes_beyond" if tries.side == "u" else "reads_beyond",
+        tries=tries,
+        device=asked.device,
     )
     answer(asked, asked.request("directions", token=token), shown, output)
 
 
 @dataclass
-class PromptsTogether(Together):
-    """Keeps the first results of prompts, then says what they write ("u") or read in common."""
+class Directions(Shown):
+    """Tries directions of one prompt; of many, says what the first write or read in common."""
 
-    side: str
+    tries: Tries = field(default_factory=Tries)
+    device: str | None = None
     kept: list[tuple[DirectionsResult, DirectionsView]] = field(default_factory=list)
+
+    def more(self, result: DirectionsResult) -> Told:
+        """What came of trying."""
+        return self.tries.of(result, self.device)
 
     def row(self, result: DirectionsResult, view: DirectionsView) -> dict[str, float]:
         """The numbers of one prompt."""
@@ -56,7 +63,8 @@ class PromptsTogether(Together):
         """What is reported of all: for JSON, and printed; nothing of a single prompt."""
         if len(self.kept) < 2:
             return NOTHING
-        found = between_prompts([result for result, _ in self.kept], self.kept[0][1], self.side)
+        (_, view), side = self.kept[0], self.tries.side
+        found = between_prompts([result for result, _ in self.kept], view, side)
         numbers = {name: value for name, value in vars(found).items() if name != "results"}
         return {"between_prompts": numbers | {"n": found.n}}, lambda: _show(found)
 
@@ -71,7 +79,4 @@ def _show(found: BetweenPrompts) -> None:
         f"{float(found.chance[0]):.1f} and the median {chance:.1f}",
         "",
     )
-    titles = {"block": "d", "shared beyond chance": "d"}
-    titles |= dict.fromkeys(("smallest angle", "median angle"), ".1f")
-    rows = found.to_pandas().iloc[:, :4].itertuples(index=False)
-    print_table(titles, rows)
+    print_frame(found.to_pandas().iloc[:, :4])

@@ -88,6 +88,8 @@ def _share(readout: int, name: str) -> Number:
         ("block",),
         _of(share),
         in_files=False,
+        heading=name.replace("_", " "),
+        form=".0%",
         column=Column(
             _SAYS_MORE[name], mean, ideal=BY_CHANCE, ideal_name="chance, one in a hundred"
         ),

@@ -1,10 +1,10 @@
 """Directions added to the states of a model, frames taken out of them, and readouts of any."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from coupling_core.base.errors import InputError
@@ -20,12 +20,11 @@ from coupling_core.engine.directions.steering import steer
 from coupling_core.engine.edits.replays import Replays
 from coupling_core.engine.hardware import algebra_device
 from coupling_core.engine.jacobians.decode import Reader
-from coupling_core.engine.jacobians.derivative_check import checked_jacobian
-from coupling_core.engine.jacobians.trace import trace_of
 from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.pairs.products import coupling_matrices, nested
 from coupling_core.engine.passport import change, passport_of
 from coupling_core.kinds.directions.compose import matrices, names_of
+from coupling_core.kinds.one_token import OneToken
 from coupling_core.measuring.composing import begin
 from coupling_core.sources.resolved import Resolved
 
@@ -38,14 +37,15 @@ def steered(
     result: DirectionsResult,
     asked: Resolved,
     loaded: LoadedModel,
+    directions: np.ndarray,
+    *,
     block: int,
     side: str,
     tokens: tuple[int, ...],
     names: tuple[str, ...],
-    directions: Float[np.ndarray, "m d"],
     sizes: tuple[float, ...],
 ) -> Steering:
-    """What the model says with directions of length 1 added, beside random ones of these sizes."""
+    """What the model says with directions (m d) added, beside random ones of the same sizes."""
     replays, outcomes = _ready(result, asked, loaded, max(tokens))
     state = block if side == "u" else block - 1
     _require_before_norm(asked.request, state, replays)
@@ -82,36 +82,31 @@ def ablated(
     result: DirectionsResult,
     asked: Resolved,
     loaded: LoadedModel,
-    frames: Mapping[int, Float[np.ndarray, "d k"]],
+    frames: Mapping[int, np.ndarray],
 ) -> Ablation:
-    """What the model says with each block's frame taken out of what it reads: x - V V^T x.
-
-    Beside it stand random frames of as many columns.
-    """
-    k, token = next(iter(frames.values())).shape[1], result.token
+    """What the model says with frames (d k) taken out of blocks, beside as many random ones."""
+    token = result.token
     replays, outcomes = _ready(result, asked, loaded, token)
     generator = torch.Generator().manual_seed(SEED)
     device = replays.states.device
-    beside = {block: _with_random(frame, generator).to(device) for block, frame in frames.items()}
-    divergence = ablate(replays, outcomes, token, beside).divergence.cpu().numpy()
-    states = {
-        block: replays.states[block - 1, token - 1].double().cpu().numpy() for block in frames
-    }
+    several = {block: _with_random(frame, generator).to(device) for block, frame in frames.items()}
+    divergence = ablate(replays, outcomes, token, several).divergence.cpu().numpy()
     return Ablation(
         blocks=tuple(frames),
         token=token,
-        k=k,
+        k=next(iter(frames.values())).shape[1],
         width=replays.states.shape[-1],
         measured_of=outcomes.measured,
         divergence=float(divergence[0]),
         by_chance=divergence[1:],
-        part=float(np.mean([_part(states[block], frame) for block, frame in frames.items()])),
+        part=float(np.mean([_part(replays, token, *each) for each in frames.items()])),
         result=result,
     )
 
 
-def _part(x: Float[np.ndarray, " d"], frame: Float[np.ndarray, "d k"]) -> float:
-    """How much of the squared length of a state lies in a frame."""
+def _part(replays: Replays, token: int, block: int, frame: np.ndarray) -> float:
+    """How much of the squared length of the state before a block lies in its frame."""
+    x = replays.states[block - 1, token - 1].double().cpu().numpy()
     return float(np.sum((frame.T @ x) ** 2) / np.sum(x**2))
 
 
@@ -123,7 +118,8 @@ def readings(
     readout: str,
 ) -> Readings:
     """What directions (m d) of length 1 are read as, beside what random ones are."""
-    reader = _begun(result, asked, loaded)
+    reader, about = begin(asked, loaded)
+    _require_same(result, loaded, about)
     device = algebra_device(loaded.device)
     by = matrices(reader, device)
     rows = by.embedding if readout == "reads_embedding" else by.writes
@@ -145,20 +141,15 @@ def crossed(
 
     Of each leading corner (block basis k) the diagonal, and the squared norm of what is off it.
     """
-    reader = _begun(result, asked, loaded)
-    traced = trace_of(reader, asked.request.token)
+    at = OneToken(asked, loaded)
+    _require_same(result, loaded, at.about)
     device = algebra_device(loaded.device)
     left, right = (
         torch.from_numpy(np.ascontiguousarray(bases[side].swapaxes(1, 2), np.float32)).to(device)
         for side in ("u", "v")
     )
-    norm = traced.kind.final_norm if asked.request.final_norm == "include" else None
-    found = []
-    for block in traced.blocks:
-        own = norm if block.number == len(traced.blocks) else None
-        found.append(
-            nested(coupling_matrices(checked_jacobian(block, own).to(device), left, right))
-        )
+    jacobians = (at.jacobian(block, device) for block in at.trace.blocks)
+    found = (nested(coupling_matrices(jacobian, left, right)) for jacobian in jacobians)
     diagonals, off = (np.stack(each) for each in zip(*found, strict=True))
     return diagonals, off
 
@@ -173,16 +164,16 @@ def _ready(
     result: DirectionsResult, asked: Resolved, loaded: LoadedModel, token: int
 ) -> tuple[Replays, Outcomes]:
     matrix_products.choice()  # products of many sequences are large in any model
-    reader = _begun(result, asked, loaded)
+    reader, about = begin(asked, loaded)
+    _require_same(result, loaded, about)
     replays = Replays(reader)
     return replays, Outcomes(replays, token)
 
 
-def _begun(result: DirectionsResult, asked: Resolved, loaded: LoadedModel) -> Reader:
-    """The model with its prompt; a module of one's own that has changed since is refused."""
-    reader, now = begin(asked, loaded)
+def _require_same(result: DirectionsResult, loaded: LoadedModel, now: Mapping[str, Any]) -> None:
+    """Refuse a module of one's own that has changed since."""
     if not loaded.own:
-        return reader
+        return
     if now["token_ids"].tolist() != result.token_ids.tolist():
         raise InputError(
             "the tokenizer reads the prompt as other tokens than those whose directions were "
@@ -195,7 +186,6 @@ def _begun(result: DirectionsResult, asked: Resolved, loaded: LoadedModel) -> Re
             f"for this prompt are off by {percent(apart, 1)}. A hook that came or went, other "
             "weights or another module of the class would do that: measure the directions again"
         )
-    return reader
 
 
 def _require_before_norm(request: Request, state: int, replays: Replays) -> None:

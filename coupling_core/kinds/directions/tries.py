@@ -1,6 +1,6 @@
 """What a command tries with directions beside showing them, and what is reported of that."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,10 +13,10 @@ from coupling_core.analysis.directions import Shared, held, shared_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import DirectionsView, parse_blocks
 from coupling_core.base.results import DirectionsResult
-from coupling_core.base.trials import UNITS
 from coupling_core.base.units import counted
 from coupling_core.cli import files, options
-from coupling_core.cli.terminal import Told, fact_lines, print_lines, print_table
+from coupling_core.cli.terminal import Told, fact_lines, print_frame, print_lines, print_table
+from coupling_core.kinds.directions.report import CHANCE
 from coupling_core.measuring.trying import ablate, read_out, steer
 from coupling_core.store.direction_file import (
     Direction,
@@ -28,8 +28,6 @@ from coupling_core.store.direction_file import (
 
 FEW = 3
 """Leading directions that are steered along where nobody says how many."""
-SHOWN = 3
-"""Tokens at either end of a readout."""
 
 Side = Literal["u", "v"]
 
@@ -158,16 +156,9 @@ class Tries:
 
         def show() -> None:
             _show(shared=told)
-            rows = [
-                (
-                    *(number + 1, found.share[number], read.peakedness[number]),
-                    _first(read.towards[number]) if beyond else "no more than chance",
-                    _first(read.away[number]) if beyond else "",
-                )
-                for number, beyond in enumerate(read.beyond_chance)
-            ]
-            titles = {"": "", "share": ".3f", "peakedness": ".2f", "towards": "", "away": ""}
-            print_table(titles, rows)
+            readouts = read.to_pandas().assign(share=found.share[: found.count])
+            readouts.loc[~readouts.beyond_chance, ["towards", "away"]] = CHANCE, ""
+            print_frame(readouts.drop(columns="beyond_chance"))
 
         return numbers | {"readouts": read.to_pandas().to_dict("records")}, show
 
@@ -184,14 +175,11 @@ class Tries:
             direction=None if given is None else given.vector,
             **alone,
         )
-        table, unit = found.to_pandas(), UNITS[found.measured_of]
+        table = found.to_pandas()
 
         def show() -> None:
-            print_lines("", f"steered: x + e norm(x) u, {unit}. {found.verdict}")
-            titles = {"": "", "e": "g", unit: ".3g"}
-            titles |= {f"{len(found.by_chance)} random, median": ".3g", "largest": ".3g"}
-            titles |= {"rise": "", "by": "+.2f", "fall": "", " by": "+.2f"}
-            print_table(titles, table.itertuples(index=False))
+            print_lines("", f"steered: x + size norm(x) u. {found.verdict}")
+            print_frame(table)
 
         return {"measured_of": found.measured_of, "rows": table.to_dict("records")}, show
 
@@ -213,7 +201,3 @@ def _imported(direction: Direction, result: DirectionsResult) -> Told:
 
     numbers = {"direction": direction.name, "about": dict(direction.about), "chance": chance}
     return numbers | {"held_u": u, "held_v": v}, show
-
-
-def _first(texts: Sequence[str]) -> str:
-    return " ".join(map(repr, texts[:SHOWN]))

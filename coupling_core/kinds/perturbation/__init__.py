@@ -4,14 +4,4 @@ from coupling_core.base.kinds import KindOfResult
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import PerturbationResult
 
-KINDS = (
-    KindOfResult(
-        "perturbation",
-        __name__,
-        PerturbationResult,
-        AnyView,
-        token="measured",
-        has_k=False,
-        in_sweeps=True,
-    ),
-)
+KINDS = (KindOfResult("perturbation", __name__, PerturbationResult, AnyView, token="measured"),)

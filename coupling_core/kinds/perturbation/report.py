@@ -2,16 +2,14 @@
 
 from typing import Any
 
-import numpy as np
-
 from coupling_core.analysis.exports import row
 from coupling_core.analysis.perturbation import perturbation_radius, spread
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import PerturbationResult
 from coupling_core.base.results.perturbation import WAYS
-from coupling_core.cli.terminal import print_table
-from coupling_core.kinds.perturbation.numbers import DRAWS
-from coupling_core.kinds.perturbation.views import radius_words, way_words
+from coupling_core.cli.terminal import print_frame
+from coupling_core.kinds.perturbation.numbers import DRAWS, table
+from coupling_core.kinds.perturbation.views import radius_words
 
 
 def summary(result: PerturbationResult, view: AnyView) -> dict[str, Any]:
@@ -33,41 +31,19 @@ def summary(result: PerturbationResult, view: AnyView) -> dict[str, Any]:
 
 def facts(result: PerturbationResult, view: AnyView) -> dict[str, object]:
     """What noise there is, and from which size on first order is off."""
-    radii = perturbation_radius(result)
+    radii = zip(WAYS, perturbation_radius(result)[:, -1], strict=True)
     return {
         "noise": f"on its embedding, {result.distance.shape[2]} draws of each size and way; "
         f"K = {result.directions}",
-        "radius": [
-            "first order is off by 10\u00a0% at the last block",
-            *(
-                f"{way_words(result, way)}: {radius_words(result, found[-1])}"
-                for way, found in enumerate(radii)
-            ),
-            f"smallest of any block, isotropic: {radius_words(result, _least(radii[0]))}",
-        ],
-        "cosine": "of isotropic noise, with the undisturbed state: the median, and 95\u00a0% of "
-        "the draws in brackets",
+        "radius": [f"{way}: {radius_words(result, radius)}" for way, radius in radii],
+        "below": "of isotropic noise: the cosine with the undisturbed state, the median of the "
+        "draws and what 95\u00a0% of them have; by first order, and what that is off by",
     }
 
 
 def tables(result: PerturbationResult, view: AnyView) -> None:
     """Print a line a size, behind the first block and the last."""
-    found, last = spread(result.cosine[0]), result.n_blocks
-    linear, error = (
-        spread(draws[0]).median[:, last] for draws in (result.linear_cosine, result.error)
-    )
-
-    def within(state: int) -> list[str]:
-        ends = zip(found.low[:, state], found.high[:, state], strict=True)
-        return [f"({low:.4f}..{high:.4f})" for low, high in ends]
-
-    sides = [column for at in (1, last) for column in (found.median[:, at], within(at))]
-    titles = {"size": "g", "block 1": ".4f", "": "", f"block {last} ": ".4f", " ": ""}
-    titles |= {"first order there": ".4f", "off by": ".2%"}
-    rows = zip(result.noise_sizes, *sides, linear, error, strict=True)
-    print_table(titles, rows)
-
-
-def _least(radii: np.ndarray) -> float:
-    known = radii[~np.isnan(radii)]
-    return float(known.min()) if known.size else float("nan")
+    found = table(result, view)
+    shown = found[(found.way == WAYS[0]) & found.state.isin([1, result.n_blocks])]
+    columns = ["state", "size", "cosine", "cosine_low", "cosine_high", "linear_cosine", "error"]
+    print_frame(shown[columns].sort_values("state", kind="stable"))

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Annotated
 
 from coupling_core.base.kinds import KindOfResult
 from coupling_core.cli import options
-from coupling_core.cli.many_drawn import Together, dots, figure_option, figures_of, one_drawn
-from coupling_core.cli.one_or_many import Shown, answer
+from coupling_core.cli.one_or_many import answer
+from coupling_core.cli.shown import Shown, figures_of
 
 
 def command_of(kind: KindOfResult) -> Callable[..., None]:
@@ -17,13 +16,11 @@ def command_of(kind: KindOfResult) -> Callable[..., None]:
         *,
         asked: options.Differentiating,
         token: options.Token = None,
-        figure: Annotated[str, figure_option(kind.command)] = next(iter(figures_of(kind.command))),
+        figure: str = next(iter(figures_of(kind.command))),
         output: options.Output,
     ) -> None:
-        together = Together(dots(kind.command, figure), asked.many)
-        answer(
-            asked, asked.request(kind.name, token=token), Shown(one_drawn(figure), together), output
-        )
+        shown = Shown(kind.command, asked.many, figure)
+        answer(asked, asked.request(kind.name, token=token), shown, output)
 
     command.__doc__ = (import_module(kind.folder).__doc__ or "").partition("\n")[0]
     return command

@@ -13,5 +13,5 @@ def summary(result: Result, view: AnyView) -> dict[str, Any]:
 
 
 def facts(result: Result, view: AnyView) -> dict[str, object]:
-    """What is printed above the table."""
-    return {name: f"{value:.4g}" for name, value in row(result, view).items()}
+    """What is printed above the table beside the finding and its numbers."""
+    return {}

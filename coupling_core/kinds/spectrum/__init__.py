@@ -4,8 +4,4 @@ from coupling_core.base.kinds import KindOfResult
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import SpectrumResult
 
-KINDS = (
-    KindOfResult(
-        "spectrum", __name__, SpectrumResult, AnyView, token="measured", has_k=False, in_sweeps=True
-    ),
-)
+KINDS = (KindOfResult("spectrum", __name__, SpectrumResult, AnyView, token="measured"),)

@@ -8,7 +8,7 @@ from coupling_core.analysis.exports import row
 from coupling_core.base.numbers import array_of, columns
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import SpectrumResult
-from coupling_core.base.units import counted, percent
+from coupling_core.base.units import percent
 
 _EXPONENTS = 5
 
@@ -27,16 +27,11 @@ def summary(result: SpectrumResult, view: AnyView) -> dict[str, Any]:
 
 
 def facts(result: SpectrumResult, view: AnyView) -> dict[str, object]:
-    """How certain the eigenvalues are, and what is left at the end."""
-    numbers = columns(result, view, "block")
-    left, certain = numbers["product_effective_rank"][-1], numbers["certain_share"].mean()
-    shuffled = array_of(result, view, "shuffled_effective_rank")
+    """How certain the eigenvalues are, and the leading exponents."""
+    certain = array_of(result, view, "certain_share").mean()
     leading = ", ".join(f"{value:+.3f}" for value in result.exponents[:_EXPONENTS])
     return {
-        "maps": f"M = I + J of {counted(result.n_blocks, 'block')}, {result.final_norm_words}",
         "certain": f"{percent(certain, 1)} of the eigenvalues are known to 1\u00a0%; largest "
         f"residual {np.nanmax(result.residual):.1e}",
-        "product": f"effective rank {left:.1f} of {result.width} behind all blocks; "
-        f"{np.min(shuffled):.1f} to {np.max(shuffled):.1f} in random orders",
         "exponents": f"{leading}, .. (growth a block, natural logarithm)",
     }

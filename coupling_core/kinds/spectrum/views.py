@@ -27,10 +27,6 @@ FIGURES = {
 
 def verdict(result: SpectrumResult, view: AnyView) -> str:
     """How far the blocks are from normal, and how few directions are left at the end."""
-    from coupling_core.figures import words
-
-    if not result.complete:
-        return f"Not all is measured yet. {words.provenance(result, view)}"
     left, shuffled = (
         effective_rank(result.product_values)[-1],
         np.median(effective_rank(result.shuffled_values)),
@@ -39,6 +35,5 @@ def verdict(result: SpectrumResult, view: AnyView) -> str:
         f"The maps of the blocks depart from normal ones by {np.median(result.departure):.2f} in "
         f"the median (0 is normal, 1 the most there can be). All blocks together let about "
         f"{left:.1f} of the {result.width} directions of the state at token {result.token} through "
-        f"(the effective rank of the product), and {shuffled:.1f} with the blocks in random order. "
-        f"{words.provenance(result, view)}"
+        f"(the effective rank of the product), and {shuffled:.1f} with the blocks in random order."
     )

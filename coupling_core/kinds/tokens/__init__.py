@@ -13,7 +13,6 @@ _between = partial(
     view=View,
     means=TokenMeansResult,
     k_view=TOKEN_K_VIEW,
-    in_sweeps=True,
 )
 KINDS = (
     _between("self"),

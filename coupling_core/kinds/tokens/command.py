@@ -8,8 +8,8 @@ from coupling_core.analysis.token_scores import require_kept
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import TOKEN_K_VIEW, TokenKind
 from coupling_core.cli import options
-from coupling_core.cli.many_drawn import Together, figure_option, one_drawn
-from coupling_core.cli.one_or_many import Shown, answer
+from coupling_core.cli.one_or_many import answer
+from coupling_core.cli.shown import Shown
 from coupling_core.kinds.tokens.views import FIGURES
 
 
@@ -39,7 +39,7 @@ def command(
     ] = None,
     scores: options.Scores,
     k_view: Annotated[int | None, options.k_view_option(TOKEN_K_VIEW)] = None,
-    figure: Annotated[str, figure_option("tokens")] = "grid",
+    figure: str = "grid",
     output: options.Output,
 ) -> None:
     """Measure how far the Jacobians of two blocks share a basis across the tokens of a prompt."""
@@ -51,8 +51,11 @@ def command(
         kind, token=token, k=scores.k, k_view=k_view, block=block, other_block=other_block
     )
     shown = Shown(
-        one_drawn(figure, corrected=scores.corrected),
-        Together("corrected" if scores.corrected else "coupling", asked.many),
-        view=lambda result: scores.view(result.default_k),
+        "tokens",
+        asked.many,
+        figure,
+        {"corrected": scores.corrected},
+        lambda result: scores.view(result.default_k),
+        dots=scores.drawn,
     )
     answer(asked, ask, shown, output)

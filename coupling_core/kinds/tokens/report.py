@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 
 from coupling_core.analysis.locality import by_distance
-from coupling_core.analysis.scores import definition_name
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.arrays import arrays_of
 from coupling_core.base.records import View
 from coupling_core.base.results import TokenMeansResult, TokensResult
 from coupling_core.base.results.scores import weighted_mean
-from coupling_core.base.units import cut
+from coupling_core.base.units import cut, ranges
 from coupling_core.cli import reports
 from coupling_core.cli.terminal import print_lines, print_table
 from coupling_core.sources.tokens import visible
@@ -43,33 +42,19 @@ def summary(result: Compared, view: View) -> dict[str, Any]:
 
 
 def facts(result: Compared, view: View) -> dict[str, object]:
-    """What was compared, the mean scores, and why some tokens have none."""
-    found = score_positions(result, view)
-    mean = found.mean()
-    without = ", without any Jacobian against itself" if found.against_itself().any() else ""
-    return {
-        "compared": f"{result.request.kind}, {result.measured}",
-        "score": f"{definition_name(view)}, K = {view.k}, {result.final_norm_words}",
-        "mean": f"chance-corrected {mean.corrected:z.4f}, c {mean.coupling:z.4f}, "
-        f"chance floor {mean.chance:z.4f}{without}",
-        "no score": _reasons(result, view),
-    }
-
-
-def _reasons(result: Compared, view: View) -> list[str]:
-    """Why there are tokens without a score."""
-    lines = []
-    if not result.allowed.all():
-        numbers = np.flatnonzero(~result.allowed) + 1
-        lines.append(f"tokens {numbers[0]} to {numbers[-1]}: forbidden by causality")
+    """What was compared, and why some tokens have no score."""
     distinct = len(set(result.blocks)) if isinstance(result, TokensResult) else result.block_count
     rank = result.rank[:distinct, result.allowed]
-    if (rank == 0).any():
-        lines.append(f"{int((rank == 0).sum())} Jacobians are zero: out of sight")
-    if (low := (rank > 0) & (rank < view.k)).any():
-        least, most = rank[low].min(), rank[low].max()
-        lines.append(f"{int(low.sum())} Jacobians have a rank below K ({least} to {most})")
-    return lines
+    zero, low = (rank == 0).sum(), ((rank > 0) & (rank < view.k)).sum()
+    forbidden = ranges((np.flatnonzero(~result.allowed) + 1).tolist())
+    return {
+        "compared": f"{result.request.kind}, {result.measured}",
+        "no score": [
+            f"tokens {forbidden}: forbidden by causality" if forbidden else "",
+            f"{zero} Jacobians are zero: out of sight" if zero else "",
+            f"{low} Jacobians have a rank below K" if low else "",
+        ],
+    }
 
 
 def tables(result: Compared, view: View) -> None:

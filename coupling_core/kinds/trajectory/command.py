@@ -16,9 +16,9 @@ from coupling_core.base.records import Fit, Part, PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.results.base import NORM_INCLUDED
 from coupling_core.cli import options
-from coupling_core.cli.many_drawn import Together, dots, figure_option, one_drawn, origin
-from coupling_core.cli.one_or_many import Shown, answer
+from coupling_core.cli.one_or_many import answer
 from coupling_core.cli.rows import Axes, Row, of_categories
+from coupling_core.cli.shown import Shown
 from coupling_core.cli.terminal import Told
 from coupling_core.kinds.trajectory.views import FIGURES
 
@@ -47,7 +47,7 @@ def command(
         bool,
         typer.Option("--with-first/--without-first", help="Whether the first token is projected."),
     ] = PathView.first,
-    figure: Annotated[str, figure_option("trajectory")] = "paths",
+    figure: str = "paths",
     output: options.Output,
 ) -> None:
     """Follow every token through the blocks: how straight, how evenly, how linearly it moves."""
@@ -56,19 +56,17 @@ def command(
         resolve_token(token, len(result.tokens))
         return PathView(fit, part, first)
 
-    together = PathsTogether(dots("trajectory", figure), asked.many, figure)
-    shown = Shown(one_drawn(figure, token=token), together, view)
+    shown = Paths("trajectory", asked.many, figure, {"token": token}, view)
     answer(asked, asked.request("trajectory"), shown, output)
 
 
 @dataclass
-class PathsTogether(Together):
+class Paths(Shown):
     """Keeps numbers of prompts by depth, medians over the tokens, then tells and draws them.
 
     The paths themselves are of one prompt, and in their figure the straightness stands for them.
     """
 
-    figure: str
     curves: dict[str, dict[str, Float[np.ndarray, " depth"]]] = field(default_factory=dict)
 
     def row(self, result: TrajectoryResult, view: PathView) -> dict[str, float]:
@@ -111,7 +109,7 @@ class PathsTogether(Together):
         return figures.by_depth_over_prompts(
             self._of(rows, self.figure),
             spec,
-            origin=origin(rows, self.file),
+            origin=self.origin(rows),
             normed=spec.rescaled and rows[0].final_norm == NORM_INCLUDED,
             groups={
                 category: self._of(of, self.figure) for category, of in of_categories(rows).items()

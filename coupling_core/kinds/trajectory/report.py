@@ -26,16 +26,10 @@ def summary(result: TrajectoryResult, view: PathView) -> dict[str, Any]:
 
 
 def facts(result: TrajectoryResult, view: PathView) -> dict[str, object]:
-    """The means over the prompt, and what there is of its states."""
-    means = ", ".join(
-        f"{name.replace('_', ' ')} {of:.4g}" for name, of in row(result, view).items()
-    )
+    """What there is of its states."""
     shares = ", ".join(f"{share:.3f}" for share in array_of(result, view, "explained") if share > 0)
     n, kept = len(result.tokens), len(result.kept)
     return {
-        "paths": f"{counted(n, 'token')} through {counted(result.n_blocks, 'block')}, "
-        f"{result.final_norm_words}",
-        "mean": means,
         "explained": f"{shares or 'nothing'}, by components of {_fitted(view, n)}",
         "states": f"{kept} of {counted(n, 'token')} are kept for drawing" * (kept < n),
         "no entropy": result.no_entropy,

@@ -4,4 +4,4 @@ from coupling_core.base.kinds import KindOfResult
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
 
-KINDS = (KindOfResult("what-if", __name__, WhatIfResult, EffectView, has_k=False, in_sweeps=True),)
+KINDS = (KindOfResult("what-if", __name__, WhatIfResult, EffectView),)

@@ -7,8 +7,8 @@ import typer
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView
 from coupling_core.cli import options
-from coupling_core.cli.many_drawn import Together, dots, figure_option, one_drawn
-from coupling_core.cli.one_or_many import Shown, answer
+from coupling_core.cli.one_or_many import answer
+from coupling_core.cli.shown import Shown
 from coupling_core.kinds.whatif import against as _against
 from coupling_core.kinds.whatif import one_edit
 
@@ -36,7 +36,7 @@ def command(
             "or a stored result.",
         ),
     ] = None,
-    figure: Annotated[str, figure_option("whatif")] = "interchange",
+    figure: str = "interchange",
     output: options.Output,
 ) -> None:
     """Skip, repeat, damp, replace and interchange blocks, and see what the model then says."""
@@ -57,9 +57,4 @@ def command(
         numbers, show = _against.correlated(asked, ask, against, view, output)
         output.tell(lambda: numbers, show)
         return
-    shown = Shown(
-        one_drawn(figure),
-        Together(dots("whatif", figure), asked.many),
-        view=lambda _: view,
-    )
-    answer(asked, ask, shown, output)
+    answer(asked, ask, Shown("whatif", asked.many, figure, view=lambda _: view), output)

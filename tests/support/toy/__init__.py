@@ -27,8 +27,7 @@ class NormsResult(Result):
         return {"its token is none of the prompt": 1 <= self.token <= len(self.tokens)}
 
 
-of = {"token": "measured", "has_k": False, "in_sweeps": True}
-KINDS = (kinds.KindOfResult("toy", __name__, NormsResult, AnyView, **of),)
+KINDS = (kinds.KindOfResult("toy", __name__, NormsResult, AnyView, token="measured"),)
 
 
 def add() -> None:

@@ -1,7 +1,7 @@
-"""What --out draws of many prompts, where a command has a figure of them."""
+"""How the results of a command are shown: one in figures and files, many together."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,11 @@ from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW
 from coupling_core.base import drawing
 from coupling_core.base.drawing import Figure
 from coupling_core.base.kinds import kinds
+from coupling_core.base.records import AnyView
 from coupling_core.base.results.scores import MEASURES
 from coupling_core.base.textfiles import legible
 from coupling_core.base.units import NO_CATEGORY, counted
-from coupling_core.cli import options
-from coupling_core.cli.files import STDOUT
+from coupling_core.cli import files
 from coupling_core.cli.rows import Axes, Row, alike, mean_of_each, over_prompts
 from coupling_core.cli.terminal import NOTHING, Told
 
@@ -39,39 +39,57 @@ def of_many(command: str) -> dict[str, str]:
     return {name: one.of_many for name, one in figures_of(command).items() if one.of_many}
 
 
-def dots(command: str, figure: str) -> str:
-    """The number of each prompt that is drawn of many: the figure's, or the command's first."""
-    found = of_many(command)
-    return found.get(figure) or next(iter(found.values()))
-
-
-def figure_option(command: str) -> Any:
-    """The option --figure of a command, which says what of it there is of many prompts."""
-    many = ", ".join(of_many(command)) or "a dot for each"
-    told = f"Which figure --out draws; with --prompts: {many}."
-    return options.figure_option(figures_of(command), help=told)
-
-
-def one_drawn(figure: str, /, **chosen: Any) -> "Callable[[Any, Any], go.Figure]":
-    """What draws the figure of one prompt, with those of its command's options that it has."""
-
-    def draw(result: Any, view: Any) -> "go.Figure":
-        takes = drawing.figure_of(result, figure).takes
-        own = {name: value for name, value in chosen.items() if name in takes}
-        return drawing.drawn(result, view, figure, **own)
-
-    return draw
-
-
 @dataclass
-class Together:
-    """What many prompts of a file come to beside their means; kinds that have more extend it.
+class Shown:
+    """How a command shows the results of its kind; kinds that show more extend it.
 
-    The figure has of each prompt the number that `dots` names.
+    Args:
+        command: the command.
+        file: of many prompts; None where there is one.
+        figure: that --out draws, with as much of the `look` as it takes.
+        look: options of figures, by name.
+        view: how a result is looked at.
+        blocks: those looked at, as they were typed.
+        chosen: what else was chosen of how the numbers are taken, by name.
+        dots: the number of each prompt that is drawn of many; "" is the figure's, or the first.
     """
 
-    dots: str
+    command: str
     file: Path | None
+    figure: str
+    look: Mapping[str, Any] = field(default_factory=dict)
+    view: Callable[[Any], AnyView] = lambda _: AnyView()
+    blocks: str | None = None
+    chosen: Mapping[str, str | float] = field(default_factory=dict)
+    dots: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.dots:
+            found = of_many(self.command)
+            self.dots = found.get(self.figure) or next(iter(found.values()))
+
+    # ---- of one prompt
+
+    def draw_one(self, result: Any, view: Any) -> "go.Figure":
+        """The figure of one prompt."""
+        takes = drawing.figure_of(result, self.figure).takes
+        own = {name: value for name, value in self.look.items() if name in takes}
+        return drawing.drawn(result, view, self.figure, **own)
+
+    def write(self, path: Path, result: Any, view: Any, k_view: int | None) -> None:
+        """Write one prompt's result in the form that the path's ending names."""
+        files.write_result(path, result, view, self.draw_one, k_view=k_view)
+
+    def more(self, result: Any) -> Told:
+        """What is reported of one prompt's result beside its kind's report."""
+        return NOTHING
+
+    @property
+    def report(self) -> Any:
+        """What reports it in place of its kind's report; None where that does."""
+        return None
+
+    # ---- of many
 
     def row(self, result: Any, view: Any) -> dict[str, float]:
         """The numbers of one prompt, by name; every prompt comes by here before the rest."""
@@ -99,7 +117,7 @@ class Together:
             {row.prompt.row: row.prompt.words for row in rows},
             mean,
             column.title,
-            origin=origin(rows, self.file),
+            origin=self.origin(rows),
             levels={column.ideal_name: at} if at is not None else {},
             one="line",
             groups={row.prompt.row: row.prompt.category or NO_CATEGORY for row in rows},
@@ -115,15 +133,19 @@ class Together:
                 figure.layout.meta["caption"] += f" {doubt[0].upper()}{doubt[1:]}."
         return figure
 
+    def origin(self, rows: Sequence[Row]) -> dict[str, object]:
+        """The title of a figure of many prompts, and whose numbers it has."""
+        model, *facts = looked_at(rows)
+        title = f"{model}, {counted(len(rows), 'prompt')} of {self.listed}"
+        if n := sum(row.certified is not None for row in rows):
+            certified = sum(row.certified is True for row in rows)
+            facts.append(f"SVDs of {certified} of {counted(n, 'prompt')} certified")
+        return {"title": title, "source": " · ".join([title, *facts])}
 
-def origin(rows: Sequence[Row], file: Path | None) -> dict[str, object]:
-    """The title of a figure of many prompts, and whose numbers it has."""
-    model, *facts = looked_at(rows)
-    title = f"{model}, {counted(len(rows), 'prompt')} of {listed(file)}"
-    if n := sum(row.certified is not None for row in rows):
-        certified = sum(row.certified is True for row in rows)
-        facts.append(f"SVDs of {certified} of {counted(n, 'prompt')} certified")
-    return {"title": title, "source": " · ".join([title, *facts])}
+    @property
+    def listed(self) -> str:
+        """What the file of prompts is called in figures."""
+        return "standard input" if self.file in (None, files.STDOUT) else legible(self.file.name)
 
 
 def looked_at(rows: Sequence[Row]) -> list[str]:
@@ -132,15 +154,9 @@ def looked_at(rows: Sequence[Row]) -> list[str]:
     model, token = str(told.pop("model", "several models")), told.pop("token", None)
     if isinstance(token, int):
         told["measured"] = "at the last token" if token == -1 else f"at token {token}"
-    facts = [_fact(name, value) for name, value in told.items() if name not in ("p", "final_norm")]
+    facts = [
+        f"K = {value:g}" if name == "K" else f"{name.replace('_', ' ')}: {value}"
+        for name, value in told.items()
+        if name not in ("p", "final_norm")
+    ]
     return [model, *facts, rows[0].final_norm]
-
-
-def _fact(name: str, value: str | float) -> str:
-    """What all prompts have alike, as the source of a figure of one prompt has it."""
-    return f"K = {value:g}" if name == "K" else f"{name.replace('_', ' ')}: {value}"
-
-
-def listed(file: Path | None) -> str:
-    """What a file of prompts is called in figures."""
-    return "standard input" if file is None or file == STDOUT else legible(file.name)
