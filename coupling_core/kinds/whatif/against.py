@@ -44,7 +44,7 @@ def _of_one(
     request = ask(asked.one())
     effects, _ = measured(request, asked, output)
     if against == DEPTH:
-        depth, _ = measured(_of_depth(request), asked, output)
+        depth, _ = measured(request.of_kind("depth"), asked, output)
     else:
         depth = output.open(against)
     if not isinstance(depth, DepthResult):
