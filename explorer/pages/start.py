@@ -14,7 +14,7 @@ from explorer.asking.several import offer, together, untrained_twin
 from explorer.pages import depth, ten_findings
 from explorer.pages.tour import page as tour
 from explorer.pages.training import page as training
-from explorer.panels.chart import Shown, draw, made, third
+from explorer.panels.chart import Shown, draw, draw_named, made, third
 from explorer.panels.drawer import inputs, selected
 from explorer.panels.narrowed import narrowed
 from explorer.panels.page import Page
@@ -156,20 +156,14 @@ def _panels(
     with left:
         which = "trained" if mapped is trained else "untrained"
         st.subheader(f"Score of every pair, {which}", anchor=False)
-        figure = made(
-            figures.scores,
-            *shown,
+        draw_named(
+            "scores",
+            shown,
+            picks=("block", "basis"),
             finish=third,
             corrected=not state.raw,
             auto_range=state.auto_range,
             selected=(block, basis),
-        )
-        draw(
-            figure,
-            "scores",
-            shown,
-            lambda: figures.scores_table(*shown),
-            picks=("block", "basis"),
         )
     with middle:
         st.subheader(f"Blocks {block} and {basis}, trained", anchor=False)
