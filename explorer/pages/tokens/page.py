@@ -287,19 +287,7 @@ def _selection(n: int, token: int, other: int) -> None:
 
 
 def _matrix(result: TokensResult, shown: Shown, state: TokensState, pair: tuple[int, int]) -> None:
-    draw(
-        made(
-            figures.matrix,
-            result,
-            *pair,
-            shown.view,
-            finish=_low,
-            magnitude=not state.signed,
-        ),
-        "matrix",
-        shown,
-        lambda: figures.matrix_table(result, *pair, shown.view),
-    )
+    drawer.matrix(shown, pair, finish=_low, magnitude=not state.signed)
     lines = [
         f"Block {block}, token {number}: {drawer.verdict(certificate)}"
         for block, number, side in zip(result.blocks, pair, result.certificates, strict=True)
@@ -320,21 +308,11 @@ def _distance(shown: Shown, state: TokensState) -> None:
     )
 
 
-def _below(result: TokensResult, shown: Shown, state: TokensState, pair: tuple[int, int]) -> None:
+def _below(shown: Shown, state: TokensState, pair: tuple[int, int]) -> None:
     left, middle, right = st.columns(3, gap="medium")
     with left:
         _distance(shown, state)
     with middle:
-        draw(
-            made(figures.score_by_k, result, *pair, shown.view, corrected=not state.raw),
-            "score-by-k",
-            shown,
-            lambda: figures.score_by_k_table(result, *pair, shown.view),
-        )
+        drawer.score_by_k(shown, pair, corrected=not state.raw)
     with right:
-        draw(
-            made(figures.spectrum, result, shown.view, finish=_narrow, selected=pair),
-            "singular-values",
-            shown,
-            lambda: figures.spectrum_table(result, shown.view),
-        )
+        drawer.singular_values(shown, pair, finish=_narrow)
