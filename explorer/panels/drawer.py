@@ -1,5 +1,6 @@
 """What opens for one block pair: the matrix, the spectra, the angles, the score against K."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,9 @@ from coupling_core.base.results import DepthResult
 from explorer.panels.chart import Shown, draw, made
 from explorer.session.session import bound
 from explorer.session.state import State
+
+BLOCKS = {"block": "Block l (Jacobian)", "basis": "Block l' (basis)"}
+"""Fields of the state that say which pair is selected, and what people call them."""
 
 
 def selected(result: DepthResult, state: State) -> tuple[int, int]:
@@ -28,25 +32,26 @@ def within(state: State, n_blocks: int) -> tuple[int, int]:
     return min(state.block, n_blocks), basis
 
 
-def selection(n_blocks: int, block: int, basis: int) -> None:
+def selection(
+    n: int, row: int, column: int, fields: Mapping[str, str] = BLOCKS, place: str = "pair"
+) -> None:
     """Number inputs for the selected pair: the keyboard's twin of a click."""
     with st.container(horizontal=True):
-        inputs(n_blocks, block, basis)
+        inputs(n, row, column, fields, place)
 
 
-def inputs(n_blocks: int | None, block: int, basis: int) -> None:
-    """The inputs alone; L is None where it is not known yet."""
-    for label, field, number in (
-        ("Block l (Jacobian)", "block", block),
-        ("Block l' (basis)", "basis", basis),
-    ):
+def inputs(
+    n: int | None, row: int, column: int, fields: Mapping[str, str] = BLOCKS, place: str = "pair"
+) -> None:
+    """The inputs alone; n is None where it is not known yet."""
+    for (field, label), number in zip(fields.items(), (row, column), strict=True):
         bound(
             st.number_input,
             label,
             field,
             1,
-            n_blocks,
-            place="pair",
+            n,
+            place=place,
             write=lambda _, number=number: number,
             width=140,
         )

@@ -37,6 +37,7 @@ BESIDE = 470
 """Height of what is beside it."""
 BAR = 200
 """Length of a colour bar in a narrow column, in pixels."""
+PAIR = {"token": "Token t (Jacobian)", "other_token": "Token t' (basis)"}
 LONGEST_LIST = 256
 """A list of more tokens than this is no help; a number is then typed."""
 GUIDE = """
@@ -156,13 +157,14 @@ def show(result: Result, state: TokensState, row: DeltaGenerator) -> None:
         with right:
             _beside(shown, state, (token, other))
     if isinstance(result, TokensResult):
-        _below(result, shown, state, (token, other))
+        _below(shown, state, (token, other))
 
 
 def _beside(shown: Shown, state: TokensState, pair: tuple[int, int]) -> None:
     """The selected pair: its matrix, or what there is of it where there is none."""
     result = shown.result
-    _selection(len(result.tokens), *pair)
+    n = len(result.tokens)
+    drawer.selection(n, *pair, PAIR, f"pair-{n}")
     if isinstance(result, TokensResult):
         _matrix(result, shown, state, pair)
     else:
@@ -271,19 +273,6 @@ def _low(figure: go.Figure) -> go.Figure:
 
 def _narrow(figure: go.Figure) -> go.Figure:
     return figure.update_traces(marker_colorbar_len=BAR, selector={"name": "places"})
-
-
-def _selection(n: int, token: int, other: int) -> None:
-    """Number inputs for the selected pair: the keyboard's twin of a click."""
-    with st.container(horizontal=True):
-        for label, field, number in (
-            ("Token t (Jacobian)", "token", token),
-            ("Token t' (basis)", "other_token", other),
-        ):
-            bound(
-                st.number_input, label, field, 1, n, place=f"pair-{n}",
-                write=lambda _, number=number: number, width=140,
-            )  # fmt: skip
 
 
 def _matrix(result: TokensResult, shown: Shown, state: TokensState, pair: tuple[int, int]) -> None:
