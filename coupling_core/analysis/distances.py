@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from coupling_core.base.arrays import arrays_of
 from coupling_core.base.drawing import Drawing, known_figure
-from coupling_core.base.notebook import Plottable, Table, in_a_line
+from coupling_core.base.notebook import Plottable, Table, arrays_of, in_a_line
 from coupling_core.base.results import PositionScores, Scores
 from coupling_core.base.units import counted, rounded
 
