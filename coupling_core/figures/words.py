@@ -7,9 +7,9 @@ from html import escape
 
 import numpy as np
 
-from coupling_core.analysis.scores import Scores, arbitrary, definition_name
+from coupling_core.analysis.scores import arbitrary, definition_name
 from coupling_core.base.records import AnyView, View
-from coupling_core.base.results import DepthResult, Result
+from coupling_core.base.results import DepthResult, Result, Scores
 from coupling_core.base.results.base import NORM_INCLUDED
 from coupling_core.base.units import counted, cut, ranges, rounded
 from coupling_core.base.wording import sentences
