@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.analysis.scores import Scores, score_pairs
+from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import InputError
 from coupling_core.base.notebook import table_of
 from coupling_core.base.records import DEFAULT_THRESHOLD, Role, View, resolve_blocks, viewed
-from coupling_core.base.results import DepthResult
+from coupling_core.base.results import DepthResult, Scores
 from coupling_core.base.results.base import NORM_INCLUDED
 from coupling_core.base.units import counted, ranges
 

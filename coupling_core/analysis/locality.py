@@ -9,12 +9,11 @@ from jaxtyping import Bool, Float, Int
 
 from coupling_core.analysis.graph import weights
 from coupling_core.analysis.scores import score_pairs
-from coupling_core.base.arrays import arrays_of
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.drawing import Drawing, known_figure
 from coupling_core.base.errors import InputError
-from coupling_core.base.notebook import Plottable, Table, in_a_line
+from coupling_core.base.notebook import Plottable, Table, arrays_of, in_a_line
 from coupling_core.base.records import Role, View, viewed
 from coupling_core.base.results import DepthResult, PositionScores, Scores
 from coupling_core.base.units import counted, ranges, rounded

@@ -16,8 +16,7 @@ from coupling_core.base.jacobian import ALIKE
 from coupling_core.base.notebook import in_short
 from coupling_core.base.records import ROLES, View, resolve_block, resolve_blocks, resolve_token
 from coupling_core.base.results import DepthResult, Result, Scores, TokensResult
-from coupling_core.base.results.scores import MEASURES
-from coupling_core.base.results.scores import mean_off_diagonal as mean_off_diagonal
+from coupling_core.base.results.scores import MEASURES, weighted_mean
 from coupling_core.base.token_ids import Array
 from coupling_core.base.units import ranges, rounded, told_apart
 
@@ -274,6 +273,15 @@ def corrected(
 def means(found: Scores) -> dict[str, float]:
     """Means over l != l' of the raw score, of its chance floor and of the corrected score."""
     return {name: getattr(found.mean(), name) for name in MEASURES}
+
+
+def mean_off_diagonal(values: Float[np.ndarray, "block block"]) -> float:
+    """Mean over l != l', NaN where none is left; a Jacobian against itself is 1 by construction.
+
+    Args:
+        values: a score for each pair of blocks, without a unit.
+    """
+    return weighted_mean(np.asarray(values, np.float64), 1 - np.eye(len(values)))
 
 
 def block_means(

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.base.arrays import as_float64
 from coupling_core.base.token_ids import Array
 
 WINDOW = 11
@@ -25,7 +24,7 @@ States = Float[np.ndarray, "state token d"]
 
 def norms(states: States) -> Float[np.ndarray, "state token"]:
     """Euclidean norm of every state."""
-    return np.linalg.norm(as_float64(states), axis=-1)
+    return np.linalg.norm(_as_float64(states), axis=-1)
 
 
 def step_lengths(states: States) -> Float[np.ndarray, "block token"]:
@@ -77,7 +76,7 @@ def growth_rates(
         a rate a block (block token), in units of one a block.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        rates = np.diff(np.log(as_float64(norms)), axis=0)
+        rates = np.diff(np.log(_as_float64(norms)), axis=0)
     return np.where(np.isfinite(rates), rates, np.nan)
 
 
@@ -129,7 +128,7 @@ def equidistance(
     Returns:
         a number a token, without a unit.
     """
-    lengths = as_float64(step_lengths)
+    lengths = _as_float64(step_lengths)
     mean = lengths.mean(0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(mean > 0, lengths.std(0) / mean, np.nan)
@@ -150,7 +149,7 @@ def of_paths(states: States) -> dict[str, Float[np.ndarray, " token"]]:
 
 def _steps(states: States | Array | Sequence[Any]) -> Float[np.ndarray, "block token d"]:
     with np.errstate(invalid="ignore"):  # between infinite states
-        return np.diff(as_float64(states), axis=0)
+        return np.diff(_as_float64(states), axis=0)
 
 
 def _directions(states: States | Array | Sequence[Any]) -> Float[np.ndarray, "block token d"]:
@@ -167,3 +166,12 @@ def _straightness(
     length = np.linalg.norm(sum_of_units, axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return n_steps / np.where(length < CLOSED * n_steps, 0.0, length)
+
+
+def _as_float64(given: Any) -> Float[np.ndarray, "..."]:
+    """Numbers as an array, from one of NumPy, a list, or a tensor of any precision and device."""
+    if hasattr(given, "detach"):  # of torch: one in bfloat16 or with a gradient is no array yet
+        given = given.detach().cpu().double().numpy()
+    elif isinstance(given, list | tuple) and any(hasattr(one, "detach") for one in given):
+        given = [_as_float64(one) for one in given]  # such as the hidden states of a model
+    return np.asarray(given, np.float64)

@@ -7,7 +7,6 @@ callers         warnings that point at the line of the call
 kinds           which kinds of results there are, and what is known of each
 blocks          block numbers in the forms in which people name them
 edits           edits of a model's depth, and removals: which blocks run where
-arrays          arrays as arguments, and those of records
 records         what is asked for and how it is looked at, frozen
 token_ids       token ids in whatever form they are handed over
 results         what is stored of a measurement, one class a file
@@ -15,7 +14,7 @@ trials          what is tried with directions, and what comes of it
 numbers         a record for each number of a kind, from which all that shows it is derived
 curves          what a figure of curves says: numbers, axes, caption
 drawing         the figures of a kind by name, and what shows or saves one
-notebook        what a notebook shows: a line, a verdict, a figure or a table
+notebook        what a notebook shows: a line, a verdict, a figure, a table or its arrays
 jacobian        one block's Jacobian, with its singular triplets
 images          a picture as a prompt
 settings        what whoever runs the app may decide

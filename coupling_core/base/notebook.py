@@ -105,6 +105,12 @@ def in_short(record: Any) -> str:
     return in_a_line(record, *(f"{name}={_short(value)}" for name, value in values.items()))
 
 
+def arrays_of(record: Any) -> dict[str, Any]:
+    """The arrays of a dataclass by their names, in the order of its fields."""
+    values = {item.name: getattr(record, item.name) for item in fields(record)}
+    return {name: value for name, value in values.items() if hasattr(value, "shape")}
+
+
 def _short(value: Any) -> str:
     if shape := getattr(value, "shape", ()):
         return " x ".join(map(str, shape))

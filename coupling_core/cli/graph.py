@@ -23,7 +23,7 @@ from coupling_core.analysis.graph import (
 from coupling_core.analysis.locality import Locality, locality
 from coupling_core.analysis.over_prompts import OfPrompt, mean_graph, of_prompt
 from coupling_core.analysis.scores import means, score_pairs
-from coupling_core.base.arrays import arrays_of
+from coupling_core.base.notebook import arrays_of
 from coupling_core.base.records import (
     DEFAULT_THRESHOLD,
     OF_GRAPHS,

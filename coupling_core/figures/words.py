@@ -7,9 +7,9 @@ from html import escape
 
 import numpy as np
 
-from coupling_core.analysis.scores import Scores, definition_name
+from coupling_core.analysis.scores import definition_name
 from coupling_core.base.records import AnyView, View
-from coupling_core.base.results import Result
+from coupling_core.base.results import Result, Scores
 from coupling_core.base.results.base import NORM_INCLUDED
 from coupling_core.base.units import counted, cut, rounded
 from coupling_core.base.wording import sentences

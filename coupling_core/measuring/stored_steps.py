@@ -1,13 +1,10 @@
-"""What the store has of a training run and what it lacks, without computing or importing torch.
-
-The run and its numbers are in `analysis.by_step`; both are named here, where people look for them.
-"""
+"""What the store has of a training run and what it lacks, without computing or importing torch."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
-from coupling_core.analysis.by_step import Course, StepNumbers, numbers, steps_told
+from coupling_core.analysis.by_step import Course, steps_told
 from coupling_core.base.errors import ComputeError
 from coupling_core.base.records import Request
 from coupling_core.base.results import DepthResult, SpectrumResult, TrajectoryResult
@@ -16,14 +13,6 @@ from coupling_core.sources import hub
 from coupling_core.sources.resolved import resolve
 from coupling_core.sources.suites import Suite, revision
 from coupling_core.store.disk import Store
-
-__all__ = [
-    "Course",
-    "StepNumbers",
-    "collect",
-    "numbers",
-    "within_reach",
-]
 
 
 def collect(
@@ -34,17 +23,10 @@ def collect(
     *,
     spectra: bool = False,
 ) -> Course:
-    """Bring together what is stored of a request over the steps of a training run.
+    """Bring together what is stored of a depth-wise request over the steps of a training run.
 
-    Args:
-        suite: the training run.
-        request: a depth-wise request; its model and revision are replaced by those of each step.
-        store: where results are kept.
-        steps: those to look at; None is all steps of the suite.
-        spectra: whether those of the blocks belong to it.
-
-    Raises:
-        InputError: where K exceeds the width of the suite's models.
+    Its model and revision are replaced by those of each step, of all where none are said. Raises
+    `InputError` where K exceeds the width of the suite's models.
     """
     chosen = suite.steps if steps is None else tuple(sorted(set(steps)))
     commits = hub.cache.refs(suite.repo)  # no hub is asked for the commit of another step

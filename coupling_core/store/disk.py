@@ -24,11 +24,9 @@ from coupling_core.base.records import Request
 from coupling_core.base.results import Result
 from coupling_core.base.units import counted
 from coupling_core.base.writing import refused_write, sweep, write_whole, writing
-from coupling_core.store.archive import SUFFIX, encode, load, read_header, save
+from coupling_core.store.archive import SUFFIX, encode, load, read_header
 from coupling_core.store.request_key import Key, is_key_of, make_key, outdated, parse_key
 from coupling_core.store.schema import require_text
-
-__all__ = ["Entry", "Store", "default_root", "load", "save"]
 
 _REMEDY = "set COUPLING_STORE to a folder that you may write"
 

@@ -22,7 +22,7 @@ from coupling_core.store.request_key import parse_key
 from explorer.asking.several import untrained_twin
 from explorer.pages import compare_directions
 from explorer.panels.chart import Shown, draw, made, third
-from explorer.panels.drawer import selection
+from explorer.panels.drawer import matrix, selection
 from explorer.panels.narrowed import narrowed
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, call, command, raw, viewed
@@ -350,17 +350,8 @@ def _pair(found: Comparison, state: State, pair: tuple[int, int]) -> None:
         view = replace(found.view, blocks=None)
         with column:
             st.subheader(side, anchor=False)
-            figure = made(
-                figures.matrix, result, *numbers, view, finish=third, magnitude=not state.signed
-            )
-            draw(
-                figure,
-                f"matrix-{side}",
-                Shown(result, view),
-                lambda result=result, numbers=numbers: figures.matrix_table(
-                    result, *numbers, found.view
-                ),
-            )
+            look = {"finish": third, "magnitude": not state.signed}
+            matrix(Shown(result, view), numbers, f"matrix-{side}", **look)
     with columns[2]:
         st.subheader("Singular values", anchor=False)
         draw(

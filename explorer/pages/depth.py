@@ -14,7 +14,7 @@ from coupling_core.base.units import with_minus
 from coupling_core.experiments.gallery import EXAMPLES
 from explorer.asking.several import offer_twin, stored_twin
 from explorer.pages.directions import page as directions
-from explorer.panels.chart import Shown, draw, draw_partial, made
+from explorer.panels.chart import Shown, draw_named, draw_partial
 from explorer.panels.drawer import drawer, selected, selection
 from explorer.panels.first_paint import painted
 from explorer.panels.kept import kept
@@ -153,20 +153,13 @@ def _mosaic(result: DepthResult, state: DepthState) -> None:
     if stride > 1:
         st.caption(f"More than {MAX_MOSAIC} blocks: one in {stride} is drawn.")
     view = replace(state.view(result), blocks=blocks)
-    figure = made(
-        figures.mosaic,
-        result,
-        view,
+    draw_named(
+        "mosaic",
+        Shown(result, view),
+        picks=("block", "basis"),
         finish=_tall,
         magnitude=not state.signed,
         auto_range=state.auto_range,
-    )
-    draw(
-        figure,
-        "mosaic",
-        Shown(result, view),
-        lambda: figures.scores_table(result, view),
-        picks=("block", "basis"),
     )
 
 
@@ -175,19 +168,13 @@ def _tall(figure: go.Figure) -> go.Figure:
 
 
 def _scores(shown: Shown, state: State, pair: tuple[int, int]) -> None:
-    figure = made(
-        figures.scores,
-        *shown,
+    narrowed(state, shown.result.n_blocks)
+    draw_named(
+        "scores",
+        shown,
+        picks=("block", "basis"),
         finish=_tall,
         corrected=not state.raw,
         auto_range=state.auto_range,
         selected=pair,
-    )
-    narrowed(state, shown.result.n_blocks)
-    draw(
-        figure,
-        "scores",
-        shown,
-        lambda: figures.scores_table(*shown),
-        picks=("block", "basis"),
     )

@@ -1,13 +1,13 @@
 """The Layer graph page over a list of prompts: the graph of the mean scores."""
 
 from collections.abc import Mapping
+from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.graph import graph_edges, scores_graph
-from coupling_core.analysis.over_prompts import OfPrompt, mean_scores
+from coupling_core.analysis.graph import graph_edges
+from coupling_core.analysis.over_prompts import OfPrompt, mean_graph
 from coupling_core.base.units import with_minus
 from explorer.asking import listing
 from explorer.pages import depth_list
@@ -80,12 +80,5 @@ def _graph(
         selected=pair,
     )
     st.markdown(with_minus(figure.layout.meta["summary"]))
-    draw(figure, "graph", None, lambda: _edges(parts, state), picks=("block", "basis"))
-
-
-def _edges(parts: list[OfPrompt], state: GraphState) -> pd.DataFrame:
-    found = mean_scores([part.scores for part in parts])
-    drawn = scores_graph(
-        found, parts[0].n_blocks, {}, corrected=not state.raw, threshold=state.threshold
-    )
-    return graph_edges(drawn)
+    graph = partial(mean_graph, parts, corrected=not state.raw, threshold=state.threshold)
+    draw(figure, "graph", None, lambda: graph_edges(graph()), picks=("block", "basis"))

@@ -9,9 +9,9 @@ from coupling_core import figures
 from coupling_core.analysis.exports import file_name
 from coupling_core.analysis.exports.graph import ENDINGS, graph_file
 from coupling_core.analysis.locality import locality
-from coupling_core.analysis.scores import Scores, score_pairs
+from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.records import NodeColor, Request, View
-from coupling_core.base.results import DepthResult, Result
+from coupling_core.base.results import DepthResult, Result, Scores
 from coupling_core.base.units import rounded, with_minus
 from explorer.pages import depth
 from explorer.panels.chart import Shown, draw, draw_partial, ink, made

@@ -13,7 +13,7 @@ from coupling_core.base.records import AnyView, Request
 from coupling_core.base.results import PerturbationResult
 from coupling_core.base.units import with_minus
 from explorer.asking.several import offer_twin, stored_twin
-from explorer.panels.chart import Shown, draw, draw_partial, made
+from explorer.panels.chart import Shown, draw, draw_named, draw_partial, made
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program
 from explorer.panels.strip import strip
@@ -85,7 +85,7 @@ def show(result: PerturbationResult, state: PerturbationState) -> None:
         draw(made(figures.noise_by_size, result, twin=twin), "by-size", shown, table)
     with right:
         st.header("How far a Jacobian can be trusted", anchor=False)
-        draw(made(figures.noise_radius, result, twin=twin), "radius", shown, table)
+        draw_named("radius", shown, twin=twin)
     st.header("How far noise gets", anchor=False)
     sizes = result.noise_sizes.tolist()
     at = nearest_size(result, state.noise)

@@ -1,19 +1,17 @@
 """The Spectrum page's figures: eigenvalues of the blocks' linear maps, and products over depth."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import cast
 
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.exports import frame
 from coupling_core.base.drawing import figures_of
 from coupling_core.base.records import AnyView, Request
 from coupling_core.base.results import SpectrumResult
 from explorer.asking.several import offer_twin, stored_twin
 from explorer.pages.directions import page as directions
-from explorer.panels.chart import Shown, draw, draw_named, draw_partial, made
+from explorer.panels.chart import Shown, draw_named, draw_partial
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program
 from explorer.panels.strip import strip
@@ -78,14 +76,14 @@ def show(result: SpectrumResult, state: SpectrumState) -> None:
     """Draw a stored result."""
     strip(result, VIEW, recipes(result.request), GUIDE)
     st.markdown(result.verdict.removesuffix(figures.provenance(result, VIEW)))
-    shown, table = Shown(result, VIEW), partial(frame, result, VIEW)
+    shown = Shown(result, VIEW)
     twin = cast(SpectrumResult | None, stored_twin(result.request))
     left, right = st.columns(2, gap="large")
     with left:
         st.header("Eigenvalues", anchor=False)
         bound(st.slider, "Block (0 shows all)", "only", 0, result.n_blocks, width=320)
         block = min(state.only, result.n_blocks) or None
-        draw(made(figures.eigenvalues, result, block), "eigenvalues", shown, table, picks=("only",))
+        draw_named("eigenvalues", shown, picks=("only",), block=block)
         if block:
             told = f"What the directions of block {block} read, write and do"
             way(directions.PAGE, told, block=block)

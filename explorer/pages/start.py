@@ -5,7 +5,6 @@ from pathlib import Path
 
 import streamlit as st
 
-from coupling_core import figures
 from coupling_core.analysis.verdict import MIDDLE, Verdict
 from coupling_core.base.results import DepthResult
 from coupling_core.base.units import counted, ranges, with_minus
@@ -14,8 +13,8 @@ from explorer.asking.several import offer, together, untrained_twin
 from explorer.pages import depth, ten_findings
 from explorer.pages.tour import page as tour
 from explorer.pages.training import page as training
-from explorer.panels.chart import Shown, draw, made, third
-from explorer.panels.drawer import inputs, selected
+from explorer.panels.chart import Shown, draw_named, third
+from explorer.panels.drawer import inputs, matrix, selected
 from explorer.panels.narrowed import narrowed
 from explorer.panels.page import Page
 from explorer.panels.prompt_picker import kind_of, kinds, one_line, pick_kind
@@ -156,20 +155,14 @@ def _panels(
     with left:
         which = "trained" if mapped is trained else "untrained"
         st.subheader(f"Score of every pair, {which}", anchor=False)
-        figure = made(
-            figures.scores,
-            *shown,
+        draw_named(
+            "scores",
+            shown,
+            picks=("block", "basis"),
             finish=third,
             corrected=not state.raw,
             auto_range=state.auto_range,
             selected=(block, basis),
-        )
-        draw(
-            figure,
-            "scores",
-            shown,
-            lambda: figures.scores_table(*shown),
-            picks=("block", "basis"),
         )
     with middle:
         st.subheader(f"Blocks {block} and {basis}, trained", anchor=False)
@@ -189,11 +182,5 @@ def _matrix(which: str, result: DepthResult | None, state: State, pair: tuple[in
         is_twin = which.startswith("untrained")
         offer(which, untrained_twin(asked) if is_twin else replace(asked, untrained=None))
         return
-    view = state.view(result)
-    figure = made(figures.matrix, result, *pair, view, finish=third, magnitude=not state.signed)
-    draw(
-        figure,
-        f"matrix-{which.split()[0]}",
-        Shown(result, view),
-        lambda: figures.matrix_table(result, *pair, view),
-    )
+    shown, name = Shown(result, state.view(result)), f"matrix-{which.split()[0]}"
+    matrix(shown, pair, name, finish=third, magnitude=not state.signed)

@@ -210,7 +210,7 @@ def _numbers(shown: Drawn, name: str) -> None:
         return
     picks = ("token",) * (cast(Curves, figure.draws).x == "token")
     of = Shown(result, view)
-    draw_named(name, of, picks=picks, inked=True, token=shown.token, twin=shown.twin)
+    draw_named(name, of, picks=picks, finish=ink(), token=shown.token, twin=shown.twin)
 
 
 def _linearised(shown: Drawn, state: State) -> None:

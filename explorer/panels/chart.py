@@ -199,10 +199,15 @@ def third(figure: go.Figure) -> go.Figure:
 
 
 def draw_named(
-    name: str, of: Shown, *, picks: tuple[str, ...] = (), inked: bool = False, **options: Any
+    name: str,
+    of: Shown,
+    *,
+    picks: tuple[str, ...] = (),
+    finish: Callable[[go.Figure], go.Figure] | None = None,
+    **options: Any,
 ) -> None:
     """Draw a figure of a kind by its name, which is that of its files too."""
-    what, finish = figures_of(of.result.request.kind)[name].draws, ink() if inked else None
+    what = figures_of(of.result.request.kind)[name].draws
     table = partial(numbers_table, *of, what) if isinstance(what, Curves) else partial(frame, *of)
     draw(made(drawn, *of, name, finish=finish, **options), name, of, table, picks=picks)
 

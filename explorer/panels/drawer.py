@@ -1,5 +1,9 @@
 """What opens for one block pair: the matrix, the spectra, the angles, the score against K."""
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 import streamlit as st
 
 from coupling_core import figures
@@ -8,6 +12,9 @@ from coupling_core.base.results import DepthResult
 from explorer.panels.chart import Shown, draw, made
 from explorer.session.session import bound
 from explorer.session.state import State
+
+BLOCKS = {"block": "Block l (Jacobian)", "basis": "Block l' (basis)"}
+"""Fields of the state that say which pair is selected, and what people call them."""
 
 
 def selected(result: DepthResult, state: State) -> tuple[int, int]:
@@ -25,25 +32,26 @@ def within(state: State, n_blocks: int) -> tuple[int, int]:
     return min(state.block, n_blocks), basis
 
 
-def selection(n_blocks: int, block: int, basis: int) -> None:
+def selection(
+    n: int, row: int, column: int, fields: Mapping[str, str] = BLOCKS, place: str = "pair"
+) -> None:
     """Number inputs for the selected pair: the keyboard's twin of a click."""
     with st.container(horizontal=True):
-        inputs(n_blocks, block, basis)
+        inputs(n, row, column, fields, place)
 
 
-def inputs(n_blocks: int | None, block: int, basis: int) -> None:
-    """The inputs alone; L is None where it is not known yet."""
-    for label, field, number in (
-        ("Block l (Jacobian)", "block", block),
-        ("Block l' (basis)", "basis", basis),
-    ):
+def inputs(
+    n: int | None, row: int, column: int, fields: Mapping[str, str] = BLOCKS, place: str = "pair"
+) -> None:
+    """The inputs alone; n is None where it is not known yet."""
+    for (field, label), number in zip(fields.items(), (row, column), strict=True):
         bound(
             st.number_input,
             label,
             field,
             1,
-            n_blocks,
-            place="pair",
+            n,
+            place=place,
             write=lambda _, number=number: number,
             width=140,
         )
@@ -51,34 +59,38 @@ def inputs(n_blocks: int | None, block: int, basis: int) -> None:
 
 def drawer(shown: Shown, state: State, block: int, basis: int) -> None:
     """Draw all that is known of the pair (l, l')."""
-    result, view = shown
-    pair = (result, block, basis, view)
+    pair = block, basis
     left, right = st.columns(2, gap="large")
     with left:
-        draw(
-            made(figures.matrix, *pair, magnitude=not state.signed),
-            "matrix",
-            shown,
-            lambda: figures.matrix_table(*pair),
-        )
-        _certificates(result.certificates, block, basis)
+        matrix(shown, pair, magnitude=not state.signed)
+        _certificates(shown.result.certificates, block, basis)
     with right:
-        draw(
-            made(figures.spectrum, result, view, selected=(block, basis)),
-            "singular-values",
-            shown,
-            lambda: figures.spectrum_table(result, view),
-        )
+        singular_values(shown, pair)
     left, right = st.columns(2, gap="large")
     with left:
-        draw(
-            made(figures.score_by_k, *pair, corrected=not state.raw),
-            "score-by-k",
-            shown,
-            lambda: figures.score_by_k_table(*pair),
-        )
+        score_by_k(shown, pair, corrected=not state.raw)
     with right:
-        draw(made(figures.angles, *pair), "angles", shown, lambda: figures.angles_table(*pair))
+        of = shown.result, *pair, shown.view
+        draw(made(figures.angles, *of), "angles", shown, partial(figures.angles_table, *of))
+
+
+def matrix(shown: Shown, pair: tuple[int, int], name: str = "matrix", **look: Any) -> None:
+    """The matrix of a pair of blocks or of tokens, in the colour range that all have."""
+    of = shown.result, *pair, shown.view
+    draw(made(figures.matrix, *of, **look), name, shown, partial(figures.matrix_table, *of))
+
+
+def singular_values(shown: Shown, pair: tuple[int, int], **look: Any) -> None:
+    """Those of all Jacobians, with the pair's in colour."""
+    figure = made(figures.spectrum, *shown, selected=pair, **look)
+    draw(figure, "singular-values", shown, partial(figures.spectrum_table, *shown))
+
+
+def score_by_k(shown: Shown, pair: tuple[int, int], *, corrected: bool) -> None:
+    """The score of a pair for every K."""
+    of = shown.result, *pair, shown.view
+    figure = made(figures.score_by_k, *of, corrected=corrected)
+    draw(figure, "score-by-k", shown, partial(figures.score_by_k_table, *of))
 
 
 def _certificates(certificates: tuple[Certificate, ...], block: int, basis: int) -> None:

@@ -120,8 +120,7 @@ def test_a_result_opens_on_the_one_page_that_asks_for_it() -> None:
         *(Request("Hi", kind=kind, token=1) for kind in ("spectrum", "perturbation", "directions")),
     ):
         state = PAGE_OF_KIND[asked.kind].state(k=60).of_request(asked, asked.k_max)
-        named = {"depth": "", "trajectory": "path_", "what-if": "what_if_"}
-        assert getattr(state, f"{named.get(asked.kind, f'{asked.kind}_')}request")() == asked
+        assert state.request(asked.kind) == asked
     for asked in (
         Request("Hi", kind="self", block=3, other_block=2),
         Request("Hi", kind="fixed-input", token=2),

@@ -11,10 +11,11 @@ import torch
 from transformers import Trainer, TrainingArguments, default_data_collator
 
 from coupling_core import Request, Store, View, measure
+from coupling_core.analysis.by_step import numbers
 from coupling_core.base.folders import SWEEPS
 from coupling_core.experiments.watching.budget import Budget
 from coupling_core.experiments.watching.callback import CouplingCallback
-from coupling_core.measuring.stored_steps import collect, numbers
+from coupling_core.measuring.stored_steps import collect
 from coupling_core.sources.prompts import read_file
 from coupling_core.sources.suites import find_suite, suites
 

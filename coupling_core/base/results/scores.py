@@ -368,15 +368,6 @@ class PositionScores(ScoreMap[TokensFigure]):
         return super().along() | {"text": (row, texts), "other_text": (column, texts)}
 
 
-def mean_off_diagonal(values: Float[np.ndarray, "block block"]) -> float:
-    """Mean over l != l', NaN where none is left; a Jacobian against itself is 1 by construction.
-
-    Args:
-        values: a score for each pair of blocks, without a unit.
-    """
-    return weighted_mean(np.asarray(values, np.float64), 1 - np.eye(len(values)))
-
-
 def weighted_mean(values: Float[np.ndarray, "*pair"], weight: Float[np.ndarray, "*pair"]) -> float:
     """The mean of the values that exist; NaN where none does."""
     counts = ~np.isnan(values) & (weight > 0)

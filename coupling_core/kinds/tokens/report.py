@@ -7,7 +7,7 @@ import numpy as np
 
 from coupling_core.analysis.locality import by_distance
 from coupling_core.analysis.token_scores import score_positions
-from coupling_core.base.arrays import arrays_of
+from coupling_core.base.notebook import arrays_of
 from coupling_core.base.records import View
 from coupling_core.base.results import TokenMeansResult, TokensResult
 from coupling_core.base.results.scores import weighted_mean

@@ -9,7 +9,6 @@ import streamlit as st
 
 from coupling_core import figures
 from coupling_core.analysis.directions import gaps, tied
-from coupling_core.analysis.exports import frame
 from coupling_core.base.records import DirectionsView, Request
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.results.directions import READOUTS
@@ -17,7 +16,7 @@ from coupling_core.base.units import with_minus
 from coupling_core.figures.directions import LABELS
 from explorer.asking.several import offer_twin, stored_twin
 from explorer.pages.directions import common, effect
-from explorer.panels.chart import Shown, draw, draw_partial, made
+from explorer.panels.chart import Shown, draw, draw_named, draw_partial, made
 from explorer.panels.page import Page
 from explorer.panels.recipes import Recipes, measuring, program
 from explorer.panels.strip import strip
@@ -102,12 +101,7 @@ def show(result: DirectionsResult, state: DirectionsState) -> None:
     shown = Shown(result, VIEW)
     twin = cast(DirectionsResult | None, stored_twin(result.request))
     st.header("How many say more than chance", anchor=False)
-    draw(
-        made(figures.readouts, result, VIEW, twin=twin),
-        "readouts",
-        shown,
-        partial(frame, result, VIEW),
-    )
+    draw_named("readouts", shown, twin=twin)
     offer_twin(result.request)
     block, component = _chosen(result, state)
     _list(result, block, state.readout)

@@ -38,6 +38,7 @@ BESIDE = 470
 """Height of what is beside it."""
 BAR = 200
 """Length of a colour bar in a narrow column, in pixels."""
+PAIR = {"token": "Token t (Jacobian)", "other_token": "Token t' (basis)"}
 LONGEST_LIST = 256
 """A list of more tokens than this is no help; a number is then typed."""
 GUIDE = """
@@ -157,13 +158,14 @@ def show(result: Result, state: TokensState, row: DeltaGenerator) -> None:
         with right:
             _beside(shown, state, (token, other))
     if isinstance(result, TokensResult):
-        _below(result, shown, state, (token, other))
+        _below(shown, state, (token, other))
 
 
 def _beside(shown: Shown, state: TokensState, pair: tuple[int, int]) -> None:
     """The selected pair: its matrix, or what there is of it where there is none."""
     result = shown.result
-    _selection(len(result.tokens), *pair)
+    n = len(result.tokens)
+    drawer.selection(n, *pair, PAIR, f"pair-{n}")
     if isinstance(result, TokensResult):
         _matrix(result, shown, state, pair)
     else:
@@ -274,33 +276,8 @@ def _narrow(figure: go.Figure) -> go.Figure:
     return figure.update_traces(marker_colorbar_len=BAR, selector={"name": "places"})
 
 
-def _selection(n: int, token: int, other: int) -> None:
-    """Number inputs for the selected pair: the keyboard's twin of a click."""
-    with st.container(horizontal=True):
-        for label, field, number in (
-            ("Token t (Jacobian)", "token", token),
-            ("Token t' (basis)", "other_token", other),
-        ):
-            bound(
-                st.number_input, label, field, 1, n, place=f"pair-{n}",
-                write=lambda _, number=number: number, width=140,
-            )  # fmt: skip
-
-
 def _matrix(result: TokensResult, shown: Shown, state: TokensState, pair: tuple[int, int]) -> None:
-    draw(
-        made(
-            figures.matrix,
-            result,
-            *pair,
-            shown.view,
-            finish=_low,
-            magnitude=not state.signed,
-        ),
-        "matrix",
-        shown,
-        lambda: figures.matrix_table(result, *pair, shown.view),
-    )
+    drawer.matrix(shown, pair, finish=_low, magnitude=not state.signed)
     lines = [
         f"Block {block}, token {number}: {drawer.verdict(certificate)}"
         for block, number, side in zip(result.blocks, pair, result.certificates, strict=True)
@@ -321,21 +298,11 @@ def _distance(shown: Shown, state: TokensState) -> None:
     )
 
 
-def _below(result: TokensResult, shown: Shown, state: TokensState, pair: tuple[int, int]) -> None:
+def _below(shown: Shown, state: TokensState, pair: tuple[int, int]) -> None:
     left, middle, right = st.columns(3, gap="medium")
     with left:
         _distance(shown, state)
     with middle:
-        draw(
-            made(figures.score_by_k, result, *pair, shown.view, corrected=not state.raw),
-            "score-by-k",
-            shown,
-            lambda: figures.score_by_k_table(result, *pair, shown.view),
-        )
+        drawer.score_by_k(shown, pair, corrected=not state.raw)
     with right:
-        draw(
-            made(figures.spectrum, result, shown.view, finish=_narrow, selected=pair),
-            "singular-values",
-            shown,
-            lambda: figures.spectrum_table(result, shown.view),
-        )
+        drawer.singular_values(shown, pair, finish=_narrow)

@@ -31,7 +31,7 @@ from explorer.pages.tour.state import MOST_DRAWN, NONE, TourState
 from explorer.pages.training import step_figures
 from explorer.pages.training.courses import Run, open_run
 from explorer.panels.chart import Shown, draw, made, third, wide
-from explorer.panels.drawer import within
+from explorer.panels.drawer import matrix, within
 from explorer.panels.kept import kept
 from explorer.server import backend
 from explorer.session.session import bound, change, value
@@ -212,9 +212,7 @@ def draw_pair(state: TourState) -> None:
         with place:
             st.markdown(f"**Block {chosen[0]} in the basis of block {chosen[1]}, {name}**")
             shown = Shown(result, view_of(result))
-            figure = made(figures.matrix, result, *chosen, shown.view, finish=_matrix)
-            table = partial(figures.matrix_table, result, *chosen, shown.view)
-            draw(figure, f"matrix-{name}", shown, table)
+            matrix(shown, chosen, f"matrix-{name}", finish=_matrix)
 
 
 def draw_random(state: TourState) -> None:

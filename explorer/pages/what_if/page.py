@@ -14,7 +14,7 @@ from coupling_core.base.records import EffectView, Request
 from coupling_core.base.results import DepthResult, WhatIfResult
 from explorer.asking.compute import answer
 from explorer.pages.what_if import pair, study
-from explorer.panels.chart import Shown, draw, draw_partial, made
+from explorer.panels.chart import Shown, draw, draw_named, draw_partial, made
 from explorer.panels.drawer import selection, within
 from explorer.panels.first_paint import painted
 from explorer.panels.narrowed import narrowed
@@ -110,12 +110,9 @@ def _coupling(state: WhatIfState, chosen: tuple[int, int]) -> DepthResult | None
     """The Depth page's map of the same prompt, measured where it was not yet."""
     found = cast(DepthResult | None, answer(state.request(), lambda _: None))
     if found is not None:
-        view = state.view(found)
-        figure = made(
-            figures.scores, found, view, finish=_tall, corrected=not state.raw, selected=chosen
-        )
-        table = partial(frame, found, view)
-        draw(figure, "scores", Shown(found, view), table, picks=("block", "basis"))
+        shown, options = Shown(found, state.view(found)), {"corrected": not state.raw}
+        picks = ("block", "basis")
+        draw_named("scores", shown, picks=picks, finish=_tall, selected=chosen, **options)
     return found
 
 
