@@ -6,8 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.graph import graph_edges, scores_graph
-from coupling_core.analysis.over_prompts import OfPrompt, mean_scores
+from coupling_core.analysis.graph import graph_edges
+from coupling_core.analysis.over_prompts import OfPrompt, mean_graph
 from coupling_core.base.units import with_minus
 from explorer.asking import listing
 from explorer.pages import depth_list
@@ -89,8 +89,4 @@ def _graph(
 
 
 def _edges(parts: list[OfPrompt], state: GraphState) -> pd.DataFrame:
-    found = mean_scores([part.scores for part in parts])
-    drawn = scores_graph(
-        found, parts[0].n_blocks, {}, corrected=not state.raw, threshold=state.threshold
-    )
-    return graph_edges(drawn)
+    return graph_edges(mean_graph(parts, corrected=not state.raw, threshold=state.threshold))
