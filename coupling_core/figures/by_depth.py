@@ -45,12 +45,12 @@ def by_depth(
     own, token = array_of(result, view, name), resolve_token(token, len(result.tokens))
     depth = np.arange(spec.first, spec.first + len(own))
     is_same_prompt = twin is None or twin.tokens == result.tokens
-    of = "the tokens" if twin is None else path_words.which(result, twin)[0]
+    of = "the tokens" if twin is None else path_words.which(result, twin)
     series = [Series(f"median of {of}", depth, median(own), uid="median")]
     if twin is not None:
         beside = median(array_of(twin, view, name))
         at = np.linspace(depth[0], depth[-1], len(beside))  # the same depth, were L another
-        text = f"median of {path_words.which(result, twin)[1]}"
+        text = f"median of {path_words.which(twin, result, second=True)}"
         series.append(Series(text, at, beside, style.SECOND, dash="dash", uid="twin"))
     if is_same_prompt:
         text, its = f"token {token}, “{label(result.tokens[token - 1])}”", own[:, token - 1]

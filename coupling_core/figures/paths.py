@@ -152,7 +152,8 @@ def paths_apart(
     are far smaller nothing is seen of them in shared ones.
     """
     n = len(b.tokens)
-    whole = make_subplots(1, 2, subplot_titles=path_words.which(a, b), horizontal_spacing=GAP)
+    names = path_words.which(a, b), path_words.which(b, a, second=True)
+    whole = make_subplots(1, 2, subplot_titles=names, horizontal_spacing=GAP)
     panels = [
         draw(project_paths(result, view), token=inked)
         for result, inked in ((a, token), (b, max(-n, min(token, n))))

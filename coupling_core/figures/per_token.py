@@ -32,20 +32,19 @@ def per_token(
     token = resolve_token(token, len(result.tokens))
     own = array_of(result, view, name)
     both = path_words.of_both(result, twin, "Hollow dots and their mean are of")
-    names = (path_words.trained(result), "")
     drawn = [(result, own, style.ACCENT, "own", "circle")]
     if twin is not None:
-        names = path_words.which(result, twin)
         drawn.insert(0, (twin, array_of(twin, view, name), style.SECOND, "twin", "circle-open"))
     series = []
     for of, its, color, uid, symbol in drawn:
-        x = np.arange(1, len(its) + 1)
+        beside, x = twin if of is result else result, np.arange(1, len(its) + 1)
         more = {
             "customdata": x,
             "text": [label(text) for text in of.tokens],
             "hovertemplate": "token %{x}, “%{text}”: %{y:.4g}<extra></extra>",
         }
-        called = f"{names[uid == 'twin']}, {path_words.mean_words(its)}"
+        called = path_words.which(of, beside, second=uid == "twin")
+        called += f", {path_words.mean_words(its)}"
         series.append(Series(called, x, its, color, 0, marks=9, symbol=symbol, uid=uid, more=more))
     text, at = f"token {token}, “{label(result.tokens[token - 1])}”", slice(token - 1, token)
     ring = {"color": style.BLACK, "size": 13, "symbol": "circle-open", "line": {"width": 2}}
