@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,10 +13,7 @@ from coupling_core.analysis.exports import signed_differences
 from coupling_core.analysis.path_comparison import APART, PathComparison, figures_of_both
 from coupling_core.base.errors import InputError
 from coupling_core.cli import completing, files, options, reports
-from coupling_core.cli.terminal import fact_lines, print_lines, print_table
-
-if TYPE_CHECKING:  # half a second to import
-    from pandas import DataFrame
+from coupling_core.cli.terminal import fact_lines, print_frame, print_lines
 
 SHOWN = 10
 """Rows of the printed table."""
@@ -107,11 +104,4 @@ def _summary(found: Comparison | PathComparison) -> dict[str, Any]:
 
 def _show(found: Comparison | PathComparison) -> None:
     print_lines(found.verdict, *fact_lines(differ_in=differences(found.a, found.b)), "")
-    print_rows(found.to_pandas().head(SHOWN))
-
-
-def print_rows(table: "DataFrame") -> None:
-    """Print the rows of a table, its numbers in forms of their kinds."""
-    by_kind = {"f": "z.4g", "i": "d"}
-    forms = {str(name): by_kind.get(of.dtype.kind, "") for name, of in table.items()}
-    print_table(forms, table.itertuples(index=False))
+    print_frame(found.to_pandas().head(SHOWN))

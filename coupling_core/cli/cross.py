@@ -11,8 +11,8 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.units import counted
 from coupling_core.cli import files, options
-from coupling_core.cli.compare import A, B, print_rows
-from coupling_core.cli.terminal import print_facts, print_lines
+from coupling_core.cli.compare import A, B
+from coupling_core.cli.terminal import print_facts, print_frame, print_lines
 from coupling_core.measuring.trying import cross_scores
 
 SHOWN = 10
@@ -90,14 +90,13 @@ def _show(found: Crossing, maps: dict[str, CrossScores]) -> None:
         prompt=f"{found.a.prompt_text!r}, token {found.a.token_words(found.a.token)}",
     )
     print_lines("", found.verdict, "")
-    print_rows(found.to_pandas().drop(columns="median_angle_by_chance"))
+    print_frame(found.to_pandas().drop(columns="median_angle_by_chance"))
     new = found.new_directions()
     beyond = new[new.beyond_chance].drop(columns="beyond_chance")
     print_lines(
         "",
         f"{counted(len(new), 'new direction')}, {len(beyond)} of them with a readout beyond chance",
     )
-    if len(beyond):
-        print_rows(beyond.head(SHOWN))
+    print_frame(beyond.head(SHOWN))
     for scores in maps.values():
         print_lines("", scores.verdict)

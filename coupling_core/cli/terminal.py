@@ -5,13 +5,16 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import methodcaller
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from pydantic_core import to_jsonable_python
 
 from coupling_core.base import logs
 from coupling_core.base.bars import Bar
+
+if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
+    from pandas import DataFrame
 
 Told = tuple[Any, Callable[[], None]]
 """What is reported: for JSON, and what prints it for people."""
@@ -96,7 +99,30 @@ def print_table(titles: Sequence[str] | Mapping[str, str], rows: Iterable[Sequen
     console.print(table)
 
 
+def print_records(records: Iterable[Any]) -> None:
+    """Print a row for each dictionary or dataclass, all with the same fields."""
+    rows = [one if isinstance(one, Mapping) else vars(one) for one in records]
+    if rows:
+        forms = {name: _form([row[name] for row in rows]) for name in rows[0]}
+        print_table(forms, [[*row.values()] for row in rows])
+
+
+def print_frame(table: "DataFrame") -> None:
+    """Print a table of pandas."""
+    print_records(table.to_dict("records"))
+
+
+def _form(values: Sequence[Any]) -> str:
+    """Of a column: whole numbers, others to four digits, or texts."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {int}:
+        return "d"
+    return "z.4g" if kinds and kinds <= {int, float} else ""
+
+
 def _cell(value: Any, form: str) -> str:
+    if isinstance(value, tuple | list):
+        return " ".join(map(str, value))
     if isinstance(value, str):
         return value
     return "" if value is None or value != value else format(value, form)
