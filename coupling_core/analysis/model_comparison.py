@@ -31,10 +31,10 @@ _USUAL = dict(zip(HOW, ("paper", "A", -1, "include", ""), strict=True))
 class ModelComparison(Plottable[Literal["differences"]]):
     """How much more coupled one model is than another, over the prompts that both have.
 
-    Its table has one row, whose columns are these arguments without `each`, which `by_prompt` has;
-    what is one for `a` and one for `b` is a text there, such as "8, 14", and so are the `caveats`.
-    Its only figure is "differences": the difference at each prompt, with its mean and interval, and
-    with a colour for each value of the column `by` of `by_prompt`, which is its category.
+    Its table has one row, whose columns are these arguments without `each`; what is one for `a` and
+    one for `b` is a text there, such as "8, 14", and so are the `caveats`. Its only figure is
+    "differences": the difference at each prompt, with its mean and interval, and with a colour for
+    each value of the column `by` of `each`, which is its category.
 
     Args:
         a: the one model, as the table names it, or what of its `column` is compared.
@@ -50,7 +50,9 @@ class ModelComparison(Plottable[Literal["differences"]]):
         p: two-sided, of the paired t test; NaN without one, as of fewer than 5 prompts.
         n: prompts that both have.
         without: prompts that only one of them has, or that have no number.
-        each: the numbers of those that both have, as `by_prompt` has them.
+        each: a row a prompt that both have, in the order in which `a` has them: `prompt`, what else
+            the table says of a prompt in every row, such as its `category`, the numbers `a` and
+            `b`, and their `difference`.
         reason: why there is no interval or no p; "" where there are both.
         how: what the table says of how the scores came about: their `definition` and `role`, the
             `token` measured, the `final_norm`, and over which `blocks` they are, as these were
@@ -84,6 +86,9 @@ class ModelComparison(Plottable[Literal["differences"]]):
     column: str = "model"
     model: str = ""
     caveats: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.each.attrs.update(self._about)
 
     def __repr__(self) -> str:
         k = "" if np.isnan(self.k) else f", K = {self.k:g}"
@@ -158,18 +163,6 @@ class ModelComparison(Plottable[Literal["differences"]]):
             values["k_of_each"] = ", ".join(map(str, self.k_of_each))
         return [values], self._about
 
-    def by_prompt(self) -> "DataFrame":
-        """A row a prompt that both have, in the order in which `a` has them.
-
-        Returns:
-            columns `prompt`, what else the table says of a prompt in every row, such as its
-            `category`, the numbers `a` and `b`, and their `difference`; its `attrs` say of which
-            models, measure, kind, K and definition.
-        """
-        table = self.each.copy()
-        table.attrs |= self._about
-        return table
-
     @property
     def _about(self) -> dict[str, object]:
         names = ("a", "b", "measure", "kind", "column", "model")
@@ -181,19 +174,19 @@ class ModelComparison(Plottable[Literal["differences"]]):
         """The difference in each group of the prompts, such as each category.
 
         Args:
-            by: what `by_prompt` has beside them, or several, whose values make the groups; an empty
-                cell is a group too.
+            by: what `each` has beside the numbers, or several, whose values make the groups; an
+                empty cell is a group too.
 
         Returns:
             a row a group, in the order in which they come: its values, `n`, the means `a` and `b`,
             their `difference`, `low` and `high` (ends of its 95 % interval), `p`, and the `reason`
-            where one of them is missing; its `attrs` are those of `by_prompt`.
+            where one of them is missing; its `attrs` are those of `each`.
 
         Raises:
             KeyError: where the prompts have no such column.
         """
         columns = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
-        groups = self.by_prompt().groupby(columns, sort=False, dropna=False)
+        groups = self.each.groupby(columns, sort=False, dropna=False)
         rows = [dict(zip(columns, values, strict=True)) | paired(of) for values, of in groups]
         return table_of(rows, self._about).rename(columns={"a_mean": "a", "b_mean": "b"})
 

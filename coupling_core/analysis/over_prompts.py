@@ -9,7 +9,7 @@ A prompt counts once, however long it is.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,20 +29,12 @@ LEAST, ALIKE = 3, 0.75
 """From so many prompts on, and from this share of them that end alike, `token_words` says so."""
 
 
-class TokenMeasured(NamedTuple):
-    """The token, 1..n, at which a prompt was measured, and the one that was asked for."""
-
-    text: str
-    number: int
-    n: int
-    asked: int = -1
-
-
 @dataclass(frozen=True, eq=False)
 class OfPrompt:
     """What is kept of one prompt's result in one view: many results would fill the memory.
 
-    `final_norm` says in words whether a final norm belongs to the last block.
+    `final_norm` says in words whether a final norm belongs to the last block, `text` is that of the
+    token measured, and `asked` the number that was asked for, from 1 or from the end.
     """
 
     scores: Scores
@@ -51,7 +43,8 @@ class OfPrompt:
     final_norm: str
     certified: bool
     key: str
-    at: TokenMeasured
+    text: str
+    asked: int
 
     def mean(self, *, corrected: bool) -> float:
         """Mean score over its pairs l != l', without a unit; NaN if it has none."""
@@ -68,7 +61,8 @@ def of_prompt(result: DepthResult, view: View) -> OfPrompt:
         result.final_norm_words,
         result.certified,
         result.key,
-        token_measured(result),
+        visible(result.tokens[result.token - 1]),
+        result.request.token,
     )
 
 
@@ -105,7 +99,7 @@ def source(parts: Sequence[OfPrompt], listed: str, view: View) -> str:
         f"K = {view.k}",
         definition_name(view),
         (len(blocks) < parts[0].n_blocks, f"blocks {ranges(blocks)}"),
-        token_words([part.at for part in parts]),
+        token_words(parts),
         parts[0].final_norm,
         f"SVDs of {certified} of {counted(len(parts), 'prompt')} certified",
     )
@@ -137,29 +131,21 @@ def spread_words(numbers: Mapping[int, float], *, of: str = "") -> str:
     )
 
 
-def token_measured(result: DepthResult) -> TokenMeasured:
-    """Which token of a prompt a result of one token is of."""
-    text = visible(result.tokens[result.token - 1])
-    return TokenMeasured(text, result.token, len(result.tokens), result.request.token)
-
-
-def token_words(of: Sequence[TokenMeasured]) -> str:
+def token_words(parts: Sequence[OfPrompt]) -> str:
     """At which token prompts are measured, and whether that is nearly always the same one.
 
     Coupling depends on the token: if all prompts end alike, an interval over them says nothing of
     other endings.
     """
-    from_end, numbers = {one.n - one.number for one in of}, {one.number for one in of}
-    place = sentences(
-        (from_end == {0} and not any(one.asked > 0 for one in of), "the last token"),
-        (len(numbers) == 1, f"token {min(numbers)}"),
-        (len(from_end) == 1, f"token {-1 - min(from_end)}, counted from the end,"),
-        "one token",
-    )[0]
-    text, n = Counter(one.text for one in of).most_common(1)[0]
-    which = f"all {n}" if n == len(of) else f"{n} of the {len(of)}"
+    asked = {part.asked for part in parts}
+    token = next(iter(asked))
+    place = "the last token" if token == -1 else f"token {token}"
+    place += ", counted from the end," * (token < -1)
+    text, n = Counter(part.text for part in parts).most_common(1)[0]
+    which = f"all {n}" if n == len(parts) else f"{n} of the {len(parts)}"
     alike = f", which is “{text}” in {which}: other tokens can have other numbers"
-    return f"{place} of each prompt" + alike * (len(of) >= LEAST and n >= ALIKE * len(of))
+    is_alike = len(parts) >= LEAST and n >= ALIKE * len(parts)
+    return f"{place if len(asked) == 1 else 'one token'} of each prompt" + alike * is_alike
 
 
 def few_words(n: int, *, of_coupling: bool = True) -> str:

@@ -35,7 +35,7 @@ APART = "paths-apart"
 def figures_of_both() -> dict[str, Figure]:
     """The figures of one result that two have together too."""
     every = figures_of("trajectory").items()
-    return {name: figure for name, figure in every if figure.draws != "by_depth.linearised"}
+    return {name: figure for name, figure in every if name != "linearised"}
 
 
 @dataclass(frozen=True, repr=False)

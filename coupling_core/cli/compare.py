@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from coupling_core.analysis.alignment import differences
-from coupling_core.analysis.compare import Comparison
+from coupling_core.analysis.compare import Comparison, TokenComparison
 from coupling_core.analysis.compare import compare as compare_results
 from coupling_core.analysis.exports import signed_differences
 from coupling_core.analysis.path_comparison import APART, PathComparison, figures_of_both
@@ -84,11 +84,10 @@ def _summary(found: Comparison | PathComparison) -> dict[str, Any]:
         name: {"key": side.key, "model": side.model_name}
         for name, side in (("a", found.a), ("b", found.b))
     }
-    if not isinstance(found, Comparison):
+    if isinstance(found, PathComparison | TokenComparison):
         return sides | {"verdict": found.verdict, "rows": found.to_pandas().to_dict("records")}
     arrays = found.arrays()
-    matched = f"{found.a_scores.dims[0]}s"
-    sides["a"][matched], sides["b"][matched] = arrays.pop(matched)
+    sides["a"]["blocks"], sides["b"]["blocks"] = arrays.pop("blocks")
     return {
         **sides,
         **reports.how_scored(found.view),

@@ -96,7 +96,6 @@ def _show(found: Crossing, maps: dict[str, CrossScores]) -> None:
         "",
         f"{counted(len(new), 'new direction')}, {len(beyond)} of them with a readout beyond chance",
     )
-    if len(beyond):
-        print_frame(beyond.head(SHOWN))
+    print_frame(beyond.head(SHOWN))
     for scores in maps.values():
         print_lines("", scores.verdict)

@@ -10,11 +10,11 @@ from jaxtyping import Float
 from coupling_core.analysis.alignment import differences
 from coupling_core.analysis.compare import Comparison
 from coupling_core.base.records import AnyView, resolve_block
-from coupling_core.base.results import Result, Scores
+from coupling_core.base.results import Result
 from coupling_core.base.units import with_difference, with_minus
 from coupling_core.figures import style, words
 from coupling_core.figures.maps import scores
-from coupling_core.figures.score_squares import window
+from coupling_core.figures.score_squares import ScoreSquare
 from coupling_core.figures.spectrum import SPECTRUM, by_index, spectrum_line
 from coupling_core.figures.squares import Square, panels
 
@@ -57,10 +57,11 @@ def compared_map(
 def difference(found: Comparison, *, selected: tuple[int, int] | None = None) -> go.Figure:
     """A - B of every pair, in a diverging range round 0; pairs are in A's numbers."""
     square = _square(found)
-    at = np.ix_(*(np.searchsorted(found.a_scores.numbers, square.rows),) * 2)
-    apart = found.difference[at]
+    apart = square.take(found.difference)
     why = np.select(
-        [found.itself[at], np.isnan(apart)], [ITSELF[square.noun], "no score in one of the two"], ""
+        [square.take(found.itself), np.isnan(apart)],
+        [ITSELF[square.noun], "no score in one of the two"],
+        "",
     )
     score, limit = style.score_name(found.corrected).lower(), style.DIFFERENCE_LIMIT
     ticks, terms = style.open_ends(-limit, limit, 5), style.score_terms(found.view)
@@ -156,15 +157,14 @@ def of_two(a: Result, b: Result, view: AnyView, more: str = "") -> dict[str, obj
     }
 
 
-def _square(found: Comparison) -> Square:
+def _square(found: Comparison) -> ScoreSquare:
     """The pairs in A's numbers; of many tokens those that fit."""
-    if isinstance(found.a_scores, Scores):
-        return Square(rows=found.a_scores.blocks, columns=found.a_scores.blocks)
-    shown, titles = window(found.a, None), ("Token of the Jacobian", "Token of the basis")
-    return Square(rows=shown, columns=shown, titles=titles, texts=found.a.tokens)
+    square = ScoreSquare.of(found.a_scores)
+    titles = ("Token of the Jacobian", "Token of the basis") if square.texts else square.titles
+    return replace(square, titles=titles)
 
 
-def _hover_texts(found: Comparison, square: Square) -> list[str]:
+def _hover_texts(found: Comparison, square: ScoreSquare) -> list[str]:
     """Both scores and their difference, row by row."""
     ours, theirs = found.a_scores.numbers, found.b_scores.numbers
     between = "<br>" if square.texts else " "

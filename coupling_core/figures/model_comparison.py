@@ -13,7 +13,7 @@ from coupling_core.figures.over_prompts import prompt_strip
 
 def prompt_differences(found: ModelComparison, by: str = "category") -> go.Figure:
     """The difference of two models at each prompt, in groups by the values of the column `by`."""
-    table = found.by_prompt()
+    table = found.each
     first, second = found.names
     places = range(1, len(table) + 1)
     median = float(np.median(table.difference))

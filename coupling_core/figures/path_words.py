@@ -24,27 +24,27 @@ PARTS: dict[Part, str] = {
 }
 
 
-def trained(result: TrajectoryResult) -> str:
-    """Whether the model is trained, in a legend."""
-    return "trained" if result.request.untrained is None else "untrained twin"
-
-
-def which(a: TrajectoryResult, b: TrajectoryResult) -> tuple[str, str]:
-    """What tells two results apart, in a legend.
+def which(
+    result: TrajectoryResult, beside: TrajectoryResult | None = None, *, second: bool = False
+) -> str:
+    """What tells a result from the one beside it, in a legend.
 
     Trained or untrained; of other models their names; of one model its prompts, or its final norm
     where the prompt is one too; A and B where these are alike.
     """
-    if a.model_name != b.model_name:
-        is_twin = a.request.model == b.request.model and trained(a) != trained(b)
-        return (trained(a), trained(b)) if is_twin else (a.model_name, b.model_name)
-    own, other = (
-        of.final_norm_words
-        if a.tokens == b.tokens
-        else f"“{escape(short_prompt(of, SHOWN), quote=False)}”"
-        for of in (a, b)
-    )
-    return (own, other) if own != other else ("A", "B")
+    own = "trained" if result.request.untrained is None else "untrained twin"
+    if beside is None:
+        return own
+    if result.model_name == beside.model_name:
+        names = [
+            of.final_norm_words
+            if result.tokens == beside.tokens
+            else f"“{escape(short_prompt(of, SHOWN), quote=False)}”"
+            for of in (result, beside)
+        ]
+        return names[0] if names[0] != names[1] else "AB"[second]
+    is_twin = (result.request.untrained is None) != (beside.request.untrained is None)
+    return own if result.request.model == beside.request.model and is_twin else result.model_name
 
 
 def both_in_words(a: TrajectoryResult, b: TrajectoryResult) -> tuple[str, str]:
@@ -54,8 +54,7 @@ def both_in_words(a: TrajectoryResult, b: TrajectoryResult) -> tuple[str, str]:
         seed = f"the untrained twin (seed {of.request.untrained})"
         return {"untrained twin": seed, "trained": "the trained model"}.get(name, name)
 
-    own, other = which(a, b)
-    return in_words(own, a), in_words(other, b)
+    return in_words(which(a, b), a), in_words(which(b, a, second=True), b)
 
 
 def of_both(result: TrajectoryResult, beside: TrajectoryResult | None, mark: str) -> str:

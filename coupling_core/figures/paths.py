@@ -144,19 +144,19 @@ def paths_apart(
     view: PathView,
     *,
     token: int = -1,
-    other_token: int | None = None,
 ) -> go.Figure:
     """The paths of A at the left and those of B at the right, on axes of their own.
 
+    In ink are the token of A and the one of B that is nearest to its place.
     Components of two models that were trained apart do not correspond, and where the states of one
     are far smaller nothing is seen of them in shared ones.
     """
     n = len(b.tokens)
-    other_token = max(-n, min(token, n)) if other_token is None else other_token
-    whole = make_subplots(1, 2, subplot_titles=path_words.which(a, b), horizontal_spacing=GAP)
+    names = path_words.which(a, b), path_words.which(b, a, second=True)
+    whole = make_subplots(1, 2, subplot_titles=names, horizontal_spacing=GAP)
     panels = [
         draw(project_paths(result, view), token=inked)
-        for result, inked in ((a, token), (b, other_token))
+        for result, inked in ((a, token), (b, max(-n, min(token, n))))
     ]
     # Where B has more tokens, the bar that says which colour is which is its own.
     with_bar = 2 if len(b.tokens) > len(a.tokens) else 1

@@ -12,7 +12,7 @@ from coupling_core.base.numbers import array_of, number_of, why_none
 from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
-from coupling_core.figures.curves import Series, curves, of_numbers, table
+from coupling_core.figures.curves import Series, curves, of_numbers
 from coupling_core.figures.words import label, subject
 
 if TYPE_CHECKING:  # half a second to import
@@ -46,12 +46,12 @@ def by_depth(
     (name,) = spec.numbers
     own, token = array_of(result, view, name), resolve_token(token, len(result.tokens))
     depth = np.arange(spec.first, spec.first + len(own))
-    of = "the tokens" if twin is None else path_words.which(result, twin)[0]
+    of = "the tokens" if twin is None else path_words.which(result, twin)
     series = [Series(f"median of {of}", depth, median(own), uid="median")]
     if twin is not None:
         beside = median(array_of(twin, view, name))
         at = np.linspace(depth[0], depth[-1], len(beside))  # the same depth, were L another
-        text = f"median of {path_words.which(result, twin)[1]}"
+        text = f"median of {path_words.which(twin, result, second=True)}"
         series.append(Series(text, at, beside, style.SECOND, dash="dash", uid="twin"))
     if twin is None or twin.tokens == result.tokens:
         text, its, inked = _selected(result, token), own[:, token - 1], {"meta": style.INKED}
@@ -74,11 +74,10 @@ def per_token(
     (name,), n = spec.numbers, len(result.tokens)
     token, text = resolve_token(token, n), _selected(result, resolve_token(token, n))
     own, column = array_of(result, view, name), number_of(result.request.kind, name).column
-    names = path_words.which(result, twin) if twin else (path_words.trained(result), "")
-    drawn = [(result, own, names[0], style.ACCENT, "circle", "own")]
+    series = [_dots(result, own, twin, style.ACCENT, "circle", uid="own")]
     if twin is not None:
         its = array_of(twin, view, name)
-        drawn.insert(0, (twin, its, names[1], style.SECOND, "circle-open", "twin"))
+        series.insert(0, _dots(twin, its, result, style.SECOND, "circle-open", uid="twin"))
     x, at = np.array([token]), slice(token - 1, token)
     ring = {"color": style.BLACK, "size": 13, "symbol": "circle-open", "line": {"width": 2}}
     inked = {"marker": ring, "meta": style.INKED}
@@ -92,15 +91,15 @@ def per_token(
     if result.ends_in_norm and spec.rescaled:
         caption += " The last step includes the final norm, whose rescaling counts too."
     figure = curves(
-        [*(_dots(*one) for one in drawn), chosen],
+        [*series, chosen],
         replace(spec, caption=caption, log=column is not None and column.log),
         subject(result),
         also=f" {text}: {own[token - 1]:.3g}.{both}",
         xaxis={"range": [0, n + 1]} if n > LABELLED else _texts(result),
     )
-    for _, values, _, color, *_ in drawn:
-        if (known := values[np.isfinite(values)]).size:
-            figure.add_hline(y=known.mean(), line={"color": color, "width": 1, "dash": "dash"})
+    for one in series:
+        if (known := one.y[np.isfinite(one.y)]).size:
+            figure.add_hline(y=known.mean(), line={"color": one.color, "width": 1, "dash": "dash"})
     if column is not None and isinstance(column.ideal, float):
         figure.add_hline(y=column.ideal, line=style.DOTTED)
     return figure
@@ -109,28 +108,28 @@ def per_token(
 def linearised(result: TrajectoryResult, *, token: int = -1) -> go.Figure:
     """Relative errors by block of the linearised path, one step at a time and rolled out."""
     token = resolve_token(token, len(result.tokens))
-    of = f"token {token}, {subject(result)}"
-    return curves(_linearised(result, token), LINEARISED, of)
-
-
-def linearised_table(result: TrajectoryResult, token: int) -> "DataFrame":
-    """Twin of the linearised errors of one token: a row a block."""
-    return table(_linearised(result, token), "block").set_index("block")
-
-
-def _linearised(result: TrajectoryResult, token: int) -> list[Series]:
     at, blocks = token - 1, np.arange(1, result.n_blocks + 1)
-    series = []
+    series: list[Series] = []
     for uid, text, errors, color in (
         ("one-step", "one step from x<sup>l-1</sup>", result.one_step, style.ACCENT),
         ("rolled-out", "rolled out from x<sup>0</sup>", result.rolled_out, style.SECOND),
     ):
-        own = Series(text, blocks, errors[:, at], color, 2.5, uid=uid, column=uid.replace("-", "_"))
+        own = Series(text, blocks, errors[:, at], color, 2.5, uid=uid)
         middle = Series(f"{uid}, median", blocks, median(errors), color, 1, uid=f"{uid}-median")
         series += [own, middle]
-    rest = (result.step_lengths / result.norms[1:])[:, at]
-    name = "the state stays where it is"
-    return [*series, Series(name, blocks, rest, dash="dot", column="stays", uid="rest")]
+    stays = (result.step_lengths / result.norms[1:])[:, at]
+    series.append(Series("the state stays where it is", blocks, stays, dash="dot", uid="rest"))
+    return curves(series, LINEARISED, f"token {token}, {subject(result)}")
+
+
+def linearised_table(result: TrajectoryResult, token: int) -> "DataFrame":
+    """Twin of the linearised errors of one token: a row a block."""
+    from pandas import DataFrame, RangeIndex
+
+    named = {"one_step": result.one_step, "rolled_out": result.rolled_out}
+    named["stays"] = result.step_lengths / result.norms[1:]
+    blocks = RangeIndex(1, result.n_blocks + 1, name="block")
+    return DataFrame({name: of[:, token - 1] for name, of in named.items()}, blocks)
 
 
 def _selected(result: TrajectoryResult, token: int) -> str:
@@ -150,10 +149,15 @@ def _range(depth: np.ndarray, values: np.ndarray) -> Series:
 
 
 def _dots(
-    of: TrajectoryResult, values: np.ndarray, whose: str, color: str, symbol: str, uid: str
+    of: TrajectoryResult,
+    values: np.ndarray,
+    beside: TrajectoryResult | None,
+    color: str,
+    symbol: str,
+    uid: str,
 ) -> Series:
     """A dot a token, and in the legend the mean over the prompt."""
-    x = np.arange(1, len(values) + 1)
+    x, whose = np.arange(1, len(values) + 1), path_words.which(of, beside, second=uid == "twin")
     more = {
         "customdata": x,
         "text": [label(text) for text in of.tokens],

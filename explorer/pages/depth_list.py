@@ -60,7 +60,7 @@ def show(state: DepthState, listed: PromptList) -> None:
     verdict = over_list.judged(requests, found, twin, corrected=corrected)
     over_list.tell(numbers, words_of(state), verdict)
     differs = over_list.difference(found, twin, corrected=corrected, is_twin=not is_trained)
-    at = token_words([one.at for one in found.values()])
+    at = token_words(list(found.values()))
     st.caption(" ".join([*differs, f"Measured at {plain(at)}."]))
     if not twin:
         over_list.offer_twin(requests, found, look)

@@ -74,7 +74,7 @@ def of_paths():
         "a figure of two": lambda: unchecked(type(a).plot)(a, "paths-apart"),
         "a figure of one": lambda: unchecked(type(both).plot)(both, "linearised"),
         "a figure for each token": lambda: cc.compare(a, shorter).plot("expodistance"),
-        "a token of the other": lambda: cc.compare(a, longer).plot("paths-apart", other_token=0),
+        "a token of the other": lambda: cc.compare(a, longer).plot("paths-apart", token=0),
         "K": lambda: cc.compare(a, a, k=3),
         "another kind": lambda: cc.compare(a, planted()),
         "onto and a view": lambda: cc.project_paths(a, onto=found, fit="all"),

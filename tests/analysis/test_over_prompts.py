@@ -14,7 +14,7 @@ VIEW = View(4)
 RESULTS = [random_result(seed=seed) for seed in range(5)]
 PARTS = [op.of_prompt(result, VIEW) for result in RESULTS]
 OFF = ~np.eye(5, dtype=bool)
-STOP, WORD = op.TokenMeasured(".", 5, 5), op.TokenMeasured("mat", 7, 7)
+STOP, WORD = (replace(PARTS[0], text=text) for text in (".", "mat"))
 
 
 def test_the_mean_of_a_pair_is_that_of_its_corrected_scores() -> None:
@@ -37,17 +37,12 @@ def test_it_is_told_at_which_token_and_whether_all_end_alike(snapshot) -> None:
         "most end alike": [STOP] * 3 + [WORD],
         "half end alike": [STOP] * 2 + [WORD] * 2,
         "two end alike": [STOP] * 2,
-        "asked for the third": [op.TokenMeasured("a", 3, 3, asked=3)],
-        "asked for the last": [op.TokenMeasured("a", 3, 3, asked=-1)],
-        "no place in common": [op.TokenMeasured("a", 3, 5), WORD, STOP],
-        "all at the third": [op.TokenMeasured("a", 3, 5), op.TokenMeasured("b", 3, 9)],
-        "all last but one": [op.TokenMeasured("a", 3, 4), op.TokenMeasured("b", 8, 9)],
+        "asked for the third": [replace(STOP, asked=3)],
+        "asked for the last but one": [replace(STOP, asked=-2)] * 2,
+        "no place in common": [replace(STOP, asked=3), WORD],
     }
     assert {name: op.token_words(of) for name, of in lists.items()} == snapshot
-    result = RESULTS[0]
-    found = op.token_measured(result)
-    assert found.text.strip("·␣ ") in result.tokens[result.token - 1]
-    assert (found.number, found.n) == (result.token, len(result.tokens))
+    assert PARTS[0].text.strip("·␣ ") in RESULTS[0].tokens[RESULTS[0].token - 1]
 
 
 def test_a_prompt_counts_by_the_mean_over_its_pairs_and_its_result_is_let_go() -> None:

@@ -130,6 +130,5 @@ def test_two_prompts_have_one_bar_and_each_its_own_token():
         assert bar.marker.cmax == 5
         ends = [highlighted(figure, axis) for axis in ("x", "x2")]
         assert ends == [[len(one.tokens)], [len(other.tokens)]]
-    for more, of_other in (({"other_token": 2}, 2), ({}, 3)):  # the nearest, if none is named
-        figure = compare(long, short).plot("paths-apart", token=5, first=True, **more).figure
-        assert highlighted(figure, "x2") == [of_other]
+    figure = compare(long, short).plot("paths-apart", token=5, first=True).figure
+    assert highlighted(figure, "x2") == [3]  # the nearest

@@ -194,7 +194,7 @@ def test_two_results_between_tokens_are_compared_pair_by_pair(run, twins, tmp_pa
     found = compare(a, b, k=5, corrected=False)
     expected = a.scores(k=5).coupling - b.scores(k=5).coupling
     said = printed(run("compare", *keys, "--k", 5, "--raw", "--json", "--out", "t.csv"))
-    rows, written = said["differences"], pd.read_csv(tmp_path / "t.csv")
+    rows, written = said["rows"], pd.read_csv(tmp_path / "t.csv")
     assert len(rows) == len(written) == found.mean().pairs
     for row in rows:
         at = row["token"] - 1, row["other_token"] - 1

@@ -73,13 +73,13 @@ def test_rounding_is_no_difference():
     found = compare_models(table, "a", "b")
     assert found.difference == 0
     assert np.isnan([found.p, found.low, found.high]).all()
-    assert set(found.by_prompt()["difference"]) == {0}
+    assert set(found.each["difference"]) == {0}
 
 
 def test_each_difference_has_what_stands_beside_its_prompt():
     table = planted(6, topic=list("xyzxyz") * 2, difficulty=1.0, definition="paper")
     found = compare_models(table, "a", "b")
-    each = found.by_prompt()
+    each = found.each
     assert list(each) == ["prompt", "topic", "a", "b", "difference"]
     topics = dict(zip(table["prompt"], table["topic"], strict=True))
     assert each["topic"].tolist() == [topics[prompt] for prompt in each["prompt"]]
@@ -110,7 +110,7 @@ def test_models_of_two_widths_are_compared_at_a_share_of_each():
     means = own.groupby("model")["corrected"].mean()
     assert (found.a_mean, found.b_mean) == pytest.approx((means["a"], means["b"]))
     assert found.k_of_each == (8, 16)
-    assert found.by_prompt().attrs["k"] == 0.1
+    assert found.each.attrs["k"] == 0.1
 
 
 def test_scores_that_came_about_in_other_ways_are_kept_apart():

@@ -86,7 +86,7 @@ def test_two_tokens_are_drawn_along_the_one_component_that_there_is():
 def test_two_results_stand_apart_and_why_one_has_no_components_stands_in_its_own_half():
     alone = trajectory_result(n_tokens=1)
     for both, axis in (((alone, RESULT), "x"), ((RESULT, alone), "x2")):
-        whole = paths_apart(*both, PathView(first=True), token=1, other_token=1)
+        whole = paths_apart(*both, PathView(first=True), token=1)
         own = figures.paths(RESULT, PathView(first=True), token=1)
         drawn = next(t for t in whole.data if t.name == "3")
         np.testing.assert_array_equal(drawn.x, trace(own, "3").x)
