@@ -113,10 +113,7 @@ def effect_maps(
 def mean_effects(
     result: WhatIfResult, view: EffectView, number: Number = "divergence"
 ) -> Float[np.ndarray, " edit"]:
-    """One number of each edit, averaged over the tokens of the view.
-
-    The text's last token has no next one, and so no loss: it is left out of that mean.
-    """
+    """One number of each edit, mean over the tokens of the view; the last of a text has no loss."""
     values = getattr(result, number)[:, positions(result, view)].astype(np.float64)
     if number == "loss":
         values = values[:, ~np.isnan(result.own_loss[positions(result, view)])]

@@ -148,10 +148,7 @@ class Findings(Plottable[str]):
         return found
 
     def trends(self, x: PromptNumber, *, last: bool = False) -> PromptTrends:
-        """Coupling against length or difficulty of the prompts, within the subset's models.
-
-        With `last`, of each training run its last checkpoint: the others are hardly independent.
-        """
+        """Coupling against length or difficulty of prompts; with `last` no earlier checkpoints."""
         means = statistics.subset(self.means, "last") if last else self.means
         rows = self.table[self.table["model"].isin(means.rows["model"])]
         return statistics.prompt_trends(rows, x, self.question.k, self.question.measure)
@@ -315,10 +312,7 @@ def filled_subsets(table: pd.DataFrame) -> tuple[ModelSubset, ...]:
 
 
 def every_k(table: pd.DataFrame, asked: Iterable[float] = ()) -> tuple[float, ...]:
-    """The K at which every model of a table was measured depth-wise, rising.
-
-    Then come those that its file asked for as shares of each model's width.
-    """
+    """The K at which every model was measured depth-wise, rising, then the file's shares."""
     rows = table[table["kind"] == "depth"]
     of_model = [set(each["k"].astype(float)) for _, each in rows.groupby("model")]
     if not of_model:

@@ -233,10 +233,7 @@ def project_paths(
 def project_steps(
     results: Mapping[int, TrajectoryResult], view: PathView
 ) -> dict[int, ProjectedPaths]:
-    """The paths of one prompt over the steps of a training run, each in its own components.
-
-    A component has no sign of its own: it takes the one in which the paths lie as a step before.
-    """
+    """The paths over training steps, each in its own components, with signs as a step before."""
     found: dict[int, ProjectedPaths] = {}
     before = np.zeros(())
     for step, result in sorted(results.items()):

@@ -27,11 +27,7 @@ def steps_frame(courses: Sequence[Course], view: View) -> "DataFrame":
 
 
 def steps_arrays(courses: Sequence[Course], view: View) -> Variables:
-    """What training runs come to, by name, with the names of the axes; NaN is not measured.
-
-    `suites`, `steps` (those of any suite), the numbers of `StepNumbers`, and of each suite NAME the
-    maps of scores, with the steps whose blocks are measured.
-    """
+    """The numbers of `StepNumbers` by suite and step, and of each suite NAME the maps of scores."""
     steps = sorted({step for course in courses for step in course.steps})
     runs = [{n.step: n for n in numbers(course, view)} for course in courses]
     named = {"suites": (("suite",), np.array([course.suite.name for course in courses]))}
