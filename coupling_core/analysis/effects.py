@@ -8,21 +8,19 @@ from jaxtyping import Float, Int
 
 from coupling_core.base.drawing import Drawing, plot
 from coupling_core.base.edits import DAMPED, parse_edit
-from coupling_core.base.errors import InputError
 from coupling_core.base.notebook import Plottable, Table, in_a_line
 from coupling_core.base.records import EffectView, resolve_token
 from coupling_core.base.results import WhatIfResult
 from coupling_core.base.units import counted, ranges
 
-Number = Literal["divergence", "loss", "stays"]
-
 
 @dataclass(frozen=True, repr=False)
 class EffectMaps(Plottable[str]):
-    """One number of all edits of a measurement; NaN where an edit cannot be run, or was not yet.
+    """The divergence of all edits; NaN where an edit cannot be run, or was not yet.
 
-    Its table has a row an edit: edit (as it is spelled), verb, slot, block, factor, the number, and
-    refused (why there is none).
+    It is KL in nats, or the distance of the last states. Its table has a row an edit: edit (as it
+    is spelled), verb, slot, block, factor, divergence, loss (how much that of the text changes),
+    stays (the share of tokens whose most likely next token does), and refused (why there is none).
 
     Args:
         skip: by block.
@@ -32,7 +30,6 @@ class EffectMaps(Plottable[str]):
         interchange: of two blocks; symmetric, 0 on the diagonal.
         result: the measurement.
         view: over which tokens they are averaged.
-        number: which of its numbers they are.
     """
 
     skip: Float[np.ndarray, " block"]
@@ -42,14 +39,13 @@ class EffectMaps(Plottable[str]):
     interchange: Float[np.ndarray, "slot block"]
     result: WhatIfResult = field(repr=False, compare=False)
     view: EffectView = field(repr=False)
-    number: Number
 
     def __repr__(self) -> str:
         ends = tokens = ""
         if np.isfinite(self.skip).any():
             at = (int(np.nanargmin(self.skip)), int(np.nanargmax(self.skip)))
             least, most = (f"{self.skip[i]:.3g} (block {i + 1})" for i in at)
-            ends = f"{self.number} where a block is skipped {least} to {most}"
+            ends = f"divergence where a block is skipped {least} to {most}"
         if self.view.tokens:
             tokens = f"tokens {ranges((positions(self.result, self.view) + 1).tolist())}"
         return in_a_line(self, self.result.whose, counted(len(self.skip), "block"), tokens, ends)
@@ -57,49 +53,37 @@ class EffectMaps(Plottable[str]):
     @property
     def verdict(self) -> str:
         """Which block is missed least and most, and what it costs to exchange two."""
-        words: str = self.result.part("views").verdict(self.result, self.view, self.number)
-        return words
+        return str(self.result.part("views").verdict(self.result, self.view))
 
     def _table(self) -> Table:
-        whole = self.result.part("numbers").table(self.result, self.view)
-        columns = ["edit", "verb", "slot", "block", "factor", self.number, "refused"]
-        return whole[columns], self.result.attributes()
+        numbers = self.result.part("numbers")
+        return numbers.table(self.result, self.view), self.result.attributes()
 
     def plot(self, figure: str = "", **options: Any) -> Drawing:
         """A map over pairs of blocks, "interchange" (or "") or "replace", or the curves, "blocks".
 
-        Options are of the figure. `InputError` on another name, or where these are no divergences.
+        Options are of the figure; raises `InputError` on another name.
         """
-        if self.number != "divergence":
-            raise InputError(
-                f"figures are drawn of the divergence, and these maps are of {self.number}: leave "
-                "number= out, or take to_pandas()"
-            )
         return plot(self.result, self.view, figure, **options)
 
 
-def effect_maps(
-    result: WhatIfResult, view: EffectView | None = None, number: Number = "divergence"
-) -> EffectMaps:
+def effect_maps(result: WhatIfResult, view: EffectView | None = None) -> EffectMaps:
     """The effects of all edits as curves by block and maps over pairs.
 
     Args:
         result: may be partial.
         view: over which tokens they are averaged; None is all.
-        number: KL in nats (or the distance of the last states), the change of the text's loss, or
-            the share of tokens whose most likely next token stays.
 
     Raises:
         InputError: where the prompt has no such token.
     """
     view = EffectView() if view is None else view
-    L, means = result.n_blocks, mean_effects(result, view, number)
+    L, means = result.n_blocks, mean_effects(result, view)
     shapes = {"skip": (L,), "repeat": (L,), "damp": (len(DAMPED), L)}
     shapes |= {"replace": (L, L), "interchange": (L, L)}
     arrays = {name: np.full(shape, np.nan) for name, shape in shapes.items()}
-    own = 1.0 if number == "stays" else 0.0
-    np.fill_diagonal(arrays["replace"], own)
-    np.fill_diagonal(arrays["interchange"], own)
+    np.fill_diagonal(arrays["replace"], 0)
+    np.fill_diagonal(arrays["interchange"], 0)
     for text, mean in zip(result.edits, means, strict=True):
         edit = parse_edit(text)
         factor = (DAMPED.index(edit.factor),) if edit.verb == "damp" else ()
@@ -107,11 +91,13 @@ def effect_maps(
         arrays[edit.verb][at] = mean
         if edit.verb == "interchange":
             arrays["interchange"][at[::-1]] = mean
-    return EffectMaps(**arrays, result=result, view=view, number=number)
+    return EffectMaps(**arrays, result=result, view=view)
 
 
 def mean_effects(
-    result: WhatIfResult, view: EffectView, number: Number = "divergence"
+    result: WhatIfResult,
+    view: EffectView,
+    number: Literal["divergence", "loss", "stays"] = "divergence",
 ) -> Float[np.ndarray, " edit"]:
     """One number of each edit, mean over the tokens of the view; the last of a text has no loss."""
     values = getattr(result, number)[:, positions(result, view)].astype(np.float64)

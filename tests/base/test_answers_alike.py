@@ -145,13 +145,11 @@ def test_tables_and_figures_have_the_numbers():
     shared = cc.shared_of(directions_result(), cc.DirectionsView((1, 2, 4)), "v")
     np.testing.assert_array_equal(shared.to_pandas().share, shared.share)
     np.testing.assert_allclose(shared.plot().figure.data[0].y, shared.share)
-    for number in ("loss", "stays"):
-        of = cc.effect_maps(what_if_result(), number=number)
-        table = of.to_pandas().set_index("edit")
-        assert table.loc["skip(2)", number] == pytest.approx(of.skip[1])
-        with pytest.raises(cc.InputError, match="divergence"):  # which alone is drawn
-            of.plot()
-    assert f"block {np.nanargmax(of.skip) + 1} " in of.verdict  # most stay without it
+    of = cc.effect_maps(what_if_result())
+    assert of.to_pandas().set_index("edit").loc["skip(2)", "divergence"] == pytest.approx(
+        of.skip[1]
+    )
+    assert f"block {np.nanargmin(of.skip) + 1} " in of.verdict
     (dots,) = compared_models().plot().figure.data
     assert dots.x.tolist() == pytest.approx([0.2, 0.3])
 
