@@ -24,26 +24,21 @@ def caveats(found: ModelComparison, rows: "DataFrame") -> tuple[str, ...]:
     from coupling_core.analysis.statistics.means import uncertified
 
     of_models, names, values = found.column == "model", found.names, (found.a, found.b)
-    sides = [rows[rows["model"] == value] for value in values]
     # NaN is what the table does not say, and compares as neither alike nor other.
-    width, layers, k = (
-        np.array([_first(side, name, np.nan) for side in sides], float)
-        for name in ("width", "layers", "k")
-    )
-    chance, errors = (
-        np.array([side[name].mean() if name in side else np.nan for side in sides])
-        for name in ("chance", "floor_error")
-    )
-    a_tokens, b_tokens = (
-        side.set_index("prompt").reindex(columns=["tokens"])["tokens"] for side in sides
-    )
-    blocks = [_blocks(found, *of) for of in zip(values, sides, layers, strict=True)]
+    told = ["width", "layers", "k", "trained", OF_BLOCKS, "tokens"]
+    sides = rows.reindex(columns=["model", "prompt", *told]).groupby("model")
+    first = sides.first().reindex(values)
+    width, layers, k = first[["width", "layers", "k"]].to_numpy(float).T
+    floors = rows.reindex(columns=["chance", "floor_error"]).astype(float)
+    chance, errors = floors.groupby(rows["model"]).mean().reindex(values).to_numpy().T
+    a_tokens, b_tokens = (sides.get_group(one).set_index("prompt")["tokens"] for one in values)
+    blocks = [_blocks(found, *of) for of in zip(values, first[OF_BLOCKS], layers, strict=True)]
     extent = layers if of_models else layers * np.nan
     if all(blocks):
         extent = np.array([of[-1] - of[0] + 1 for of in blocks])
     shared = len({*blocks[0]} & {*blocks[1]}) if found.column == OF_BLOCKS else 0
     has_last = [n in of for n, of in zip(layers, blocks, strict=True)]
-    is_untrained = [str(_first(side, "trained")) == "False" for side in sides]
+    is_untrained = first["trained"].map(str) == "False"
     untrained = dict.fromkeys(compress(names if of_models else [found.model] * 2, is_untrained))
     definitions = values if found.column == "definition" else [found.definition] * 2
     sampled = " and ".join(compress(names, np.isin(definitions, sampled_definitions())))
@@ -54,7 +49,7 @@ def caveats(found: ModelComparison, rows: "DataFrame") -> tuple[str, ...]:
         far += " and from which the difference cannot be told" * is_within
     (a, b), called = names, [f"the width of {name}" for name in names]
     whole = next(filter(None, map(nearly_whole, k, width, called)), "")
-    floors = with_difference(chance[0], chance[1], chance[0] - chance[1])
+    levels = with_difference(chance[0], chance[1], chance[0] - chance[1])
     failed = uncertified(rows)
     return sentences(
         (
@@ -92,7 +87,7 @@ def caveats(found: ModelComparison, rows: "DataFrame") -> tuple[str, ...]:
         ),
         (
             found.measure == "coupling" and np.isfinite(chance).all(),
-            f"Chance gives {floors[0]} and {floors[1]}, {floors[2]} apart; interval and p leave "
+            f"Chance gives {levels[0]} and {levels[1]}, {levels[2]} apart; interval and p leave "
             "that in, and those of the measure 'corrected' do not.",
         ),
         (
@@ -108,17 +103,9 @@ def caveats(found: ModelComparison, rows: "DataFrame") -> tuple[str, ...]:
     )
 
 
-def _first(side: "DataFrame", column: str, default: Any = None) -> Any:
-    """The first value of a column that is known."""
-    known = side[column].dropna().tolist() if column in side else []
-    return next(iter(known), default)
-
-
-def _blocks(
-    found: ModelComparison, value: str, side: "DataFrame", layers: float
-) -> tuple[int, ...]:
+def _blocks(found: ModelComparison, value: str, first: Any, layers: float) -> tuple[int, ...]:
     """Those that scores are of; none where the table does not say how many there are."""
     if found.kind != "depth" or np.isnan(layers):
         return ()
-    named = value if found.column == OF_BLOCKS else _first(side, OF_BLOCKS, ALL_BLOCKS)
-    return parse_blocks(named, int(layers))
+    held = ALL_BLOCKS if first is None or first != first else first
+    return parse_blocks(value if found.column == OF_BLOCKS else held, int(layers))

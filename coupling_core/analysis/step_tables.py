@@ -8,7 +8,6 @@ import numpy as np
 from coupling_core.analysis.by_step import Course, numbers, step_columns
 from coupling_core.analysis.exports import Variables
 from coupling_core.analysis.scores import score_pairs
-from coupling_core.base.notebook import table_of
 from coupling_core.base.records import View
 from coupling_core.base.results.scores import MEASURES
 
@@ -17,13 +16,11 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
 
 
 def steps_frame(courses: Sequence[Course], view: View) -> "DataFrame":
-    """A row a step of a suite: its name, and the columns of `StepNumbers`."""
-    rows = [
-        {"suite": course.suite.name} | found.to_dict()
-        for course in courses
-        for found in numbers(course, view)
-    ]
-    return table_of(rows, {}, ("suite", "step", *step_columns()))
+    """A row a step of a suite: its name, and the columns of `Course.to_pandas`."""
+    from pandas import concat
+
+    tables = {course.suite.name: course.to_pandas(view) for course in courses}
+    return concat(tables, names=["suite", None]).reset_index("suite").reset_index(drop=True)
 
 
 def steps_arrays(courses: Sequence[Course], view: View) -> Variables:
