@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 
-import pandas as pd
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.analysis.graph import graph_edges, scores_graph
-from coupling_core.analysis.over_prompts import OfPrompt, mean_scores
+from coupling_core.analysis.graph import graph_edges
+from coupling_core.analysis.over_prompts import OfPrompt, mean_graph
 from coupling_core.base.units import with_minus
 from explorer.asking import listing
 from explorer.pages import depth_list
@@ -85,12 +84,11 @@ def _graph(
         selected=pair,
     )
     st.markdown(with_minus(figure.layout.meta["summary"]))
-    draw(figure, "graph", None, lambda: _edges(parts, state), picks=("block", "basis"))
-
-
-def _edges(parts: list[OfPrompt], state: GraphState) -> pd.DataFrame:
-    found = mean_scores([part.scores for part in parts])
-    drawn = scores_graph(
-        found, parts[0].n_blocks, {}, corrected=not state.raw, threshold=state.threshold
+    weighed = {"corrected": not state.raw, "threshold": state.threshold}
+    draw(
+        figure,
+        "graph",
+        None,
+        lambda: graph_edges(mean_graph(parts, **weighed)),
+        picks=("block", "basis"),
     )
-    return graph_edges(drawn)
