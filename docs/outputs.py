@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import fill
 
 from coupling_core.analysis.by_step import step_columns, step_figures
-from coupling_core.analysis.exports import axes, frame, row
+from coupling_core.analysis.exports import frame, row, variables
 from coupling_core.base import figure_names as names
 from coupling_core.base.drawing import figures_of
 from coupling_core.base.kinds import kinds
@@ -67,7 +67,7 @@ def _folders() -> dict[str, str]:
 def _rows(result: Result) -> Iterator[str]:
     kind, view = kinds()[result.request.kind], result.default_view()
     numbers = numbers_of(kind.name)
-    named = axes(result, view)
+    named = {name: dims for name, (dims, _) in variables(result, view).items()}
     keys = summary(result, view, stored=True)
     whole = {number.column_name: number.name for number in numbers if number.column is not None}
     places = {

@@ -1,7 +1,4 @@
-"""A measurement over the steps of a training run, and the numbers that it comes to.
-
-Every mean is over the pairs l != l' that have a score, or over the tokens that have a number.
-"""
+"""A measurement over the steps of a training run, and the numbers that it comes to."""
 
 import hashlib
 from collections.abc import Mapping, Sequence

@@ -322,10 +322,7 @@ class _Pairs:
         return [_estimate(*of) for of in ((a, b), (near, b), left)]
 
     def mantel_p(self, generator: np.random.Generator, *, partial: bool) -> float:
-        """Two-sided p of a correlation, by permuting the blocks of one of the two matrices.
-
-        A pair that is moved onto one without a number counts as average.
-        """
+        """Two-sided p by permuting blocks; a pair moved onto one without a number is average."""
         from scipy.stats import rankdata
 
         a, b = rankdata(self.x.mean(0)), rankdata(self.y.mean(0))

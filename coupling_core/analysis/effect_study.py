@@ -1,8 +1,4 @@
-"""Coupling and the effects of edits of two blocks of one model over many prompts, side by side.
-
-What `coupling_effect` is computed from, and small enough to come with the program: means over the
-tokens of a prompt, by pair of blocks.
-"""
+"""Coupling and effects of edits of two blocks over many prompts: small enough to ship."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,14 +25,9 @@ ARRAYS = ("coupling", "interchange", "replace")
 
 @dataclass(frozen=True)
 class EffectStudy:
-    """Many prompts of one model; NaN where there is no number.
+    """Chance-corrected scores at `k` and mean effects in nats of many prompts; NaN is no number.
 
-    Args:
-        prompts: as they were measured.
-        k: of the coupling.
-        coupling: chance-corrected scores, by definition `paper`.
-        interchange: KL in nats, mean over the tokens; symmetric.
-        replace: the same; row: the slot, column: the block that runs there.
+    The rows of `replace` are slots, its columns the blocks that run there.
     """
 
     prompts: tuple[str, ...]

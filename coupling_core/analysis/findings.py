@@ -3,25 +3,13 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 import pandas as pd
 
 from coupling_core.analysis import sentences, statistics
 from coupling_core.analysis.scores import MIN_NUMBERS
-from coupling_core.analysis.statistics import (
-    SUBSETS,
-    ClusterBy,
-    Correlation,
-    Fall,
-    Fit,
-    LeaveOneFamilyOut,
-    ModelMeans,
-    PartialCorrelation,
-    Points,
-    PromptTrends,
-)
 from coupling_core.base import wording
 from coupling_core.base.drawing import Drawing
 from coupling_core.base.errors import InputError
@@ -93,7 +81,7 @@ class Findings(Plottable[str]):
         return f"Findings({self.source}, against {against}, which {both} of the models have)"
 
     @cached_property
-    def means(self) -> ModelMeans:
+    def means(self) -> statistics.ModelMeans:
         """Coupling of every model of the subset."""
         asked = self.question
         return statistics.subset(
@@ -101,63 +89,58 @@ class Findings(Plottable[str]):
         )
 
     @cached_property
-    def points(self) -> Points:
+    def points(self) -> statistics.Points:
         """Coupling and performance of those that have both."""
         return statistics.pair(self.means, "coupling", self.question.against)
 
     @cached_property
-    def by(self) -> ClusterBy:
+    def by(self) -> statistics.ClusterBy:
         """What counts as one: families, or training runs if all are of one family."""
         return "family" if self.points.rows["family"].nunique() > 1 else "run"
 
     @cached_property
-    def fits(self) -> tuple[Fit, ...]:
+    def fits(self) -> tuple[statistics.Fit, ...]:
         """A straight line and an exponential."""
-        forms: tuple[statistics.Form, ...] = ("linear", "exponential")
+        forms = get_args(statistics.Form)
         return tuple(statistics.fit(self.points, form, by=self.by) for form in forms)
 
     @cached_property
-    def correlations(self) -> dict[Method, Correlation]:
+    def correlations(self) -> dict[Method, statistics.Correlation]:
         """Pearson's and Spearman's."""
         return {each: statistics.correlate(self.points, each, by=self.by) for each in METHODS}
 
     @cached_property
-    def families(self) -> LeaveOneFamilyOut:
+    def families(self) -> statistics.LeaveOneFamilyOut:
         """The correlation without each family."""
         return statistics.leave_one_family_out(self.points, self.question.method)
 
     @cached_property
-    def partial(self) -> PartialCorrelation:
+    def partial(self) -> statistics.PartialCorrelation:
         """The correlation given the models' sizes."""
         against = self.question.against
         return statistics.partial_correlation(self.means, against, by=self.by)
 
     @cached_property
-    def by_k(self) -> dict[int, ModelMeans]:
+    def by_k(self) -> dict[int, statistics.ModelMeans]:
         """Coupling of the subset's models at every K of the table."""
         every = statistics.means_by_k(self.table, self.question.measure)
         return {k: statistics.subset(means, self.question.subset) for k, means in every.items()}
 
     @cached_property
-    def correlations_by_k(self) -> dict[int, Correlation]:
+    def correlations_by_k(self) -> dict[int, statistics.Correlation]:
         """The correlation at every K."""
-        method, against, found = self.question.method, self.question.against, {}
-        for k, means in self.by_k.items():
-            points = statistics.pair(means, "coupling", against)
-            found[k] = statistics.correlate(points, method, by=self.by)
-        return found
+        method, against = self.question.method, self.question.against
+        points = {k: statistics.pair(of, "coupling", against) for k, of in self.by_k.items()}
+        return {k: statistics.correlate(of, method, by=self.by) for k, of in points.items()}
 
-    def trends(self, x: PromptNumber, *, last: bool = False) -> PromptTrends:
-        """Coupling against length or difficulty of the prompts, within the subset's models.
-
-        With `last`, of each training run its last checkpoint: the others are hardly independent.
-        """
+    def trends(self, x: PromptNumber, *, last: bool = False) -> statistics.PromptTrends:
+        """Coupling against length or difficulty of prompts; with `last` no earlier checkpoints."""
         means = statistics.subset(self.means, "last") if last else self.means
         rows = self.table[self.table["model"].isin(means.rows["model"])]
         return statistics.prompt_trends(rows, x, self.question.k, self.question.measure)
 
     @cached_property
-    def falls(self) -> dict[str, Fall]:
+    def falls(self) -> dict[str, statistics.Fall]:
         """Whether coupling falls after its highest checkpoint, by training run."""
         falls, at_k = {}, statistics.at_k(self.table, self.question.k)
         for run, steps in self._courses():
@@ -207,12 +190,11 @@ class Findings(Plottable[str]):
 
     def _given(self, figure: str) -> tuple[Any, ...]:
         against = self.question.against
-        return {
-            "models": (self.means, "coupling", against, self.fits),
-            "families": (self.families,),
-            "k": (self.by_k,),
-            "correlation": (self.correlations_by_k, against),
-        }[figure]
+        if figure == "models":
+            return self.means, "coupling", against, self.fits
+        if figure == "families":
+            return (self.families,)
+        return (self.by_k,) if figure == "k" else (self.correlations_by_k, against)
 
     def plot(self, figure: str = "", **options: Any) -> Drawing:
         """As `Plottable.plot`."""
@@ -254,7 +236,7 @@ class Findings(Plottable[str]):
     def source(self) -> str:
         """How many models and prompts the numbers are of, and which K, in one line."""
         models, prompts = len(self.means.rows), self.table["prompt"].nunique()
-        subset = SUBSETS[self.question.subset].title
+        subset = statistics.SUBSETS[self.question.subset].title
         return (
             f"{counted(models, 'model')} ({subset}) · {counted(prompts, 'prompt')} · {self.measure}"
         )
@@ -295,7 +277,7 @@ def find(table: pd.DataFrame, question: Question | None = None) -> Findings:
         )
     found = Findings(rows, question or first_question(rows))
     if found.means.rows.empty:
-        raise InputError(f"no model is left: {SUBSETS[found.question.subset].title}")
+        raise InputError(f"no model is left: {statistics.SUBSETS[found.question.subset].title}")
     return found
 
 
@@ -311,19 +293,15 @@ def filled_subsets(table: pd.DataFrame) -> tuple[ModelSubset, ...]:
     if not shared:
         return ()
     rows = find(table, Question(shared[0])).means.rows
-    return tuple(name for name, one in SUBSETS.items() if one.keep(rows).any())
+    return tuple(name for name, one in statistics.SUBSETS.items() if one.keep(rows).any())
 
 
 def every_k(table: pd.DataFrame, asked: Iterable[float] = ()) -> tuple[float, ...]:
-    """The K at which every model of a table was measured depth-wise, rising.
-
-    Then come those that its file asked for as shares of each model's width.
-    """
+    """The K at which every model was measured depth-wise, rising, then the file's shares."""
     rows = table[table["kind"] == "depth"]
-    of_model = [set(each["k"].astype(float)) for _, each in rows.groupby("model")]
-    if not of_model:
-        return ()
-    return (*sorted(set.intersection(*of_model)), *sorted(k for k in asked if k < 1))
+    of_model = [set(ks.astype(float)) for _, ks in rows.groupby("model")["k"]]
+    shares = sorted(k for k in asked if k < 1)
+    return (*sorted(set.intersection(*of_model)), *shares) if of_model else ()
 
 
 def performances(table: pd.DataFrame) -> tuple[Performance, ...]:

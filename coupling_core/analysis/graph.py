@@ -298,10 +298,7 @@ def graph_edges(graph: "nx.Graph[int]") -> "DataFrame":
 
 
 def directed(graph: "nx.Graph", result: DepthResult, view: View) -> "nx.DiGraph":
-    """The same graph with each edge in both directions, from the Jacobian's block to the basis'.
-
-    Its edges have their own direction's scores, and the `weight` and `distance` of both.
-    """
+    """The same with each edge in both directions, from the Jacobian's block, with its score."""
     found = score_pairs(result, view)
     both = graph.to_directed()
     for block, basis, edge in both.edges(data=True):

@@ -160,11 +160,7 @@ def locality(
 
 
 def near_less_far(result: DepthResult, view: View) -> float:
-    """How much more neighbouring blocks are coupled than all others; NaN where there are not both.
-
-    The mean score at |l - l'| = 1 minus that of all greater distances, chance-corrected: 0 where no
-    two blocks are coupled, and where all are coupled alike.
-    """
+    """Mean corrected score at |l - l'| = 1 minus that of greater distances; NaN without both."""
     found = locality(result, view)
     known = ~np.isnan(found.mean)
     near, far = known & (found.distance == 1), known & (found.distance > 1)

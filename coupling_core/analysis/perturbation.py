@@ -32,10 +32,7 @@ def spread(values: Float[np.ndarray, "*shape draw state"]) -> Spread:
 
 
 def blurred(result: PerturbationResult) -> np.ndarray:
-    """Whether rounding hides how far first order is off (way size draw state).
-
-    Both the disturbed and the undisturbed state are rounded.
-    """
+    """Whether rounding, of both states, hides how far first order is off (way size draw state)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         part = np.sqrt(2) * result.rounding / result.distance
     return part > BLURRED

@@ -72,17 +72,14 @@ class ProjectedPaths(Plottable[Literal["paths", "paths-3d"]]):
     fitted_to: TrajectoryResult | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
-        fitted = f"fitted on {self._fitted}"
-        if self.fitted_to is not None:
-            fitted += f" of {self.fitted_to.whose}"
-        is_known = np.isfinite(self.explained).any() or self.fitted_to is None
-        explained = f"explained: {_short(self.explained if is_known else self.drawn)}"
+        other = f" of {self.fitted_to.whose}" if self.fitted_to is not None else ""
+        shares = [percent(share, 1) for share in self.explained if share == share]
         return in_a_line(
             self,
             self.result.whose,
             f"{counted(len(self.states), 'state')} of {counted(len(self.tokens), 'token')}",
-            fitted,
-            explained + " of all that is drawn" * (not is_known),
+            f"fitted on {self._fitted}{other}",
+            f"explained: {', '.join(shares) or 'nothing'}",
         )
 
     @property
@@ -141,28 +138,22 @@ class ProjectedPaths(Plottable[Literal["paths", "paths-3d"]]):
         return columns | along, self.attributes()
 
     def to_xarray(self) -> "xarray.Dataset":
-        """The coordinates over state, token and component, and the share that each explains.
-
-        Returns:
-            variables `coordinates`, in the units of the states, `explained` and `drawn`; attributes
-            that say of which result they are, and what the components are fitted to.
-        """
+        """`coordinates`, `explained` and `drawn` over state, token and component."""
         import xarray
 
-        return xarray.Dataset(
-            {
-                "coordinates": (("state", "token", "component"), np.array(self.coordinates)),
-                "explained": ("component", np.array(self.explained)),
-                "drawn": ("component", np.array(self.drawn)),
-            },
-            {
-                "state": self.states,
-                "token": self.tokens,
-                "component": np.arange(1, len(self.explained) + 1),
-                "text": ("token", [self.result.tokens[token - 1] for token in self.tokens]),
-            },
-            self.attributes(),
-        )
+        axes = ("state", "token", "component")
+        along = {
+            "state": self.states,
+            "token": self.tokens,
+            "component": np.arange(1, COMPONENTS + 1),
+            "text": ("token", [self.result.tokens[token - 1] for token in self.tokens]),
+        }
+        variables = {
+            "coordinates": (axes, self.coordinates),
+            "explained": (axes[2:], self.explained),
+            "drawn": (axes[2:], self.drawn),
+        }
+        return xarray.Dataset(variables, along, self.attributes())
 
     def attributes(self) -> dict[str, str | int | float]:
         """Whose paths they are, and of what the components are, for tables and arrays."""
@@ -233,10 +224,7 @@ def project_paths(
 def project_steps(
     results: Mapping[int, TrajectoryResult], view: PathView
 ) -> dict[int, ProjectedPaths]:
-    """The paths of one prompt over the steps of a training run, each in its own components.
-
-    A component has no sign of its own: it takes the one in which the paths lie as a step before.
-    """
+    """The paths over training steps, each in its own components, with signs as a step before."""
     found: dict[int, ProjectedPaths] = {}
     before = np.zeros(())
     for step, result in sorted(results.items()):
@@ -305,10 +293,6 @@ def _fit(
     # Its own gauge is that of all singular vectors here: the largest entry of each is positive.
     there = np.sqrt(pca.explained_variance_) > least
     return pca.mean_, pca.components_[there], pca.explained_variance_ratio_[there]
-
-
-def _short(shares: Float[np.ndarray, " c"]) -> str:
-    return ", ".join(percent(share, 1) for share in shares if share == share) or "nothing"
 
 
 def _padded(values: Float[np.ndarray, "*any known"]) -> Float[np.ndarray, "*any c"]:

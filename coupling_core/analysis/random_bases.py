@@ -16,10 +16,7 @@ from coupling_core.base.results import DepthResult
 def random_matrices(
     result: DepthResult, block: int, k: int, count: int, seed: int = 0
 ) -> Float[np.ndarray, "draw k k"]:
-    """The block's Jacobian in random bases, in the unit of its singular values.
-
-    The first draws are the same whatever their number.
-    """
+    """The block's Jacobian in random bases, in the unit of its singular values."""
     require_k(result, k)
     s, d = result.singular_values[block - 1].astype(np.float64), result.width
     rest = max(0.0, float(result.jacobian_norm[block - 1]) ** 2 - float(s @ s))

@@ -1,7 +1,4 @@
-"""Scores, chance floors, means and intervals, from the stored numerators. NumPy only.
-
-What each score is stands in `coupling_core.base.definitions`.
-"""
+"""Scores (see `base.definitions`), chance floors, means and intervals from what is stored."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -334,10 +331,7 @@ def every_k_of(asked: Iterable[int | float], width: float) -> tuple[int, ...]:
 
 
 def ways_of(asked: Iterable[int | float], width: float) -> tuple[tuple[int, float], ...]:
-    """Every K of a model of this width, rising, with each share that it was asked for as, or NaN.
-
-    None is beyond the width, unless that is 0.
-    """
+    """Every K up to a width (0: any), rising, with the share that it was asked for as, or NaN."""
     pairs = sorted((k_of(k, width), k if k < 1 else 0.0) for k in dict.fromkeys(asked))
     return tuple((k, share or float("nan")) for k, share in pairs if k <= width or not width)
 

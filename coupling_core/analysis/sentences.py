@@ -35,11 +35,7 @@ def correlate(found: Correlation, measure: str, against: Performance) -> str:
 
 
 def agreement(lines: Correlation, ranks: Correlation, against: Performance) -> str:
-    """Whether that is for or against the papers' claim.
-
-    It is if Pearson's and Spearman's correlation both are beyond chance: one alone is too often
-    where a curve or single families make it.
-    """
+    """Whether that is for or against the papers' claim, if r and rho are both beyond chance."""
     expected, sign = _EXPECTED[against]
     claim = f"the claim that better models are more coupled, which predicts a {sign} correlation"
     over = lines.over, ranks.over

@@ -8,7 +8,6 @@ import numpy as np
 from coupling_core.analysis.by_step import Course, numbers, step_columns
 from coupling_core.analysis.exports import Variables
 from coupling_core.analysis.scores import score_pairs
-from coupling_core.base.notebook import table_of
 from coupling_core.base.records import View
 from coupling_core.base.results.scores import MEASURES
 
@@ -17,21 +16,15 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
 
 
 def steps_frame(courses: Sequence[Course], view: View) -> "DataFrame":
-    """A row a step of a suite: its name, and the columns of `StepNumbers`."""
-    rows = [
-        {"suite": course.suite.name} | found.to_dict()
-        for course in courses
-        for found in numbers(course, view)
-    ]
-    return table_of(rows, {}, ("suite", "step", *step_columns()))
+    """A row a step of a suite: its name, and the columns of `Course.to_pandas`."""
+    from pandas import concat
+
+    tables = {course.suite.name: course.to_pandas(view) for course in courses}
+    return concat(tables, names=["suite", None]).reset_index("suite").reset_index(drop=True)
 
 
 def steps_arrays(courses: Sequence[Course], view: View) -> Variables:
-    """What training runs come to, by name, with the names of the axes; NaN is not measured.
-
-    `suites`, `steps` (those of any suite), the numbers of `StepNumbers`, and of each suite NAME the
-    maps of scores, with the steps whose blocks are measured.
-    """
+    """The numbers of `StepNumbers` by suite and step, and of each suite NAME the maps of scores."""
     steps = sorted({step for course in courses for step in course.steps})
     runs = [{n.step: n for n in numbers(course, view)} for course in courses]
     named: dict[str, tuple[tuple[str, ...], np.ndarray]] = {

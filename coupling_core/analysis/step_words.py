@@ -14,10 +14,7 @@ LEAST_STEPS = 3
 
 
 def rise_and_fall(run: Sequence[StepNumbers]) -> str:
-    """How the mean chance-corrected score goes through training, and the loss with it.
-
-    "" where fewer than three steps have a score.
-    """
+    """How the mean corrected score goes through training, and the loss; "" of fewer than three."""
     known = _scored(run)
     if len(known) < LEAST_STEPS:
         return ""
@@ -47,10 +44,7 @@ def scores_told(run: Sequence[StepNumbers]) -> str:
 
 
 def compared(runs: Runs) -> str:
-    """How the coupling of two runs differs, step by step, and where their losses end.
-
-    "" where there are not two, or fewer than three steps at which both have a score.
-    """
+    """How coupling and loss of two runs differ; "" below three steps at which both have a score."""
     scores = {name: {one.step: one for one in _scored(run)} for name, run in runs.items()}
     both = sorted(set.intersection(*map(set, scores.values()))) if len(runs) == 2 else []
     if len(both) < LEAST_STEPS:

@@ -9,10 +9,7 @@ from coupling_core.base.results import DepthResult
 
 
 def gaps(result: DepthResult, k: int) -> Float[np.ndarray, " block"]:
-    """s_K / s_{K+1} of every block: next to 1, the K-th singular vector is arbitrary.
-
-    NaN where K is the width, and where the rank ends at K or before.
-    """
+    """s_K / s_{K+1} of every block, or NaN: next to 1, the K-th singular vector is arbitrary."""
     require_k(result, k)
     s = np.column_stack([result.singular_values, result.next_singular_value]).astype(np.float64)
     return s[:, k - 1] / np.where(s[:, k] > 0, s[:, k], np.nan)
@@ -48,10 +45,7 @@ def principal_angles(
 def stored_angles(
     result: DepthResult, block: int, basis: int, view: View
 ) -> tuple[int, Float[np.ndarray, "side k"]]:
-    """Principal angles of two blocks at the largest stored K up to the viewed one, or the smallest.
-
-    They come after that K, in degrees, smallest first, of the left (0) and the right (1) subspaces.
-    """
+    """A stored K, the viewed one or the next smaller, and the angles of both sides in degrees."""
     require_k(result, view.k)
     row, column = (resolve_block(each, result.n_blocks) - 1 for each in (block, basis))
     at = max(int(np.searchsorted(result.angle_k, view.k, side="right")) - 1, 0)

@@ -78,9 +78,8 @@ def verdict(
     *,
     corrected: bool = True,
 ) -> Verdict | None:
-    """Compare a model's coupling with the untrained model's, for one prompt.
+    """Compare a model's coupling with the untrained model's over the view's blocks, or `MIDDLE`.
 
-    A view without blocks is of those of the paper's Figure 3, or all of a model that has fewer.
     None where there is no pair of different blocks, or some are not measured.
     """
     view = replace(view, blocks=view.blocks or (MIDDLE if trained.n_blocks >= MIDDLE[-1] else None))

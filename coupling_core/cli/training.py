@@ -38,7 +38,7 @@ from coupling_core.sources import hub
 from coupling_core.sources.suites import DEFAULT_SUITE, Suite, find_suite, require_steps
 
 if TYPE_CHECKING:  # half a second to import
-    from pandas import DataFrame
+    pass
 
 
 def training(
@@ -109,7 +109,7 @@ def training(
         told = _facts(courses, view)
         files.write_numbers(
             output.out,
-            lambda: _table(courses, view).assign(**told),
+            lambda: steps_frame(courses, view).assign(**told),
             lambda: steps_arrays(courses, view),
             told,
             lambda ending: _drawn(courses, view, figure, ending),
@@ -149,12 +149,6 @@ def _drawn(courses: Sequence[Course], view: View, figure: str, ending: str) -> b
     source = figures.training_source(courses, view)
     drawn = figures.by_step(runs, figure, view, source=source)
     return figures.render(drawn, ending, _results(courses)[-1], view)
-
-
-def _table(courses: Sequence[Course], view: View) -> "DataFrame":
-    """A row a step of each run."""
-    widest = max((course.columns for course in courses), key=len)
-    return steps_frame(courses, view)[["suite", "step", *widest]]
 
 
 def _facts(courses: Sequence[Course], view: View) -> dict[str, str | float]:

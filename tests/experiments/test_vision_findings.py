@@ -12,7 +12,7 @@ from coupling_core import Store, View, figures
 from coupling_core.base.images import to_pixels
 from coupling_core.experiments.gallery import vision_requests
 from coupling_core.experiments.vision import SUITE, VisionRun
-from coupling_core.experiments.vision.findings import VisionFindings, every_k
+from coupling_core.experiments.vision.findings import VisionFindings
 from coupling_core.experiments.vision.rates import rate_effect
 from coupling_core.figures.style import CORRECTED_RANGE
 from coupling_core.sources.resolved import resolve
@@ -39,7 +39,6 @@ def test_every_run_has_its_rate_its_accuracy_and_its_interval(monkeypatch):
     assert (rows["low"] < rows["coupling"]).all()
     assert (rows["coupling"] < rows["high"]).all()
     assert set(rows["pictures"]) == {8}
-    assert every_k(found.table) == (4, 8, 16)
     by_rate = found.by_rate("coupling")
     assert list(by_rate) == list(SUITE.rates)
     of_first = rows["coupling"][rows["rate"] == SUITE.rates[0]].to_numpy()

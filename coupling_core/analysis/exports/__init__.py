@@ -46,11 +46,7 @@ def columns_of(kind: str) -> dict[str, Column]:
 
 
 def variables(result: Result, view: AnyView, k_view: int | None = None) -> Variables:
-    """The arrays of a result's files in one view, by name, with the names of their axes.
-
-    `k_view` is the largest side of the matrices; None gives all that is stored. `InputError` where
-    K or a block is not in the result.
-    """
+    """The arrays of a result's files in one view; matrices have `k_view` as their largest side."""
     return {number.name: variable for number, variable in _filed(seen_in(result, view, k_view))}
 
 

@@ -69,8 +69,7 @@ def to_csv(table: "DataFrame", *, index: bool = False) -> bytes:
 def to_parquet(table: "DataFrame") -> bytes:
     """A table as the content of a .parquet file, with the types and bits of its numbers.
 
-    A column that no one type holds, such as of texts and numbers, has texts; `InputError` where
-    pyarrow is missing.
+    A column that no one type holds has texts; `InputError` where pyarrow is missing.
     """
     with needed("files"):
         import pyarrow
@@ -101,10 +100,7 @@ def to_netcdf(named: Variables, attributes: Attributes | None = None) -> bytes:
 
 
 def _along(axis: str, size: int, named: Variables) -> np.ndarray | None:
-    """The numbers or names along an axis, so that block 12 is had by 12; None where it has none.
-
-    Of a comparison the numbers of blocks are those of A, its first side.
-    """
+    """What stands along an axis, so that block 12 is had by 12 (in a comparison, of A); or None."""
     if names := _NAMED.get(axis):
         return np.array(names)
     suite, _, kind = axis.rpartition("_")
@@ -119,10 +115,7 @@ def _along(axis: str, size: int, named: Variables) -> np.ndarray | None:
 
 
 def labelled(named: Variables, attributes: Attributes) -> "Dataset":
-    """Arrays over their named dimensions, with the numbers or names along these.
-
-    Of tokens stand their numbers, `text` and `token_id` along the dimension.
-    """
+    """Arrays over their named dimensions, with the numbers, names or texts along these."""
     from xarray import Dataset
 
     along: dict[str, Any] = {**_coordinates(named)}
@@ -165,10 +158,7 @@ def written(
     named: Callable[[], Variables],
     attributes: Attributes | None = None,
 ) -> bytes | None:
-    """Numbers as the content of a file, or None where its ending is not one of `ENDINGS`.
-
-    Only the table or the arrays are made, as the ending says; a .nc file tells the attributes.
-    """
+    """Numbers as a file; only what its ending names is made, and None for another ending."""
     match ending:
         case ".csv":
             return to_csv(table())
@@ -182,11 +172,7 @@ def written(
 
 
 def inert(table: "DataFrame") -> "DataFrame":
-    """A table of which a spreadsheet computes no text, such as the token `=1+1`.
-
-    Texts that begin as formulas do have `'` before them; numbers are as they are. `as_read` takes
-    it away again, and leaves every other text alone.
-    """
+    """A table of which a spreadsheet computes no text: `'` stands before such, until `as_read`."""
     from pandas import Series
     from pandas.api.types import is_numeric_dtype
 

@@ -24,11 +24,7 @@ ENDINGS = (".graphml", ".csv", ".npz")
 def graph_file(
     ending: str, result: DepthResult, view: View, *, corrected: bool, threshold: float
 ) -> bytes:
-    """The layer graph as the content of a file.
-
-    `.graphml` has the directed graph, `.csv` and `.parquet` the edges (`EDGE_COLUMNS`), `.npz` and
-    `.nc` the arrays of `_variables`.
-    """
+    """The layer graph as a file: directed (.graphml), its edges (.csv, .parquet), or arrays."""
     graph = layer_graph(result, view, corrected=corrected, threshold=threshold)
     if ending == ".graphml":
         return to_graphml(directed(graph, result, view))

@@ -1,8 +1,4 @@
-"""Correlation over models, with intervals over models and over whole families or runs.
-
-It can be of two numbers, or of what regressors leave of both: families, or sizes of the models
-(Figure 9).
-"""
+"""Correlation over models, or of what sizes or families leave (Figure 9), with intervals."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -65,12 +61,10 @@ class Correlation:
 
 @dataclass(frozen=True)
 class PartialCorrelation:
-    """Correlation of coupling and performance given the models' sizes.
+    """The correlation of what the models' sizes leave of coupling and performance.
 
-    Args:
-        partial: the correlation of what the sizes leave of both.
-        given: the sizes accounted for, with their transform, such as "log10 parameters".
-        left_out: sizes not accounted for, and why.
+    `given` are the sizes accounted for, such as "log10 parameters"; `left_out` says why others
+    are not.
     """
 
     partial: Correlation
@@ -89,11 +83,10 @@ def correlate(
 def partial_correlation(
     means: ModelMeans, y: str, *, by: ClusterBy = "family"
 ) -> PartialCorrelation:
-    """Pearson correlation of coupling and y given the models' sizes, by least squares.
+    """Pearson correlation of coupling and y given the models' sizes (of decades, their logarithms).
 
     A size that is unknown of a model, constant, or a combination of those before it is left out
-    and named: no model is dropped for it. Of sizes that span orders of magnitude it is the
-    logarithm.
+    and named: no model is dropped for it.
     """
     points = pair(means, "coupling", y)
     rows = means.rows.set_index("model").loc[points.rows["model"]]

@@ -15,10 +15,7 @@ from coupling_core.analysis.statistics.resampling import coefficient, jackknifed
 
 @dataclass(frozen=True)
 class Fall:
-    """The highest checkpoint and its mean coupling over prompts (`top`), and that of the last.
-
-    `p` is one-sided, of no fall; 1 where nothing can be told.
-    """
+    """The highest checkpoint, its mean coupling, that of the last, and the one-sided p."""
 
     step: int
     top: float
@@ -49,10 +46,7 @@ def fall(coupling: Float[np.ndarray, "prompt step"], steps: Float[np.ndarray, " 
 
 
 def bend_p(coupling: Float[np.ndarray, " step"], performance: Float[np.ndarray, " step"]) -> float:
-    """The p of a straight line of coupling against performance, checkpoint by checkpoint.
-
-    That of the square's coefficient in a parabola, by leaving out each checkpoint; NaN below five.
-    """
+    """The p of a parabola's square, by leaving out each checkpoint: of no bend; NaN below five."""
     return jackknifed(
         lambda kept: coefficient(performance[kept], coupling[kept], 2),
         np.arange(len(coupling)),

@@ -1,8 +1,4 @@
-"""The mean coupling of each model over its prompts: what every other statistic is over.
-
-The table of a sweep has a row for each model x prompt x K. Here it becomes a row for each model,
-at one K, with an interval over the prompts.
-"""
+"""The mean coupling of each model over its prompts at one K: what other statistics are over."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -107,10 +103,7 @@ def subset(means: ModelMeans, name: ModelSubset) -> ModelMeans:
 
 
 def at_k(table: pd.DataFrame, k: int | float) -> pd.DataFrame:
-    """The rows of a table at this K, or at this share of each model's width.
-
-    A K that was asked for both as itself and as a share has a row for each: one is taken.
-    """
+    """The rows at this K or share of each width; of a K asked for in both ways, one."""
     if k < 1:
         wanted = table["width"].map(lambda width: k_of(k, width), na_action="ignore")
     else:

@@ -31,13 +31,9 @@ NAMES = {
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Two numbers of each model.
+    """Two columns of `ModelMeans.rows` as `x` and `y`, of the models that have both.
 
-    Args:
-        x_name: column of `ModelMeans.rows`, such as "coupling".
-        y_name: another.
-        rows: a row a model that has both, with the columns `x`, `y`, `model`, `family` and `run`,
-            the training run of a checkpoint; a model that is none is its own.
+    The rows have `model`, `family` and `run` too: a model that is in no training run is its own.
     """
 
     x_name: str

@@ -43,13 +43,8 @@ class PromptTrend:
 class PromptTrends:
     """Coupling against a number of the prompt, for every model.
 
-    Args:
-        x_name: "tokens" or "difficulty".
-        measure: which coupling.
-        models: a trend a model.
-        mean: of Spearman's rho over the models that have one, and its 95 % interval over prompts,
-            each left out for all models at once, which share them. It is about these models, not
-            about others.
+    `mean` is that of Spearman's rho over these models, with its 95 % interval over prompts, each
+    left out for all models at once, which share them.
     """
 
     x_name: PromptNumber

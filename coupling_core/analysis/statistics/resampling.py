@@ -1,8 +1,4 @@
-"""Intervals and p over units that are independent: models, training runs, families, prompts.
-
-Each unit is left out in turn, with all points that belong to it: how far the statistic moves tells
-how sure it is.
-"""
+"""Intervals and p over units that are independent, such as models, families or prompts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,6 +1,5 @@
 """Stochastic depth, coupling and accuracy over the runs of a suite: numbers, and sentences."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -156,12 +155,6 @@ class VisionFindings:
         names = {"coupling": "x", "accuracy": "y", "rate": "family", "id": "model"}
         rows = rows.rename(columns=names).assign(run=rows["id"])
         return Points("coupling", "accuracy", rows)
-
-
-def every_k(table: pd.DataFrame, kinds: Sequence[str] = ("depth",)) -> tuple[int, ...]:
-    """The K at which a table has scores of these kinds, rising."""
-    rows = table[table["kind"].isin(list(kinds))]
-    return tuple(int(k) for k in np.sort(rows["k"].dropna().unique()))
 
 
 def _goes(over_runs: Correlation, within: Correlation) -> str:
