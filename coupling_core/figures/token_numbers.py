@@ -12,7 +12,7 @@ from coupling_core.base.numbers import array_of, number_of, why_none
 from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
-from coupling_core.figures.curves import Series, curves, of_numbers, table
+from coupling_core.figures.curves import Series, curves, of_numbers
 from coupling_core.figures.words import label, subject
 
 if TYPE_CHECKING:  # half a second to import
@@ -108,28 +108,28 @@ def per_token(
 def linearised(result: TrajectoryResult, *, token: int = -1) -> go.Figure:
     """Relative errors by block of the linearised path, one step at a time and rolled out."""
     token = resolve_token(token, len(result.tokens))
-    of = f"token {token}, {subject(result)}"
-    return curves(_linearised(result, token), LINEARISED, of)
-
-
-def linearised_table(result: TrajectoryResult, token: int) -> "DataFrame":
-    """Twin of the linearised errors of one token: a row a block."""
-    return table(_linearised(result, token), "block").set_index("block")
-
-
-def _linearised(result: TrajectoryResult, token: int) -> list[Series]:
     at, blocks = token - 1, np.arange(1, result.n_blocks + 1)
-    series = []
+    series: list[Series] = []
     for uid, text, errors, color in (
         ("one-step", "one step from x<sup>l-1</sup>", result.one_step, style.ACCENT),
         ("rolled-out", "rolled out from x<sup>0</sup>", result.rolled_out, style.SECOND),
     ):
-        own = Series(text, blocks, errors[:, at], color, 2.5, uid=uid, column=uid.replace("-", "_"))
+        own = Series(text, blocks, errors[:, at], color, 2.5, uid=uid)
         middle = Series(f"{uid}, median", blocks, median(errors), color, 1, uid=f"{uid}-median")
         series += [own, middle]
-    rest = (result.step_lengths / result.norms[1:])[:, at]
-    name = "the state stays where it is"
-    return [*series, Series(name, blocks, rest, dash="dot", column="stays", uid="rest")]
+    stays = (result.step_lengths / result.norms[1:])[:, at]
+    series.append(Series("the state stays where it is", blocks, stays, dash="dot", uid="rest"))
+    return curves(series, LINEARISED, f"token {token}, {subject(result)}")
+
+
+def linearised_table(result: TrajectoryResult, token: int) -> "DataFrame":
+    """Twin of the linearised errors of one token: a row a block."""
+    from pandas import DataFrame, RangeIndex
+
+    named = {"one_step": result.one_step, "rolled_out": result.rolled_out}
+    named["stays"] = result.step_lengths / result.norms[1:]
+    blocks = RangeIndex(1, result.n_blocks + 1, name="block")
+    return DataFrame({name: of[:, token - 1] for name, of in named.items()}, blocks)
 
 
 def _selected(result: TrajectoryResult, token: int) -> str:
