@@ -64,8 +64,7 @@ class EffectMaps(Plottable[str]):
     @property
     def verdict(self) -> str:
         """Which block is missed least and most, and what it costs to exchange two."""
-        words: str = self.result.part("views").verdict(self.result, self.view, self.number)
-        return words
+        return self.result.verdict_in(self.view, self.number)
 
     def _table(self) -> Table:
         whole = self.result.part("numbers").table(self.result, self.view)

@@ -47,7 +47,7 @@ class Whole:
         parts = [paragraph(sentence) for sentence in self.sentences]
         if self.of:
             result, view = self.of
-            parts.append(paragraph(result.part("views").verdict(result, view)))
+            parts.append(paragraph(result.verdict_in(view)))
         for figure, shown in self.from_the_top.values():
             parts += [paragraph(figure.layout.meta["alt"]), drawing(figure, *shown)]
         return document(self.title, parts)

@@ -302,8 +302,14 @@ class Result(Plottable[FigureOf]):
 
     @property
     def verdict(self) -> str:
-        """The finding of its default view, in a sentence or two."""
-        return self.part("views").verdict(self, self.default_view())
+        """The finding of its default view in a sentence or two, and where it comes from."""
+        return self.verdict_in(self.default_view())
+
+    def verdict_in(self, view: Any, *more: Any) -> str:
+        """The same of another view."""
+        # Of a room above this one, as the parts of a kind are.
+        provenance = import_module("coupling_core.figures.words").provenance
+        return f"{self.part('views').verdict(self, view, *more)} {provenance(self, view)}"
 
     def attributes(self) -> dict[str, str | float]:
         """Whose it is and how far it was checked, for tables and arrays that leave the program."""

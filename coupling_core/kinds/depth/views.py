@@ -49,7 +49,7 @@ def verdict(result: DepthResult, view: View) -> str:
         told.append(alike)
     if much := nearly_whole(view.k, width, f"the width {width}"):
         told.append(f"{much}; scores(k={max(1, width // 10)}) has a tenth.")
-    return " ".join([*told, words.provenance(result, view)])
+    return " ".join(told)
 
 
 def _without_last(result: DepthResult, found: Scores) -> list[str]:

@@ -13,8 +13,6 @@ FIGURES = {"readouts": Figure("directions.readouts")}
 
 def verdict(result: DirectionsResult, view: DirectionsView) -> str:
     """How many readouts say more than chance, and how many directions are tied."""
-    from coupling_core.figures import words
-
     blocks, k = viewed(result, view)
     at = np.array(blocks) - 1
     found = counts(result, k)[:, at].sum(1)
@@ -28,5 +26,5 @@ def verdict(result: DirectionsResult, view: DirectionsView) -> str:
     told = ", ".join(said) or "none can be made"
     return (
         f"Readouts beyond chance: {told}; chance alone gives one in a hundred. {alike} of {whole} "
-        f"directions are tied with the next. {words.provenance(result, view)}"
+        f"directions are tied with the next."
     )

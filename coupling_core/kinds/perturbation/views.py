@@ -17,17 +17,15 @@ FIGURES = {
 
 def verdict(result: PerturbationResult, view: AnyView) -> str:
     """How alike the states stay, and up to which size of noise a Jacobian says what happens."""
-    from coupling_core.figures import words
-
     if not result.complete:
-        return f"Not all is measured yet. {words.provenance(result, view)}"
+        return "Not all is measured yet."
     at, last = nearest_size(result, TENTH), result.n_blocks
     cosine = spread(result.cosine[0]).median[at]
     found = perturbation_radius(result)[0, -1]
     return (
         f"Noise of {_percent(result.noise_sizes[at])} of the embedding leaves a cosine of "
         f"{cosine[1]:.4f} behind block 1 and {cosine[last]:.4f} behind the last, in the median of "
-        f"{result.cosine.shape[2]} draws. {_told(result, found)} {words.provenance(result, view)}"
+        f"{result.cosine.shape[2]} draws. {_told(result, found)}"
     )
 
 

@@ -28,11 +28,9 @@ FIGURES = {
 
 def verdict(result: SpectrumResult, view: AnyView) -> str:
     """How far the blocks are from normal, and how few directions are left at the end."""
-    from coupling_core.figures import words
-
     found = spectrum_numbers(result)
     if not result.complete:
-        return f"Not all is measured yet. {words.provenance(result, view)}"
+        return "Not all is measured yet."
     left, shuffled = (
         found.effective_rank[-1],
         np.median(array_of(result, view, "shuffled_effective_rank")),
@@ -41,6 +39,5 @@ def verdict(result: SpectrumResult, view: AnyView) -> str:
         f"The maps of the blocks depart from normal ones by {np.median(found.departure):.2f} in "
         f"the median (0 is normal, 1 the most there can be). All blocks together let about "
         f"{left:.1f} of the {result.width} directions of the state at token {result.token} through "
-        f"(the effective rank of the product), and {shuffled:.1f} with the blocks in random order. "
-        f"{words.provenance(result, view)}"
+        f"(the effective rank of the product), and {shuffled:.1f} with the blocks in random order."
     )

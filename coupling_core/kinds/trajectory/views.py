@@ -82,15 +82,13 @@ FIGURES = {
 
 def verdict(result: TrajectoryResult, view: PathView) -> str:
     """How straight the paths are and how much they grow, and where they come from."""
-    from coupling_core.figures import words
-
     grows = np.exp(mean(result.growth.mean(0)))
     told = f"From block to block the norm becomes {grows:.3g} times as large on average."
     if result.ends_in_norm:
         told = told.removesuffix(".") + ", the final norm's step included, which rescales them all."
     if np.isnan(grows):
         told = "How the norm grows is not known of any token: each has a state of norm 0."
-    return f"{_straight(result)} {told} {words.provenance(result, view)}"
+    return f"{_straight(result)} {told}"
 
 
 def _straight(result: TrajectoryResult) -> str:

@@ -17,12 +17,10 @@ FIGURES = {
 
 def verdict(result: WhatIfResult, view: EffectView, number: Number = "divergence") -> str:
     """Which block is missed least, and what it costs to exchange two."""
-    from coupling_core.figures import words
-
     found = effect_maps(result, view, number)
     known = np.flatnonzero(np.isfinite(found.skip))
     if not known.size:
-        return f"No edit could be run. {words.provenance(result, view)}"
+        return "No edit could be run."
     ends = (np.argmin, np.argmax) if number != "stays" else (np.argmax, np.argmin)
     least, most = (known[pick(found.skip[known])] for pick in ends)
     unit, cost = {
@@ -42,8 +40,7 @@ def verdict(result: WhatIfResult, view: EffectView, number: Number = "divergence
     averaged = f"on average over {over} tokens" if over > 1 else "at one token"
     return (
         f"The model can do without block {least + 1} most easily ({missed}, {averaged}), and "
-        f"without block {most + 1} least easily ({found.skip[most]:.3g}){exchanged}{cheapest}. "
-        f"{words.provenance(result, view)}"
+        f"without block {most + 1} least easily ({found.skip[most]:.3g}){exchanged}{cheapest}."
     )
 
 
