@@ -27,7 +27,6 @@ class Curves:
         y: title of the axis, with its unit; of numbers, their own where nothing is said.
         caption: how the figure is read; of numbers, what they are where nothing is said.
         log: whether the y axis is logarithmic.
-        log_x: whether the x axis is.
         zero: whether the y axis begins at 0.
         y_range: ends of the y axis where these are fixed.
         hover: a value as the mouse shows it, in d3's format.
@@ -43,7 +42,6 @@ class Curves:
     y: str = ""
     caption: str = ""
     log: bool = False
-    log_x: bool = False
     zero: bool = False
     y_range: tuple[float, float] | None = None
     hover: str = ".3f"

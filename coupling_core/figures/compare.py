@@ -118,7 +118,7 @@ def spectra(found: Comparison, block: int, basis: int) -> go.Figure:
     ]
     lines = zip(_pair_spectra(found, block, basis), looks, strict=True)
     series = [
-        spectrum_line(s, f"{where} ({part})", color, 2.5, dash, where=where, listed=None)
+        spectrum_line(s, f"{where} ({part})", where, None, color=color, width=2.5, dash=dash)
         for (where, s), (color, dash, part) in lines
     ]
     of = f"{words.subject(found.a)} (A) and {words.subject(found.b)} (B)"

@@ -1,4 +1,4 @@
-"""Any figure of curves: its plot, alternative text and table follow from a record and the curves.
+"""Any figure of curves: its plot and alternative text follow from a record and the curves.
 
 The alternative text says where each curve begins, ends and turns.
 """
@@ -51,7 +51,6 @@ class Series:
     at: Points | None = None
     """What `x` stands for where it is a place on the axis only, such as a training step."""
     hover: bool = True
-    column: str = ""  # in the table; "" leaves it out
     uid: str = ""
     more: Mapping[str, object] = field(default_factory=dict)
 
@@ -84,8 +83,6 @@ def curves(
         caption += " Dotted: the untrained model."
     x_axis: dict[str, object] = {"title": {"text": x_title}}
     y_axis = style.axis(y_title)
-    if spec.log_x:
-        x_axis |= style.log_axis(np.concatenate([one.x for one in series]))
     if spec.log:
         parts = [part for one in series for part in (one.y, *(one.band or ())) if part is not None]
         y_axis |= style.log_axis(np.concatenate(parts).astype(np.float64))
@@ -176,22 +173,13 @@ def chance(
 ) -> Series:
     """The chance level: one for all places, or one for each."""
     level = np.broadcast_to(np.asarray(y, np.float64), np.shape(x))
-    return Series(name, x, level, width=width, dash=dash, column="chance")
+    return Series(name, x, level, width=width, dash=dash)
 
 
 def one_deviation(mean: Series, spread: Points) -> Series:
     """A mean with the band of one standard deviation."""
     y, name = np.asarray(mean.y), "one standard deviation"
     return replace(mean, band=(y - spread, y + spread), band_name=name, tint=style.ACCENTED_BAND)
-
-
-def table(series: Iterable[Series], x: str) -> "DataFrame":
-    """The curves that have a column, all over the same places: a row a place."""
-    from pandas import DataFrame
-
-    named = [one for one in series if one.column]
-    places = named[0].x if named[0].at is None else named[0].at
-    return DataFrame({x: places, **{one.column: one.y for one in named}})
 
 
 def depth_colors(shares: Iterable[float]) -> list[str]:

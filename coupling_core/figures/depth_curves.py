@@ -19,7 +19,7 @@ from coupling_core.base.records import View, resolve_block
 from coupling_core.base.results import DepthResult
 from coupling_core.base.units import percent
 from coupling_core.figures import style
-from coupling_core.figures.curves import Series, chance, curves, depth_colors, table
+from coupling_core.figures.curves import Series, chance, curves, depth_colors
 from coupling_core.figures.words import subject
 
 if TYPE_CHECKING:  # half a second to import
@@ -70,10 +70,14 @@ def angles(result: DepthResult, block: int, basis: int, view: View) -> go.Figure
     subspaces are well defined wherever there is a gap at K.
     """
     block, basis = (resolve_block(each, result.n_blocks) for each in (block, basis))
-    series = _angles(result, block, basis, view)
-    k = len(series[0].x)
+    k, (left, right) = stored_angles(result, block, basis, view)
+    index = np.arange(1, k + 1)
     return curves(
-        series,
+        [
+            chance(index, chance_angles(k, result.width)),
+            Series("left (U)", index, left, style.ACCENT, 2.5),
+            Series("right (V)", index, right, style.SECOND, 2.5),
+        ],
         ANGLES,
         f"blocks {block} and {basis} of {subject(result)}",
         {"k": k, "block": block, "basis": basis},
@@ -84,18 +88,12 @@ def angles(result: DepthResult, block: int, basis: int, view: View) -> go.Figure
 
 def angles_table(result: DepthResult, block: int, basis: int, view: View) -> "DataFrame":
     """Twin of the principal angles, in degrees: columns angle, left, right, chance."""
-    level, *sides = _angles(result, block, basis, view)
-    return table([*sides, level], "angle")
+    from pandas import DataFrame
 
-
-def _angles(result: DepthResult, block: int, basis: int, view: View) -> list[Series]:
-    k, (left, right) = stored_angles(result, block, basis, view)
-    index = np.arange(1, k + 1)
-    return [
-        chance(index, chance_angles(k, result.width)),
-        Series("left (U)", index, left, style.ACCENT, 2.5, column="left"),
-        Series("right (V)", index, right, style.SECOND, 2.5, column="right"),
-    ]
+    k, sides = stored_angles(result, block, basis, view)
+    found = dict(zip(("left", "right"), sides, strict=True))
+    level = chance_angles(k, result.width)
+    return DataFrame({"angle": np.arange(1, k + 1), **found, "chance": level})
 
 
 def scaling(result: DepthResult, *, inverse: bool = False) -> go.Figure:

@@ -32,7 +32,6 @@ BY_SIZE = Curves(
     y="Cosine with the undisturbed state",
     caption="Noise is added to the embedding of the measured token, in units of its norm. 1 is the "
     "undisturbed state. Bands: 95\u00a0% of the draws; dashed: the product of the linear blocks.",
-    log_x=True,
     at="size ",
     hover=".4g",
     height=420,
@@ -74,7 +73,7 @@ def noise_by_size(
         of_twin = spread(twin.cosine[0]).median
         untrained = lines(twin.noise_sizes, {name: of_twin[:, at] for name, at in ends.items()})
         series += [one.untrained for one in untrained]
-    return curves(series, BY_SIZE, subject(result))
+    return curves(series, BY_SIZE, subject(result), xaxis=style.log_axis(x))
 
 
 def noise_by_depth(

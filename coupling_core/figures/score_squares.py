@@ -124,20 +124,17 @@ def reasons(found: Scores | PositionScores) -> Reasons:
     """Why a pair has no colour on a map of these scores."""
     result, no_score = found.result, np.isnan(found.coupling)
     waiting = forbidden = unseen = np.zeros(no_score.shape, bool)
-    if isinstance(found, Scores):
-        if isinstance(result, DepthResult):
-            at = np.array(found.blocks) - 1
-            waiting = np.isnan(result.diagonal[0, ..., 0][np.ix_(at, at)])
-    else:
-        assert isinstance(result, TokensResult | TokenMeansResult)
+    if isinstance(found, Scores) and isinstance(result, DepthResult):
+        at = np.array(found.blocks) - 1
+        waiting = np.isnan(result.diagonal[0, ..., 0][np.ix_(at, at)])
+    elif isinstance(result, TokensResult | TokenMeansResult):
         forbidden = ~np.logical_and.outer(result.allowed, result.allowed)
         if isinstance(result, TokenMeansResult):
             waiting = (result.pairs[..., 0] == 0) & (not result.complete)
-            rank = np.broadcast_to(result.rank.max(0), (2, len(result.tokens)))
+            rows = columns = result.rank.max(0)
         else:
-            waiting = np.isnan(result.diagonal[0, ..., 0])
-            rank = result.rank
-        unseen = np.logical_or.outer(rank[0] == 0, rank[1] == 0)
+            waiting, (rows, columns) = np.isnan(result.diagonal[0, ..., 0]), result.rank
+        unseen = np.logical_or.outer(rows == 0, columns == 0)
     return np.select(
         [forbidden, no_score & waiting, no_score & unseen, no_score, found.against_itself()],
         [

@@ -58,7 +58,7 @@ def _of_blocks(result: DepthResult, view: View, selected: tuple[int, int] | None
     shades = depth_colors((np.array(blocks) - 1) / max(1, result.n_blocks - 1))
     s, marked = result.singular_values, blocks
     series = [
-        spectrum_line(s[block - 1], f"block {block}", shade)
+        spectrum_line(s[block - 1], f"block {block}", color=shade, width=1.2)
         for block, shade in zip(blocks, shades, strict=True)
     ]
     if selected:
@@ -78,11 +78,10 @@ def _of_tokens(result: TokensResult, view: View, selected: tuple[int, int] | Non
     n, (block, other), s = len(result.tokens), result.blocks, result.singular_values
     numbers = (np.flatnonzero(result.allowed) + 1).tolist()
     drawn = numbers[:: -(-len(numbers) // MOST_LINES)]
+    shades, where = depth_colors(np.array(drawn) / n), f"block {block}, token {{}}"
     series = [
-        spectrum_line(
-            s[0, token - 1], f"token {token}", color, where=f"block {block}, token {token}"
-        )
-        for token, color in zip(drawn, depth_colors(np.array(drawn) / n), strict=True)
+        spectrum_line(s[0, t - 1], f"token {t}", where.format(t), color=shade, width=1.2)
+        for t, shade in zip(drawn, shades, strict=True)
     ]
     if selected:
         row, column = (resolve_token(each, n) for each in selected)
@@ -106,29 +105,20 @@ def by_index(
 
 
 def spectrum_line(
-    s: Float[np.ndarray, " k"],
-    name: str,
-    color: str,
-    width: float = 1.2,
-    dash: str = "solid",
-    *,
-    where: str = "",
-    listed: bool | None = False,
+    s: np.ndarray, name: str, where: str = "", listed: bool | None = False, **look: Any
 ) -> Series:
     """The singular values of one Jacobian, which the mouse calls by `where` or else its name."""
     hover = f"{where or name}<br>s<sub>%{{x}}</sub> = %{{y:.4g}}<extra></extra>"
     more = {"showlegend": listed, "hovertemplate": hover}
-    values = np.where(s > 0, s, np.nan)
-    return Series(name, np.arange(1, len(s) + 1), values, color, width, dash, more=more)
+    return Series(name, np.arange(1, len(s) + 1), np.where(s > 0, s, np.nan), more=more, **look)
 
 
-def _selected(
-    pair: Sequence[tuple[Float[np.ndarray, " k"], str, str]], *, is_one: bool
-) -> list[Series]:
+def _selected(pair: Sequence[tuple[np.ndarray, str, str]], *, is_one: bool) -> list[Series]:
     """The lines of a Jacobian and of a basis, by values, name and `where`; one of the same two."""
     parts = ["Jacobian and basis"] if is_one else ["the Jacobian", "the basis"]
+    look: dict[str, Any] = {"listed": True, "color": style.ACCENT, "width": 3}
     return [
-        spectrum_line(s, f"{name}, {part}", style.ACCENT, 3, dash, where=where or name, listed=True)
+        spectrum_line(s, f"{name}, {part}", where or name, dash=dash, **look)
         for (s, name, where), part, dash in zip(pair, parts, ("solid", "dot"), strict=False)
     ]
 

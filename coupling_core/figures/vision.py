@@ -90,22 +90,21 @@ def rate_maps(
     source: str = "",
 ) -> go.Figure:
     """The score maps of models that differ in their rate of stochastic depth, in one range."""
-    rates = sorted(results)
-    maps = {rate: ScoreSquare.of(score_pairs(results[rate], view)) for rate in rates}
-    listed, more = ", ".join(f"rate {rate:g}" for rate in rates), FLOOR * (not corrected)
-    drawn, means = [], {}
-    for rate, shown in maps.items():
+    listed = ", ".join(f"rate {rate:g}" for rate in sorted(results))
+    more, drawn, titles = FLOOR * (not corrected), [], []
+    for rate in sorted(results):
+        shown = ScoreSquare.of(score_pairs(results[rate], view))
         z, mean = shown.colored(corrected=corrected), shown.found.mean()
         colors = shown.heatmap(z, coloraxis="coloraxis", hoverinfo="skip", name=f"rate {rate:g}")
         drawn.append((shown, shown.traces(colors, shown.why, shown.hover_texts())))
-        means[rate] = f"{rounded(mean.coupling)}<br>chance {rounded(mean.chance)}"
-        if corrected:
-            means[rate] = with_minus(rounded(mean.corrected))
-    titles = [f"Rate {rate:g}<br>{mean}" for rate, mean in means.items()]
+        raw = f"{rounded(mean.coupling)}<br>chance {rounded(mean.chance)}"
+        of_map = with_minus(rounded(mean.corrected)) if corrected else raw
+        titles.append(f"Rate {rate:g}<br>{of_map}")
     figure = panels(drawn, titles, spacing=0.02, most=4)
-    told = (f"Mean at rate {rate:g}: {mean.replace('<br>', ', ')}" for rate, mean in means.items())
+    means = (f"Mean at r{title[1:].replace('<br>', ': ', 1)}" for title in titles)
     empty = style.new_figure(
-        f"Score maps over all pairs of blocks at {listed}. {'. '.join(told)}",
+        f"Score maps over all pairs of blocks at {listed}. "
+        + ". ".join(means).replace("<br>", ", "),
         "The same image, token and range for each rate, with the mean of each map. Row l is "
         "the block of the Jacobian, column l' that of the basis; the diagonal is 1 by construction "
         "and enters no mean.",
@@ -115,7 +114,7 @@ def rate_maps(
         legend=style.BELOW,
     )
     figure.update_layout(empty.layout)
-    for column, shown in enumerate(maps.values(), 1):
+    for column, (shown, _) in enumerate(drawn, 1):
         for shape in shown.outlines(selected):
             figure.add_shape(**shape, row=1, col=column)
         if column > 1:

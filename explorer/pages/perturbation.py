@@ -76,7 +76,7 @@ def recipes(request: Request) -> Recipes:
 def show(result: PerturbationResult, state: PerturbationState) -> None:
     """Draw a stored result."""
     strip(result, VIEW, recipes(result.request), GUIDE)
-    st.markdown(with_minus(result.verdict.removesuffix(figures.provenance(result, VIEW))))
+    st.markdown(with_minus(result.part("views").verdict(result, VIEW)))
     shown, table = Shown(result, VIEW), partial(frame, result, VIEW)
     twin = cast(PerturbationResult | None, stored_twin(result.request))
     left, right = st.columns(2, gap="large")

@@ -75,7 +75,7 @@ def recipes(request: Request) -> Recipes:
 def show(result: SpectrumResult, state: SpectrumState) -> None:
     """Draw a stored result."""
     strip(result, VIEW, recipes(result.request), GUIDE)
-    st.markdown(result.verdict.removesuffix(figures.provenance(result, VIEW)))
+    st.markdown(result.part("views").verdict(result, VIEW))
     shown = Shown(result, VIEW)
     twin = cast(SpectrumResult | None, stored_twin(result.request))
     left, right = st.columns(2, gap="large")

@@ -1,4 +1,4 @@
-"""What follows from the record of a figure of curves: traces, words and table."""
+"""What follows from the record of a figure of curves: traces and words."""
 
 from dataclasses import replace
 
@@ -7,14 +7,14 @@ import pytest
 from checks import trace
 
 from coupling_core.base.curves import Curves
-from coupling_core.figures.curves import Series, chance, curves, described, table
+from coupling_core.figures.curves import Series, curves, described
 
 X = np.arange(1, 6)
 PEAK = np.array([0.1, 0.2, 0.9, 0.3, 0.15])
 SPEC = Curves(
     y="Score of {name}", caption="What {name} does.", at="block ", hover=".2f", unit=" nats"
 )
-OWN = Series("own", X, PEAK, band=(PEAK - 0.1, PEAK + 0.1), band_name="middle", column="own")
+OWN = Series("own", X, PEAK, band=(PEAK - 0.1, PEAK + 0.1), band_name="middle")
 
 
 def test_a_record_and_curves_are_a_figure_with_its_words():
@@ -55,11 +55,8 @@ def test_many_curves_are_described_together():
     )
 
 
-def test_a_place_on_the_axis_stands_for_a_step_in_words_and_table():
+def test_a_place_on_the_axis_stands_for_a_step():
     steps = np.array([0, 1, 10, 100, 1000])
     one = replace(OWN, x=np.log10(steps + 0.4), at=steps)
     assert described([one]) == "own: 0.1 at 0, 0.15 at 1000, highest 0.9 at 10."
-    found = table([one, chance(X, 0.1)], "step")
-    assert list(found) == ["step", "own", "chance"]
-    assert list(found["step"]) == list(steps)
     assert list(curves([one], SPEC, "m").data[1].customdata) == list(steps)

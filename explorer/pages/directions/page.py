@@ -97,7 +97,7 @@ def recipes(request: Request) -> Recipes:
 def show(result: DirectionsResult, state: DirectionsState) -> None:
     """Draw a stored result."""
     strip(result, VIEW, recipes(result.request), GUIDE)
-    st.markdown(result.verdict.removesuffix(figures.provenance(result, VIEW)))
+    st.markdown(result.part("views").verdict(result, VIEW))
     shown = Shown(result, VIEW)
     twin = cast(DirectionsResult | None, stored_twin(result.request))
     st.header("How many say more than chance", anchor=False)

@@ -74,7 +74,7 @@ def show(result: WhatIfResult, state: WhatIfState) -> None:
     """Draw a stored result."""
     strip(result, VIEW, recipes(result.request), GUIDE)
     # The line above says where it comes from.
-    st.markdown(result.verdict.removesuffix(figures.provenance(result, VIEW)))
+    st.markdown(result.part("views").verdict(result, VIEW))
     chosen = within(state, result.n_blocks)
     names: dict[PairEdit, str] = {"interchange": "Interchanged", "replace": "Replaced"}
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
