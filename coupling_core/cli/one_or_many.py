@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from coupling_core.analysis.over_prompts import few_words
-from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW, Interval
+from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW
 from coupling_core.base.errors import InputError, by_reason, every_prompt_failed
 from coupling_core.base.pace import Pace
 from coupling_core.base.records import Request, parse_blocks
 from coupling_core.base.results import BEGINNING, Progress, Result
-from coupling_core.base.units import about, counted, decimals, ranges
+from coupling_core.base.units import about, counted, ranges
 from coupling_core.cli import files, reports, rows
 from coupling_core.cli.options import Measuring, Output
 from coupling_core.cli.rows import Failed, Row
@@ -24,7 +24,7 @@ from coupling_core.cli.terminal import (
     print_facts,
     print_json,
     print_lines,
-    print_table,
+    print_records,
     progress_bar,
     say,
     warn,
@@ -37,8 +37,6 @@ from coupling_core.sources.resolved import Resolved, resolve
 
 SHORT = 20.0
 """Seconds that need no word."""
-DIGITS = 4
-"""Decimals of a number that is printed."""
 
 Ask = Callable[[str], Request]
 """Makes the request of a prompt."""
@@ -227,23 +225,11 @@ def _report(done: Sequence[Row], failed: Failed, together: Told, output: Output)
         written=output.out,
     )
     print_lines("")
-    named = ("category",) if categories else ()
-    digits = {name: decimals((row.mean[name] for row in done), DIGITS) for name in over}
-    print_table(
-        (*named, "", "prompts", "mean", "median", "95 % interval"),
-        [
-            (*[category for _ in named], name, one.n, *_cells(one, digits[name]))
-            for category, of in ({"all": over} | categories).items()
-            for name, one in of.items()
-        ],
+    print_records(
+        ({"category": category} if categories else {})
+        | {"number": name, "prompts": one.n, "mean": one.mean, "median": one.median}
+        | {"95 % from": one.low, "to": one.high}
+        for category, of in ({"all": over} | categories).items()
+        for name, one in of.items()
     )
     show()
-
-
-def _cells(one: Interval, digits: int) -> tuple[str, str, str]:
-    """Mean, median and the ends of the interval."""
-    mean, median, low, high = (
-        f"{number:z.{digits}f}" for number in (one.mean, one.median, one.low, one.high)
-    )
-    between = f"{low} to {high}" if one.n > 1 else "none of one prompt" if one.n else "none"
-    return mean, median, between
