@@ -10,7 +10,6 @@ import typer
 from coupling_core.analysis.exports import ENDINGS
 from coupling_core.analysis.exports.graph import graph_file
 from coupling_core.analysis.graph import (
-    EDGE_COLUMNS,
     communities_words,
     edge_rows,
     edges_words,
@@ -36,7 +35,7 @@ from coupling_core.cli import files, options, reports
 from coupling_core.cli.one_or_many import answer
 from coupling_core.cli.rows import Row
 from coupling_core.cli.shown import Shown
-from coupling_core.cli.terminal import Told, fact_lines, print_lines, print_table
+from coupling_core.cli.terminal import Told, fact_lines, print_lines, print_records
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -44,8 +43,6 @@ if TYPE_CHECKING:
 NUMBERS = (".graphml", *ENDINGS)
 SHOWN = 10
 """Edges in the printed table."""
-POINTS = 4
-"""Of the locality curve, in the printed line."""
 
 
 class Output(options.Output):
@@ -167,20 +164,13 @@ class Graphs(Shown):
     def facts(self, result: DepthResult, view: View) -> dict[str, object]:
         """One prompt's graph in lines."""
         graph = layer_graph(result, view, **self.weighed)
-        near = self.locality(result, view)
-        score = "chance-corrected" if self.dots == "corrected" else "c"
-        points = list(zip(near.distance, near.mean, strict=True))
-        shown = points[:: max(1, -(-len(points) // POINTS))]
         return dict(
-            weights=score,
+            weights=self.dots,
             edges=edges_words(graph),
             communities=communities_words(graph),
             note=last_block_words(graph),
-            locality=", ".join(f"{mean:z.3f} at |l - l'| = {distance}" for distance, mean in shown),
         )
 
     def tables(self, result: DepthResult, view: View) -> None:
         """Print its heaviest edges."""
-        graph = layer_graph(result, view, **self.weighed)
-        forms = dict.fromkeys(EDGE_COLUMNS[:3], "d") | dict.fromkeys(EDGE_COLUMNS[3:], "z.3f")
-        print_table(forms, [[*row.values()] for row in edge_rows(graph)[:SHOWN]])
+        print_records(edge_rows(layer_graph(result, view, **self.weighed))[:SHOWN])

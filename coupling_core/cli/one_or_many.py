@@ -5,15 +5,14 @@ Of many each is measured (a stored one is only read), told as it goes, and stopp
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from coupling_core.analysis.over_prompts import few_words
-from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW, Interval
+from coupling_core.analysis.scores import MIN_NUMBERS, OF_FEW
 from coupling_core.base.bars import Pace
 from coupling_core.base.errors import InputError, by_reason, every_prompt_failed
 from coupling_core.base.records import Request, parse_blocks
 from coupling_core.base.results import BEGINNING, Progress, Result
-from coupling_core.base.units import counted, decimals, duration, ranges
+from coupling_core.base.units import counted, duration, ranges
 from coupling_core.cli import files, reports, rows
 from coupling_core.cli.options import Measuring, Output
 from coupling_core.cli.rows import Failed, Row
@@ -24,21 +23,18 @@ from coupling_core.cli.terminal import (
     print_facts,
     print_json,
     print_lines,
-    print_table,
+    print_records,
     progress_bar,
     say,
     warn,
 )
 from coupling_core.measuring.many import Answers
-from coupling_core.measuring.measure import answer as answer_to
 from coupling_core.measuring.measure import find_stored
 from coupling_core.sources.prompts import Prompt, repeated
 from coupling_core.sources.resolved import Resolved, resolve
 
 SHORT = 20.0
 """Seconds that need no word."""
-DIGITS = 4
-"""Decimals of a number that is printed."""
 
 Ask = Callable[[str], Request]
 """Makes the request of a prompt."""
@@ -50,8 +46,17 @@ def answer(asked: Measuring, ask: Ask, shown: Shown, output: Output) -> None:
     if asked.many is not None:
         table_of_means(asked, ask, shown, output)
         return
-    request = ask(asked.one())
-    result, stored = measured(request, asked, output, shown.blocks)
+    (prompt,) = asked.listed()
+    request = ask(prompt.text)
+    if request.is_mean:
+        _forewarn(resolve(request), output)
+    found: list[tuple[Result, bool]] = []
+
+    def take(_: Prompt, result: Result, stored: bool) -> None:
+        found.append((result, stored))
+
+    each(asked, ask, [prompt], output, blocks=shown.blocks, take=take)
+    ((result, stored),) = found
     view = shown.view(result)
     if output.out is not None:
         shown.write(output.out, result, view, request.k_view)
@@ -59,25 +64,10 @@ def answer(asked: Measuring, ask: Ask, shown: Shown, output: Output) -> None:
     reports.tell(result, view, output, stored=stored, more=more, report=shown.report)
 
 
-def measured(
-    request: Request, asked: Measuring, output: Output, blocks: str | None = None
-) -> tuple[Any, bool]:
-    """Measure one prompt, with a bar: the result, and whether it was stored before."""
-    resolved, store = resolve(request), output.shelf
-    if request.is_mean and find_stored(resolved, store) is None:
-        _forewarn(resolved)
-    with progress_bar() as bar:
-
-        def report(progress: Progress) -> None:
-            require_blocks(blocks, progress)
-            bar(progress)
-
-        result = answer_to(resolved, store, device=asked.device, fast=asked.fast, progress=report)
-    return result, not bar.used
-
-
-def _forewarn(asked: Resolved) -> None:
+def _forewarn(asked: Resolved, output: Output) -> None:
     """Say about how long the mean over all pairs of blocks takes a processor."""
+    if find_stored(asked, output.shelf):
+        return
     from coupling_core.measuring.cost import machine_rates, predict_seconds  # torch
     from coupling_core.measuring.probe import probe
 
@@ -91,12 +81,6 @@ def _forewarn(asked: Resolved) -> None:
             f"about {duration(seconds)} on this processor, more with the square of both; --block "
             "takes one pair of blocks"
         )
-
-
-def require_blocks(blocks: str | None, progress: Progress) -> None:
-    """Refuse blocks as soon as the model turns out not to have them."""
-    if progress.stage == "blocks" and progress.total:
-        parse_blocks(blocks, progress.total)
 
 
 def each(
@@ -113,7 +97,8 @@ def each(
     `take` is given each prompt with its result, and whether that was stored before. It is called
     from here, so that Ctrl-C is told alike in its midst.
     """
-    resolve(ask("-"))  # one complaint about the model, not one a prompt
+    if len(prompts) > 1:
+        resolve(ask("-"))  # one complaint about the model, not one a prompt
     if told := repeated([prompt.words for prompt in prompts]):
         warn(told)
     requests: dict[int, Request] = {}
@@ -132,7 +117,11 @@ def each(
     def report(_: int, progress: Progress) -> None:
         if progress.stage not in BEGINNING:
             pace.begin()
-        require_blocks(blocks, progress)
+        if progress.stage == "blocks" and progress.total:
+            parse_blocks(blocks, progress.total)  # refused as soon as the model lacks them
+        if len(prompts) == 1:
+            bar(progress)
+            return
         is_alone = answers.crew.processes == 1
         show(f"{progress.stage} {progress.done} of {progress.total}" if is_alone else "")
         if progress.note:
@@ -150,7 +139,7 @@ def each(
                 failed[prompt.row] = answer.error
             # What fails takes no time.
             pace.step(computed=answer.result is not None and not answer.stored)
-            if bar.used:
+            if bar.used and len(prompts) > 1:
                 show()
             if answer.result:
                 take(prompt, answer.result, answer.stored)
@@ -226,23 +215,11 @@ def _report(done: Sequence[Row], failed: Failed, together: Told, output: Output)
         written=output.out,
     )
     print_lines("")
-    named = ("category",) if categories else ()
-    digits = {name: decimals((row.mean[name] for row in done), DIGITS) for name in over}
-    print_table(
-        (*named, "", "prompts", "mean", "median", "95 % interval"),
-        [
-            (*[category for _ in named], name, one.n, *_cells(one, digits[name]))
-            for category, of in ({"all": over} | categories).items()
-            for name, one in of.items()
-        ],
+    print_records(
+        ({"category": category} if categories else {})
+        | {"number": name, "prompts": one.n, "mean": one.mean, "median": one.median}
+        | {"95 % from": one.low, "to": one.high}
+        for category, of in ({"all": over} | categories).items()
+        for name, one in of.items()
     )
     show()
-
-
-def _cells(one: Interval, digits: int) -> tuple[str, str, str]:
-    """Mean, median and the ends of the interval."""
-    mean, median, low, high = (
-        f"{number:z.{digits}f}" for number in (one.mean, one.median, one.low, one.high)
-    )
-    between = f"{low} to {high}" if one.n > 1 else "none of one prompt" if one.n else "none"
-    return mean, median, between

@@ -130,9 +130,8 @@ class Prompts:
         return text
 
     def listed(self) -> list[Prompt]:
-        """The prompts of the file."""
-        assert self.many is not None
-        return read_file(self.many)
+        """The prompts of the file, or the one."""
+        return [Prompt(self.one(), "text", 1)] if self.many is None else read_file(self.many)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,10 +11,10 @@ from coupling_core.base.drawing import plot
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import AnyView, View
-from coupling_core.base.units import counted, cut, size
+from coupling_core.base.units import counted, cut
 from coupling_core.base.writing import writing
 from coupling_core.cli import completing, files, options, reports
-from coupling_core.cli.terminal import print_lines, print_table, progress_bar, say
+from coupling_core.cli.terminal import print_lines, print_records, progress_bar, say
 from coupling_core.measuring.recheck import Recheck
 from coupling_core.measuring.recheck import recheck as recheck_result
 from coupling_core.store.archive import SUFFIX
@@ -26,8 +25,10 @@ app = typer.Typer(
     help="The stored results: list, show, verify, recheck, remove, hand on.", no_args_is_help=True
 )
 
-SHOWN = 40
-"""Characters of a prompt in a list."""
+SHOWN = ("Key", "Size", "Model", "Weights", "Kind", "Token", "Prompt", "Certified", "From", "Note")
+"""Columns of a list."""
+WIDTH = 40
+"""Characters of a prompt in it."""
 
 Key = Annotated[
     str,
@@ -51,20 +52,24 @@ def list_(
     report: options.Report,
 ) -> None:
     """List the stored results, the last used first."""
-    words = words or []
+    wanted = " ".join(words or [])
     entries = [
         entry
         for entry in report.shelf.entries()
-        if not (own and entry.read_only)
-        and all(word.lower() in _line(entry).lower() for word in words)
+        if not (own and entry.read_only) and entry.matches(wanted)
     ]
     if words and not entries:
         say(f"no stored result has {' and '.join(map(repr, words))} in its line")
-    titles = ("key", "size", "used", "model", "kind", "token", "prompt", "")
     report.tell(
-        lambda: [_plain(entry) for entry in entries],
-        lambda: print_table(titles, map(_row, entries)),
+        lambda: [vars(entry) | {"outdated": entry.outdated} for entry in entries],
+        lambda: print_records(map(_row, entries)),
     )
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    """What is printed of a result."""
+    prompt = repr(cut(str(entry.row["Prompt"]), WIDTH))
+    return {name: entry.row.get(name) for name in SHOWN} | {"Prompt": prompt}
 
 
 @app.command()
@@ -181,31 +186,3 @@ def import_(
         refused += found.state == "refused"
     if refused:
         raise ComputeError(f"{refused} of the pack's results were refused; the others are stored")
-
-
-def _line(entry: Entry) -> str:
-    """What people look for: its row, its whole prompt, and the name of its kind."""
-    kind = entry.request.kind if entry.request else ""
-    return " ".join((*_row(entry), "".join(entry.tokens), kind))
-
-
-def _row(entry: Entry) -> tuple[str, ...]:
-    bytes_, used = size(entry.size), datetime.fromtimestamp(entry.used, UTC).date().isoformat()
-    if entry.problem or entry.request is None:
-        return (entry.key, bytes_, used, *[""] * 4, f"cannot be read: {entry.problem}")
-    prompt = "".join(entry.tokens)
-    name = str(entry.identity.get("name", ""))
-    return (
-        entry.key,
-        bytes_,
-        entry.path.parent.name if entry.read_only else used,
-        name if entry.request.untrained is None else f"{name}, untrained",
-        entry.request.kind_words,
-        str(entry.token or "all"),
-        repr(cut(prompt, SHOWN)),
-        "; ".join(filter(None, ("" if entry.certified else "not certified", entry.outdated))),
-    )
-
-
-def _plain(entry: Entry) -> dict[str, Any]:
-    return vars(entry) | {"outdated": entry.outdated}

@@ -13,7 +13,6 @@ from coupling_core.cli.signals import stopping
 from coupling_core.cli.terminal import (
     print_lines,
     print_records,
-    print_table,
     progress_bar,
     say,
     warn,
@@ -104,25 +103,20 @@ def _checkpoints(suite: Suite, results: Counts) -> list[dict[str, Any]]:
 
 
 def _show_all(every: Sequence[dict[str, Any]]) -> None:
-    first = ("suite", "what it is", "steps", "weights here")
-    rows = [
-        (
-            one["name"],
-            one["title"] + " (*)" * bool(one["caution"]),
-            f"{len(steps := one['steps'])}, {steps[0]} to {steps[-1]}",
-            *(_of(one[some], steps) for some in ("here", "stored")),
-            *(in_words(one[of]) if one[of] else "" for of in ("size", "checkpoint_bytes")),
-        )
+    print_records(
+        {
+            "suite": one["name"],
+            "what it is": one["title"] + " (*)" * bool(one["caution"]),
+            "steps": len(one["steps"]),
+            "to": one["steps"][-1],
+            "weights here": len(one["here"]),
+            "results stored": len(one["stored"]),
+            "on this disk": in_words(one["size"]),
+            "to fetch a step": in_words(one["checkpoint_bytes"]),
+        }
         for one in every
-    ]
-    print_table((*first, "results stored", "on this disk", "to fetch a step"), rows)
+    )
     print_lines("(*) Read `coupling suite list SUITE` before it is fetched or trusted.")
-
-
-def _of(some: Sequence[int], every: Sequence[int]) -> str:
-    if len(some) in (0, len(every)):
-        return "all" if some else "none"
-    return f"{len(some)} of {len(every)}"
 
 
 def _show_one(one: dict[str, Any]) -> None:

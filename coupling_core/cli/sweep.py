@@ -19,7 +19,7 @@ from coupling_core.cli.terminal import (
     print_facts,
     print_frame,
     print_lines,
-    print_table,
+    print_records,
     progress_bar,
     warn,
 )
@@ -301,10 +301,7 @@ def _show_counted(plan: "Plan", found: "Status") -> None:
         stored=f"{found.stored} of {found.total}",
     )
     print_lines("")
-    print_table(
-        ("model", "stored", "of", ""),
-        [(one.model, one.stored, one.total, one.problem) for one in found.models],
-    )
+    print_records(found.models)
 
 
 def _ended(plan: "Plan", state: "State", rows: int, journal: "Journal") -> dict[str, Any]:

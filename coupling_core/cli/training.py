@@ -207,7 +207,7 @@ def _show(courses: Sequence[Course], view: View, computed: Sequence[Result]) -> 
         found = numbers(course, view)
         told = rise_and_fall(found) or scores_told(found)
         print_lines("", f"suite       {course.suite.title}. {told}", "")
-        print_frame(_table([course], view).drop(columns="suite"))
+        print_frame(course.to_pandas(view))
     svds = [certificate.certified for result in every for certificate in result.svds]
     cost = _cost(computed)
     took = f"{cost['seconds']:.1f} s after {cost['load_seconds']:.1f} s of loading"

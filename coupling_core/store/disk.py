@@ -22,7 +22,8 @@ from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.folders import IN_CHECKOUT, SHIPPED, expanded, user_cache
 from coupling_core.base.records import Request
 from coupling_core.base.results import Result
-from coupling_core.base.units import counted
+from coupling_core.base.units import counted, duration
+from coupling_core.base.units import size as in_words
 from coupling_core.base.writing import refused_write, sweep, write_whole, writing
 from coupling_core.store.archive import SUFFIX, encode, load, read_header
 from coupling_core.store.request_key import Key, is_key_of, make_key, outdated, parse_key
@@ -87,6 +88,34 @@ class Entry:
     def outdated(self) -> str:
         """Why it answers no request any more, though it can be read; "" where it does."""
         return outdated(self.request, self.identity) if self.request else ""
+
+    @property
+    def row(self) -> dict[str, object]:
+        """What lists of results show people, by column; of one that cannot be read, why."""
+        if self.problem or self.request is None:
+            return {"Model": "unreadable", "Prompt": self.problem, "Key": self.key}
+        request, made = self.request, self.provenance
+        return {
+            "Prompt": request.prompt_words,
+            "Model": self.identity.get("name", request.model),
+            "Kind": request.kind_words,
+            "Weights": "trained" if request.untrained is None else f"untrained {request.untrained}",
+            "Token": f"{self.token or 'all'} of {len(self.tokens)}",
+            "K": self.k_max or None,
+            "Measured": made["date"][:16].replace("T", " "),
+            "From": self.path.parent.name if self.read_only else "here",
+            "Certified": self.certified,
+            "Blocks": self.n_blocks,
+            "Final norm": {"include": "included", "exclude": "left out"}[request.final_norm],
+            "Computing": duration(made["seconds"]),
+            "Size": in_words(self.size),
+            "Key": self.key,
+        } | ({"Note": self.outdated} if self.outdated else {})
+
+    def matches(self, words: str) -> bool:
+        """Whether every word occurs in what lists show of it."""
+        text = " ".join(map(str, self.row.values())).lower()
+        return all(word in text for word in words.lower().split())
 
 
 def default_root() -> Path:

@@ -197,7 +197,7 @@ def test_an_aggregate_has_mean_median_and_interval_over_prompts(depth, folder, t
         wanted, over = mean_interval(values), said["over_prompts"][name]
         for what in ("mean", "median", "low", "high"):
             assert over[what] == pytest.approx(getattr(wanted, what), abs=1e-6)
-        assert f"{values.mean():.4f}" in printed_now
+        assert f"{values.mean():.4g}" in printed_now
     np.testing.assert_allclose(arrays["corrected_of_each"], each, atol=1e-6)
     assert (list(arrays["line"]), list(arrays["prompt"])) == ([1, 4], [PROMPT, OTHER])
 

@@ -85,7 +85,7 @@ def test_a_dry_run_tells_what_is_stored_and_touches_nothing(run, lay, tmp_path):
     lines = [one_line(line) for line in out.splitlines()]
     assert f"A few [bold]checkpoints[/bold] ({plan_of(tmp_path / 'few.toml').id})" in lines[0]
     assert "stored 8 of 12" in lines
-    assert [f"{model} 2 3" for model in MODELS] == [
+    assert [f"{model} 3 2" for model in MODELS] == [
         line for line in lines if line.startswith("coupling-explorer")
     ]
     assert not (tmp_path / "store").exists()

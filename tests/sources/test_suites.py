@@ -186,7 +186,7 @@ def test_the_steps_of_a_suite_are_listed_offline(commits, run):
     assert [by_step[step]["results"] for step in (0, 128)] == [0, 1]
     rows = map(str.split, run("suite", "list")[1].splitlines())
     (row,) = [row for row in rows if row[:1] == ["pythia-70m"]]
-    assert row[3:12] == ["154,", "0", "to", "143000", "3", "of", "154", "1", "of"]
+    assert {"154", "143000", "3", "1"} <= {*row}
 
 
 @pytest.mark.full

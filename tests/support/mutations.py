@@ -24,7 +24,6 @@ from PIL import Image
 from coupling_core import Request, Store
 from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.images import in_words, read_image, to_pixels
-from coupling_core.cli.runs import _plain, _row
 from coupling_core.measuring.worker import small
 from coupling_core.sources.tokens import encoded
 from coupling_core.store import archive
@@ -167,8 +166,7 @@ def result(seed: int) -> None:
 def _look(store: Store) -> None:
     """What lists of results do."""
     for entry in store.entries():
-        "".join(_row(entry)).encode(errors="replace")
-        json.dumps(_plain(entry), default=str)
+        "".join(map(str, entry.row.values())).encode(errors="replace")
         store.verify(entry.key)
         for read in (read_header, load):
             with suppress(InputError):

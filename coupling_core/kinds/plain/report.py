@@ -10,8 +10,3 @@ from coupling_core.base.results import Result
 def summary(result: Result, view: AnyView) -> dict[str, Any]:
     """Every number of one view, ready for JSON."""
     return {"whole": row(result, view)} | arrays(result, view)
-
-
-def facts(result: Result, view: AnyView) -> dict[str, object]:
-    """What is printed above the table beside the finding and its numbers."""
-    return {}

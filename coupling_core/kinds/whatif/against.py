@@ -1,13 +1,13 @@
 """`coupling whatif --coupling`: the effects of edits beside the coupling of the same blocks."""
 
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 from coupling_core.analysis.coupling_effect import CouplingEffect, PairEdit
 from coupling_core.analysis.effect_study import EffectStudy, study_of
 from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView
-from coupling_core.base.results import DepthResult, Result, WhatIfResult
-from coupling_core.cli.one_or_many import Ask, each, measured
+from coupling_core.base.results import DepthResult, Result
+from coupling_core.cli.one_or_many import Ask, each
 from coupling_core.cli.options import Measuring, Output
 from coupling_core.cli.terminal import Told, print_lines
 from coupling_core.sources.prompts import Prompt
@@ -20,12 +20,31 @@ DEPTH = "depth"
 
 def correlated(asked: Measuring, ask: Ask, against: str, view: EffectView, output: Output) -> Told:
     """How coupling, of `depth` or of a stored result, goes with the effects of edits."""
-    if asked.many is None:
-        both = [_of_one(asked, ask, against, output)]
-    elif against == DEPTH:
-        both = _of_many(asked, ask, output)
+    prompts = asked.listed()
+
+    def run(asking: Ask) -> dict[int, Any]:
+        """The results by the rows of the prompts; one that fails is left out."""
+        found: dict[int, Any] = {}
+
+        def take(prompt: Prompt, result: Result, _: bool) -> None:
+            found[prompt.row] = result
+
+        each(asked, asking, prompts, output, take=take)
+        return found
+
+    if against == DEPTH:
+        depths = run(lambda text: ask(text).of_kind(DEPTH))
+    elif asked.many is None:
+        depths = {prompt.row: output.open(against) for prompt in prompts}
     else:
         raise InputError("one stored result has one prompt: with --prompts give --coupling depth")
+    for depth in depths.values():
+        if not isinstance(depth, DepthResult):
+            raise InputError(
+                f"{against!r} is a result of {depth.request.kind}: expected one of depth"
+            )
+    effects = run(ask)
+    both = [(depths[row], effects[row]) for row in sorted(effects.keys() & depths.keys())]
     study = study_of(both, both[0][0].default_k if both else 1, view)
     found = _correlations(study)
 
@@ -35,40 +54,6 @@ def correlated(asked: Measuring, ask: Ask, against: str, view: EffectView, outpu
 
     numbers = {name: _without_points(one) for name, one in found.items()}
     return {"prompts": study.prompts, "k": study.k, **numbers}, show
-
-
-def _of_one(
-    asked: Measuring, ask: Ask, against: str, output: Output
-) -> tuple[DepthResult, WhatIfResult]:
-    request = ask(asked.one())
-    effects, _ = measured(request, asked, output)
-    if against == DEPTH:
-        depth, _ = measured(request.of_kind(DEPTH), asked, output)
-    else:
-        depth = output.open(against)
-    if not isinstance(depth, DepthResult):
-        raise InputError(f"{against!r} is a result of {depth.request.kind}: expected one of depth")
-    return depth, effects
-
-
-def _of_many(asked: Measuring, ask: Ask, output: Output) -> list[tuple[DepthResult, WhatIfResult]]:
-    """Of each prompt of which both are had; one that fails is left out."""
-    prompts = asked.listed()
-
-    def run(asking: Ask) -> dict[int, Result]:
-        found: dict[int, Result] = {}
-
-        def take(prompt: Prompt, result: Result, _: bool) -> None:
-            found[prompt.row] = result
-
-        each(asked, asking, prompts, output, take=take)
-        return found
-
-    effects, depths = run(ask), run(lambda text: ask(text).of_kind("depth"))
-    return [
-        (cast(DepthResult, depths[row]), cast(WhatIfResult, effects[row]))
-        for row in sorted(effects.keys() & depths.keys())
-    ]
 
 
 def _correlations(study: EffectStudy) -> dict[str, CouplingEffect]:

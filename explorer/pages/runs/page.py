@@ -7,8 +7,7 @@ import streamlit as st
 
 from coupling_core.analysis.exports import file_name
 from coupling_core.base.errors import CouplingError
-from coupling_core.base.records import Request
-from coupling_core.base.units import counted, duration, size
+from coupling_core.base.units import counted, size
 from coupling_core.store.archive import SUFFIX
 from coupling_core.store.disk import Entry
 from explorer.pages import compare
@@ -50,7 +49,7 @@ def show(page_of: Mapping[str, Page]) -> None:
             "From", list(PLACES), default="All", key="from@runs", width="content"
         )
     below = PLACES[place or "All"]  # a click on what is chosen chooses nothing
-    found = [entry for entry in entries if matches(entry, words) and entry.read_only in below]
+    found = [entry for entry in entries if entry.matches(words) and entry.read_only in below]
     total = size(sum(entry.size for entry in entries))
     st.caption(f"{len(found)} of {counted(len(entries), 'result')}; {total} in all")
     chosen = st.dataframe(
@@ -89,42 +88,17 @@ def _compare(a: Entry, b: Entry) -> None:
         st.switch_page(compare.PAGE.file)
 
 
-def matches(entry: Entry, words: str) -> bool:
-    """Whether every word occurs in what is known of a result."""
-    text = " ".join(str(cell) for cell in _row(entry).values()).lower()
-    return all(word in text for word in words.lower().split())
-
-
 def table(entries: Sequence[Entry]) -> pd.DataFrame:
     """One row a result."""
-    return pd.DataFrame([_row(entry) for entry in entries])
+    return pd.DataFrame([entry.row | _weights(entry) for entry in entries])
 
 
-def _row(entry: Entry) -> dict[str, object]:
-    if entry.problem or entry.request is None:
-        return {"Model": "unreadable", "Prompt": entry.problem, "Key": entry.key}
-    request = entry.request
-    return {
-        "Prompt": request.prompt_words,
-        "Model": entry.identity.get("name", request.model),
-        "Kind": request.kind_words,
-        "Weights": _weights(request),
-        "Token": f"{entry.token or 'all'} of {len(entry.tokens)}",
-        "K": entry.k_max or None,
-        "Measured": entry.provenance["date"][:16].replace("T", " "),
-        "From": entry.path.parent.name if entry.read_only else "here",
-        "Certified": entry.certified,
-        "Blocks": entry.n_blocks,
-        "Final norm": {"include": "included", "exclude": "left out"}[request.final_norm],
-        "Computing": duration(entry.provenance["seconds"]),
-        "Size": size(entry.size),
-        "Key": entry.key,
-    } | ({"Note": entry.outdated} if entry.outdated else {})
-
-
-def _weights(request: Request) -> str:
-    origin = "trained" if request.untrained is None else f"untrained {request.untrained}"
-    return ", ".join(filter(None, (origin, weights_form(request))))
+def _weights(entry: Entry) -> dict[str, str]:
+    """In what form the weights were measured too."""
+    if entry.request is None:
+        return {}
+    form = weights_form(entry.request)
+    return {"Weights": ", ".join(filter(None, (str(entry.row["Weights"]), form)))}
 
 
 def _actions(entry: Entry, page: Page | None) -> None:
