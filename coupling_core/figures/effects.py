@@ -190,9 +190,11 @@ def coupling_against_effect(found: CouplingEffect, title: str = "") -> go.Figure
 
 def effect_by_step(studies: Mapping[int, EffectStudy], edit: PairEdit, title: str) -> go.Figure:
     """The rank correlations of coupling and effect by training step, of a run of this title."""
-    found, steps = effect_by_step_table(studies, edit).to_dict("series"), np.array(sorted(studies))
+    found, steps = effect_by_step_table(studies, edit), np.array(sorted(studies))
     series = [
-        Series(name, place(steps), found[name.replace(" ", "_")], color, marks=6, at=steps)
+        Series(
+            name, place(steps), found[name.replace(" ", "_")].to_numpy(), color, marks=6, at=steps
+        )
         for name, color in _LOOKS.items()
     ]
     given = series[-1]
