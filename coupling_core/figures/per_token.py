@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from coupling_core.base.curves import Curves
-from coupling_core.base.numbers import array_of, number_of, why_none
+from coupling_core.base.numbers import number_of, seen_in
 from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
@@ -30,11 +30,13 @@ def per_token(
     (name,) = spec.numbers
     number = number_of(result.request.kind, name)
     token = resolve_token(token, len(result.tokens))
-    own = array_of(result, view, name)
+    seen = seen_in(result, view)
+    own = number.values(seen)
     both = path_words.of_both(result, twin, "Hollow dots and their mean are of")
     drawn = [(result, own, style.ACCENT, "own", "circle")]
     if twin is not None:
-        drawn.insert(0, (twin, array_of(twin, view, name), style.SECOND, "twin", "circle-open"))
+        theirs = number.values(seen_in(twin, view))
+        drawn.insert(0, (twin, theirs, style.SECOND, "twin", "circle-open"))
     series = []
     for of, its, color, uid, symbol in drawn:
         beside, x = twin if of is result else result, np.arange(1, len(its) + 1)
@@ -54,7 +56,7 @@ def per_token(
         Series(text, x, own[at], width=0, marks=13, hover=False, uid="selected", more=inked)
     )
     column, spec = number.column, of_numbers(result.request.kind, spec)
-    more_words = f" Dashed: the mean over the prompt.{_missing(why_none(result, view, name))}{both}"
+    more_words = f" Dashed: the mean over the prompt.{_missing(number.why(seen))}{both}"
     if result.ends_in_norm and spec.rescaled:
         more_words += " The last step includes the final norm, whose rescaling counts too."
     spec = replace(spec, caption=spec.caption + more_words, log=column is not None and column.log)
