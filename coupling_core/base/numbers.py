@@ -155,11 +155,6 @@ def array_of(result: Any, view: Any, name: str) -> np.ndarray:
     return number_of(result.request.kind, name).values(seen_in(result, view))
 
 
-def why_none(result: Any, view: Any, name: str) -> Sequence[str]:
-    """Why each place along a number has none; "" where it has."""
-    return number_of(result.request.kind, name).why(seen_in(result, view))
-
-
 def dims_of(result: Any, number: Number) -> tuple[str, ...]:
     """The names of a number's dimensions."""
     found: tuple[str, ...] = result.dims[number.name] if number.dims is None else number.dims

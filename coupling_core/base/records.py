@@ -102,7 +102,6 @@ PERFORMANCES: tuple[Performance, ...] = get_args(Performance)
 METHODS: tuple[Method, ...] = get_args(Method)
 MODEL_SIZES: tuple[ModelSize, ...] = get_args(ModelSize)
 PROMPT_NUMBERS: tuple[PromptNumber, ...] = get_args(PromptNumber)
-MODEL_SUBSETS: tuple[ModelSubset, ...] = get_args(ModelSubset)
 
 
 class KBeyondWidth(InputError):

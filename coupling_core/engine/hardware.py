@@ -30,9 +30,6 @@ def choose_device(name: str | None = None) -> torch.device:
     """The device of that name; without one CUDA where there is one, then MPS, then the CPU.
 
     One device has one name: a GPU is never without its number.
-
-    Raises:
-        InputError: where this machine has no such device.
     """
     here = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
     if name is None:

@@ -108,11 +108,7 @@ def plain(passport: Passport) -> dict[str, Any]:
 
 
 def passport_of(provenance: Mapping[str, Any]) -> Passport | None:
-    """The passport of a result; None of one that was made before there were any.
-
-    Raises:
-        InputError: where it is none that was made here.
-    """
+    """The passport of a result; None of one that was made before there were any."""
     found = provenance.get("passport")
     if found is None:
         return None

@@ -11,9 +11,7 @@ from torch import nn
 def overriding(module: nn.Module, forward: Callable[..., Any]) -> Iterator[None]:
     """Let a module's calls run another function, in place of its own, which may be an instance's.
 
-    Args:
-        module: what is called.
-        forward: takes the arguments of the call.
+    The function takes the arguments of the call.
     """
     own = vars(module).get("forward")
     module.__dict__["forward"] = forward

@@ -32,10 +32,7 @@ class Paths:
 def walk(reader: Reader, *, final_norm: bool = True) -> Paths:
     """Run a prompt through the model and keep every state.
 
-    Args:
-        reader: a model with its prompt.
-        final_norm: whether the model's final norm belongs to the last block (paper, Eq. 7). The
-            entropies do not depend on it: they norm the raw state once in any case.
+    The entropies do not depend on the final norm: they norm the raw state once in any case.
     """
     raw = raw_states(reader)
     entropy, reason = logit_entropy(reader.runner, reader.ids, raw)

@@ -27,7 +27,7 @@ from coupling_core import DEFINITIONS, CouplingError, InputError, Request, Store
 from coupling_core.analysis.findings import Question, find, first_question
 from coupling_core.base import records
 from coupling_core.base.kinds import kinds
-from coupling_core.base.records import MEASURES, MODEL_SUBSETS
+from coupling_core.base.records import MEASURES, ModelSubset
 from coupling_core.cli import main
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.experiments.sweeps import make, read, read_table, write_table
@@ -327,7 +327,7 @@ CELLS = st.dictionaries(
 
 
 @cases(6)
-@given(st.randoms(), CELLS, st.sampled_from(MEASURES), st.sampled_from(MODEL_SUBSETS))
+@given(st.randoms(), CELLS, st.sampled_from(MEASURES), st.sampled_from(get_args(ModelSubset)))
 def test_any_table_is_read_and_told_or_refused(
     random: Random, cells: dict[str, str], measure: Any, subset: Any
 ) -> None:

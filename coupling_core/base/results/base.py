@@ -165,7 +165,7 @@ class Result(Plottable[FigureOf]):
     @property
     def model_name(self) -> str:
         """The model's name, with the seed of an untrained model."""
-        return named(str(self.identity.get("name", self.request.model)), self.request.untrained)
+        return named(self.request, self.identity)
 
     @property
     def prompt_text(self) -> str:
@@ -402,9 +402,10 @@ def norm_words(request: Request, *, has_norm: bool) -> str:
     return f"final norm {request.final_norm}d" if has_norm else "no final norm"
 
 
-def named(model: str, seed: int | None) -> str:
-    """What to call a model, with the seed of an untrained twin."""
-    return model if seed is None else f"{model}, untrained (seed {seed})"
+def named(request: Request, identity: Mapping[str, Any]) -> str:
+    """What to call the model of a request, with the seed of an untrained twin."""
+    name, seed = str(identity.get("name", request.model)), request.untrained
+    return name if seed is None else f"{name}, untrained (seed {seed})"
 
 
 def within(values: np.ndarray, least: int, most: int) -> bool:

@@ -58,11 +58,7 @@ class Divergences:
     def of(
         self, logits: Float[Tensor, "edit position v"]
     ) -> tuple[Float[Tensor, "edit position"], Float[Tensor, "edit position"]]:
-        """KL(p || q) in nats, and the mean of the logits' change under p, in float64.
-
-        Args:
-            logits: of the edited models.
-        """
+        """KL(p || q) in nats, and the mean of the logits' change under p, in float64."""
         found, mean = (logits.new_zeros(logits.shape[:2], dtype=torch.float64) for _ in range(2))
         for position in self._fast.nonzero()[:, 0].tolist():
             for part, room in self._parts(len(logits)):

@@ -35,15 +35,7 @@ class Exchange:
 
 
 def exchange(replays: Replays, block: int) -> Exchange:
-    """Interchange blocks l and l + 1 in truth and to first order.
-
-    Args:
-        replays: of the model's blocks.
-        block: l, 1..L-1.
-
-    Raises:
-        ComputeError: where a product with a Jacobian is not the derivative of what is computed.
-    """
+    """Interchange blocks l and l + 1 in truth and to first order."""
     lower, upper = replays.call(block), _at(replays, block + 1, replays.call(block).hidden)
     predicted = jacobian_product(upper, block + 1, _map(lower)) - jacobian_product(
         lower, block, _map(upper)
@@ -59,16 +51,7 @@ def exchange(replays: Replays, block: int) -> Exchange:
 def jacobian_product(
     call: Call, number: int, direction: Float[Tensor, "1 token d"]
 ) -> Float[Tensor, "1 token d"]:
-    """J^l v over the whole sequence, without the skip connection, checked against a difference.
-
-    Args:
-        call: of the block over the whole sequence.
-        number: of the block, 1..L.
-        direction: v.
-
-    Raises:
-        ComputeError: where it is not the derivative of what the block computes.
-    """
+    """J^l v over the whole sequence, without the skip connection, checked against a difference."""
     X = call.hidden.detach().clone().requires_grad_()
     # As in `linearised_path`: the derivative of a backward pass, which is linear in u.
     with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH):

@@ -39,18 +39,7 @@ class Continued:
 def effect_of(
     loaded: LoadedModel, reads: Prompt, edit: Edit, stack: Stack | None = None
 ) -> tuple[Edit, Effect, Measured]:
-    """One edit as it is stored, its effect, and what that is taken of.
-
-    Args:
-        loaded: a model.
-        reads: the prompt.
-        edit: of its depth.
-        stack: of an encoder-decoder model.
-
-    Raises:
-        InputError: where the edit cannot be run, or names a block that is not there.
-        ComputeError: where the edited model gives no finite numbers.
-    """
+    """One edit as it is stored, its effect, and what that is taken of."""
     replays = Replays(read(loaded.model, reads, stack=stack, device=loaded.device), at_once=1)
     edit = edit.of(replays.n_blocks)
     if why := Obstacles(replays).of(edit):
@@ -64,18 +53,7 @@ def effect_of(
 
 
 def continued(loaded: LoadedModel, ids: list[int], edit: Edit, count: int) -> Continued:
-    """Let a model go on under an edit.
-
-    Args:
-        loaded: a causal language model.
-        ids: of the prompt's tokens.
-        edit: of its depth.
-        count: tokens of the continuation.
-
-    Raises:
-        InputError: where the model does not continue texts, or lacks a block.
-        ComputeError: where the edited model gives no finite numbers.
-    """
+    """Let a model go on under an edit."""
     model = loaded.model
     may = getattr(model, "can_generate", lambda: False)()
     if not may or model.config.is_encoder_decoder:

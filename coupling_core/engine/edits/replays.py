@@ -71,12 +71,7 @@ class Replays:
     def run(
         self, block: int, states: Float[Tensor, "sequence token d"]
     ) -> Float[Tensor, "sequence token d"]:
-        """What block m gives for other states, F^m(X), all else as in its own call.
-
-        Args:
-            block: m, 1..L.
-            states: any number of sequences.
-        """
+        """What block m gives for other states, F^m(X), all else as in its own call."""
         found, start = torch.empty_like(states), 0
         while start < len(states):
             size = min(self.at_once, _power_of_two(len(states) - start))

@@ -85,11 +85,7 @@ class Text:
         return next((why for removal in tried if (why := obstacles.of(removal))), "")
 
     def judged(self, removals: Sequence[Removal]) -> Judged:
-        """What removals do, as many together as memory allows.
-
-        Raises:
-            ComputeError: where the model gives no finite numbers under one of them.
-        """
+        """What removals do, as many together as memory allows."""
         found = np.full((2, len(removals)), np.nan)
 
         def keep(number: int, effect: Effect) -> None:
@@ -108,9 +104,7 @@ class Text:
 def text_loss(model: nn.Module, ids: Int[Tensor, "1 token"]) -> float:
     """Sum over the tokens from the second on of a model's loss, in nats, as it is called plainly.
 
-    Args:
-        model: of transformers, in evaluation mode; its output has logits.
-        ids: of one text.
+    The model is in evaluation mode.
     """
     with torch.no_grad():
         logits = model(input_ids=ids, use_cache=False).logits[0, :-1].double()

@@ -44,17 +44,8 @@ def self_jacobians(
 ) -> Iterator[tuple[int, list[Float[Tensor, "d d"]]]]:
     """J^l_tt of chosen blocks at chosen tokens, from one pass over the prompt.
 
-    Args:
-        reader: a model with its prompt.
-        blocks: their numbers, 1..L.
-        tokens: 1..n.
-        final_norm: whether the model's final norm belongs to the last block (Eq. 7).
-
-    Yields:
-        token by token, t and the Jacobian of each block without the skip connection.
-
-    Raises:
-        ComputeError: where one is not the derivative of what its block computes.
+    They come token by token, t with that of each block, without the skip connection. Raises
+    `ComputeError` where one is not the derivative of what its block computes.
     """
     for captures in decode(reader, blocks, tokens):
         found = [checked_jacobian(c.block, _norm(reader, c, final_norm)) for c in captures]
@@ -66,17 +57,7 @@ def output_jacobians(
 ) -> Iterator[Float[Tensor, "token d d"]]:
     """J^l_{t1 t2} of chosen blocks for one output token t2 and every t1 (up to t2 if causal).
 
-    Args:
-        reader: a model with its prompt.
-        blocks: their numbers, 1..L.
-        output_token: t2, 1..n; -1 is the last.
-        final_norm: whether the model's final norm belongs to the last block (Eq. 7).
-
-    Yields:
-        block by block, all J_{t1 t2} in the order of t1.
-
-    Raises:
-        ComputeError: where they are not the derivative of what their block computes.
+    They come block by block, in the order of t1; raises as `self_jacobians`.
     """
     t2 = resolve_token(output_token, reader.n_tokens)
     captures, before = with_context(reader, blocks, t2)
@@ -108,18 +89,7 @@ def input_jacobians(
 ) -> Iterator[tuple[int, list[Float[Tensor, "d d"]]]]:
     """J^l_{t1 t2} of chosen blocks for one input token t1 and chosen t2, from t1 on if causal.
 
-    Args:
-        reader: a model with its prompt.
-        blocks: their numbers, 1..L.
-        input_token: t1, 1..n; -1 is the last.
-        output_tokens: t2, 1..n.
-        final_norm: whether the model's final norm belongs to the last block (Eq. 7).
-
-    Yields:
-        token by token, t2 and J_{t1 t2} of each block.
-
-    Raises:
-        ComputeError: where one is not the derivative of what its block computes.
+    They come token by token, t2 with that of each block; raises as `self_jacobians`.
     """
     t1 = resolve_token(input_token, reader.n_tokens)
     wanted = {t for t in output_tokens if t >= t1 or not reader.kind.causal}

@@ -35,11 +35,7 @@ class Call:
 
     @property
     def hidden(self) -> Tensor:
-        """The states that the block was given: (1 token d), once a run was looked at.
-
-        Raises:
-            InputError: where it takes them under another name, or something else first.
-        """
+        """The states that the block was given: (1 token d), once a run was looked at."""
         given = self.args[0] if self.args else self.kwargs.get(self.first)
         if not isinstance(given, Tensor):
             raise InputError(
@@ -182,11 +178,7 @@ def _doubled(value: Any) -> Any:
 
 
 def tensor_of(output: Any) -> Tensor:
-    """The states, where a module returns them alone or first of several things.
-
-    Raises:
-        InputError: where it returns none.
-    """
+    """The states, where a module returns them alone or first of several things."""
     found = output[0] if isinstance(output, tuple | list) and output else output
     if not isinstance(found, Tensor):
         raise InputError(f"a block gives {_kind(found)} where states were expected")

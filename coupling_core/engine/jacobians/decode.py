@@ -103,15 +103,7 @@ class Reader:
 
     @plain_torch()
     def at(self, token: int) -> Moment:
-        """All blocks at one token.
-
-        Args:
-            token: 1..n.
-
-        Raises:
-            InputError: where its blocks are not those of a residual stream.
-            ComputeError: where a state is not finite, or the model's own code fails.
-        """
+        """All blocks at one token."""
         if self._is_read and (run := self._alone(token)) is not None:
             blocks = [at_one_token(number, call) for number, call in enumerate(run.calls, 1)]
             return Moment(token, blocks, run.calls, self._logits(run, -1))

@@ -147,13 +147,7 @@ def _require_right(
 def gradient_error(
     block: Block, jacobian: Float[Tensor, "d d"], final_norm: nn.Module | None = None
 ) -> float:
-    """How far u^T J is from the block's own gradients, relative to its norm: the worst of some u.
-
-    Args:
-        block: a captured block.
-        jacobian: what was found for it.
-        final_norm: as it was given there.
-    """
+    """How far u^T J is from the block's gradients, relative to its norm: the worst of some u."""
     function = _of_block(block, final_norm)
     found = _gradient_error(function, jacobian)
     if found <= GRADIENT_TOLERANCE:
@@ -209,11 +203,7 @@ def check_product(
 ) -> float:
     """The same for a product J v that was had without J.
 
-    Args:
-        block: a captured block.
-        direction: v.
-        product: J v, without the skip connection.
-        final_norm: the model's final norm where it belongs to this block.
+    The product is without the skip connection.
     """
     return _checked(_of_block(block, final_norm), direction, product, block.number)
 
@@ -259,14 +249,7 @@ def check_along(
 ) -> float:
     """The same for J v over the whole sequence, where all tokens move at once.
 
-    Args:
-        call: of the block over the whole sequence.
-        number: of the block, 1..L.
-        direction: v.
-        product: J v (1 token d), without the skip connection.
-
-    Raises:
-        ComputeError: where it is not the derivative of what is computed.
+    The product (1 token d) is without the skip connection.
     """
     return _checked(_of_all(call), direction, product.flatten(), number)
 
@@ -386,10 +369,7 @@ def doubled(
 ) -> Iterator[Call | None]:
     """A call over the whole sequence in true float64 while it lasts; None where there is none.
 
-    Args:
-        call: of a block, whose weights are in float64 until the end.
-        output_token: at which it is differentiated, 1..n.
-        final_norm: the model's final norm where it belongs to this block.
+    The block's weights are in float64 until the end.
     """
     with _doubled(_of_call(call, output_token, final_norm)) as double:
         yield None if double is None else call.double()

@@ -66,12 +66,6 @@ def batched_gradients(
 
 
 def gradients_by(output: Tensor, leaf: Tensor, cotangents: Tensor) -> Tensor:
-    """The same for one leaf: (row *shape of the leaf), zero where the output does not depend on it.
-
-    Args:
-        output: of any shape.
-        leaf: what it was computed from.
-        cotangents: (row *shape of the output).
-    """
+    """The same for one leaf: (row *shape of the leaf), 0 where the output does not depend on it."""
     (found,) = batched_gradients(output, [leaf], cotangents)
     return cotangents.new_zeros(len(cotangents), *leaf.shape) if found is None else found

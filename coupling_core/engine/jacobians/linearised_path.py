@@ -34,16 +34,7 @@ class LinearisedErrors:
 
 
 def linearised_errors(captures: list[Capture], final_norm: nn.Module | None) -> LinearisedErrors:
-    """Walk through all blocks at one token in both ways.
-
-    Args:
-        captures: every block, in order, at the token.
-        final_norm: the model's final norm where it belongs to the last block.
-
-    Raises:
-        InputError: where a replay is not what the model ran.
-        ComputeError: where a product is not the derivative of what its block computes.
-    """
+    """Walk through all blocks at one token in both ways."""
     rolled = captures[0].block.state
     one_step, rolled_out = [], []
     for index, capture in enumerate(captures, 1):
@@ -63,13 +54,8 @@ def products(
 ) -> Float[Tensor, "m d"]:
     """J^l_tt v of some directions v, without the skip connection (Eq. 8).
 
-    Args:
-        block: a captured block.
-        directions: the v, as rows.
-        final_norm: the model's final norm where it belongs to this block.
-
-    Raises:
-        InputError: where the block changes the width, or its replay is not what the model ran.
+    The v are rows. Raises `InputError` where the block changes the width, or its replay is not what
+    the model ran.
     """
     x = block.state.detach().clone()[None, None].requires_grad_()
     # The other kernels of attention have no second derivative.

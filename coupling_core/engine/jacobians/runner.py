@@ -74,11 +74,7 @@ class Runner:
     given: dict[str, Any]
 
     def __call__(self, ids: Reads, **options: Any) -> Any:
-        """The model's own output for these token ids, or this image, for which none is cached.
-
-        Raises:
-            ComputeError: where the model's own code fails.
-        """
+        """The model's own output for these token ids, or this image, for which none is cached."""
         with FastLinear(), plain_failures(self.model, "does not run on this prompt"):
             return self.model(
                 **{self.name: ids}, **self.given, **(options if self.reads_tokens else {})
@@ -90,12 +86,7 @@ class Runner:
         return self.name != READS
 
     def run(self, ids: Reads, **options: Any) -> Run:
-        """Capture a run.
-
-        Raises:
-            InputError: where its blocks are not those of a residual stream.
-            ComputeError: where a state is not finite, or the model's own code fails.
-        """
+        """Capture a run."""
         with torch.no_grad(), capturing(self.blocks) as calls:
             output = self(ids, **options)
         check_run(self.model, self.blocks, calls)
@@ -112,16 +103,7 @@ class Runner:
         return self.run(ids, use_cache=True, **self.few_logits)
 
     def alone(self, ids: Int[Tensor, "1 token"], token: int, read: Run) -> Run:
-        """Run one token (1..n) alone, over what the model kept of those before it.
-
-        Args:
-            ids: of the whole prompt.
-            token: the one.
-            read: the whole prompt's `reading`.
-
-        Raises:
-            InputError: where the model keeps nothing.
-        """
+        """Run one token (1..n) alone, over what the model kept of those before it."""
         given = {}
         if token > 1:
             before = cut(read.cache, ids.shape[1] - token + 1)
@@ -158,12 +140,7 @@ class Runner:
 
 
 def cut(cache: Any, count: int) -> Any:
-    """A cache without its last tokens; None where it cannot be cut.
-
-    Args:
-        cache: of a model; it is left as it is.
-        count: how many tokens go.
-    """
+    """A cache without its last tokens; None where it cannot be cut."""
     try:
         shorter, length = frozen(cache), cache.get_seq_length()
         shorter.crop(-count)
@@ -213,9 +190,8 @@ def _precision(tensor: Tensor) -> str:
 def check_run(model: nn.Module, blocks: nn.ModuleList, calls: list[Call]) -> None:
     """Refuse a run whose blocks are not a residual stream's, one after the other.
 
-    Raises:
-        InputError: where blocks are shared or skipped, or something changes the state in between.
-        ComputeError: where a state is not finite.
+    Raises `InputError` where blocks are shared or skipped, or something changes the state in
+    between, and `ComputeError` where a state is not finite.
     """
     kind = class_name(model)
     if not calls:
@@ -285,15 +261,7 @@ _OF_ITSELF = ": probably this was asked from inside a hook of the model, which r
 
 @contextmanager
 def plain_failures(model: nn.Module, what: str) -> Iterator[None]:
-    """Say in plain words that a model's own code failed.
-
-    Args:
-        model: whose code runs.
-        what: did not work, as a phrase behind the model's class.
-
-    Raises:
-        ComputeError: in place of whatever is raised, but for memory that ran out.
-    """
+    """Say in plain words that a model's own code failed."""
     try:
         yield
     except CouplingError:

@@ -39,13 +39,6 @@ def convert(source: Source, report: Callable[[Progress], None] | None = None) ->
     """Read a GGUF file through transformers and save it as a folder, atomically.
 
     A folder that is there but not as it was written is made anew.
-
-    Args:
-        source: of the file.
-        report: told before it begins, with how long it takes.
-
-    Raises:
-        ComputeError: where the file is missing, another one, or damaged.
     """
     file, parent = Path(source.location), source.converted.parent
     _sweep(parent)
@@ -99,11 +92,7 @@ def _rewrite(file: Path, alone: Path, folder: Path) -> None:
 
 
 def require_shipped(source: Source) -> None:
-    """Check that what stands for an alias is there, and is the very content that names it.
-
-    Raises:
-        ComputeError: where its package is missing, or ships something else.
-    """
+    """Check that what stands for an alias is there, and is the very content that names it."""
     alias = next((a for a in ALIASES.values() if a.sha256 == source.digest), None)
     if alias is None:
         return

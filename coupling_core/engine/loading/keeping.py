@@ -85,9 +85,7 @@ class Kept:
     def release(self, location: str | None = None, digest: str | None = None) -> None:
         """Let go of the models of one location and content, and the files they keep open; or all.
 
-        Args:
-            location: of their files; None is any.
-            digest: of their content; None is any.
+        A location or a content of None is any.
         """
         with self._lock:
             for key in list(self._models):
@@ -107,10 +105,7 @@ class Kept:
     def give_way(self, device: torch.device, needed: int, user: Key | None = None) -> None:
         """Let go of models until a measurement has so much memory, of which one may be in use.
 
-        Args:
-            device: where it computes.
-            needed: bytes, with those of the model that it measures.
-            user: that model.
+        The bytes that it needs are with those of the model that it measures.
         """
         with self._lock:
             others = self._of(device)

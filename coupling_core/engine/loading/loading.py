@@ -103,14 +103,6 @@ def load_apart(
     """Load a request's model as a copy that nobody else has: whoever asks may change it.
 
     Its weights lie in memory in any case, for those of a mapped file are not to be written to.
-
-    Args:
-        asked: as in `load`, and so are the others.
-        device: where it computes.
-        report: told while a hub model is downloaded.
-
-    Raises:
-        InputError, ComputeError: as `load` does.
     """
     report = report or (lambda _: None)
     report(Progress("loading"))
@@ -126,9 +118,7 @@ def load_apart(
 def forget(location: str | None = None, digest: str | None = None) -> None:
     """Let go of kept models, and of the files that they keep open; raises nothing.
 
-    Args:
-        location: file, folder or hub id of those that go; None is any.
-        digest: of their content, or the commit; None is any.
+    A location or a content of None is any.
     """
     _kept.release(location, digest)
 
@@ -138,9 +128,6 @@ def require_unwritten(asked: Resolved, loaded: LoadedModel) -> None:
 
     Weights that lie in a mapped file are read as they are needed. Those of a folder are copied, and
     its hash tells.
-
-    Raises:
-        ComputeError: names the file.
     """
     source = asked.source
     if source is None or source.kind == "folder":
@@ -160,10 +147,7 @@ def within_reach(device: torch.device) -> int:
 def give_way(asked: Resolved, device: torch.device, needed: int) -> None:
     """Let go of kept models other than the request's until it has the memory that it needs.
 
-    Args:
-        asked: what is to be measured.
-        device: where it computes.
-        needed: bytes, with those of its model.
+    The bytes are with those of its model.
     """
     _kept.give_way(device, needed, Key.of(asked.files, asked.request, device))
 
@@ -230,11 +214,7 @@ def auto_class(config: Any) -> Any:
 
 
 def require_known_quantisation(config: Any) -> None:
-    """Refuse weights that were stored in a form which is not differentiated exactly.
-
-    Raises:
-        InputError: names the form.
-    """
+    """Refuse weights that were stored in a form which is not differentiated exactly."""
     settings = getattr(config, "quantization_config", None)
     if settings is None:
         return

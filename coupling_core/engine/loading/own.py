@@ -49,13 +49,7 @@ def as_loaded(model: Any, tokenizer: Any) -> LoadedModel:
 def request_of(request: Request, model: Any, variant: str = "") -> Request:
     """The request as it is met by a model of the user's own, whose class it names.
 
-    Args:
-        request: what is to be measured.
-        model: the user's own.
-        variant: what was done to it, in the user's words.
-
-    Raises:
-        InputError: where it asks for a model that is loaded here, or for a change of one.
+    Raises `InputError` where it asks for a model that is loaded here, or for a change of one.
     """
     named = OWN + _name(unwrapped(model), variant)
     defaults = {item.name: item.default for item in fields(Request)}
@@ -99,11 +93,7 @@ def describe(
 
 
 def own_name(model: Any, variant: str = "") -> str:
-    """What a module of the user's own is called: its class, and in brackets what was done to it.
-
-    Raises:
-        InputError: where what is wrapped round it is refused, as in `unwrapped`.
-    """
+    """What a module of the user's own is called: its class, and in brackets what was done to it."""
     inside = unwrapped(model)
     looked_at = isinstance(inside, nn.Module) and not variant
     foreign = content(inside, tensors=False).foreign if looked_at else ()

@@ -44,16 +44,7 @@ def image_processor(where: Any, options: dict[str, Any]) -> Any:
 
 
 def to_tensor(prompt: str, processor: Any, config: Any) -> Float[Tensor, "1 channel height width"]:
-    """An image as a model reads it.
-
-    Args:
-        prompt: the image.
-        processor: of the model.
-        config: likewise.
-
-    Raises:
-        InputError: where the prompt holds no image, or there is no processor.
-    """
+    """An image as a model reads it."""
     pixels = to_pixels(prompt)
     if getattr(_of_vision(config), "num_channels", 3) == 1:
         pixels = pixels if pixels.shape[2] == 1 else pixels.mean(2, keepdims=True).astype("uint8")
@@ -67,13 +58,7 @@ def to_tensor(prompt: str, processor: Any, config: Any) -> Float[Tensor, "1 chan
 def token_names(
     config: Any, read: Float[Tensor, "1 channel height width"], n: int
 ) -> tuple[str, ...]:
-    """What the tokens of an image are called: "class", then "patch row,column" from 1,1.
-
-    Args:
-        config: of the model.
-        read: the image as the model reads it.
-        n: how many tokens its blocks have.
-    """
+    """What the tokens of an image are called: "class", then "patch row,column" from 1,1."""
     side = _of_vision(config).patch_size
     height, width = (side, side) if isinstance(side, int) else side
     rows, columns = read.shape[-2] // height, read.shape[-1] // width

@@ -42,9 +42,6 @@ def stored_weights(folder: Path, config: Any) -> Counter[str]:
     """Weights in the safetensors of a folder, by their format: F32, BF16, U8, ...
 
     Masks and positions are not counted; bytes are weights where the config says how to read them.
-
-    Raises:
-        ComputeError: where a file is damaged.
     """
     packed = ("U8",) if getattr(config, "quantization_config", None) else ()
     entries: Counter[str] = Counter()

@@ -21,15 +21,7 @@ def read_whole(
 ) -> Any:
     """Read a model, and refuse one of whose weights some are missing: they would be random.
 
-    Args:
-        family: the class that reads it.
-        where: its folder.
-        dtype: of the weights.
-        options: of `from_pretrained`.
-        of: the GGUF file that it is read from.
-
-    Raises:
-        ComputeError: names one.
+    A GGUF file that it is read `of` is named in the complaint.
     """
     model, found = family.from_pretrained(where, dtype=dtype, output_loading_info=True, **options)
     missing = {name for name, _ in model.named_parameters()} & {*found["missing_keys"]}

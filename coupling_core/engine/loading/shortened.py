@@ -26,12 +26,7 @@ _COUNT = "num_hidden_layers"
 def shortened(model: nn.Module, kept: Sequence[int]) -> Any:
     """A model of some of a model's blocks, which has its weights, and no copy of them.
 
-    Args:
-        model: a causal language model of transformers, on any device.
-        kept: the blocks that stay, 1..L, ascending.
-
-    Raises:
-        InputError: where there is no such model of this family, and why.
+    Raises `InputError` where there is no such model of this family, and why.
     """
     path = require_shortenable(model)
     whole: Any = model
@@ -54,11 +49,8 @@ def shortened(model: nn.Module, kept: Sequence[int]) -> Any:
 def require_shortenable(model: nn.Module) -> str:
     """Refuse a model of which no shorter one can be saved.
 
-    Returns:
-        where its blocks are, as the names of weights begin.
-
-    Raises:
-        InputError: why not.
+    It gives where its blocks are, as the names of weights begin. Raises `InputError`, which says
+    why not.
     """
     kind, stacks = class_name(model), find_stacks(model)
     config: Any = getattr(model, "config", None)
@@ -85,12 +77,7 @@ def require_shortenable(model: nn.Module) -> str:
 
 
 def shorter_config(config: Any, kept: Sequence[int]) -> Any:
-    """A config for the blocks that stay; what it lists by block is cut alike.
-
-    Args:
-        config: of the whole model; it is left as it is.
-        kept: the blocks that stay, 1..L, ascending.
-    """
+    """A config for the blocks that stay; what it lists by block is cut alike."""
     found = copy.deepcopy(config)
     part = found.get_text_config()
     L = getattr(part, _COUNT)

@@ -47,12 +47,7 @@ class Skeleton:
 
 @plain_torch()
 def skeleton(source: Source) -> Skeleton:
-    """Build a model from its config; of a hub model that is not here, only that is fetched.
-
-    Raises:
-        InputError: where its weights are quantised in a form that is not measured.
-        ComputeError: where the config is missing, out of reach, or of no known architecture.
-    """
+    """Build a model from its config; of a hub model that is not here, only that is fetched."""
     where, options = _config_place(source)
     with plain_errors(source), quiet(), read_fast() if options else nullcontext():
         config = read_config(where, options)
@@ -98,11 +93,7 @@ def rehearsal(bare: Skeleton) -> nn.Module:
 
 
 def stored_precision(source: Source, config: Any) -> str:
-    """What a model's weights are stored in: by its files where they are here, else by its config.
-
-    Raises:
-        ComputeError: where the files cannot be read.
-    """
+    """What a model's weights are stored in: by its files where they are here, or its config."""
     if source.kind == "gguf":
         return "GGUF, read as float32"
     with plain_errors(source):

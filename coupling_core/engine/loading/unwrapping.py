@@ -77,11 +77,7 @@ def is_of_bridge(module: Any) -> bool:
 
 
 def require_untraced(module: Any) -> None:
-    """Refuse a module that nnsight has round it, and runs just now or has edits of.
-
-    Raises:
-        InputError: on either, whoever hands the module over.
-    """
+    """Refuse a module that nnsight has round it, and runs just now or has edits of."""
     state = vars(module).get("__nnsight__")
     for route in getattr(state, "routes", ()):
         _require_plain(None, route[0]())
@@ -90,8 +86,7 @@ def require_untraced(module: Any) -> None:
 def _require_plain(envoy: Any, interleaver: Any) -> None:
     """Refuse what nnsight does to a model as it runs by nnsight, which no measurement does.
 
-    Raises:
-        InputError: inside a trace, and where edits were made for every trace.
+    Inside a trace, and where edits were made for every trace, it raises.
     """
     if getattr(interleaver, "interleaving", False):
         raise InputError(

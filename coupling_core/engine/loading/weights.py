@@ -73,9 +73,8 @@ def is_quantised(module: nn.Module) -> bool:
 def dequantised_weight(module: nn.Module) -> Tensor:
     """The weight that a quantised module stands for, in float32.
 
-    Raises:
-        InputError: where a forward pass on the CPU has repacked it into a form that has no way
-            back.
+    Raises `InputError` where a forward pass on the CPU has repacked it into a form that has no way
+    back.
     """
     weight: Any = module.weight
     if getattr(getattr(weight, "quant_state", None), "packing_format_for_cpu", False):

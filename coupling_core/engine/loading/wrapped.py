@@ -143,11 +143,7 @@ def wrap(
 
 
 def measurable(model: Any) -> Any:
-    """The model that is measured of what somebody hands over, without what is wrapped round it.
-
-    Raises:
-        InputError: where it is no model of transformers and was not given to `wrap`.
-    """
+    """The model that is measured of what somebody hands over, without what is wrapped round it."""
     model = unwrapped(model)
     if not isinstance(model, nn.Module):
         raise InputError(

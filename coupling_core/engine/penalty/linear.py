@@ -76,9 +76,7 @@ class Linear:
     def backward(self, u: Directions, *, keep_graph: bool = False) -> Directions:
         """J^T u of every sequence.
 
-        Args:
-            u: directions of the output.
-            keep_graph: whether the product can be differentiated again.
+        With `keep_graph`, the product can be differentiated again.
         """
         given = u.to(self.dtype).unbind(-1)
         return wide(torch.stack([self._product(one, keep_graph) for one in given], -1))

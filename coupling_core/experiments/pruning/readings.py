@@ -36,8 +36,7 @@ class Subject:
     @property
     def name(self) -> str:
         """What to call it."""
-        request = self.asked.request
-        return named(str(self.asked.identity.get("name", request.model)), request.untrained)
+        return named(self.asked.request, self.asked.identity)
 
     @contextmanager
     def ready(self) -> Iterator[None]:

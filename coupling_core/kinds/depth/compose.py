@@ -51,7 +51,7 @@ def one_block(asked: Resolved, loaded: LoadedModel, block: int) -> BlockJacobian
         block=number,
         token=at.trace.token,
         tokens=at.about["tokens"],
-        model=named(str(asked.identity.get("name", request.model)), request.untrained),
+        model=named(request, asked.identity),
         precision=precision_words(request, at.about["provenance"]),
         final_norm=norm_words(request, has_norm=has_norm) if number == at.n_blocks else "",
     )

@@ -110,9 +110,14 @@ def _coupling(state: WhatIfState, chosen: tuple[int, int]) -> DepthResult | None
     """The Depth page's map of the same prompt, measured where it was not yet."""
     found = cast(DepthResult | None, answer(state.request(), lambda _: None))
     if found is not None:
-        shown, options = Shown(found, state.view(found)), {"corrected": not state.raw}
-        picks = ("block", "basis")
-        draw_named("scores", shown, picks=picks, finish=_tall, selected=chosen, **options)
+        draw_named(
+            "scores",
+            Shown(found, state.view(found)),
+            picks=("block", "basis"),
+            finish=_tall,
+            corrected=not state.raw,
+            selected=chosen,
+        )
     return found
 
 
