@@ -40,6 +40,7 @@ from coupling_core.cli.rows import Row
 from coupling_core.cli.terminal import Told, fact_lines, print_lines, print_table
 
 if TYPE_CHECKING:
+    import networkx as nx
     import plotly.graph_objects as go
 
 NUMBERS = (".graphml", *ENDINGS)
@@ -115,14 +116,18 @@ class Graphs(Together):
         look = {name: value for name, value in vars(self.look).items() if name != "figure"}
         return look | self.weighed
 
+    def graph(self, result: DepthResult, view: View) -> "nx.Graph[int]":
+        """The graph of one prompt."""
+        return layer_graph(score_pairs(result, view), **self.weighed)
+
     def locality(self, result: DepthResult, view: View) -> Locality:
         """The locality curve of one prompt."""
-        return locality(result, view, corrected=self.dots == "corrected")
+        return locality(score_pairs(result, view), corrected=self.dots == "corrected")
 
     def row(self, result: DepthResult, view: View) -> dict[str, float]:
         """One prompt's mean scores over all pairs, edges, communities, and score of neighbours."""
         self.parts.append(of_prompt(result, view))
-        graph = layer_graph(result, view, **self.weighed)
+        graph = self.graph(result, view)
         near = self.locality(result, view)
         return {
             **means(score_pairs(result, view)),
@@ -162,12 +167,12 @@ class Graphs(Together):
             "blocks": view.blocks,
             "score": self.dots,
             "locality": arrays_of(self.locality(result, view)),
-            **graph_record(layer_graph(result, view, **self.weighed)),
+            **graph_record(self.graph(result, view)),
         }
 
     def facts(self, result: DepthResult, view: View) -> dict[str, object]:
         """One prompt's graph in lines."""
-        graph = layer_graph(result, view, **self.weighed)
+        graph = self.graph(result, view)
         near = self.locality(result, view)
         score = "chance-corrected" if self.dots == "corrected" else "c"
         points = list(zip(near.distance, near.mean, strict=True))
@@ -182,6 +187,6 @@ class Graphs(Together):
 
     def tables(self, result: DepthResult, view: View) -> None:
         """Print its heaviest edges."""
-        graph = layer_graph(result, view, **self.weighed)
+        graph = self.graph(result, view)
         forms = dict.fromkeys(EDGE_COLUMNS[:3], "d") | dict.fromkeys(EDGE_COLUMNS[3:], "z.3f")
         print_table(forms, [[*row.values()] for row in edge_rows(graph)[:SHOWN]])
