@@ -57,8 +57,12 @@ class Course(Plottable[StepCurve]):
         """What has still to be measured of a step."""
         asked = self.suite.request(self.request, step)
         wanted = [asked, path_request(asked), spectrum_request(asked)]
-        parts = zip((self.depth, self.paths, self.spectra), wanted, strict=True)
-        return tuple(request for of, request in parts if of is not None and step not in of)
+        parts: list[Mapping[int, object] | None] = [self.depth, self.paths, self.spectra]
+        return tuple(
+            request
+            for of, request in zip(parts, wanted, strict=True)
+            if of is not None and step not in of
+        )
 
     @property
     def alike(self) -> tuple[tuple[int, ...], ...]:
@@ -255,7 +259,8 @@ def numbers(course: Course, view: View) -> tuple[StepNumbers, ...]:
     Raises:
         InputError: where K or a block is not in the results.
     """
-    losses, parts = course.suite.losses(), (course.depth, course.paths, course.spectra or {})
+    losses = course.suite.losses()
+    parts: tuple[Mapping[int, Result], ...] = (course.depth, course.paths, course.spectra or {})
     return tuple(
         numbers_at(step, view, *(of.get(step) for of in parts), loss=losses.get(step, np.nan))
         for step in course.steps

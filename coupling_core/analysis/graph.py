@@ -61,8 +61,10 @@ def layer_graph(
     result = cast(DepthResult, found.result)
     if len(found.blocks) < min(2, result.n_blocks):
         raise InputError("a graph is of pairs of blocks, and one block was asked for: name others")
-    at = {"token": result.token, "token_text": result.tokens[result.token - 1]}
-    about = found.attributes() | at
+    about = found.attributes() | {
+        "token": result.token,
+        "token_text": result.tokens[result.token - 1],
+    }
     return scores_graph(found, result.n_blocks, about, corrected=corrected, threshold=threshold)
 
 

@@ -27,8 +27,10 @@ def steps_arrays(courses: Sequence[Course], view: View) -> Variables:
     """The numbers of `StepNumbers` by suite and step, and of each suite NAME the maps of scores."""
     steps = sorted({step for course in courses for step in course.steps})
     runs = [{n.step: n for n in numbers(course, view)} for course in courses]
-    named = {"suites": (("suite",), np.array([course.suite.name for course in courses]))}
-    named["steps"] = ("step",), np.array(steps)
+    named: dict[str, tuple[tuple[str, ...], np.ndarray]] = {
+        "suites": (("suite",), np.array([course.suite.name for course in courses])),
+        "steps": (("step",), np.array(steps)),
+    }
     for name in step_columns():
         values = [[getattr(run.get(step), name, np.nan) for step in steps] for run in runs]
         named[name] = ("suite", "step"), np.array(values)

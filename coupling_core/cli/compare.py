@@ -75,7 +75,7 @@ def _write(out: Path, found: AnyComparison, figure: str | None) -> None:
     files.write_numbers(
         out,
         lambda: signed_differences(found.to_pandas(), found),
-        lambda: {name: (AXES[name], of) for name, of in maps.arrays().items()} if maps else {},
+        lambda: {n: (tuple(AXES[n]), of) for n, of in maps.arrays().items()} if maps else {},
         maps.attributes() if maps else None,
         lambda ending: found.plot(*named).render(ending),
     )
