@@ -241,7 +241,8 @@ def numbers(course: Course, view: View) -> tuple[StepNumbers, ...]:
     Raises:
         InputError: where K or a block is not in the results.
     """
-    losses, parts = course.suite.losses(), (course.depth, course.paths, course.spectra or {})
+    losses = course.suite.losses()
+    parts: tuple[Mapping[int, Result], ...] = (course.depth, course.paths, course.spectra or {})
     return tuple(
         numbers_at(step, view, *(of.get(step) for of in parts), loss=losses.get(step, np.nan))
         for step in course.steps

@@ -11,17 +11,14 @@ The graph of networkx is the one record: figure, table, files and printout read 
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from jaxtyping import Float
 
-from coupling_core.analysis.scores import score_pairs
-from coupling_core.base.blocks import Blocks, blocks_of
-from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import InputError
 from coupling_core.base.notebook import table_of
-from coupling_core.base.records import DEFAULT_THRESHOLD, Role, View, resolve_blocks, viewed
+from coupling_core.base.records import DEFAULT_THRESHOLD
 from coupling_core.base.results import DepthResult, Scores
 from coupling_core.base.results.base import NORM_INCLUDED
 from coupling_core.base.units import counted, ranges
@@ -42,27 +39,12 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def layer_graph(
-    result: DepthResult,
-    view: View | None = None,
-    *,
-    k: int | None = None,
-    blocks: Blocks = None,
-    definition: DefinitionName | None = None,
-    role: Role | None = None,
-    p: float | None = None,
-    corrected: bool = True,
-    threshold: float = DEFAULT_THRESHOLD,
+    found: Scores, *, corrected: bool = True, threshold: float = DEFAULT_THRESHOLD
 ) -> "nx.Graph[int]":
     """The blocks as nodes, and an edge wherever two of them are coupled by at least the threshold.
 
     Args:
-        result: may be partial.
-        view: K, definition, role and blocks; None is the paper's score.
-        k: the K, in place of a view; None is `default_k`.
-        blocks: those wanted, in place of a view's: "9-16", a range, a list.
-        definition: which score, in place of a view's; None is the paper's.
-        role: "A" or "B", in place of a view's; None is "A".
-        p: the order of the norm of the paper's score, in place of a view's; None is 1.
+        found: the scores of a result, such as `result.scores(50, "9-16")`.
         corrected: weigh by the chance-corrected score, else by c.
         threshold: smallest weight of an edge, 0..1.
 
@@ -74,14 +56,11 @@ def layer_graph(
         attributes say what was measured, and count the `pairs` and those `pairs_without_score`.
 
     Raises:
-        InputError: where K or a block is not in the result, one block of several is asked for, or
-            the threshold is out of range.
+        InputError: where they are of one block of several, or the threshold is out of range.
     """
-    chosen = blocks_of(blocks, result.n_blocks)
-    view = viewed(view, result.default_k, k=k, blocks=chosen, definition=definition, role=role, p=p)
-    if len(resolve_blocks(view.blocks, result.n_blocks)) < min(2, result.n_blocks):
+    result = cast(DepthResult, found.result)
+    if len(found.blocks) < min(2, result.n_blocks):
         raise InputError("a graph is of pairs of blocks, and one block was asked for: name others")
-    found = score_pairs(result, view)
     about = found.attributes() | {
         "token": result.token,
         "token_text": result.tokens[result.token - 1],
@@ -297,9 +276,8 @@ def graph_edges(graph: "nx.Graph[int]") -> "DataFrame":
     return table_of(edge_rows(graph), graph.graph, EDGE_COLUMNS)
 
 
-def directed(graph: "nx.Graph", result: DepthResult, view: View) -> "nx.DiGraph":
+def directed(graph: "nx.Graph", found: Scores) -> "nx.DiGraph":
     """The same with each edge in both directions, from the Jacobian's block, with its score."""
-    found = score_pairs(result, view)
     both = graph.to_directed()
     for block, basis, edge in both.edges(data=True):
         cell = found.blocks.index(block), found.blocks.index(basis)

@@ -8,14 +8,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from coupling_core.analysis.graph import weights
-from coupling_core.analysis.scores import score_pairs
-from coupling_core.base.blocks import Blocks, blocks_of
-from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.drawing import Drawing, known_figure
-from coupling_core.base.errors import InputError
 from coupling_core.base.notebook import Plottable, Table, arrays_of, in_a_line
-from coupling_core.base.records import Role, View, viewed
-from coupling_core.base.results import DepthResult, PositionScores, Scores
+from coupling_core.base.results import PositionScores, Scores
 from coupling_core.base.units import counted, ranges, rounded
 
 
@@ -114,40 +109,16 @@ def _gathered(
     ]
 
 
-def locality(
-    result: DepthResult,
-    view: View | None = None,
-    *,
-    k: int | None = None,
-    blocks: Blocks = None,
-    definition: DefinitionName | None = None,
-    role: Role | None = None,
-    p: float | None = None,
-    corrected: bool = True,
-) -> Locality:
+def locality(scores: Scores, *, corrected: bool = True) -> Locality:
     """Mean weight against |l - l'| over all pairs that have one, whatever the threshold.
 
     Args:
-        result: a depth-wise result.
-        view: K, definition, p, role and blocks; None is the paper's score at `default_k`.
-        k: the K, in place of a view.
-        blocks: those wanted, in place of a view's: "9-16", a range, a list.
-        definition: which score, in place of a view's.
-        role: "A" or "B", in place of a view's.
-        p: the order of the norm of the paper's score, in place of a view's.
+        scores: of a result, such as `result.scores(50, "9-16")`.
         corrected: whether a weight is the chance-corrected score, or c; neither has a unit.
 
     Returns:
         a row a distance that any two of the blocks have.
-
-    Raises:
-        InputError: where K or a block is not in the result, or one block alone is asked for.
     """
-    chosen = blocks_of(blocks, result.n_blocks)
-    view = viewed(view, result.default_k, k=k, blocks=chosen, definition=definition, role=role, p=p)
-    if chosen is not None and len(chosen) < 2:
-        raise InputError("distances are of pairs of blocks, and one was asked for: name others")
-    scores = score_pairs(result, view)
     weight = weights(scores, corrected=corrected)
     floor = np.zeros_like(weight) if corrected else (scores.chance + scores.chance.T) / 2
     apart = np.abs(np.subtract.outer(scores.blocks, scores.blocks))
@@ -159,9 +130,9 @@ def locality(
     return Locality(distance, mean, spread, pairs, chance, scores=scores, corrected=corrected)
 
 
-def near_less_far(result: DepthResult, view: View) -> float:
+def near_less_far(scores: Scores) -> float:
     """Mean corrected score at |l - l'| = 1 minus that of greater distances; NaN without both."""
-    found = locality(result, view)
+    found = locality(scores)
     known = ~np.isnan(found.mean)
     near, far = known & (found.distance == 1), known & (found.distance > 1)
     if not (near.any() and far.any()):

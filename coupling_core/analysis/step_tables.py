@@ -28,9 +28,9 @@ def steps_arrays(courses: Sequence[Course], view: View) -> Variables:
     steps = sorted({step for course in courses for step in course.steps})
     runs = [{n.step: n for n in numbers(course, view)} for course in courses]
     named: dict[str, tuple[tuple[str, ...], np.ndarray]] = {
-        "suites": (("suite",), np.array([course.suite.name for course in courses]))
+        "suites": (("suite",), np.array([course.suite.name for course in courses])),
+        "steps": (("step",), np.array(steps)),
     }
-    named["steps"] = ("step",), np.array(steps)
     for name in step_columns():
         values = [[getattr(run.get(step), name, np.nan) for step in steps] for run in runs]
         named[name] = ("suite", "step"), np.array(values)

@@ -17,7 +17,7 @@ from coupling_core.measuring.trying import cross_scores
 
 SHOWN = 10
 """New directions in the printed table."""
-_AXES = {
+_AXES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("angles", "inside", "new"), ("side", "block", "k")),
     "chance": ("k",),
     **dict.fromkeys(("a_in_b", "b_in_a"), ("block", "basis")),

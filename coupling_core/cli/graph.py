@@ -38,6 +38,7 @@ from coupling_core.cli.shown import Shown
 from coupling_core.cli.terminal import Told, fact_lines, print_lines, print_records
 
 if TYPE_CHECKING:
+    import networkx as nx
     import plotly.graph_objects as go
 
 NUMBERS = (".graphml", *ENDINGS)
@@ -115,14 +116,18 @@ class Graphs(Shown):
         """By which score, and from which weight on there is an edge."""
         return {name: self.look[name] for name in ("corrected", "threshold")}
 
+    def graph(self, result: DepthResult, view: View) -> "nx.Graph[int]":
+        """The graph of one prompt."""
+        return layer_graph(score_pairs(result, view), **self.weighed)
+
     def locality(self, result: DepthResult, view: View) -> Locality:
         """The locality curve of one prompt."""
-        return locality(result, view, corrected=self.dots == "corrected")
+        return locality(score_pairs(result, view), corrected=self.dots == "corrected")
 
     def row(self, result: DepthResult, view: View) -> dict[str, float]:
         """One prompt's mean scores over all pairs, edges, communities, and score of neighbours."""
         self.parts.append(of_prompt(result, view))
-        graph = layer_graph(result, view, **self.weighed)
+        graph = self.graph(result, view)
         near = self.locality(result, view)
         return {
             **means(score_pairs(result, view)),
@@ -158,12 +163,12 @@ class Graphs(Shown):
             "blocks": view.blocks,
             "score": self.dots,
             "locality": arrays_of(self.locality(result, view)),
-            **graph_record(layer_graph(result, view, **self.weighed)),
+            **graph_record(self.graph(result, view)),
         }
 
     def facts(self, result: DepthResult, view: View) -> dict[str, object]:
         """One prompt's graph in lines."""
-        graph = layer_graph(result, view, **self.weighed)
+        graph = self.graph(result, view)
         return dict(
             weights=self.dots,
             edges=edges_words(graph),
@@ -173,4 +178,4 @@ class Graphs(Shown):
 
     def tables(self, result: DepthResult, view: View) -> None:
         """Print its heaviest edges."""
-        print_records(edge_rows(layer_graph(result, view, **self.weighed))[:SHOWN])
+        print_records(edge_rows(self.graph(result, view))[:SHOWN])

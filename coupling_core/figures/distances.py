@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 
 from coupling_core.analysis.locality import by_distance
 from coupling_core.analysis.locality import locality as measure_locality
-from coupling_core.analysis.scores import definition_name
+from coupling_core.analysis.scores import definition_name, score_pairs
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.curves import Curves
 from coupling_core.base.records import View
@@ -35,7 +35,7 @@ DISTANCE = Curves(
 
 def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.Figure:
     """Mean score over the pairs at each distance |l - l'|, with the spread over them."""
-    found = measure_locality(result, view, corrected=corrected)
+    found = measure_locality(score_pairs(result, view), corrected=corrected)
     low, high = found.mean - found.spread, found.mean + found.spread
     name = f"mean ({definition_name(view)}; K = {view.k})"
     more = {

@@ -65,9 +65,10 @@ def graph(
     `auto_range` stretches width and opacity over what is drawn; the selected pair is marked even if
     it is no edge. `layout.meta` also has the "summary": how many edges, and the communities.
     """
+    found = score_pairs(result, view)
     return graph_of(
-        layer_graph(result, view, corrected=corrected, threshold=threshold),
-        score_pairs(result, view),
+        layer_graph(found, corrected=corrected, threshold=threshold),
+        found,
         result.n_blocks,
         view,
         words.subject(result),

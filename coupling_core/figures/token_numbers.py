@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from coupling_core.analysis.path_curves import median, quantile
 from coupling_core.base.curves import Curves
-from coupling_core.base.numbers import array_of, number_of, why_none
+from coupling_core.base.numbers import array_of, number_of, seen_in
 from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
@@ -73,7 +73,8 @@ def per_token(
     """One number of every token's path and the mean over the prompt, beside a twin's."""
     (name,), n = spec.numbers, len(result.tokens)
     token, text = resolve_token(token, n), _selected(result, resolve_token(token, n))
-    own, column = array_of(result, view, name), number_of(result.request.kind, name).column
+    number, seen = number_of(result.request.kind, name), seen_in(result, view)
+    own, column = number.values(seen), number.column
     series = [_dots(result, own, twin, style.ACCENT, "circle", uid="own")]
     if twin is not None:
         its = array_of(twin, view, name)
@@ -84,7 +85,7 @@ def per_token(
     chosen = Series(text, x, own[at], width=0, marks=13, hover=False, uid="selected", more=inked)
     spec = of_numbers(result.request.kind, spec)
     both = path_words.of_both(result, twin, "Hollow dots and their mean are of")
-    without = [f"token {i}: {why}" for i, why in enumerate(why_none(result, view, name), 1) if why]
+    without = [f"token {i}: {why}" for i, why in enumerate(number.why(seen), 1) if why]
     caption = f"{spec.caption} Dashed: the mean over the prompt."
     caption += f" No value for {'; '.join(without[:3])}." * bool(without)
     caption += f" And {len(without) - 3} more." * (len(without) > 3) + both

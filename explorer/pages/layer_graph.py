@@ -18,7 +18,7 @@ from explorer.panels.chart import Shown, draw, draw_partial, ink, made
 from explorer.panels.drawer import selected, selection
 from explorer.panels.narrowed import narrowed
 from explorer.panels.page import Page
-from explorer.panels.recipes import Recipes, measuring, program, raw, viewed
+from explorer.panels.recipes import Recipes, call, measuring, program, raw, viewed
 from explorer.panels.strip import strip
 from explorer.panels.switches import SCORE, Choice, switches, threshold, twin_switch
 from explorer.session.link import Parameter
@@ -69,6 +69,7 @@ def recipes(request: Request, view: View, state: GraphState) -> Recipes:
     """How to come by the edges of the graph outside the app."""
     given = {"corrected": (not state.raw, True), "threshold": (state.threshold, State.threshold)}
     more = "".join(f", {n}={value!r}" for n, (value, default) in given.items() if value != default)
+    scores = call(view).replace("View", "scores", 1)
     names = "graph.edges(data=True))  # of networkx; see also graph.nodes(data=True)"
     options = viewed(state, blocks=True) | {
         "threshold": (f"{state.threshold:.12g}", f"{State.threshold:.12g}"),
@@ -77,7 +78,7 @@ def recipes(request: Request, view: View, state: GraphState) -> Recipes:
     }
     flags = [*raw(state), *(["--auto-range"] if state.auto_range else [])]
     return Recipes(
-        program(request, view, "layer_graph", names, more, "graph"),
+        program(request, None, "layer_graph", names, f".{scores}{more}", "graph"),
         measuring("graph", request, {"k": view.k}, options, flags),
     )
 
@@ -97,7 +98,7 @@ def show(answered: Result, state: GraphState) -> None:
             made(figures.locality, *shown, corrected=not state.raw),
             "locality",
             shown,
-            lambda: locality(*shown, corrected=not state.raw).to_pandas(),
+            lambda: locality(score_pairs(*shown), corrected=not state.raw).to_pandas(),
         )
     with left:
         _graph(shown, state, pair)

@@ -89,7 +89,7 @@ def _raw() -> str:
 
 def _graph() -> str:
     edges, none = (
-        layer_graph(one, shown.view_of(one), threshold=DEFAULT_THRESHOLD).number_of_edges()
+        layer_graph(shown.found(one), threshold=DEFAULT_THRESHOLD).number_of_edges()
         for one in (shown.trained(), shown.twin())
     )
     pairs = shown.trained().n_blocks * (shown.trained().n_blocks - 1) // 2

@@ -42,7 +42,7 @@ def of_scores_and_comparisons():
         "p of a score without": lambda: cc.compare(one, other, k=3, definition="alignment", p=2),
         "another kind": lambda: cc.compare(one, trajectory_result()),
         "a table": lambda: unchecked(cc.compare)(table(), one),
-        "distances of one block": lambda: cc.locality(one, k=2, blocks=[3]),
+        "graph of one block": lambda: cc.layer_graph(one.scores(2, [3])),
     }
 
 
@@ -59,8 +59,9 @@ def of_pairs_of_tokens():
 
 
 def of_graphs():
-    return {"K and a view": lambda: cc.layer_graph(random_result(), cc.View(k=3), k=3)} | {
-        f"threshold {at}": lambda at=at: cc.layer_graph(planted(), VIEW, threshold=at)
+    scores = planted().scores(1)
+    return {
+        f"threshold {at}": lambda at=at: cc.layer_graph(scores, threshold=at)
         for at in (-0.01, float("nan"))
     }
 

@@ -37,8 +37,8 @@ PAIRS = {
 RANGES = {
     "score_pairs": lambda view: score_pairs(RESULT, view),
     "mean_by_k": lambda view: mean_by_k(RESULT, view),
-    "locality": lambda view: locality(RESULT, view),
-    "layer_graph": lambda view: sorted(layer_graph(RESULT, view).nodes),
+    "locality": lambda view: locality(score_pairs(RESULT, view)),
+    "layer_graph": lambda view: sorted(layer_graph(score_pairs(RESULT, view)).nodes),
     "compare": lambda view: compare(RESULT, OTHER, view).difference,
     "spectrum": lambda view: figures.spectrum(RESULT, view),
     "spectrum_table": lambda view: figures.spectrum_table(RESULT, view),

@@ -27,11 +27,12 @@ def edges(app: Any) -> set[tuple[int, int]]:
 
 def test_the_graph_has_the_edges_of_the_result_as_its_switches_say(open_page, gallery) -> None:
     app, result = open_page("Layer graph"), gallery[0, True]
-    assert edges(app) == set(cc.layer_graph(result, cc.View()).edges)
+    scores = cc.score_pairs(result, cc.View())
+    assert edges(app) == set(cc.layer_graph(scores).edges)
     curve = charts(app)["locality"]["data"][-1]
-    np.testing.assert_allclose(numbers(curve["y"]), cc.locality(result, cc.View()).mean)
+    np.testing.assert_allclose(numbers(curve["y"]), cc.locality(scores).mean)
     app.slider(key="threshold@graph").set_value(0.2).run()
-    graph = cc.layer_graph(result, cc.View(), threshold=0.2)
+    graph = cc.layer_graph(scores, threshold=0.2)
     assert edges(app) == set(graph.edges)
     assert f"{graph.number_of_edges()} of 435 pairs are edges, at 0.2" in words(app)
     app.segmented_control(key="layout@graph").set_value("circle").run()
@@ -40,7 +41,7 @@ def test_the_graph_has_the_edges_of_the_result_as_its_switches_say(open_page, ga
     nodes = trace(charts(app)["graph"], "blocks")
     np.testing.assert_allclose(np.hypot(numbers(nodes["x"]), numbers(nodes["y"])), 1, rtol=1e-5)
     assert list(numbers(nodes["marker"]["color"])) == list(range(1, 31))
-    graph = cc.layer_graph(result, cc.View(), threshold=0.2, corrected=False)
+    graph = cc.layer_graph(scores, threshold=0.2, corrected=False)
     assert edges(app) == set(graph.edges)
     app.segmented_control(key="raw@graph").set_value(False).run()
     app.segmented_control(key="untrained@graph").set_value(True).run()

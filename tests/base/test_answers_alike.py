@@ -97,7 +97,7 @@ DRAWN = {
     "Scores": lambda: random_result().scores(k=3),
     "CrossScores": crossed,
     "Steering": steering,
-    "Locality": lambda: cc.locality(random_result(), k=3),
+    "Locality": lambda: cc.locality(random_result().scores(3)),
     "ByDistance": lambda: cc.by_distance(between_tokens().scores(k=3)),
 }
 """What has a figure."""

@@ -36,14 +36,14 @@ def trained():
 
 def test_json_has_the_edges_the_communities_and_the_locality(run, trained):
     said = printed(run("graph", *FRANCE, "--threshold", 0.1, "--json"))
-    graph = layer_graph(trained, View(), threshold=0.1)
+    graph = layer_graph(score_pairs(trained, View()), threshold=0.1)
     weights = {(e["block"], e["basis"]): e["weight"] for e in said["edges"]}
     assert weights == {(a, b): pytest.approx(w) for a, b, w in graph.edges(data="weight")}
     assert [e["weight"] for e in said["edges"]] == sorted(weights.values(), reverse=True)
     found, first = score_pairs(trained, View()).corrected, said["edges"][0]
     cell = first["block"] - 1, first["basis"] - 1
     assert (first["forward"], first["backward"]) == pytest.approx((found[cell], found[cell[::-1]]))
-    assert said["locality"]["mean"] == pytest.approx(locality(trained, View()).mean)
+    assert said["locality"]["mean"] == pytest.approx(locality(score_pairs(trained, View())).mean)
     assert sum(map(len, said["communities"])) == 30
     assert (said["pairs"], said["pairs_without_score"], said["stored"]) == (435, 0, True)
     assert said["key"] == trained.key
@@ -64,7 +64,7 @@ def test_files_have_both_directions_of_the_edges_and_every_pair(run, tmp_path, t
         assert run(*asked, name)[0] == 0
     view = View(k=10, blocks=tuple(range(9, 17)))
     found = score_pairs(trained, view).corrected
-    edges = layer_graph(trained, view).number_of_edges()
+    edges = layer_graph(score_pairs(trained, view)).number_of_edges()
     assert len(pd.read_csv(tmp_path / "g.csv")) == edges > 0
     graph = nx.read_graphml(tmp_path / "g.graphml", node_type=int)
     assert graph.number_of_edges() == 2 * edges
@@ -74,7 +74,7 @@ def test_files_have_both_directions_of_the_edges_and_every_pair(run, tmp_path, t
     assert arrays["weight"] == pytest.approx(weight, nan_ok=True)
     assert arrays["blocks"].tolist() == list(range(9, 17))
     assert arrays["community"].shape == (8,)
-    assert arrays["mean"] == pytest.approx(locality(trained, view).mean)
+    assert arrays["mean"] == pytest.approx(locality(score_pairs(trained, view)).mean)
 
 
 def test_the_code_on_the_page_gives_what_the_page_shows(run, tmp_path, trained, capsys):
@@ -87,7 +87,8 @@ def test_the_code_on_the_page_gives_what_the_page_shows(run, tmp_path, trained, 
         pages.append((tmp_path / "g.html").read_text())
     assert ["Weights are the score c" in page for page in pages] == [True, False]
     exec(program, {})
-    edges = layer_graph(trained, View(), threshold=0.1, corrected=False).number_of_edges()
+    scores = score_pairs(trained, View())
+    edges = layer_graph(scores, threshold=0.1, corrected=False).number_of_edges()
     assert capsys.readouterr().out.count("'weight'") == edges > 0
 
 

@@ -9,7 +9,7 @@ import pytest
 from cases import SCORES, VIEW, planted, random_result
 from checks import trace
 
-from coupling_core import View, figures
+from coupling_core import View, figures, score_pairs
 from coupling_core.analysis.graph import layer_graph, ranges
 from coupling_core.analysis.locality import locality
 from coupling_core.base.records import Layout
@@ -35,7 +35,7 @@ def test_a_deep_model_is_a_few_traces():
         figure = figures.graph(deep, VIEW, layout=layout, threshold=threshold, selected=(3, 70))
         assert len(figure.data) <= 20
         assert len(figure.layout.shapes) <= 8
-        edges = layer_graph(deep, VIEW, threshold=threshold).number_of_edges()
+        edges = layer_graph(score_pairs(deep, VIEW), threshold=threshold).number_of_edges()
         assert sum(map(pieces, lines(figure))) == edges
         assert trace(figure, "edges").type == ("scattergl" if edges > 1600 else "scatter")
 
@@ -132,7 +132,7 @@ def test_what_graphs_say(snapshot):
 
 
 def test_the_locality_curve_draws_the_means_with_their_spread():
-    figure, found = figures.locality(RESULT, VIEW), locality(RESULT, VIEW)
+    figure, found = figures.locality(RESULT, VIEW), locality(score_pairs(RESULT, VIEW))
     mean, band = figure.data[-1], trace(figure, "one standard deviation")
     assert list(mean.x) == [1, 2, 3, 4]
     assert mean.y == pytest.approx(found.mean)
@@ -140,5 +140,5 @@ def test_the_locality_curve_draws_the_means_with_their_spread():
     assert band.y[4:][::-1] == pytest.approx(found.mean + found.spread)
     assert trace(figure, "chance").y == pytest.approx(np.zeros(4))
     raw = figures.locality(random_result(), View(k=5), corrected=False)
-    floor = locality(random_result(), View(k=5), corrected=False).chance
+    floor = locality(score_pairs(random_result(), View(k=5)), corrected=False).chance
     assert trace(raw, "chance").y == pytest.approx(floor)

@@ -58,7 +58,7 @@ NUMBERS = (
         "locality",
         "mean chance-corrected score of neighbouring blocks minus that of all other pairs",
         (),
-        lambda seen: near_less_far(seen.result, seen.view),
+        lambda seen: near_less_far(seen.derived),
         in_files=False,
         column=Column(
             "Score of neighbours minus that of others",
