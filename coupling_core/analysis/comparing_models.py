@@ -229,8 +229,8 @@ def _caveats(found: ModelComparison, rows: "DataFrame") -> tuple[str, ...]:
 
     of_models, names, values = found.column == "model", found.names, [found.a, found.b]
     averaged, known = ["chance", "floor_error", "tokens"], ["width", "layers", "k"]
-    of_each = rows.reindex(columns=["model", *averaged, *known, "trained", OF_BLOCKS])
-    of_each = of_each.groupby("model")
+    told_of = ["model", *averaged, *known, "trained", OF_BLOCKS]
+    of_each = rows.reindex(columns=told_of).groupby("model")
     # NaN is what the table does not say, and compares as neither alike nor other.
     first = of_each.first().loc[values]
     width, layers, k = first[known].to_numpy(np.float64).T
