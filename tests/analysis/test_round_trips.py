@@ -12,7 +12,6 @@ from cases import random_result
 from coupling_core import Request, Store, View, compare, measure
 from coupling_core.analysis import exports
 from coupling_core.analysis.alignment import match_blocks
-from coupling_core.analysis.compare import AXES
 from coupling_core.analysis.exports import arrays, attributes, axes, frame, to_netcdf
 from coupling_core.base.kinds import kind_of
 
@@ -92,7 +91,7 @@ def test_texts_come_back_and_the_character_0_is_marked():
 def test_a_comparison_has_the_numbers_of_a_and_says_whose_they_are():
     a, b = random_result(n_blocks=6), random_result(n_blocks=4)
     found = compare(a, b, k=3)
-    data = opened(to_netcdf(found.arrays(), AXES, found.attributes()))
+    data = opened(to_netcdf(found.arrays(), found.axes, found.attributes()))
     own = [block for block, _ in match_blocks(6, 4)]
     assert data["block"].to_numpy().tolist() == own == data["basis"].to_numpy().tolist()
     row = found.to_pandas().iloc[0]
