@@ -1,5 +1,6 @@
 """compare_models(...): two models of a table, or two ways to look at one, prompt by prompt."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +16,7 @@ from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.errors import InputError, refuse
 from coupling_core.base.records import ALL_BLOCKS, HOW, OF_BLOCKS, OF_SHARES, OWN, parse_blocks
 from coupling_core.base.units import counted, ranges, rounded, with_difference
-from coupling_core.base.wording import sentences
+from coupling_core.base.wording import Row, sentences
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -228,31 +229,18 @@ def _caveats(found: ModelComparison, rows: "DataFrame") -> tuple[str, ...]:
 
     of_models, names, values = found.column == "model", found.names, [found.a, found.b]
     averaged, known = ["chance", "floor_error", "tokens"], ["width", "layers", "k"]
-    told = rows.reindex(columns=["model", *averaged, *known, "trained", OF_BLOCKS])
-    of_each = told.groupby("model")
+    told_of = ["model", *averaged, *known, "trained", OF_BLOCKS]
+    of_each = rows.reindex(columns=told_of).groupby("model")
     # NaN is what the table does not say, and compares as neither alike nor other.
     first = of_each.first().loc[values]
     width, layers, k = first[known].to_numpy(np.float64).T
     chance, errors, tokens = of_each[averaged].mean().loc[values].to_numpy(np.float64).T
-    blocks: list[tuple[int, ...]] = [(), ()]
-    if found.kind == "depth" and np.isfinite(layers).all():
-        named = (
-            values
-            if found.column == OF_BLOCKS
-            else first[OF_BLOCKS].astype(object).fillna(ALL_BLOCKS)
-        )
-        blocks = [parse_blocks(of, int(n)) for of, n in zip(named, layers, strict=True)]
-    extent = layers if of_models else layers * np.nan
-    if all(blocks):
-        extent = np.array([of[-1] - of[0] + 1 for of in blocks])
-    shared = len({*blocks[0]} & {*blocks[1]}) if found.column == OF_BLOCKS else 0
-    has_last = [n in of for n, of in zip(layers, blocks, strict=True)]
+    blocks = first[OF_BLOCKS].astype(object).fillna(ALL_BLOCKS).tolist()
     is_untrained = first["trained"].map(str) == "False"
     untrained = dict.fromkeys(compress(names if of_models else [found.model] * 2, is_untrained))
-    definitions = values if found.column == "definition" else [found.how.get("definition")] * 2
-    sampled = " and ".join(
-        name for name, one in zip(names, definitions, strict=True) if one in sampled_definitions()
-    )
+    definitions = values if found.column == "definition" else [found.how.get("definition", "")] * 2
+    is_sampled = [one in sampled_definitions() for one in definitions]
+    sampled = " and ".join(compress(names, is_sampled))
     far = "an error that interval and p leave out"
     if told_errors := " and ".join(rounded(error, 4) for error in errors if error == error):
         is_within = abs(found.difference) < 2 * float(np.sqrt(np.nansum(errors**2)))
@@ -263,18 +251,7 @@ def _caveats(found: ModelComparison, rows: "DataFrame") -> tuple[str, ...]:
     floors = with_difference(chance[0], chance[1], chance[0] - chance[1])
     failed = uncertified(rows)
     return sentences(
-        (
-            all(blocks) and has_last[0] != has_last[1] and found.how.get("final_norm") != "exclude",
-            f"The last block is among {'the blocks of ' * of_models}{names[has_last[1]]} alone, "
-            "with the final norm in it where the model has one: without it the difference may be "
-            "another.",
-        ),
-        (
-            abs(extent[0] - extent[1]) > 0,
-            f"The two go over {extent[0]:g} and {extent[1]:g} blocks, and a part of the difference "
-            "may be that alone.",
-        ),
-        (shared > 1, f"{shared} blocks are in both, so that the two are not independent."),
+        *_of_blocks(found, layers, values if found.column == OF_BLOCKS else blocks),
         (
             of_models and found.k >= 1 and abs(width[0] - width[1]) > 0,
             of_two_widths(found.k, a, width[0], b, width[1]),
@@ -310,4 +287,31 @@ def _caveats(found: ModelComparison, rows: "DataFrame") -> tuple[str, ...]:
             f"Not certified: {counted(failed, 'result')} of {2 * found.n}, of which an SVD did not "
             "pass its checks.",
         ),
+    )
+
+
+def _of_blocks(found: ModelComparison, layers: np.ndarray, named: Sequence[str]) -> tuple[Row, ...]:
+    """What bears on the difference of the blocks of the two, by their names."""
+    of_models = found.column == "model"
+    blocks: list[tuple[int, ...]] = [(), ()]
+    if found.kind == "depth" and np.isfinite(layers).all():
+        blocks = [parse_blocks(of, int(n)) for of, n in zip(named, layers, strict=True)]
+    extent = layers if of_models else layers * np.nan
+    if all(blocks):
+        extent = np.array([of[-1] - of[0] + 1 for of in blocks])
+    shared = len({*blocks[0]} & {*blocks[1]}) if found.column == OF_BLOCKS else 0
+    has_last = [n in of for n, of in zip(layers, blocks, strict=True)]
+    return (
+        (
+            all(blocks) and has_last[0] != has_last[1] and found.how.get("final_norm") != "exclude",
+            f"The last block is among {'the blocks of ' * of_models}{found.names[has_last[1]]} "
+            "alone, with the final norm in it where the model has one: without it the difference "
+            "may be another.",
+        ),
+        (
+            abs(extent[0] - extent[1]) > 0,
+            f"The two go over {extent[0]:g} and {extent[1]:g} blocks, and a part of the difference "
+            "may be that alone.",
+        ),
+        (shared > 1, f"{shared} blocks are in both, so that the two are not independent."),
     )

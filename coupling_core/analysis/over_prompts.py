@@ -42,7 +42,6 @@ class OfPrompt:
     model: str
     final_norm: str
     certified: bool
-    key: str
     text: str
     asked: int
 
@@ -60,7 +59,6 @@ def of_prompt(result: DepthResult, view: View) -> OfPrompt:
         result.model_name,
         result.final_norm_words,
         result.certified,
-        result.key,
         visible(result.tokens[result.token - 1]),
         result.request.token,
     )
@@ -86,16 +84,12 @@ def mean_graph(
     return scores_graph(found, parts[0].n_blocks, about, corrected=corrected, threshold=threshold)
 
 
-def whose(parts: Sequence[OfPrompt], listed: str) -> str:
-    """Which model, over which list of prompts, as a phrase."""
-    return f"{parts[0].model}, mean over {counted(len(parts), 'prompt')} of {listed}"
-
-
-def source(parts: Sequence[OfPrompt], listed: str, view: View) -> str:
-    """Where the means come from, in one line, for files."""
+def origin(parts: Sequence[OfPrompt], listed: str, view: View) -> dict[str, str]:
+    """Which model's means over which list of prompts they are, and where they come from."""
+    title = f"{parts[0].model}, mean over {counted(len(parts), 'prompt')} of {listed}"
     certified, blocks = sum(part.certified for part in parts), parts[0].scores.blocks
-    parts_of_line = sentences(
-        whose(parts, listed),
+    told = sentences(
+        title,
         f"K = {view.k}",
         definition_name(view),
         (len(blocks) < parts[0].n_blocks, f"blocks {ranges(blocks)}"),
@@ -103,7 +97,7 @@ def source(parts: Sequence[OfPrompt], listed: str, view: View) -> str:
         parts[0].final_norm,
         f"SVDs of {certified} of {counted(len(parts), 'prompt')} certified",
     )
-    return " · ".join(parts_of_line)
+    return {"title": title, "source": " · ".join(told)}
 
 
 def interval_words(over: Interval) -> str:

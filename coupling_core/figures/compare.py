@@ -166,16 +166,15 @@ def _square(found: Comparison) -> ScoreSquare:
 
 def _hover_texts(found: Comparison, square: ScoreSquare) -> list[str]:
     """Both scores and their difference, row by row."""
-    ours, theirs = found.a_scores.numbers, found.b_scores.numbers
-    between = "<br>" if square.texts else " "
-    texts = []
-    for row, column in square.numbers().reshape(-1, 2).tolist():
-        at = i, j = ours.index(row), ours.index(column)
+    maps = np.stack([*map(square.take, (found.a_values, found.b_values, found.difference))], -1)
+    theirs, between, texts = found.b_scores.numbers, "<br>" if square.texts else " ", []
+    for i, j in np.ndindex(maps.shape[:2]):
+        row, column = square.name(square.rows[i]), square.name(square.columns[j])
         other = f" (blocks {theirs[i]} and {theirs[j]})" * (not found.same_depth)
-        less = float(found.difference[at])
-        a, b, apart = with_difference(float(found.a_values[at]), float(found.b_values[at]), less)
+        x, y, less = maps[i, j].tolist()
+        a, b, apart = with_difference(x, y, less)
         texts.append(
-            f"Jacobian of {square.name(row)}{between}in the basis of {square.name(column)}<br>"
+            f"Jacobian of {row}{between}in the basis of {column}<br>"
             f"A {a}, B{other} {b}<br>A - B {'+' * (less > 0)}{apart}"
         )
     return [with_minus(text) for text in texts]

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from coupling_core.analysis.over_prompts import OfPrompt, mean_scores, source, whose
+from coupling_core.analysis.over_prompts import OfPrompt, mean_scores, origin
 from coupling_core.analysis.over_prompts import mean_graph as graph_over_prompts
 from coupling_core.analysis.path_curves import curve_over_prompts
 from coupling_core.analysis.scores import Interval
@@ -58,9 +58,8 @@ def mean_map(
         words.last_row(parts[0].final_norm, parts[0].n_blocks, found, corrected),
         (uncertified, f"{counted(uncertified, 'prompt')} with SVDs that are not certified."),
     )
-    square, origin = ScoreSquare.of(found), _origin(parts, listed, view)
-    whom = whose(parts, listed)
-    return score_map(square, view, whom, caption, origin, corrected=corrected, **look)
+    square, told = ScoreSquare.of(found), origin(parts, listed, view)
+    return score_map(square, view, told["title"], caption, told, corrected=corrected, **look)
 
 
 def mean_graph(
@@ -75,9 +74,9 @@ def mean_graph(
     found, view = _means(parts)
     blocks = graph_over_prompts(parts, corrected=corrected, threshold=threshold)
     summary = f"{graph_summary(blocks)} An edge is of the mean of the prompts' scores."
-    told = _origin(parts, listed, view) | {"summary": summary}
-    n_blocks, whom = parts[0].n_blocks, whose(parts, listed)
-    return graph_of(blocks, found, n_blocks, view, whom, corrected=corrected, told=told, **look)
+    told = origin(parts, listed, view) | {"summary": summary}
+    of = blocks, found, parts[0].n_blocks, view, told["title"]
+    return graph_of(*of, corrected=corrected, told=told, **look)
 
 
 def prompt_strip(
@@ -219,10 +218,6 @@ def by_depth_over_prompts(
 def _means(parts: Sequence[OfPrompt]) -> tuple[Scores, View]:
     found = mean_scores([part.scores for part in parts])
     return found, replace(found.view, blocks=found.blocks)
-
-
-def _origin(parts: Sequence[OfPrompt], listed: str, view: View) -> dict[str, object]:
-    return {"title": whose(parts, listed), "source": source(parts, listed, view)}
 
 
 def _members(order: Sequence[int], groups: Mapping[int, str]) -> dict[str, list[int]]:

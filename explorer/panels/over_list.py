@@ -16,9 +16,8 @@ from coupling_core.analysis.over_prompts import (
     few_words,
     interval_words,
     of_prompt,
-    source,
+    origin,
     spread_words,
-    whose,
 )
 from coupling_core.analysis.scores import Interval, known_interval
 from coupling_core.analysis.verdict import MIDDLE, Verdict, verdict_over
@@ -354,7 +353,7 @@ def means(
         of,
         f"Mean {score_name(corrected).lower()}, {_which(parts)}",
         "corrected" if corrected else "coupling",
-        {"title": whose(parts, listed.title), "source": source(parts, listed.title, view)},
+        origin(parts, listed.title, view),
         score_terms(view),
         0.0 if corrected else _floor(parts),
         beside=beside,

@@ -61,4 +61,4 @@ def test_a_mean_is_told_with_its_interval_and_few_prompts_are_no_evidence() -> N
     assert "prompt 7 with 0.100" in told
     assert "prompt 3 with 0.200" in told
     assert op.spread_words({3: 0.2}) == ""
-    assert "5 of 5 prompts" in op.source(PARTS, "a list", VIEW)
+    assert "5 of 5 prompts" in op.origin(PARTS, "a list", VIEW)["source"]
