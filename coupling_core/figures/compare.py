@@ -123,7 +123,7 @@ def spectra(found: Comparison, block: int, basis: int) -> go.Figure:
         spectrum_line(s, f"{where} ({part})", where, None, color=color, width=2.5, dash=dash)
         for (where, s), (color, dash, part) in lines
     ]
-    of = f"{words.subject(found.a)} (A) and {words.subject(found.b)} (B)"
+    of = f"{found.a.subject} (A) and {found.b.subject} (B)"
     told = of_two(found.a, found.b, found.view)
     return by_index(series, found.view, of, SPECTRA, told=told)
 
@@ -154,7 +154,7 @@ def of_two(a: Result, b: Result, view: AnyView, more: str = "") -> dict[str, obj
     """Of which two results a figure is, and in what they differ."""
     left, right = (words.provenance(result, view) for result in (a, b))
     return {
-        "title": f"{words.subject(a)} against {words.subject(b)}",
+        "title": f"{a.subject} against {b.subject}",
         "source": f"A: {left}. B: {right}. Between them: {'; '.join(differences(a, b))}.{more}",
     }
 

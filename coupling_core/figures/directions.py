@@ -25,7 +25,6 @@ from coupling_core.base.results.directions import READOUTS
 from coupling_core.base.trials import UNITS, Steering
 from coupling_core.figures import style
 from coupling_core.figures.curves import COLORS, Series, chance, curves, lines
-from coupling_core.figures.words import subject
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -105,7 +104,7 @@ def readouts(
     level = chance(at, k / 100, "by chance, on average", width=1)
     most = max(float(one.y.max()) for one in [*drawn, level] if one.y is not None)
     reach = {"range": [0, min(k, max(LEAST, 1.1 * most))]}
-    return curves([*drawn, level], READOUT_COUNTS, subject(result), {"k": k}, yaxis=reach)
+    return curves([*drawn, level], READOUT_COUNTS, result.subject, {"k": k}, yaxis=reach)
 
 
 def direction_track(result: DirectionsResult, block: int, component: int) -> go.Figure:
@@ -119,7 +118,7 @@ def direction_track(result: DirectionsResult, block: int, component: int) -> go.
         Series(name, x, values, style.ACCENT),
         Series(itself, x[own], values[own], style.ACCENT, 0, marks=9, symbol="circle-open"),
     ]
-    of = f"along {name} of block {number}, {subject(result)}"
+    of = f"along {name} of block {number}, {result.subject}"
     return curves(series, TRACK, of, {"block": number, "k": component})
 
 
@@ -132,7 +131,7 @@ def direction_elsewhere(result: DirectionsResult, block: int, component: int) ->
     return curves(
         [*lines(x, named), chance(x, level, "a random direction", "dot", 1)],
         ELSEWHERE,
-        f"direction {component} of block {number}, {subject(result)}",
+        f"direction {component} of block {number}, {result.subject}",
         words,
     )
 
@@ -162,7 +161,7 @@ def shared_directions(found: Shared) -> go.Figure:
     return curves(
         [series, chance(numbers, level, "by chance, at most", "dot", 1)],
         SHARED,
-        subject(found.result),
+        found.result.subject,
         words | {"n": len(numbers)},
         also=f" Beyond chance: {found.count}.",
     )

@@ -19,7 +19,6 @@ from coupling_core.figures import style
 from coupling_core.figures.curves import COLORS, Series, curves
 from coupling_core.figures.squares import Square
 from coupling_core.figures.training import HEIGHT, place, step_axis
-from coupling_core.figures.words import subject
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -93,7 +92,7 @@ def effects(
         median, low, high = np.median(known), known.min(), known.max()
         told = f"median {median:.3g}, {low:.3g} to {high:.3g} {result.unit}"
     return square.figure(
-        f"Map of the effect of {edit} over pairs of blocks, {subject(result)}: {told}.",
+        f"Map of the effect of {edit} over pairs of blocks, {result.subject}: {told}.",
         _EACH_CELL[edit] + _READ,
         square.traces(_map(square, values, result, edit), why, texts),
         height=600,
@@ -114,7 +113,7 @@ def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
         for at, ((name, values), color, dash) in enumerate(looks)
     ]
     spec = replace(BY_BLOCK, unit=f" {result.unit}")
-    return curves(series, spec, subject(result), {"unit": _UNITS[result.measured_of]})
+    return curves(series, spec, result.subject, {"unit": _UNITS[result.measured_of]})
 
 
 def exchange(result: WhatIfResult) -> go.Figure:
@@ -122,7 +121,7 @@ def exchange(result: WhatIfResult) -> go.Figure:
     lower, true, predicted, cosine = _medians(result)
     span = style.span(np.concatenate([true, predicted]))
     figure = style.new_figure(
-        f"First-order prediction of swapping neighbours against the truth, {subject(result)}: "
+        f"First-order prediction of swapping neighbours against the truth, {result.subject}: "
         + (f"median cosine {np.median(cosine):.2f}." if cosine.size else "no pair can be run."),
         "A point for each pair of neighbours: how much swapping the two changes the state behind "
         "them, relative to its norm, median over the tokens. On the dotted line the first order, "
@@ -190,7 +189,8 @@ def coupling_against_effect(found: CouplingEffect, title: str = "") -> go.Figure
 
 def effect_by_step(studies: Mapping[int, EffectStudy], edit: PairEdit, title: str) -> go.Figure:
     """The rank correlations of coupling and effect by training step, of a run of this title."""
-    found, steps = effect_by_step_table(studies, edit).to_dict("series"), np.array(sorted(studies))
+    table, steps = effect_by_step_table(studies, edit), np.array(sorted(studies))
+    found = {name: table[name].to_numpy() for name in table}
     series = [
         Series(name, place(steps), found[name.replace(" ", "_")], color, marks=6, at=steps)
         for name, color in _LOOKS.items()

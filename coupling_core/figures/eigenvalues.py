@@ -10,7 +10,6 @@ from coupling_core.base.results import SpectrumResult
 from coupling_core.base.units import counted, percent
 from coupling_core.figures import style
 from coupling_core.figures.curves import Series, curves, depth_colors, number_lines
-from coupling_core.figures.words import subject
 
 _QUANTILE, _LEAST = 0.995, 1.2
 """Share of the values at each end up to which an axis reaches, and how far it reaches at least."""
@@ -42,7 +41,7 @@ def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
     outside = (drawn.real < across[0]) | (drawn.real > across[1]) | (np.abs(drawn.imag) > up[1])
     shown = f"{len(blocks)} blocks" if len(blocks) > 1 else f"block {blocks[0]}"
     figure = style.new_figure(
-        _alt(f"{shown} of {subject(result)}", drawn, sure[known]),
+        _alt(f"{shown} of {result.subject}", drawn, sure[known]),
         "Eigenvalues of M = I + J: outside the circle what a block lets grow, inside what it lets "
         "shrink, far from the real axis what it turns. What lies at 1 passes as it is. "
         f"Outside of what is drawn: {counted(int(outside.sum()), 'eigenvalue')}.",
@@ -98,4 +97,4 @@ def products_over_depth(result: SpectrumResult, *, twin: SpectrumResult | None =
     last, name = np.full(len(shuffled), result.n_blocks), "effective rank, blocks in random order"
     crosses = Series(name, last, shuffled, width=0, marks=8, symbol="x")
     series = number_lines(result, AnyView(), PRODUCTS, twin, 2.5)
-    return curves([*series, crosses], PRODUCTS, subject(result), {"width": result.width})
+    return curves([*series, crosses], PRODUCTS, result.subject, {"width": result.width})

@@ -13,7 +13,7 @@ from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
 from coupling_core.figures.curves import Series, curves, of_numbers
-from coupling_core.figures.words import label, subject
+from coupling_core.figures.words import label
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -59,7 +59,7 @@ def by_depth(
         series.insert(0, (_tokens if own.shape[1] <= MOST else _range)(depth, own))
     both = path_words.of_both(result, twin, "The dashed line is the median of")
     spec = of_numbers(result.request.kind, spec)
-    return curves(series, replace(spec, caption=spec.caption + both), subject(result), also=both)
+    return curves(series, replace(spec, caption=spec.caption + both), result.subject, also=both)
 
 
 def per_token(
@@ -93,7 +93,7 @@ def per_token(
     figure = curves(
         [*series, chosen],
         replace(spec, caption=caption, log=column is not None and column.log),
-        subject(result),
+        result.subject,
         also=f" {text}: {own[token - 1]:.3g}.{both}",
         xaxis={"range": [0, n + 1]} if n > LABELLED else _texts(result),
     )
@@ -119,7 +119,7 @@ def linearised(result: TrajectoryResult, *, token: int = -1) -> go.Figure:
         series += [own, middle]
     stays = (result.step_lengths / result.norms[1:])[:, at]
     series.append(Series("the state stays where it is", blocks, stays, dash="dot", uid="rest"))
-    return curves(series, LINEARISED, f"token {token}, {subject(result)}")
+    return curves(series, LINEARISED, f"token {token}, {result.subject}")
 
 
 def linearised_table(result: TrajectoryResult, token: int) -> "DataFrame":
