@@ -102,16 +102,15 @@ def scaling(result: DepthResult, *, inverse: bool = False) -> go.Figure:
     blocks = np.arange(1, len(s) + 1)
     series = []
     for k, shade in enumerate(depth_colors(np.linspace(0, 1, s.shape[1])), 1):
-        more = {"showlegend": k in (1, s.shape[1])}
         width, marks = (2.5, 6) if k == 1 else (1.2, 0)
-        name, y = f"k = {k}", values[:, k - 1]
-        series.append(Series(name, blocks, y, shade, width, marks=marks, uid=f"s{k}", more=more))
+        one = Series(f"k = {k}", blocks, values[:, k - 1], shade, width, marks=marks)
+        series.append(replace(one, more={"showlegend": k in (1, s.shape[1])}))
     if not inverse:
         return curves(series, SCALING, result.subject)
     first, shares = fits[0], [fit.r_squared for fit in fits if np.isfinite(fit.r_squared)]
     name = f"line of k = 1: slope {first.slope:.3g} a block, R² = {first.r_squared:.2f}"
     line = first.intercept + first.slope * blocks
-    series.append(Series(name, blocks, line, style.ACCENT, dash="dash", hover=False, uid="fit"))
+    series.append(Series(name, blocks, line, style.ACCENT, dash="dash", hover=False))
     told = shares and (
         f" Least-squares lines explain {percent(min(shares))} to {percent(max(shares))} of the "
         f"variance (k = 1..{len(fits)}; the table has each fit)."

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
 
 from coupling_core.analysis.directions import (
     DONE,
@@ -95,12 +94,11 @@ def readouts(
 
     def series(of: DirectionsResult) -> list[Series]:
         found, widths = counts(of, k)[:, at - 1], (3.5, 2, 1.5)
-        named = [(LABELS[READOUTS[n]], n, READOUTS[n]) for n in shown]
-        return [Series(name, at, found[n], COLORS[n], widths[n], uid=uid) for name, n, uid in named]
+        return [Series(LABELS[READOUTS[n]], at, found[n], COLORS[n], widths[n]) for n in shown]
 
     drawn, faint = series(result), {"opacity": 0.6, "showlegend": False}
     for one in [] if twin is None else series(twin):
-        drawn.append(replace(one.untrained, width=1, uid=f"{one.uid} twin", more=faint))
+        drawn.append(replace(one.untrained, width=1, more=faint))
     level = chance(at, k / 100, "by chance, on average", width=1)
     most = max(float(one.y.max()) for one in [*drawn, level] if one.y is not None)
     reach = {"range": [0, min(k, max(LEAST, 1.1 * most))]}
@@ -126,14 +124,10 @@ def direction_elsewhere(result: DirectionsResult, block: int, component: int) ->
     """How much of a block's pair of directions lies in the subspaces of every block."""
     number = resolve_block(block, result.n_blocks)
     named, level = _held(result, number, component)
-    x = np.arange(1, result.n_blocks + 1)
+    x, of = np.arange(1, result.n_blocks + 1), f"direction {component} of block {number}"
     words = {"block": number, "k": component, "count": result.count, "chance": level}
-    return curves(
-        [*lines(x, named), chance(x, level, "a random direction", "dot", 1)],
-        ELSEWHERE,
-        f"direction {component} of block {number}, {result.subject}",
-        words,
-    )
+    series = [*lines(x, named), chance(x, level, "a random direction", "dot", 1)]
+    return curves(series, ELSEWHERE, f"{of}, {result.subject}", words)
 
 
 def direction_table(result: DirectionsResult, block: int, component: int) -> "DataFrame":
@@ -180,12 +174,9 @@ def steering(found: Steering) -> go.Figure:
     return curves(series, STEERING, found.where, words, also=f" {found.verdict}")
 
 
-def _held(
-    result: DirectionsResult, block: int, component: int
-) -> tuple[dict[str, Float[np.ndarray, " block"]], float]:
+def _held(result: DirectionsResult, block: int, k: int) -> tuple[dict[str, np.ndarray], float]:
     """How much of each of the pair every block's subspace holds, and of a random direction."""
     of_pair = {
-        name: held(result, result.basis(block, side)[:, component - 1], side)
-        for side, name in HELD.items()
+        name: held(result, result.basis(block, side)[:, k - 1], side) for side, name in HELD.items()
     }
     return of_pair, float(np.sqrt(result.count / result.width))

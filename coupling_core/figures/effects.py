@@ -107,10 +107,9 @@ def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
     named = {"skip": found.skip, "repeat": found.repeat} | damped
     colors = (*COLORS[:4], *COLORS[6:])  # the others are too near those of the first two
     dashes = ("solid", "solid", "dot", "dash", "dashdot", "longdash")
-    looks = zip(named.items(), colors, dashes, strict=False)
     series = [
-        Series(name, blocks, values, color, dash=dash, uid=f"effect{at}")
-        for at, ((name, values), color, dash) in enumerate(looks)
+        Series(name, blocks, values, color, dash=dash)
+        for (name, values), color, dash in zip(named.items(), colors, dashes, strict=False)
     ]
     spec = replace(BY_BLOCK, unit=f" {result.unit}")
     return curves(series, spec, result.subject, {"unit": _UNITS[result.measured_of]})
