@@ -66,15 +66,9 @@ def difference(
     )
     score, limit = style.score_name(found.corrected).lower(), style.DIFFERENCE_LIMIT
     ticks, terms = style.open_ends(-limit, limit, 5), style.score_terms(found.view)
-    colors = square.heatmap(
-        np.where(why == "", apart, np.nan).astype(np.float32),
-        zmin=-limit,
-        zmax=limit,
-        colorscale=style.DIVERGING,
-        colorbar=style.color_bar(f"A - B, {score}", terms, **ticks),
-        hoverinfo="skip",
-        name="difference",
-    )
+    look = style.scale(-limit, limit, style.DIVERGING, f"A - B, {score}", terms, **ticks)
+    shown = np.where(why == "", apart, np.nan).astype(np.float32)
+    colors = square.heatmap(shown, **look, hoverinfo="skip", name="difference")
     pairs = "pair of tokens" if square.texts else "pair"
     is_matched = isinstance(found, Comparison) and not found.same_depth
     return square.figure(

@@ -238,16 +238,9 @@ def _map(square: Square, values: np.ndarray, result: WhatIfResult, edit: PairEdi
     low, high = style.span(z)
     ticks = np.arange(np.floor(low), np.ceil(high) + 1)
     bar = {"tickvals": ticks, "ticktext": [f"{10.0**tick:g}" for tick in ticks]}
-    return square.heatmap(
-        z,
-        zmin=low,
-        zmax=high,
-        colorscale=style.SEQUENTIAL,
-        reversescale=True,
-        colorbar=style.color_bar(f"Effect of {edit}", _UNITS[result.measured_of], **bar),
-        hoverinfo="skip",
-        name="effects",
-    )
+    name, unit = f"Effect of {edit}", _UNITS[result.measured_of]
+    look = style.scale(low, high, style.SEQUENTIAL, name, unit, **bar)
+    return square.heatmap(z, **look, reversescale=True, hoverinfo="skip", name="effects")
 
 
 def _text(result: WhatIfResult, edit: PairEdit, values: np.ndarray, pair: tuple[int, ...]) -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need 
     from pandas import DataFrame
 
 Compared = DepthResult | TokensResult
-Scores = tuple[Float[np.ndarray, " k"], ...]
+ByK = tuple[Float[np.ndarray, " k"], ...]
 BY_K = Curves(
     x="k",
     y="{name} ({definition})",
@@ -73,7 +73,7 @@ class _Pair:
         return self.result.matrices[at][:side, :side].astype(np.float32)
 
     @property
-    def curves(self) -> Scores:
+    def curves(self) -> ByK:
         """Raw score, chance floor and corrected score for K = 1..Kmax."""
         raw, floor = score_curve(self.result, self.row, self.column, self.view)
         return raw, floor, above_chance(raw, floor)
@@ -183,7 +183,7 @@ def mean_by_k(result: DepthResult, view: View, *, corrected: bool = False) -> go
 
 
 def _by_k(
-    scores: Scores, view: View, corrected: bool, of: str, name: str, what: str, also: str = ""
+    scores: ByK, view: View, corrected: bool, of: str, name: str, what: str, also: str = ""
 ) -> go.Figure:
     """A raw score, its chance level and the corrected score, of which one is shown."""
     raw, floor, above = scores

@@ -180,11 +180,5 @@ def score_look(
         low, high = style.CORRECTED_RANGE[0], limit
         ticks = style.open_ends(low, high, 6)
     terms = style.score_terms(view) + style.AUTO * auto_range
-    return {
-        "zmin": low,
-        "zmax": high,
-        "colorscale": style.SEQUENTIAL,
-        "colorbar": style.color_bar(style.score_name(corrected), terms, **ticks),
-        "hoverinfo": "skip",
-        "name": "scores",
-    }
+    look = style.scale(low, high, style.SEQUENTIAL, style.score_name(corrected), terms, **ticks)
+    return look | {"hoverinfo": "skip", "name": "scores"}

@@ -204,12 +204,8 @@ def matrix_look(
 ) -> dict[str, object]:
     """Colours of the entries of matrices: magnitudes from 0, else diverging round 0."""
     limit = max(map(abs, style.span(values))) if auto_range else style.MATRIX_LIMIT
-    return {
-        "zmin": 0.0 if magnitude else -limit,
-        "zmax": limit,
-        "colorscale": style.SEQUENTIAL if magnitude else style.DIVERGING,
-        "colorbar": style.color_bar(style.matrix_name(view, magnitude), terms),
-    }
+    low, colors = (0.0, style.SEQUENTIAL) if magnitude else (-limit, style.DIVERGING)
+    return style.scale(low, limit, colors, style.matrix_name(view, magnitude), terms)
 
 
 def grey(x: np.ndarray, y: np.ndarray, which: np.ndarray, why: Reasons) -> go.Heatmap:

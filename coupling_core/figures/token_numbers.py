@@ -98,8 +98,9 @@ def per_token(
         xaxis={"range": [0, n + 1]} if n > LABELLED else _texts(result),
     )
     for one in series:
-        if (known := one.y[np.isfinite(one.y)]).size:
-            figure.add_hline(y=known.mean(), line={"color": one.color, "width": 1, "dash": "dash"})
+        y, line = np.asarray(one.y), {"color": one.color, "width": 1, "dash": "dash"}
+        if (known := y[np.isfinite(y)]).size:
+            figure.add_hline(y=known.mean(), line=line)
     if column is not None and isinstance(column.ideal, float):
         figure.add_hline(y=column.ideal, line=style.DOTTED)
     return figure
