@@ -25,6 +25,7 @@ BAR = 200  # pixels of the colour bar, which these labels leave on a small scree
 BEYOND = "Entries beyond the colour bar are drawn in the colour at its end."
 
 Reasons = Shaped[np.ndarray, "row column"]  # why a cell has no colour; "" where it has one
+Traces = Sequence[go.Heatmap | go.Scatter]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -92,9 +93,7 @@ class Square:
         """A heatmap with a number a cell."""
         return go.Heatmap(x=self.x, y=self.y, z=z, **look)
 
-    def traces(
-        self, colors: go.Heatmap, why: Reasons, texts: Sequence[str]
-    ) -> list[go.Heatmap | go.Scatter]:
+    def traces(self, colors: go.Heatmap, why: Reasons, texts: Sequence[str]) -> Traces:
         """The colours, what covers the cells without one, and "pairs", which answers the mouse."""
         forbidden = why == FORBIDDEN
         empty = (why != "") & ~forbidden
@@ -149,7 +148,7 @@ class Square:
         self,
         alt: str,
         caption: str,
-        traces: Sequence[go.Heatmap | go.Scatter],
+        traces: Traces,
         *,
         height: int,
         selected: tuple[int, int] | None = None,
@@ -167,11 +166,7 @@ class Square:
 
 
 def panels(
-    maps: Sequence[tuple[Square, Sequence[go.Heatmap | go.Scatter]]],
-    titles: Sequence[str],
-    *,
-    spacing: float,
-    most: int,
+    maps: Sequence[tuple[Square, Traces]], titles: Sequence[str], *, spacing: float, most: int
 ) -> go.Figure:
     """Maps side by side, at most `most` numbers on an axis; the legend names each reason once."""
     figure = make_subplots(1, len(maps), subplot_titles=titles, horizontal_spacing=spacing)

@@ -22,6 +22,7 @@ MOST = 24
 """Up to so many tokens have a line each; more are drawn as the range of the middle 80 %."""
 LABELLED = 48
 """Up to so many tokens have their texts on the axis; more have numbers."""
+_LOOKS = {"own": (style.ACCENT, "circle"), "twin": (style.SECOND, "circle-open")}
 LINEARISED = Curves(
     y="Distance from x<sup>l</sup>, in units of its norm",
     caption="Error of the linearised path x^l = (I + J^l) x^(l-1) of the selected token (paper, "
@@ -74,10 +75,9 @@ def per_token(
     (name,), n = spec.numbers, len(result.tokens)
     token, text = resolve_token(token, n), _selected(result, resolve_token(token, n))
     own, column = array_of(result, view, name), number_of(result.request.kind, name).column
-    series = [_dots(result, own, twin, style.ACCENT, "circle", uid="own")]
+    series = [_dots(result, own, twin, "own")]
     if twin is not None:
-        its = array_of(twin, view, name)
-        series.insert(0, _dots(twin, its, result, style.SECOND, "circle-open", uid="twin"))
+        series.insert(0, _dots(twin, array_of(twin, view, name), result, "twin"))
     x, at = np.array([token]), slice(token - 1, token)
     ring = {"color": style.BLACK, "size": 13, "symbol": "circle-open", "line": {"width": 2}}
     inked = {"marker": ring, "meta": style.INKED}
@@ -150,15 +150,11 @@ def _range(depth: np.ndarray, values: np.ndarray) -> Series:
 
 
 def _dots(
-    of: TrajectoryResult,
-    values: np.ndarray,
-    beside: TrajectoryResult | None,
-    color: str,
-    symbol: str,
-    uid: str,
+    of: TrajectoryResult, values: np.ndarray, beside: TrajectoryResult | None, uid: str
 ) -> Series:
     """A dot a token, and in the legend the mean over the prompt."""
-    x, whose = np.arange(1, len(values) + 1), path_words.which(of, beside, second=uid == "twin")
+    x, (color, symbol) = np.arange(1, len(values) + 1), _LOOKS[uid]
+    whose = path_words.which(of, beside, second=uid == "twin")
     more = {
         "customdata": x,
         "text": [label(text) for text in of.tokens],
