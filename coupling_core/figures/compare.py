@@ -65,15 +65,9 @@ def difference(found: Comparison, *, selected: tuple[int, int] | None = None) ->
     )
     score, limit = style.score_name(found.corrected).lower(), style.DIFFERENCE_LIMIT
     ticks, terms = style.open_ends(-limit, limit, 5), style.score_terms(found.view)
-    colors = square.heatmap(
-        np.where(why == "", apart, np.nan).astype(np.float32),
-        zmin=-limit,
-        zmax=limit,
-        colorscale=style.DIVERGING,
-        colorbar=style.color_bar(f"A - B, {score}", terms, **ticks),
-        hoverinfo="skip",
-        name="difference",
-    )
+    look = style.scale(-limit, limit, style.DIVERGING, f"A - B, {score}", terms, **ticks)
+    shown = np.where(why == "", apart, np.nan).astype(np.float32)
+    colors = square.heatmap(shown, **look, hoverinfo="skip", name="difference")
     pairs = "pair of tokens" if square.texts else "pair"
     return square.figure(
         f"Map of A - B, the {score}. {found.verdict}",
@@ -121,7 +115,7 @@ def spectra(found: Comparison, block: int, basis: int) -> go.Figure:
         spectrum_line(s, f"{where} ({part})", where, None, color=color, width=2.5, dash=dash)
         for (where, s), (color, dash, part) in lines
     ]
-    of = f"{words.subject(found.a)} (A) and {words.subject(found.b)} (B)"
+    of = f"{found.a.subject} (A) and {found.b.subject} (B)"
     told = of_two(found.a, found.b, found.view)
     return by_index(series, found.view, of, SPECTRA, told=told)
 
@@ -152,7 +146,7 @@ def of_two(a: Result, b: Result, view: AnyView, more: str = "") -> dict[str, obj
     """Of which two results a figure is, and in what they differ."""
     left, right = (words.provenance(result, view) for result in (a, b))
     return {
-        "title": f"{words.subject(a)} against {words.subject(b)}",
+        "title": f"{a.subject} against {b.subject}",
         "source": f"A: {left}. B: {right}. Between them: {'; '.join(differences(a, b))}.{more}",
     }
 

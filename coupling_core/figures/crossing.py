@@ -10,7 +10,6 @@ from coupling_core.base.units import counted
 from coupling_core.figures import style
 from coupling_core.figures.compare import of_two
 from coupling_core.figures.curves import COLORS, Series, chance, curves
-from coupling_core.figures.words import subject
 
 SIDES = (
     ("what blocks write", style.ACCENT, style.ACCENTED_BAND),
@@ -44,7 +43,7 @@ def crossing_angles(found: Crossing) -> go.Figure:
         for (name, color, tint), angles in zip(SIDES, found.angles, strict=True)
     ]  # fmt: skip
     by_chance = chance(blocks, float(np.median(found.chance)), "independent", "dot", 1)
-    names = f"A is {subject(found.a)}, and B is {subject(found.b)}"
+    names = f"A is {found.a.subject}, and B is {found.b.subject}"
     figure = curves(
         [*series, by_chance],
         ANGLES,
@@ -65,7 +64,7 @@ def crossed_scores(a_in_b: CrossScores, b_in_a: CrossScores | None = None) -> go
         for (name, scores), color in zip(named.items(), COLORS, strict=False)
         if scores is not None
     ]
-    names = f"A is {subject(a)}, and B is {subject(b)}"
+    names = f"A is {a.subject}, and B is {b.subject}"
     k = a_in_b.view.k
     told = of_two(a, b, DirectionsView(None, k), f" K = {k}.")
     of = f"each block in the basis of the same block of the other model; {names}"

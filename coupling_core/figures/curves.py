@@ -20,7 +20,6 @@ from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
 from coupling_core.base.wording import paragraph
 from coupling_core.figures import style
-from coupling_core.figures.words import subject
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -108,7 +107,7 @@ def number_curves(
 ) -> go.Figure:
     """The curves over blocks, or states, of the numbers that a record names; a twin is dotted."""
     series = number_lines(result, view, spec, twin)
-    return curves(series, of_numbers(result.request.kind, spec), subject(result))
+    return curves(series, of_numbers(result.request.kind, spec), result.subject)
 
 
 def number_lines(

@@ -20,7 +20,6 @@ from coupling_core.base.results import DepthResult
 from coupling_core.base.units import percent
 from coupling_core.figures import style
 from coupling_core.figures.curves import Series, chance, curves, depth_colors
-from coupling_core.figures.words import subject
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -79,7 +78,7 @@ def angles(result: DepthResult, block: int, basis: int, view: View) -> go.Figure
             Series("right (V)", index, right, style.SECOND, 2.5),
         ],
         ANGLES,
-        f"blocks {block} and {basis} of {subject(result)}",
+        f"blocks {block} and {basis} of {result.subject}",
         {"k": k, "block": block, "basis": basis},
         xaxis={"range": [0, k + 1]},
         yaxis={"tickvals": [0, 15, 30, 45, 60, 75, 90]},
@@ -103,21 +102,20 @@ def scaling(result: DepthResult, *, inverse: bool = False) -> go.Figure:
     blocks = np.arange(1, len(s) + 1)
     series = []
     for k, shade in enumerate(depth_colors(np.linspace(0, 1, s.shape[1])), 1):
-        more = {"showlegend": k in (1, s.shape[1])}
         width, marks = (2.5, 6) if k == 1 else (1.2, 0)
-        name, y = f"k = {k}", values[:, k - 1]
-        series.append(Series(name, blocks, y, shade, width, marks=marks, uid=f"s{k}", more=more))
+        one = Series(f"k = {k}", blocks, values[:, k - 1], shade, width, marks=marks)
+        series.append(replace(one, more={"showlegend": k in (1, s.shape[1])}))
     if not inverse:
-        return curves(series, SCALING, subject(result))
+        return curves(series, SCALING, result.subject)
     first, shares = fits[0], [fit.r_squared for fit in fits if np.isfinite(fit.r_squared)]
     name = f"line of k = 1: slope {first.slope:.3g} a block, R² = {first.r_squared:.2f}"
     line = first.intercept + first.slope * blocks
-    series.append(Series(name, blocks, line, style.ACCENT, dash="dash", hover=False, uid="fit"))
+    series.append(Series(name, blocks, line, style.ACCENT, dash="dash", hover=False))
     told = shares and (
         f" Least-squares lines explain {percent(min(shares))} to {percent(max(shares))} of the "
         f"variance (k = 1..{len(fits)}; the table has each fit)."
     )
-    return curves(series, INVERSE_SCALING, subject(result), {"fits": told or ""})
+    return curves(series, INVERSE_SCALING, result.subject, {"fits": told or ""})
 
 
 def scaling_table(result: DepthResult) -> "DataFrame":
@@ -145,7 +143,7 @@ def reaction(result: DepthResult, block: int) -> go.Figure:
     figure = curves(
         [Series(f"block {block}", k, found, style.ACCENT)],
         REACTION,
-        subject(result),
+        result.subject,
         {"n": len(found), "width": result.width},
         xaxis={"range": [0, len(found) + 1], **style.GRID},
     )
@@ -165,7 +163,7 @@ def random_bases(
     ends = f" from {drawn.min():.3f} to {drawn.max():.3f}" if count else ""
     axis = f"Raw score c ({style.score_terms(view)})"
     figure = style.new_figure(
-        f"Raw scores of block {pair[0]} of {subject(result)}: {own:.3f} in the basis of block "
+        f"Raw scores of block {pair[0]} of {result.subject}: {own:.3f} in the basis of block "
         f"{pair[1]}, chance level {level:.3f}, random bases ({count}){ends}.",
         f"Raw scores of block {pair[0]}'s Jacobian: in the basis of block {pair[1]}, and in random "
         "bases, which lie so close together that they look like one. The dotted line is the mean "

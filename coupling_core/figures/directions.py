@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
 
 from coupling_core.analysis.directions import (
     DONE,
@@ -25,7 +24,6 @@ from coupling_core.base.results.directions import READOUTS
 from coupling_core.base.trials import UNITS, Steering
 from coupling_core.figures import style
 from coupling_core.figures.curves import COLORS, Series, chance, curves, lines
-from coupling_core.figures.words import subject
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -96,16 +94,15 @@ def readouts(
 
     def series(of: DirectionsResult) -> list[Series]:
         found, widths = counts(of, k)[:, at - 1], (3.5, 2, 1.5)
-        named = [(LABELS[READOUTS[n]], n, READOUTS[n]) for n in shown]
-        return [Series(name, at, found[n], COLORS[n], widths[n], uid=uid) for name, n, uid in named]
+        return [Series(LABELS[READOUTS[n]], at, found[n], COLORS[n], widths[n]) for n in shown]
 
     drawn, faint = series(result), {"opacity": 0.6, "showlegend": False}
     for one in [] if twin is None else series(twin):
-        drawn.append(replace(one.untrained, width=1, uid=f"{one.uid} twin", more=faint))
+        drawn.append(replace(one.untrained, width=1, more=faint))
     level = chance(at, k / 100, "by chance, on average", width=1)
     most = max(float(one.y.max()) for one in [*drawn, level] if one.y is not None)
     reach = {"range": [0, min(k, max(LEAST, 1.1 * most))]}
-    return curves([*drawn, level], READOUT_COUNTS, subject(result), {"k": k}, yaxis=reach)
+    return curves([*drawn, level], READOUT_COUNTS, result.subject, {"k": k}, yaxis=reach)
 
 
 def direction_track(result: DirectionsResult, block: int, component: int) -> go.Figure:
@@ -119,7 +116,7 @@ def direction_track(result: DirectionsResult, block: int, component: int) -> go.
         Series(name, x, values, style.ACCENT),
         Series(itself, x[own], values[own], style.ACCENT, 0, marks=9, symbol="circle-open"),
     ]
-    of = f"along {name} of block {number}, {subject(result)}"
+    of = f"along {name} of block {number}, {result.subject}"
     return curves(series, TRACK, of, {"block": number, "k": component})
 
 
@@ -127,14 +124,10 @@ def direction_elsewhere(result: DirectionsResult, block: int, component: int) ->
     """How much of a block's pair of directions lies in the subspaces of every block."""
     number = resolve_block(block, result.n_blocks)
     named, level = _held(result, number, component)
-    x = np.arange(1, result.n_blocks + 1)
+    x, of = np.arange(1, result.n_blocks + 1), f"direction {component} of block {number}"
     words = {"block": number, "k": component, "count": result.count, "chance": level}
-    return curves(
-        [*lines(x, named), chance(x, level, "a random direction", "dot", 1)],
-        ELSEWHERE,
-        f"direction {component} of block {number}, {subject(result)}",
-        words,
-    )
+    series = [*lines(x, named), chance(x, level, "a random direction", "dot", 1)]
+    return curves(series, ELSEWHERE, f"{of}, {result.subject}", words)
 
 
 def direction_table(result: DirectionsResult, block: int, component: int) -> "DataFrame":
@@ -162,7 +155,7 @@ def shared_directions(found: Shared) -> go.Figure:
     return curves(
         [series, chance(numbers, level, "by chance, at most", "dot", 1)],
         SHARED,
-        subject(found.result),
+        found.result.subject,
         words | {"n": len(numbers)},
         also=f" Beyond chance: {found.count}.",
     )
@@ -181,12 +174,9 @@ def steering(found: Steering) -> go.Figure:
     return curves(series, STEERING, found.where, words, also=f" {found.verdict}")
 
 
-def _held(
-    result: DirectionsResult, block: int, component: int
-) -> tuple[dict[str, Float[np.ndarray, " block"]], float]:
+def _held(result: DirectionsResult, block: int, k: int) -> tuple[dict[str, np.ndarray], float]:
     """How much of each of the pair every block's subspace holds, and of a random direction."""
     of_pair = {
-        name: held(result, result.basis(block, side)[:, component - 1], side)
-        for side, name in HELD.items()
+        name: held(result, result.basis(block, side)[:, k - 1], side) for side, name in HELD.items()
     }
     return of_pair, float(np.sqrt(result.count / result.width))

@@ -13,7 +13,6 @@ from coupling_core.base.results import DepthResult, TokenMeansResult, TokensResu
 from coupling_core.base.units import counted
 from coupling_core.figures import style
 from coupling_core.figures.curves import Series, chance, curves, one_deviation
-from coupling_core.figures.words import subject
 
 LOCALITY = Curves(
     x="distance",
@@ -47,7 +46,7 @@ def locality(result: DepthResult, view: View, *, corrected: bool = True) -> go.F
     return curves(
         [chance(found.distance, found.chance), one_deviation(mean, found.spread)],
         LOCALITY,
-        subject(result),
+        result.subject,
         {
             "name": style.score_name(corrected).lower(),
             "level": "0" if corrected else "the chance line",
@@ -82,7 +81,7 @@ def distance(
     return curves(
         [*edges, one_deviation(mean, found.spread)],
         DISTANCE,
-        subject(result),
+        result.subject,
         words,
         xaxis={"rangemode": "tozero"},
         yaxis={"range": style.score_range(corrected, found.low, found.high)},

@@ -19,7 +19,6 @@ from coupling_core.figures import style
 from coupling_core.figures.curves import COLORS, Series, curves
 from coupling_core.figures.squares import Square
 from coupling_core.figures.training import HEIGHT, place, step_axis
-from coupling_core.figures.words import subject
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -93,7 +92,7 @@ def effects(
         median, low, high = np.median(known), known.min(), known.max()
         told = f"median {median:.3g}, {low:.3g} to {high:.3g} {result.unit}"
     return square.figure(
-        f"Map of the effect of {edit} over pairs of blocks, {subject(result)}: {told}.",
+        f"Map of the effect of {edit} over pairs of blocks, {result.subject}: {told}.",
         _EACH_CELL[edit] + _READ,
         square.traces(_map(square, values, result, edit), why, texts),
         height=600,
@@ -108,13 +107,12 @@ def effects_by_block(result: WhatIfResult, view: EffectView) -> go.Figure:
     named = {"skip": found.skip, "repeat": found.repeat} | damped
     colors = (*COLORS[:4], *COLORS[6:])  # the others are too near those of the first two
     dashes = ("solid", "solid", "dot", "dash", "dashdot", "longdash")
-    looks = zip(named.items(), colors, dashes, strict=False)
     series = [
-        Series(name, blocks, values, color, dash=dash, uid=f"effect{at}")
-        for at, ((name, values), color, dash) in enumerate(looks)
+        Series(name, blocks, values, color, dash=dash)
+        for (name, values), color, dash in zip(named.items(), colors, dashes, strict=False)
     ]
     spec = replace(BY_BLOCK, unit=f" {result.unit}")
-    return curves(series, spec, subject(result), {"unit": _UNITS[result.measured_of]})
+    return curves(series, spec, result.subject, {"unit": _UNITS[result.measured_of]})
 
 
 def exchange(result: WhatIfResult) -> go.Figure:
@@ -122,7 +120,7 @@ def exchange(result: WhatIfResult) -> go.Figure:
     lower, true, predicted, cosine = _medians(result)
     span = style.span(np.concatenate([true, predicted]))
     figure = style.new_figure(
-        f"First-order prediction of swapping neighbours against the truth, {subject(result)}: "
+        f"First-order prediction of swapping neighbours against the truth, {result.subject}: "
         + (f"median cosine {np.median(cosine):.2f}." if cosine.size else "no pair can be run."),
         "A point for each pair of neighbours: how much swapping the two changes the state behind "
         "them, relative to its norm, median over the tokens. On the dotted line the first order, "
@@ -241,16 +239,9 @@ def _map(square: Square, values: np.ndarray, result: WhatIfResult, edit: PairEdi
     low, high = style.span(z)
     ticks = np.arange(np.floor(low), np.ceil(high) + 1)
     bar = {"tickvals": ticks, "ticktext": [f"{10.0**tick:g}" for tick in ticks]}
-    return square.heatmap(
-        z,
-        zmin=low,
-        zmax=high,
-        colorscale=style.SEQUENTIAL,
-        reversescale=True,
-        colorbar=style.color_bar(f"Effect of {edit}", _UNITS[result.measured_of], **bar),
-        hoverinfo="skip",
-        name="effects",
-    )
+    name, unit = f"Effect of {edit}", _UNITS[result.measured_of]
+    look = style.scale(low, high, style.SEQUENTIAL, name, unit, **bar)
+    return square.heatmap(z, **look, reversescale=True, hoverinfo="skip", name="effects")
 
 
 def _text(result: WhatIfResult, edit: PairEdit, values: np.ndarray, pair: tuple[int, ...]) -> str:

@@ -10,7 +10,6 @@ from coupling_core.base.results import SpectrumResult
 from coupling_core.base.units import counted, percent
 from coupling_core.figures import style
 from coupling_core.figures.curves import Series, curves, depth_colors, number_lines
-from coupling_core.figures.words import subject
 
 _QUANTILE, _LEAST = 0.995, 1.2
 """Share of the values at each end up to which an axis reaches, and how far it reaches at least."""
@@ -34,30 +33,29 @@ def eigenvalues(result: SpectrumResult, block: int | None = None) -> go.Figure:
     values, which = result.values[at].ravel(), np.repeat(np.array(blocks), result.width)
     off, sure = result.uncertainty[at].ravel(), result.certain[at].ravel()
     known = np.isfinite(values)
-    drawn, across, up = values[known], [-_LEAST, _LEAST], [-_LEAST, _LEAST]
-    if drawn.size:  # past the circle, and past all but a few
-        left, right = 1.05 * np.quantile(drawn.real, [1 - _QUANTILE, _QUANTILE])
-        top = max(_LEAST, 1.05 * float(np.quantile(np.abs(drawn.imag), _QUANTILE)))
+    values, which, off, sure = (part[known] for part in (values, which, off, sure))
+    across = up = [-_LEAST, _LEAST]
+    if values.size:  # past the circle, and past all but a few
+        left, right = 1.05 * np.quantile(values.real, [1 - _QUANTILE, _QUANTILE])
+        top = max(_LEAST, 1.05 * float(np.quantile(np.abs(values.imag), _QUANTILE)))
         across, up = [min(-_LEAST, float(left)), max(_LEAST, float(right))], [-top, top]
-    outside = (drawn.real < across[0]) | (drawn.real > across[1]) | (np.abs(drawn.imag) > up[1])
+    outside = (values.real < across[0]) | (values.real > across[1]) | (np.abs(values.imag) > up[1])
     shown = f"{len(blocks)} blocks" if len(blocks) > 1 else f"block {blocks[0]}"
     figure = style.new_figure(
-        _alt(f"{shown} of {subject(result)}", drawn, sure[known]),
+        _alt(f"{shown} of {result.subject}", values, sure),
         "Eigenvalues of M = I + J: outside the circle what a block lets grow, inside what it lets "
         "shrink, far from the real axis what it turns. What lies at 1 passes as it is. "
         f"Outside of what is drawn: {counted(int(outside.sum()), 'eigenvalue')}.",
         height=600,
         legend=style.BELOW,
-        xaxis=style.axis(  # beside its colour bar
-            "Real part", range=across, constrain="domain", constraintoward="left"
-        ),
+        xaxis=style.axis("Real part", range=across, constrain="domain", constraintoward="left"),
         yaxis=style.axis("Imaginary part", range=up, scaleanchor="x"),
     )
     turn = np.linspace(0, 2 * np.pi, 181)
     circle = style.line(np.cos(turn), np.sin(turn), "unit circle", hoverinfo="skip")
     figure.add_trace(circle.update(line=style.DOTTED))
     shade = (which - 1) / max(1, L - 1)
-    for name, these in (("certain", known & sure), ("uncertain", known & ~sure)):
+    for name, these in (("certain", sure), ("uncertain", ~sure)):
         figure.add_trace(_points(name, values[these], which[these], off[these], shade[these]))
     if block is None:
         figure.add_trace(style.place_bar(L, "Block l", "1 is next to the embedding"))
@@ -98,4 +96,4 @@ def products_over_depth(result: SpectrumResult, *, twin: SpectrumResult | None =
     last, name = np.full(len(shuffled), result.n_blocks), "effective rank, blocks in random order"
     crosses = Series(name, last, shuffled, width=0, marks=8, symbol="x")
     series = number_lines(result, AnyView(), PRODUCTS, twin, 2.5)
-    return curves([*series, crosses], PRODUCTS, subject(result), {"width": result.width})
+    return curves([*series, crosses], PRODUCTS, result.subject, {"width": result.width})

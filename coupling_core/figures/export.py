@@ -43,7 +43,7 @@ def render(
     page = on_paper(figure, result, view)
     alt = html.escape(figure.layout.meta["alt"])
     if ending == ".html":
-        title = page.layout.meta.get("title") or (words.subject(result) if result else "")
+        title = page.layout.meta.get("title") or (result.subject if result else "")
         body = page.to_html(full_html=False, include_plotlyjs=True)
         return _PAGE.format(title=html.escape(title), alt=alt, body=body).encode()
     picture = drawn(page, ending)

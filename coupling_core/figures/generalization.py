@@ -78,16 +78,14 @@ def frame(
     return style.new_figure(alt, caption, told, **{"height": HEIGHT, **axes, **more})
 
 
-def over_models(
-    means: "ModelMeans", x: str, y: str, fits: Sequence["Fit"] = (), *, source: str = ""
-) -> go.Figure:
+def over_models(means: "ModelMeans", x: str, y: str, fits: Sequence["Fit"] = ()) -> go.Figure:
     """Two numbers of each model: performance against coupling (Figure 1a), or sizes (Figure 9)."""
     table = over_models_table(means, x, y).sort_values("trained", ascending=False, kind="stable")
     drawn = [fit for fit in fits if not fit.reason]
     figure = frame(
         _models_alt(table, x, y, drawn),
         _models_caption(means, x, y, fits),
-        {"title": f"{short(y)} against {short(x)}", "source": source},
+        {"title": f"{short(y)} against {short(x)}"},
         _axis(means, x, table),
         _axis(means, y, table),
     )
@@ -147,7 +145,7 @@ def fits_table(fits: Sequence["Fit"]) -> "DataFrame":
     )
 
 
-def coupling_by_k(means: Mapping[int, "ModelMeans"], *, source: str = "") -> go.Figure:
+def coupling_by_k(means: Mapping[int, "ModelMeans"]) -> go.Figure:
     """Coupling of each model, a trace each, against K, with intervals over prompts."""
     table, ks = coupling_by_k_table(means), np.array(sorted(means))
     is_raw = any(found.measure == "coupling" for found in means.values())
@@ -177,7 +175,7 @@ def coupling_by_k(means: Mapping[int, "ModelMeans"], *, source: str = "") -> go.
         },
         xaxis=k_axis(means),
         yaxis=UPRIGHT,
-        told={"title": "coupling against K", "source": source},
+        told={"title": "coupling against K"},
     )
     return figure if is_raw else figure.add_hline(y=0, line=style.DOTTED)
 
@@ -193,7 +191,7 @@ def coupling_by_k_table(means: Mapping[int, "ModelMeans"]) -> "DataFrame":
     return wanted.sort_values(order, ascending=rising, kind="stable", ignore_index=True)
 
 
-def coupling_by_prompt(trends: "PromptTrends", model: str, *, source: str = "") -> go.Figure:
+def coupling_by_prompt(trends: "PromptTrends", model: str) -> go.Figure:
     """Coupling of one model on every prompt, over the lines of the other models."""
     names = [one.model for one in trends.models]
     if model not in names:
@@ -232,7 +230,7 @@ def coupling_by_prompt(trends: "PromptTrends", model: str, *, source: str = "") 
         also=f" Rank correlation within {model}: {rho}.",
         xaxis={**style.GRID, **few},
         yaxis=UPRIGHT,
-        told={"title": title, "source": source},
+        told={"title": title},
     )
     return figure.update_layout(showlegend=False)
 

@@ -41,30 +41,29 @@ BY_K = (
 )
 
 
-def without_families(found: "LeaveOneFamilyOut", *, source: str = "") -> go.Figure:
+def without_families(found: "LeaveOneFamilyOut") -> go.Figure:
     """A correlation over all models, without each family, within families and between them."""
     of, points = found.overall.over.of, found.points
     names = f"{short(points.x_name)} and {short(points.y_name)}"
     caption = FAMILIES.format(of=of, verdict=found.verdict, counted=points.counted)
-    return _forest(found.rows, f"{COEFFICIENTS[found.overall.method]} of {names}", caption, source)
+    return _forest(found.rows, f"{COEFFICIENTS[found.overall.method]} of {names}", caption)
 
 
-def prompt_correlations(trends: "PromptTrends", *, source: str = "") -> go.Figure:
+def prompt_correlations(trends: "PromptTrends") -> go.Figure:
     """Rank correlation of coupling and a number of the prompt, within each model (Figure 10)."""
     title = f"{COEFFICIENTS['spearman']} of coupling and {trends.x_name}"
-    return _forest(trends.rows, title, PROMPTS, source)
+    return _forest(trends.rows, title, PROMPTS)
 
 
-def correlation_by_k(found: Mapping[int, "Correlation"], y: str, *, source: str = "") -> go.Figure:
+def correlation_by_k(found: Mapping[int, "Correlation"], y: str) -> go.Figure:
     """Correlation of coupling and performance against K (the preprint's section 5.4)."""
     table = correlations_table(found, "k")
     method, of = next(((one.method, one.over.of) for one in found.values()), ("pearson", ""))
     title = f"{COEFFICIENTS[method]} of coupling and {short(y)}"
-    told = {"title": f"correlation of coupling and {short(y)} against K", "source": source}
     figure = frame(
         estimates_told(title, {f"K = {k}": one for k, one in found.items()}),
         BY_K.format(of=of),
-        told,
+        {"title": f"correlation of coupling and {short(y)} against K"},
         k_axis(found),
         style.axis(title, range=[-1.05, 1.05]),
     )
@@ -125,13 +124,13 @@ def _intervals(rows: "DataFrame", color: str, name: str) -> Iterator[tuple[str, 
     yield "outer", bars(rows, color, "estimate", "outer_", **outer)
 
 
-def _forest(found: Mapping[str, "Correlation"], title: str, caption: str, source: str) -> go.Figure:
+def _forest(found: Mapping[str, "Correlation"], title: str, caption: str) -> go.Figure:
     """A forest plot: the first row, which the others are compared with, has the accent."""
     table = correlations_table(found).assign(text=[_told(one) for one in found.values()])
     figure = frame(
         estimates_told(title, found),
         caption,
-        {"title": title, "source": source, "below": BELOW},
+        {"title": title, "below": BELOW},
         style.axis(title.replace(" of ", "<br>of "), range=[-1.08, 1.08]),
         {
             "type": "category",

@@ -26,7 +26,7 @@ from coupling_core.base.records import DEFAULT_THRESHOLD, Layout, NodeColor, Vie
 from coupling_core.base.results import DepthResult, Scores
 from coupling_core.base.units import counted, ranges
 from coupling_core.base.wording import paragraph
-from coupling_core.figures import style, words
+from coupling_core.figures import style
 from coupling_core.figures.layouts import Placed
 from coupling_core.figures.score_squares import score_lines
 
@@ -71,7 +71,7 @@ def graph(
         found,
         result.n_blocks,
         view,
-        words.subject(result),
+        result.subject,
         corrected=corrected,
         layout=layout,
         color=color,

@@ -63,7 +63,7 @@ def scores(
         means = (isinstance(result, TokenMeansResult), MEANS_READ)
         caption = paragraph(COMPARED[result.request.kind], read, means, itself)
     look: dict[str, Any] = {"auto_range": auto_range, "selected": selected, "limit": limit}
-    return score_map(shown, view, words.subject(result), caption, corrected=corrected, **look)
+    return score_map(shown, view, result.subject, caption, corrected=corrected, **look)
 
 
 def score_map(
@@ -130,7 +130,7 @@ def mosaic(
     )
     name = f"Mosaic of the matrices {style.matrix_name(view, magnitude)}, {leading},"
     return shown.figure(
-        shown.alt(name, words.subject(result), values),
+        shown.alt(name, result.subject, values),
         caption,
         shown.traces(matrices, why, shown.hover_texts()),
         height=640 if shown.texts else 760,

@@ -25,14 +25,14 @@ from coupling_core.figures import style
 from coupling_core.figures.curves import Series, chance, curves
 from coupling_core.figures.score_squares import reasons, scores_of
 from coupling_core.figures.squares import BEYOND, grey, matrix_look, square_axes
-from coupling_core.figures.words import leading, subject
+from coupling_core.figures.words import leading
 from coupling_core.sources.tokens import visible
 
 if TYPE_CHECKING:  # pandas takes half a second to import, and only tables need it
     from pandas import DataFrame
 
 Compared = DepthResult | TokensResult
-Scores = tuple[Float[np.ndarray, " k"], ...]
+ByK = tuple[Float[np.ndarray, " k"], ...]
 BY_K = Curves(
     x="k",
     y="{name} ({definition})",
@@ -73,7 +73,7 @@ class _Pair:
         return self.result.matrices[at][:side, :side].astype(np.float32)
 
     @property
-    def curves(self) -> Scores:
+    def curves(self) -> ByK:
         """Raw score, chance floor and corrected score for K = 1..Kmax."""
         raw, floor = score_curve(self.result, self.row, self.column, self.view)
         return raw, floor, above_chance(raw, floor)
@@ -123,7 +123,7 @@ def matrix(
     stored = f"The leading {side} by {side} entries are stored; the score counts all {view.k}."
     read = f"T{pair.words[1:]}: diagonal where the two are coupled. {score}"
     figure = style.new_figure(
-        f"Heatmap of {name}, {shown}: {pair.words}, {subject(result)}. {score}",
+        f"Heatmap of {name}, {shown}: {pair.words}, {result.subject}. {score}",
         paragraph(read, (side < view.k, stored), BEYOND),
         height=560,
         **square_axes(axis(right), axis(left)),
@@ -159,7 +159,7 @@ def score_by_k(
     """Score of the pair of `matrix` for K = 1..Kmax with its chance floor, 0 of corrected ones."""
     pair, name = _Pair.of(result, row, column, view), style.score_name(corrected)
     what = "Coupling of {} in the basis of {}".format(*pair.names)
-    of = f"{pair.words}, {subject(result)}"
+    of = f"{pair.words}, {result.subject}"
     return _by_k(pair.curves, view, corrected, of, name, what, f" {pair.score}")
 
 
@@ -179,11 +179,11 @@ def mean_by_k(result: DepthResult, view: View, *, corrected: bool = False) -> go
         f"Mean {style.score_name(corrected).lower()}",
         "Mean over all pairs of blocks l ≠ l'",
     )
-    return _by_k(mean_curves(result, view), view, corrected, subject(result), name, what)
+    return _by_k(mean_curves(result, view), view, corrected, result.subject, name, what)
 
 
 def _by_k(
-    scores: Scores, view: View, corrected: bool, of: str, name: str, what: str, also: str = ""
+    scores: ByK, view: View, corrected: bool, of: str, name: str, what: str, also: str = ""
 ) -> go.Figure:
     """A raw score, its chance level and the corrected score, of which one is shown."""
     raw, floor, above = scores

@@ -12,7 +12,6 @@ from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.results.base import short_prompt
 from coupling_core.base.units import counted, percent
 from coupling_core.base.wording import paragraph
-from coupling_core.figures.words import subject
 
 FAR_LESS = 0.05
 """Share of the first paths' reach below which the others are hardly seen beside them."""
@@ -102,7 +101,7 @@ def paths_alt(found: ProjectedPaths, token: int) -> str:
     explained = f" Two components explain {percent(share, 1)} of what they are fitted on."
     return (
         f"Paths of {counted(len(found.tokens), 'token')} through {PARTS[found.view.part]} in "
-        f"principal components, {subject(result)}; highlighted: token {token}, "
+        f"principal components, {result.subject}; highlighted: token {token}, "
         f"{result.tokens[token - 1]!r}."
         f"{explained if share else ''}"  # a single state has no variance
     )

@@ -19,7 +19,6 @@ from coupling_core.base.results import PerturbationResult
 from coupling_core.base.results.perturbation import WAYS
 from coupling_core.figures import style
 from coupling_core.figures.curves import COLORS, Series, curves, lines
-from coupling_core.figures.words import subject
 
 _TINTS = ("rgba(228, 87, 46, 0.18)", "rgba(42, 157, 143, 0.18)", style.BAND)
 _NAMES = {
@@ -73,7 +72,7 @@ def noise_by_size(
         of_twin = spread(twin.cosine[0]).median
         untrained = lines(twin.noise_sizes, {name: of_twin[:, at] for name, at in ends.items()})
         series += [one.untrained for one in untrained]
-    return curves(series, BY_SIZE, subject(result), xaxis=style.log_axis(x))
+    return curves(series, BY_SIZE, result.subject, xaxis=style.log_axis(x))
 
 
 def noise_by_depth(
@@ -88,7 +87,7 @@ def noise_by_depth(
         beside = spread(twin.distance[0, at]).median
         series.append(Series("isotropic", states, beside, style.ACCENT).untrained)
     noise = f"noise of {result.noise_sizes[at]:g} of the embedding"
-    return curves(series, BY_DEPTH, f"{noise}, {subject(result)}")
+    return curves(series, BY_DEPTH, f"{noise}, {result.subject}")
 
 
 def noise_radius(
@@ -100,7 +99,7 @@ def noise_radius(
     series = lines(states, named, marks=6)
     if twin is not None:
         series.append(Series("isotropic", states, _radii(twin)[0], style.ACCENT).untrained)
-    return curves(series, RADIUS, subject(result))
+    return curves(series, RADIUS, result.subject)
 
 
 def _radii(result: PerturbationResult) -> Float[np.ndarray, "way block"]:

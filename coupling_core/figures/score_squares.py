@@ -9,7 +9,6 @@ from jaxtyping import Float, Shaped
 
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.analysis.token_scores import score_positions
-from coupling_core.base.errors import InputError
 from coupling_core.base.records import View, resolve_token
 from coupling_core.base.results import (
     DepthResult,
@@ -24,7 +23,7 @@ from coupling_core.base.wording import paragraph
 from coupling_core.figures import style
 from coupling_core.figures.squares import FORBIDDEN, Reasons, Square
 
-Numbers = Iterable[int] | int | None  # of tokens; None is the first that fit
+Numbers = Iterable[int] | None  # of tokens; None is the first that fit
 ITSELF = {"block": "a block with itself: always 1", "token": "a Jacobian with itself: always 1"}
 """Why a map of scores does not colour its diagonal: trained or not, it would outshine all else."""
 MOST_SHOWN = 32  # tokens a side of one map; a longer prompt is looked at in windows of so many
@@ -44,8 +43,6 @@ class ScoreSquare(Square):
         """Scores of all blocks viewed, or of tokens in these rows and columns."""
         why = reasons(found)
         if isinstance(found, Scores):
-            if rows is not None or columns is not None:
-                raise InputError("rows and columns are of tokens: blocks are chosen by the view")
             return cls(rows=found.blocks, columns=found.blocks, found=found, why=why)
         result = found.result
         assert isinstance(result, TokenResult)  # `score_positions` names it
@@ -155,8 +152,7 @@ def window(result: TokenResult, shown: Numbers) -> tuple[int, ...]:
     """
     n = len(result.tokens)
     if shown is not None:
-        numbers = shown if isinstance(shown, Iterable) else [shown]
-        return tuple(resolve_token(number, n) for number in numbers)
+        return tuple(resolve_token(number, n) for number in shown)
     first = 1 if n <= MOST_SHOWN else int(np.argmax(result.allowed)) + 1
     return tuple(range(first, min(n, first + MOST_SHOWN - 1) + 1))
 
@@ -184,11 +180,5 @@ def score_look(
         low, high = style.CORRECTED_RANGE[0], limit
         ticks = style.open_ends(low, high, 6)
     terms = style.score_terms(view) + style.AUTO * auto_range
-    return {
-        "zmin": low,
-        "zmax": high,
-        "colorscale": style.SEQUENTIAL,
-        "colorbar": style.color_bar(style.score_name(corrected), terms, **ticks),
-        "hoverinfo": "skip",
-        "name": "scores",
-    }
+    look = style.scale(low, high, style.SEQUENTIAL, style.score_name(corrected), terms, **ticks)
+    return look | {"hoverinfo": "skip", "name": "scores"}

@@ -16,7 +16,7 @@ from coupling_core.base.results import DepthResult, TokensResult
 from coupling_core.base.units import counted
 from coupling_core.figures import style
 from coupling_core.figures.curves import Series, curves, depth_colors, plain
-from coupling_core.figures.words import numbered, subject
+from coupling_core.figures.words import numbered
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -67,7 +67,7 @@ def _of_blocks(result: DepthResult, view: View, selected: tuple[int, int] | None
         pair = [(s[block - 1], f"block {block}", "") for block in (row, column)]
         series += _selected(pair, is_one=row == column)
     gap, is_right = _gap_text(result, view.k, marked), view.k > result.k_max / 2
-    figure = by_index(series, view, subject(result), also=f" {plain(gap)}.")
+    figure = by_index(series, view, result.subject, also=f" {plain(gap)}.")
     figure.add_trace(style.place_bar(result.n_blocks, "Block l", "1 is next to the embedding"))
     side, shift = ("right", -6) if is_right else ("left", 6)
     place = {"yref": "paper", "xanchor": side, "yanchor": "top", "xshift": shift}
@@ -93,7 +93,7 @@ def _of_tokens(result: TokensResult, view: View, selected: tuple[int, int] | Non
     caption = SPECTRUM_OF_TOKENS.caption.format(block=block)
     if len(drawn) < len(numbers):
         caption += f" Drawn: {len(drawn)} of {counted(len(numbers), 'token')}."
-    figure = by_index(series, view, subject(result), replace(SPECTRUM_OF_TOKENS, caption=caption))
+    figure = by_index(series, view, result.subject, replace(SPECTRUM_OF_TOKENS, caption=caption))
     return figure.add_trace(style.place_bar(n, "Token t", "1 is the first of the prompt"))
 
 

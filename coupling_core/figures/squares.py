@@ -25,6 +25,7 @@ BAR = 200  # pixels of the colour bar, which these labels leave on a small scree
 BEYOND = "Entries beyond the colour bar are drawn in the colour at its end."
 
 Reasons = Shaped[np.ndarray, "row column"]  # why a cell has no colour; "" where it has one
+Traces = Sequence[go.Heatmap | go.Scatter]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -92,9 +93,7 @@ class Square:
         """A heatmap with a number a cell."""
         return go.Heatmap(x=self.x, y=self.y, z=z, **look)
 
-    def traces(
-        self, colors: go.Heatmap, why: Reasons, texts: Sequence[str]
-    ) -> list[go.Heatmap | go.Scatter]:
+    def traces(self, colors: go.Heatmap, why: Reasons, texts: Sequence[str]) -> Traces:
         """The colours, what covers the cells without one, and "pairs", which answers the mouse."""
         forbidden = why == FORBIDDEN
         empty = (why != "") & ~forbidden
@@ -149,7 +148,7 @@ class Square:
         self,
         alt: str,
         caption: str,
-        traces: Sequence[go.Heatmap | go.Scatter],
+        traces: Traces,
         *,
         height: int,
         selected: tuple[int, int] | None = None,
@@ -167,11 +166,7 @@ class Square:
 
 
 def panels(
-    maps: Sequence[tuple[Square, Sequence[go.Heatmap | go.Scatter]]],
-    titles: Sequence[str],
-    *,
-    spacing: float,
-    most: int,
+    maps: Sequence[tuple[Square, Traces]], titles: Sequence[str], *, spacing: float, most: int
 ) -> go.Figure:
     """Maps side by side, at most `most` numbers on an axis; the legend names each reason once."""
     figure = make_subplots(1, len(maps), subplot_titles=titles, horizontal_spacing=spacing)
@@ -204,12 +199,8 @@ def matrix_look(
 ) -> dict[str, object]:
     """Colours of the entries of matrices: magnitudes from 0, else diverging round 0."""
     limit = max(map(abs, style.span(values))) if auto_range else style.MATRIX_LIMIT
-    return {
-        "zmin": 0.0 if magnitude else -limit,
-        "zmax": limit,
-        "colorscale": style.SEQUENTIAL if magnitude else style.DIVERGING,
-        "colorbar": style.color_bar(style.matrix_name(view, magnitude), terms),
-    }
+    low, colors = (0.0, style.SEQUENTIAL) if magnitude else (-limit, style.DIVERGING)
+    return style.scale(low, limit, colors, style.matrix_name(view, magnitude), terms)
 
 
 def grey(x: np.ndarray, y: np.ndarray, which: np.ndarray, why: Reasons) -> go.Heatmap:

@@ -241,6 +241,14 @@ def color_bar(name: str, terms: str, **more: object) -> dict[str, object]:
     }
 
 
+def scale(
+    low: float, high: float, colors: object, name: str, terms: str, **bar: object
+) -> dict[str, Any]:
+    """Range and colours of a map, with the colour bar that says what they are."""
+    colored = {"zmin": low, "zmax": high, "colorscale": colors}
+    return {**colored, "colorbar": color_bar(name, terms, **bar)}
+
+
 def open_ends(low: float, high: float, n: int) -> dict[str, object]:
     """Numbers on a colour bar whose end colours are those of all that lies beyond, too."""
     at = np.linspace(low, high, n).round(6)

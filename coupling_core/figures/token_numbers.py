@@ -13,7 +13,7 @@ from coupling_core.base.records import PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.figures import path_words, style
 from coupling_core.figures.curves import Series, curves, of_numbers
-from coupling_core.figures.words import label, subject
+from coupling_core.figures.words import label
 
 if TYPE_CHECKING:  # half a second to import
     from pandas import DataFrame
@@ -22,6 +22,7 @@ MOST = 24
 """Up to so many tokens have a line each; more are drawn as the range of the middle 80 %."""
 LABELLED = 48
 """Up to so many tokens have their texts on the axis; more have numbers."""
+_LOOKS = {"own": (style.ACCENT, "circle"), "twin": (style.SECOND, "circle-open")}
 LINEARISED = Curves(
     y="Distance from x<sup>l</sup>, in units of its norm",
     caption="Error of the linearised path x^l = (I + J^l) x^(l-1) of the selected token (paper, "
@@ -59,7 +60,7 @@ def by_depth(
         series.insert(0, (_tokens if own.shape[1] <= MOST else _range)(depth, own))
     both = path_words.of_both(result, twin, "The dashed line is the median of")
     spec = of_numbers(result.request.kind, spec)
-    return curves(series, replace(spec, caption=spec.caption + both), subject(result), also=both)
+    return curves(series, replace(spec, caption=spec.caption + both), result.subject, also=both)
 
 
 def per_token(
@@ -75,10 +76,9 @@ def per_token(
     token, text = resolve_token(token, n), _selected(result, resolve_token(token, n))
     number, seen = number_of(result.request.kind, name), seen_in(result, view)
     own, column = number.values(seen), number.column
-    series = [_dots(result, own, twin, style.ACCENT, "circle", uid="own")]
+    series = [_dots(result, own, twin, "own")]
     if twin is not None:
-        its = array_of(twin, view, name)
-        series.insert(0, _dots(twin, its, result, style.SECOND, "circle-open", uid="twin"))
+        series.insert(0, _dots(twin, array_of(twin, view, name), result, "twin"))
     x, at = np.array([token]), slice(token - 1, token)
     ring = {"color": style.BLACK, "size": 13, "symbol": "circle-open", "line": {"width": 2}}
     inked = {"marker": ring, "meta": style.INKED}
@@ -94,14 +94,14 @@ def per_token(
     figure = curves(
         [*series, chosen],
         replace(spec, caption=caption, log=column is not None and column.log),
-        subject(result),
+        result.subject,
         also=f" {text}: {own[token - 1]:.3g}.{both}",
         xaxis={"range": [0, n + 1]} if n > LABELLED else _texts(result),
     )
     for one in series:
-        y = np.asarray(one.y, np.float64)
+        y, line = np.asarray(one.y), {"color": one.color, "width": 1, "dash": "dash"}
         if (known := y[np.isfinite(y)]).size:
-            figure.add_hline(y=known.mean(), line={"color": one.color, "width": 1, "dash": "dash"})
+            figure.add_hline(y=known.mean(), line=line)
     if column is not None and isinstance(column.ideal, float):
         figure.add_hline(y=column.ideal, line=style.DOTTED)
     return figure
@@ -121,7 +121,7 @@ def linearised(result: TrajectoryResult, *, token: int = -1) -> go.Figure:
         series += [own, middle]
     stays = (result.step_lengths / result.norms[1:])[:, at]
     series.append(Series("the state stays where it is", blocks, stays, dash="dot", uid="rest"))
-    return curves(series, LINEARISED, f"token {token}, {subject(result)}")
+    return curves(series, LINEARISED, f"token {token}, {result.subject}")
 
 
 def linearised_table(result: TrajectoryResult, token: int) -> "DataFrame":
@@ -151,15 +151,11 @@ def _range(depth: np.ndarray, values: np.ndarray) -> Series:
 
 
 def _dots(
-    of: TrajectoryResult,
-    values: np.ndarray,
-    beside: TrajectoryResult | None,
-    color: str,
-    symbol: str,
-    uid: str,
+    of: TrajectoryResult, values: np.ndarray, beside: TrajectoryResult | None, uid: str
 ) -> Series:
     """A dot a token, and in the legend the mean over the prompt."""
-    x, whose = np.arange(1, len(values) + 1), path_words.which(of, beside, second=uid == "twin")
+    x, (color, symbol) = np.arange(1, len(values) + 1), _LOOKS[uid]
+    whose = path_words.which(of, beside, second=uid == "twin")
     more = {
         "customdata": x,
         "text": [label(text) for text in of.tokens],

@@ -19,11 +19,6 @@ _INDEXED = re.compile(r"\b(x|J|s)([\^_])(\d+|[lkK]|\([lkK] ?[-+] ?1\))(?!\w)")
 """Such as x^30, J^l and s_(K+1), as captions write them: a screen reader says them too."""
 
 
-def subject(result: Result) -> str:
-    """Which model, and what of the prompt, as a phrase."""
-    return f"{result.model_name} {result.measured}"
-
-
 def provenance(result: Result, view: AnyView, whose: str = "") -> str:
     """Where a figure comes from, in one line: model, tokens, K, definition, versions.
 
@@ -33,7 +28,7 @@ def provenance(result: Result, view: AnyView, whose: str = "") -> str:
     versions = result.provenance.get("versions", {})
     return " · ".join(
         sentences(
-            whose or subject(result),
+            whose or result.subject,
             f"prompt of {counted(len(result.tokens), 'token')}{_put_first(result)}: “{prompt}”",
             *((f"K = {view.k}", definition_name(view)) if isinstance(view, View) else ()),
             result.final_norm_words,
@@ -67,18 +62,22 @@ def zero_words(is_corrected: bool, floor: float) -> str:
     return f"an unrelated basis gives the chance floor{value}, and not 0"
 
 
-def last_row(final_norm: str, n_blocks: int, found: Scores, corrected: bool) -> str:
-    """What sets the row of the last block apart; "" if it has no final norm."""
+def last_row(
+    final_norm: str, n_blocks: int, found: Scores, corrected: bool, least: float = 0
+) -> str:
+    """What sets the row of the last block apart, if it has a final norm and moves the mean."""
     if final_norm != NORM_INCLUDED or found.blocks[-1] != n_blocks:
         return ""
     values = found.corrected if corrected else found.coupling
-    off = np.where(np.equal.outer(found.blocks, found.blocks), np.nan, values)
+    off = np.where(found.against_itself(), np.nan, values)
     if np.isnan(off[-1]).all() or np.isnan(off[:-1]).all():
         return ""
-    own, others = (rounded(float(np.nanmean(rows))) for rows in (off[-1], off[:-1]))
+    own, others, mean = (float(np.nanmean(rows)) for rows in (off[-1], off[:-1], off))
+    if abs(mean - others) < least:
+        return ""
     return (
-        f"Block {n_blocks} includes the final norm, so its row (mean {own}) is not comparable with "
-        f"the others (mean {others})."
+        f"Block {n_blocks} includes the final norm, so its row (mean {rounded(own)}) is not "
+        f"comparable with the others (mean {rounded(others)})."
     )
 
 

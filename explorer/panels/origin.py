@@ -37,7 +37,7 @@ def lines(figure: go.Figure, of: Origin) -> str:
         case Comparison():
             told = [f"{side}: {_in_a_line(each)}" for side, each in _sides(of).items()]
         case Shown(result, view):
-            told = [f"{result.model_name} {result.measured}{_k(view)}"]
+            told = [f"{result.subject}{_k(view)}"]
             told.append("“" + _short(result.prompt_text, LETTERS) + "”")
     return "<br>".join(html.escape(line) for line in told)
 

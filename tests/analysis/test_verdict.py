@@ -108,9 +108,9 @@ def test_the_row_that_the_final_norm_lifts_is_told():
     found = score_pairs(lifted, PLANTED)
     rest = (found.corrected[:3].sum() - np.trace(found.corrected[:3])) / 9
     told = depth_views.verdict(lifted, PLANTED)
-    assert "Without the row of block 4" in told
-    assert f"{rest:.3f}." in told
+    assert "Block 4 includes the final norm" in told
+    assert f"the others (mean {rest:.3f})." in told
     excluded = replace(lifted, request=replace(lifted.request, final_norm="exclude"))
     none = replace(lifted, provenance=dict(lifted.provenance) | {"final_norm": False})
     for one in (even, excluded, none):
-        assert "Without the row" not in depth_views.verdict(one, PLANTED)
+        assert "final norm, so" not in depth_views.verdict(one, PLANTED)

@@ -168,6 +168,11 @@ class Result(Plottable[FigureOf]):
         return named(self.request, self.identity)
 
     @property
+    def subject(self) -> str:
+        """Which model, and what of the prompt, as a phrase."""
+        return f"{self.model_name} {self.measured}"
+
+    @property
     def prompt_text(self) -> str:
         """The prompt as it was given, an image in words; of token ids the tokens' texts."""
         unread = self.tokens == tuple(f"#{i}" for i in self.token_ids.tolist())
