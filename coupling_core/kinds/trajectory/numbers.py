@@ -164,7 +164,6 @@ ABOUT = {
     "fit": "of which states the components are taken",
     "part": "which part of the blocks is followed",
     "first": "whether the first token is in the fit",
-    "mean": "the numbers of prompts and sweeps, by name",
     "no_expodistance": "why there is none; empty where there is",
     "no_entropy": "why there is none; empty where there is",
     "kept": "the tokens whose states are stored",

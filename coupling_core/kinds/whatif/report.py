@@ -8,6 +8,7 @@ from coupling_core.analysis.effects import positions
 from coupling_core.analysis.exports import arrays, row
 from coupling_core.base.records import EffectView
 from coupling_core.base.results import WhatIfResult
+from coupling_core.base.trials import UNITS
 from coupling_core.base.units import counted
 from coupling_core.cli.terminal import print_frame, print_lines
 from coupling_core.kinds.whatif.numbers import table
@@ -35,16 +36,11 @@ def summary(result: WhatIfResult, view: EffectView) -> dict[str, Any]:
 
 def facts(result: WhatIfResult, view: EffectView) -> dict[str, object]:
     """How many edits there are, and what first order predicts of them."""
-    what = {
-        "tokens": "KL of the next-token distributions, nats",
-        "classes": "KL of the classes, nats",
-        "states": "distance of the last states, relative (no head)",
-    }[result.measured_of]
     took = result.provenance.get("at_once", {})
     at_once = f"{took['sequences']} sequences at once" if took else "one after the other"
     return {
         "edits": f"{len(result.edits)} of {counted(result.n_blocks, 'block')}, {at_once}",
-        "effect": what,
+        "effect": f"{UNITS[result.measured_of]}, of {result.measured_of}",
         "neighbours": _neighbours(result),
         "refused": [f"{len(result.refused)}: {why}" for why in result.reasons[:1]],
     }
