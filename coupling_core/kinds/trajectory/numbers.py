@@ -33,17 +33,12 @@ def _of_path(
     title: str,
     what: str,
     why: Callable[[Seen], Sequence[str]] = lambda _: (),
-    *,
-    ideal: float | None = None,
-    ideal_name: str = "chance",
     **column: Any,
 ) -> Number:
     """A number of each token's whole path."""
     over = Column(
         f"{title}, mean over the tokens",
         mean,
-        ideal=ideal,
-        ideal_name=ideal_name,
         reading=f"Mean over the prompt's tokens of the {what}.",
         **column,
     )
