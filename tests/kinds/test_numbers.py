@@ -61,7 +61,7 @@ def test_every_number_reaches_every_surface(kind):
 
 @pytest.mark.parametrize("kind", [kind for kind in RESULTS if ROWS in vars(of(kind))])
 def test_the_numbers_of_a_row_are_in_tables_in_json_and_in_what_is_printed(kind, capsys):
-    result, report = RESULTS[kind], kind_of(kind).part("report")
+    result, report = RESULTS[kind], kind_of(kind).part("command")
     view, dim = result.default_view(), of(kind).ROWS
     sized = axes(result, view)
     names = {number.name for number in numbers_of(kind) if sized.get(number.name) == (dim,)}

@@ -16,7 +16,6 @@ from coupling_core.base.results import DirectionsResult
 from coupling_core.base.units import counted
 from coupling_core.cli import files, options
 from coupling_core.cli.terminal import Told, fact_lines, print_frame, print_lines, print_table
-from coupling_core.kinds.directions.report import CHANCE
 from coupling_core.measuring.trying import ablate, read_out, steer
 from coupling_core.store.direction_file import (
     Direction,
@@ -26,6 +25,7 @@ from coupling_core.store.direction_file import (
     write_direction,
 )
 
+CHANCE = "no more than chance"
 FEW = 3
 """Leading directions that are steered along where nobody says how many."""
 
