@@ -116,7 +116,7 @@ def facts(result: DirectionsResult, view: DirectionsView) -> dict[str, object]:
 def tables(result: DirectionsResult, view: DirectionsView) -> None:
     """Print the directions of one block, or how many say something in each."""
     if len(viewed(result, view)[0]) == 1:
-        one = table(result, view).sort_values("component", kind="stable")
+        one: Any = table(result, view).sort_values("component", kind="stable")
         one.loc[~one.beyond_chance, ["positive", "negative"]] = CHANCE, ""
         print_frame(one.drop(columns=["block", "beyond_chance"]))
     else:

@@ -156,7 +156,7 @@ class Tries:
 
         def show() -> None:
             _show(shared=told)
-            readouts = read.to_pandas().assign(share=found.share[: found.count])
+            readouts: Any = read.to_pandas().assign(share=found.share[: found.count])
             readouts.loc[~readouts.beyond_chance, ["towards", "away"]] = CHANCE, ""
             print_frame(readouts.drop(columns="beyond_chance"))
 
