@@ -43,6 +43,12 @@ OF_ALL = {
     "provenance": "when, with which versions and on what it was measured",
 }
 """What the JSON of every kind has."""
+USUAL = {
+    "token": "the one measured, 1 to n",
+    "block": "l, 1 to L",
+    **dict.fromkeys(("mean", "median", "share"), "the numbers of prompts and sweeps, by name"),
+}
+"""What names mean where a kind says nothing else."""
 
 
 def text() -> str:
@@ -77,7 +83,8 @@ def _rows(result: Result) -> Iterator[str]:
         "sweeps": row(result, view, lambda column: column.in_sweeps),
         "steps": [name for name, of in step_columns().items() if of.kind == kind.name],
     }
-    what = {number.name: number.what for number in reversed(numbers)} | kind.part("numbers").ABOUT
+    what = {number.name: number.what for number in reversed(numbers)}
+    what = USUAL | what | kind.part("numbers").ABOUT
     yield "| name | meaning | array of | where |"
     yield "|---|---|---|---|"
     for name in dict.fromkeys((*named, *chain.from_iterable(places.values()))):

@@ -26,7 +26,7 @@ FOLDERS = (
 """The packages that have the kinds, each in its `KINDS`; this order is that of messages."""
 
 PLAIN = "coupling_core.kinds.plain"
-"""Has the command and the report of kinds that have none of their own."""
+"""Has the command of kinds that have none of their own."""
 DEFAULT_K_VIEW = 32
 
 

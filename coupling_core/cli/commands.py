@@ -12,7 +12,7 @@ import typer
 
 from coupling_core.base.errors import InputError
 from coupling_core.base.folders import expanded
-from coupling_core.base.kinds import KindOfResult, kinds
+from coupling_core.base.kinds import PLAIN, KindOfResult, kinds
 from coupling_core.cli import terminal
 from coupling_core.cli.options import Output
 from coupling_core.cli.serve import health, jobs, serve
@@ -129,8 +129,8 @@ of_kinds: dict[str, KindOfResult] = {}
 for kind in kinds().values():
     of_kinds.setdefault(kind.command, kind)
 for name, kind in of_kinds.items():
-    part = kind.part("command")
-    app.command(name)(getattr(part, "command", None) or part.command_of(kind))
+    own = getattr(kind.part("command"), "command", None)
+    app.command(name)(own or import_module(f"{PLAIN}.command").command_of(kind))
 for alone in ALONE:
     app.command(alone)(getattr(import_module(f"coupling_core.cli.{alone}"), alone))
 for name, command in OTHERS.items():

@@ -10,7 +10,7 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import Request
 from coupling_core.base.units import size as in_words
 from coupling_core.cli import completing, options
-from coupling_core.cli.terminal import print_lines, print_records, print_table, say, warn
+from coupling_core.cli.terminal import print_lines, print_records, say, warn
 from coupling_core.sources import hub
 from coupling_core.sources.hub.nearest import told
 from coupling_core.sources.identity import ALIASES, locate
@@ -30,11 +30,9 @@ class Listed:
     revisions: tuple[str, ...] = ()
 
     @property
-    def row(self) -> tuple[str, ...]:
+    def row(self) -> dict[str, object]:
         """Its line in the table."""
-        state = ", ".join(filter(None, (self.state, self.remedy)))
-        size = in_words(self.size) if self.size else ""
-        return self.model, self.name, size, state, told(self.revisions)
+        return vars(self) | {"size": in_words(self.size), "revisions": told(self.revisions)}
 
 
 def models(
@@ -65,8 +63,7 @@ def models(
         _prepare(prepare)
     else:
         every = [_alias(name) if name in ALIASES else _kept(name) for name in completing.models()]
-        titles = ("model", "name", "size", "state", "revisions")
-        report.tell(lambda: every, lambda: print_table(titles, [one.row for one in every]))
+        report.tell(lambda: every, lambda: print_records(one.row for one in every))
         if not report.as_json:
             print_lines(
                 "Any hub id, folder with config.json and safetensors, or .gguf file works too.",

@@ -13,7 +13,6 @@ import typer
 
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError
-from coupling_core.base.folders import expanded
 from coupling_core.base.images import read_image
 from coupling_core.base.records import (
     DEFAULT_K,
@@ -282,14 +281,7 @@ class Report(Printing):
 
     def open(self, text: str) -> Result:
         """A stored result by its key, by the first letters of its key, or by its file."""
-        if text.endswith(SUFFIX):
-            return load(text)
-        if expanded(text).is_file():
-            raise InputError(
-                f"{text} is not a stored result: expected a key, its first letters, or a {SUFFIX} "
-                "file"
-            )
-        return self.shelf.get(text)
+        return load(text) if text.endswith(SUFFIX) else self.shelf.get(text)
 
 
 @dataclass(frozen=True)

@@ -40,9 +40,8 @@ def tell(
     if output.as_json:
         print_json(summary(result, view, stored=stored, report=report) | numbers)
         return
-    kind = kind_of(result.request.kind)
     found = {} if report else _found(result, view)
-    report = report or kind.part("report")
+    report = report or result.part("command")
     more_facts: dict[str, object] = getattr(report, "facts", lambda *_: {})(result, view)
     print_lines(*head(result, view), *fact_lines(**found, **more_facts), "")
     getattr(report, "tables", show_rows)(result, view)
@@ -52,7 +51,7 @@ def tell(
 
 def summary(result: Any, view: AnyView, *, stored: bool, report: Any = None) -> dict[str, Any]:
     """Where a result comes from and its numbers in one view, ready for JSON."""
-    report = report or kind_of(result.request.kind).part("report")
+    report = report or result.part("command")
     made = result.provenance
     return {
         "key": result.key,

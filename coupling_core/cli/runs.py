@@ -68,7 +68,7 @@ def list_(
 
 def _row(entry: Entry) -> dict[str, Any]:
     """What is printed of a result."""
-    prompt = repr(cut(str(entry.row["Prompt"]), WIDTH))
+    prompt = entry.problem or repr(cut(str(entry.row["Prompt"]), WIDTH))
     return {name: entry.row.get(name) for name in SHOWN} | {"Prompt": prompt}
 
 

@@ -145,7 +145,9 @@ class Shown:
     @property
     def listed(self) -> str:
         """What the file of prompts is called in figures."""
-        return "standard input" if self.file in (None, files.STDOUT) else legible(self.file.name)
+        if self.file is None or self.file == files.STDOUT:
+            return "standard input"
+        return legible(self.file.name)
 
 
 def looked_at(rows: Sequence[Row]) -> list[str]:

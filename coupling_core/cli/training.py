@@ -14,10 +14,10 @@ from coupling_core.analysis.by_step import (
 )
 from coupling_core.analysis.scores import definition_name
 from coupling_core.analysis.step_tables import steps_arrays, steps_frame
-from coupling_core.analysis.step_words import rise_and_fall, scores_told
 from coupling_core.base.bars import Bar
 from coupling_core.base.errors import InputError
 from coupling_core.base.figure_names import StepCurve
+from coupling_core.base.kinds import kind_of
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import Result
 from coupling_core.base.units import counted
@@ -197,16 +197,16 @@ def _cost(computed: Sequence[Result]) -> dict[str, float]:
 
 def _show(courses: Sequence[Course], view: View, computed: Sequence[Result]) -> None:
     every = _results(courses)
-    norm = every[-1].final_norm_words
+    token = next((r.token_words(r.token) for c in courses for r in c.depth.values()), "none")
     print_facts(
         prompt=repr(every[-1].prompt_text),
-        token=next((r.token_words(r.token) for c in courses for r in c.depth.values()), "none"),
-        score=f"{definition_name(view)}, K = {view.k}, {norm}, means over l != l'",
+        token=token,
+        score=f"{definition_name(view)}{view.at_k}, means over l != l'",
+        blocks=every[-1].final_norm_words,
     )
+    verdict = kind_of("depth").part("views").course_verdict
     for course in courses:
-        found = numbers(course, view)
-        told = rise_and_fall(found) or scores_told(found)
-        print_lines("", f"suite       {course.suite.title}. {told}", "")
+        print_lines("", f"suite       {course.suite.title}. {verdict(course, view)}", "")
         print_frame(course.to_pandas(view))
     svds = [certificate.certified for result in every for certificate in result.svds]
     cost = _cost(computed)

@@ -4,8 +4,7 @@
     cost       what that takes, of time and of memory
     numbers    a record for each of its numbers, and what several are taken from
     views      a record for each of its figures, its scores and sentence
-    report     what is said of it
-    command    its command
+    command    its command, and what that says of it
 
 `directions` also has `trials`: what is tried with a model, and not stored.
 
@@ -19,5 +18,5 @@ perturbation  noise on a token's embedding, and how far linear blocks predict it
 spectrum      eigenvalues of each block's map, and what products of them leave over
 directions    what the leading singular vectors of the blocks read, write and do
 one_token     what the kinds of one token measure alike
-plain         the report and the command of kinds that have none of their own
+plain         the command of kinds that have none of their own
 """

@@ -1,7 +1,6 @@
 """What kinds that look at one token measure alike: each block's Jacobian there, and its SVD."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -48,9 +47,9 @@ class OneToken:
         blocks: Sequence[Block] | None = None,
     ) -> Iterator[tuple[Tensor, SVD]]:
         """The Jacobian of each block and its K leading triplets, in the order of the blocks."""
-        measured = partial(self._svd, k=k, device=device)
-        yield from beside.in_order(measured, self.trace.blocks if blocks is None else blocks)
 
-    def _svd(self, block: Block, *, k: int, device: torch.device) -> tuple[Tensor, SVD]:
-        jacobian = self.jacobian(block, device)
-        return jacobian, top_svd(jacobian, k)
+        def measured(block: Block) -> tuple[Tensor, SVD]:
+            jacobian = self.jacobian(block, device)
+            return jacobian, top_svd(jacobian, k)
+
+        yield from beside.in_order(measured, self.trace.blocks if blocks is None else blocks)

@@ -39,7 +39,7 @@ PARTS = {
     "compose": ["compose"],
     "cost": ["operations", "memory"],
     "views": ["verdict"],
-    "report": ["summary"],
+    "command": ["summary"],
 }
 """Of a kind's folder, with what other rooms call."""
 TOKEN_PAIR = ("token", "other_token")

@@ -62,7 +62,7 @@ def test_every_number_reaches_every_surface(kind):
 
 @pytest.mark.parametrize("kind", [kind for kind in RESULTS if ROWS in vars(of(kind))])
 def test_the_numbers_of_a_row_are_in_tables_in_json_and_in_what_is_printed(kind, capsys):
-    result, report = RESULTS[kind], kind_of(kind).part("report")
+    result, report = RESULTS[kind], kind_of(kind).part("command")
     view, dim = result.default_view(), of(kind).ROWS
     names = {name for name, (dims, _) in variables(result, view).items() if dims == (dim,)}
     shown = [number for number in numbers_of(kind) if number.in_table and number.name in names]

@@ -85,7 +85,6 @@ NUMBERS = (
 ABOUT = OF_VIEW | {
     "block": "l, the block whose Jacobian it is, 1 to L",
     "basis": "l', the block whose singular vectors are the basis, 1 to L",
-    "token": "the one measured, 1 to n",
     "next_tokens": "the likeliest next tokens, each with its probability",
     "mean": "means of the scores over all pairs of different blocks",
 }

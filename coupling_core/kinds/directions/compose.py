@@ -17,7 +17,7 @@ from coupling_core.engine.loading import LoadedModel
 from coupling_core.engine.loading.pictures import class_names
 from coupling_core.engine.pairs.coupling import Pairs
 from coupling_core.kinds.one_token import OneToken
-from coupling_core.measuring.composing import nothing
+from coupling_core.measuring.composing import nothing, with_part
 from coupling_core.measuring.measure import Report
 from coupling_core.sources.resolved import Resolved
 
@@ -33,35 +33,27 @@ def compose(asked: Resolved, loaded: LoadedModel, report: Report) -> DirectionsR
     k = min(KEPT_DIRECTIONS, d)
     with at.side_by_side() as beside:
         pairs = Pairs(n, d, k, k, loaded.device, beside)
-        kept = _Kept(n, d, k)
-        lengths = {"readout": len(READOUTS), "block": n, "k": k, "sign": 2, "top": TOP}
+        exact = np.full((2, n, d, k), np.nan, np.float32)
+        lengths = {"readout": len(READOUTS), "block": n, "k": k, "sign": 2, "top": TOP, "side": 2}
         unknown = nothing(DirectionsResult, np.float32, **lengths)
         unknown["top"] = np.full(unknown["top_z"].shape, -1, np.int32)
-        known = at.about | _of(pairs, kept) | {"missing": {}, "vocabulary": {}}
+        unknown |= dict.fromkeys(("u", "v"), exact[0].astype(np.float16))
+        known = at.about | _of(pairs) | {"missing": {}, "vocabulary": {}}
         so_far = DirectionsResult(**unknown | known)
         for number, (jacobian, svd) in enumerate(at.svds(beside, k, pairs.device), 1):
             pairs.add(jacobian, svd)
-            kept.add(number - 1, svd.u, svd.v)
-            so_far = replace(so_far, **_of(pairs, kept))
+            exact[:, number - 1] = [basis.cpu().numpy() for basis in (svd.u, svd.v)]
+            kept = _kept(exact[:, number - 1])
+            so_far = with_part(replace(so_far, **_of(pairs)), number - 1, kept)
             report(Progress("blocks", number, n, so_far))
-    exact = torch.from_numpy(kept.exact).to(pairs.device)
-    return _read_out(so_far, exact, at.reader, loaded, norm_last=at.norm is not None)
+    bases = torch.from_numpy(exact).to(pairs.device)
+    return _read_out(so_far, bases, at.reader, loaded, norm_last=at.norm is not None)
 
 
-class _Kept:
-    """The directions as they are kept, at float16, and as they were found."""
-
-    def __init__(self, n: int, d: int, k: int) -> None:
-        self.exact = np.full((2, n, d, k), np.nan, np.float32)
-        self.half = np.full((2, n, d, k), np.nan, np.float16)
-        self.rounding = np.full((n, 2), np.nan, np.float32)
-
-    def add(self, at: int, u: Tensor, v: Tensor) -> None:
-        """Keep those of one block, and how far rounding turned them."""
-        for side, basis in enumerate((u, v)):
-            exact = self.exact[side, at] = basis.cpu().numpy()
-            half = self.half[side, at] = exact.astype(np.float16)
-            self.rounding[at, side] = worst_angle(exact, half)
+def _kept(exact: np.ndarray) -> dict[str, Any]:
+    """The directions (side d k) of one block at float16, and how far rounding turned them."""
+    half = exact.astype(np.float16)
+    return {"u": half[0], "v": half[1], "rounding": list(map(worst_angle, exact, half))}
 
 
 def worst_angle(one: np.ndarray, other: np.ndarray) -> float:
@@ -75,29 +67,18 @@ def worst_angle(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.degrees(2 * np.arcsin(np.clip(half / 2, 0, 1))).max(initial=0.0))
 
 
-def _of(pairs: Pairs, kept: _Kept) -> dict[str, Any]:
+def _of(pairs: Pairs) -> dict[str, Any]:
     found = pairs.arrays()
-    return {name: found[name] for name in _OF_PAIRS} | {
-        "matrices": found["matrices"][0],
-        "u": kept.half[0].copy(),
-        "v": kept.half[1].copy(),
-        "rounding": kept.rounding.copy(),
-    }
+    return {name: found[name] for name in _OF_PAIRS} | {"matrices": found["matrices"][0]}
 
 
 @dataclass(frozen=True)
 class Matrices:
-    """What directions are read by; a text is why it cannot be.
+    """What directions are read by; a text is why it cannot be."""
 
-    Args:
-        writes: the unembedding behind the final norm's scale.
-        last: the unembedding alone, of what comes out of the final norm.
-        embedding: of the input.
-    """
-
-    writes: Rows | str
-    last: Rows | str
-    embedding: Rows | str
+    writes: Rows | str  # the unembedding behind the final norm's scale
+    last: Rows | str  # the unembedding alone, of what comes out of the final norm
+    embedding: Rows | str  # of the input
 
 
 def matrices(reader: Reader, device: torch.device) -> Matrices:

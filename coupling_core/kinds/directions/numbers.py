@@ -146,7 +146,6 @@ NUMBERS = (
 )
 
 ABOUT = {
-    "block": "l, 1 to L",
     "component": "k of the direction, 1 for the leading one",
     "readout": "writes (u by the unembedding), reads (v by it) or reads_embedding (v by its own)",
     "singular_value": "s_k",
@@ -154,9 +153,7 @@ ABOUT = {
     "negative": "the tokens at that end",
     "positive_z": "how far the first of them lies from the mean, in standard deviations",
     "negative_z": "the same at the other end",
-    "token": "the one measured, 1 to n",
     "kept": "how many directions are stored",
-    "share": "the numbers of prompts and sweeps, by name",
     "missing": "readouts that there are none of, and why",
     "directions": "the table, a row a direction and readout",
 }

@@ -16,7 +16,6 @@ from coupling_core.base.results import DirectionsResult
 from coupling_core.base.units import counted
 from coupling_core.cli import files, options
 from coupling_core.cli.terminal import Told, fact_lines, print_frame, print_lines, print_table
-from coupling_core.kinds.directions.report import CHANCE
 from coupling_core.measuring.trying import ablate, read_out, steer
 from coupling_core.store.direction_file import (
     Direction,
@@ -26,6 +25,7 @@ from coupling_core.store.direction_file import (
     write_direction,
 )
 
+CHANCE = "no more than chance"
 FEW = 3
 """Leading directions that are steered along where nobody says how many."""
 
@@ -156,7 +156,7 @@ class Tries:
 
         def show() -> None:
             _show(shared=told)
-            readouts = read.to_pandas().assign(share=found.share[: found.count])
+            readouts: Any = read.to_pandas().assign(share=found.share[: found.count])
             readouts.loc[~readouts.beyond_chance, ["towards", "away"]] = CHANCE, ""
             print_frame(readouts.drop(columns="beyond_chance"))
 

@@ -70,11 +70,9 @@ ABOUT = {
     "way": "which noise is added to the token's embedding",
     "size": "its norm, in units of that of the embedding",
     "state": "x^0 to x^L, after which block the numbers are taken",
-    "token": "the one measured, 1 to n",
     "directions": "K, how many leading directions of block 1",
     "sizes": "sizes of the noise, in units of the embedding",
     "states": "those of the medians in JSON: behind the first block and the last",
-    "mean": "the numbers of prompts and sweeps, by name",
     "certificates": "of the Jacobians, by block",
     **{
         f"{name}_{end}": f"the {end} end of what 95 % of the draws have"

@@ -22,8 +22,8 @@ def verdict(result: PerturbationResult, view: AnyView) -> str:
     return (
         f"Noise of {_percent(result.noise_sizes[at])} of the embedding leaves a cosine of "
         f"{cosine[1]:.4f} behind block 1 and {cosine[last]:.4f} behind the last, in the median of "
-        f"{result.cosine.shape[2]} draws. The product of the linear blocks is off by 10\u00a0% of "
-        f"the change at the last block with noise {radius_words(result, found)}."
+        f"{result.cosine.shape[2]} draws. With noise {radius_words(result, found)}, the product "
+        "of the linear blocks is off by 10\u00a0% of the change at the last block."
     )
 
 

@@ -2,8 +2,12 @@
 
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
+from coupling_core.analysis.exports import arrays, row
 from coupling_core.base.kinds import KindOfResult
+from coupling_core.base.records import AnyView
+from coupling_core.base.results import Result
 from coupling_core.cli import options
 from coupling_core.cli.one_or_many import answer
 from coupling_core.cli.shown import Shown, figures_of
@@ -24,3 +28,8 @@ def command_of(kind: KindOfResult) -> Callable[..., None]:
 
     command.__doc__ = (import_module(kind.folder).__doc__ or "").partition("\n")[0]
     return command
+
+
+def summary(result: Result, view: AnyView) -> dict[str, Any]:
+    """Every number of one view, ready for JSON."""
+    return {"whole": row(result, view)} | arrays(result, view)

@@ -147,9 +147,6 @@ NUMBERS = (
 )
 
 ABOUT = {
-    "block": "l, 1 to L",
-    "token": "the one measured, 1 to n",
-    "median": "the numbers of prompts and sweeps, by name",
     "certificates": "of the singular values, by block",
 }
 """What else tables and JSON have, by name."""

@@ -8,13 +8,16 @@ import numpy as np
 import typer
 from jaxtyping import Float
 
+from coupling_core.analysis.exports import arrays, row
 from coupling_core.analysis.path_curves import curve_over_prompts, median
+from coupling_core.analysis.trajectory import why_no_expodistance
 from coupling_core.base.curves import Curves
 from coupling_core.base.drawing import figure_of
 from coupling_core.base.numbers import array_of
 from coupling_core.base.records import Fit, Part, PathView, resolve_token
 from coupling_core.base.results import TrajectoryResult
 from coupling_core.base.results.base import NORM_INCLUDED
+from coupling_core.base.units import counted
 from coupling_core.cli import options
 from coupling_core.cli.one_or_many import answer
 from coupling_core.cli.rows import Axes, Row, of_categories
@@ -118,3 +121,36 @@ class Paths(Shown):
 
     def _of(self, rows: Sequence[Row], name: str) -> Float[np.ndarray, "prompt depth"]:
         return np.stack([self.curves[row.key][name] for row in rows])
+
+
+_LEFT_OUT = ("tokens", "pca")
+
+
+def summary(result: TrajectoryResult, view: PathView) -> dict[str, Any]:
+    """Every number of one view, ready for JSON."""
+    named = {name: value for name, value in arrays(result, view).items() if name not in _LEFT_OUT}
+    return {
+        **vars(view),
+        "mean": row(result, view),
+        **named,
+        "no_expodistance": why_no_expodistance(result.norms),
+        "no_entropy": result.no_entropy,
+        "kept": result.kept,
+    }
+
+
+def facts(result: TrajectoryResult, view: PathView) -> dict[str, object]:
+    """What there is of its states."""
+    shares = ", ".join(f"{share:.3f}" for share in array_of(result, view, "explained") if share > 0)
+    n, kept = len(result.tokens), len(result.kept)
+    return {
+        "explained": f"{shares or 'nothing'}, by components of {_fitted(view, n)}",
+        "states": f"{kept} of {counted(n, 'token')} are kept for drawing" * (kept < n),
+        "no entropy": result.no_entropy,
+    }
+
+
+def _fitted(view: PathView, n: int) -> str:
+    states = "the last state" if view.fit == "last" else "all states"
+    part = "" if view.part == "all" else f" of the {view.part} half"
+    return states + part + " without the first token" * view.leaves_out_first(n)

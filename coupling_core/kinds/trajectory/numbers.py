@@ -33,17 +33,12 @@ def _of_path(
     title: str,
     what: str,
     why: Callable[[Seen], Sequence[str]] = lambda _: (),
-    *,
-    ideal: float | None = None,
-    ideal_name: str = "chance",
     **column: Any,
 ) -> Number:
     """A number of each token's whole path."""
     over = Column(
         f"{title}, mean over the tokens",
         mean,
-        ideal=ideal,
-        ideal_name=ideal_name,
         reading=f"Mean over the prompt's tokens of the {what}.",
         **column,
     )
@@ -164,7 +159,6 @@ ABOUT = {
     "fit": "of which states the components are taken",
     "part": "which part of the blocks is followed",
     "first": "whether the first token is in the fit",
-    "mean": "the numbers of prompts and sweeps, by name",
     "no_expodistance": "why there is none; empty where there is",
     "no_entropy": "why there is none; empty where there is",
     "kept": "the tokens whose states are stored",

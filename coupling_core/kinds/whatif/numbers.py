@@ -70,7 +70,6 @@ ABOUT = {
     "measured_of": "of what the effect is measured: tokens, classes or states",
     "unit": "of the effect",
     "averaged_over": "the tokens over which it is averaged",
-    "median": "the numbers of prompts and sweeps, by name",
     "no_prediction": "which neighbours first order says nothing of, and why",
 }
 """What else tables and JSON have, by name."""

@@ -1,4 +1,4 @@
-"""What is said of spectra."""
+"""What `coupling spectrum` says; its options are those of any command."""
 
 from typing import Any
 

@@ -1,1 +1,0 @@
-"""What is special to `coupling perturbation`: a line a size, and radii."""
