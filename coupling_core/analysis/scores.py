@@ -13,6 +13,7 @@ from coupling_core.base.jacobian import ALIKE
 from coupling_core.base.notebook import in_short
 from coupling_core.base.records import ROLES, View, resolve_block, resolve_blocks, resolve_token
 from coupling_core.base.results import DepthResult, Result, Scores, TokensResult
+from coupling_core.base.results.base import NORM_INCLUDED
 from coupling_core.base.results.scores import MEASURES, weighted_mean
 from coupling_core.base.token_ids import Array
 from coupling_core.base.units import ranges, rounded, told_apart
@@ -236,6 +237,25 @@ def arbitrary_told(result: DepthResult, view: View) -> str:
     return (
         f"The singular values of {which} are all alike, as if a hook had replaced an output: the "
         "directions are arbitrary, and the scores there mean nothing."
+    )
+
+
+def last_row(
+    final_norm: str, n_blocks: int, found: Scores, corrected: bool, least: float = 0
+) -> str:
+    """What sets the row of the last block apart, if it has a final norm and moves the mean."""
+    if final_norm != NORM_INCLUDED or found.blocks[-1] != n_blocks:
+        return ""
+    values = found.corrected if corrected else found.coupling
+    off = np.where(found.against_itself(), np.nan, values)
+    if np.isnan(off[-1]).all() or np.isnan(off[:-1]).all():
+        return ""
+    own, others, mean = (float(np.nanmean(rows)) for rows in (off[-1], off[:-1], off))
+    if abs(mean - others) < least:
+        return ""
+    return (
+        f"Block {n_blocks} includes the final norm, so its row (mean {rounded(own)}) is not "
+        f"comparable with the others (mean {rounded(others)})."
     )
 
 

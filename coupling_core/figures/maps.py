@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from coupling_core.analysis.scores import arbitrary_told
+from coupling_core.analysis.scores import arbitrary_told, last_row
 from coupling_core.base.records import ROLES, View
 from coupling_core.base.results import DepthResult, Scores, TokenMeansResult, TokensResult
 from coupling_core.base.units import counted, rounded
@@ -57,7 +57,7 @@ def scores(
         f"{words.zero_words(corrected, shown.found.mean().chance)}."
     )
     if isinstance(result, DepthResult) and isinstance(shown.found, Scores):
-        last = words.last_row(result.final_norm_words, result.n_blocks, shown.found, corrected)
+        last = last_row(result.final_norm_words, result.n_blocks, shown.found, corrected)
         caption = paragraph(read, itself, last, arbitrary_told(result, view))
     else:
         means = (isinstance(result, TokenMeansResult), MEANS_READ)

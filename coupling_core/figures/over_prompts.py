@@ -13,7 +13,7 @@ from jaxtyping import Float
 from coupling_core.analysis.over_prompts import OfPrompt, mean_scores, origin
 from coupling_core.analysis.over_prompts import mean_graph as graph_over_prompts
 from coupling_core.analysis.path_curves import curve_over_prompts
-from coupling_core.analysis.scores import Interval
+from coupling_core.analysis.scores import Interval, last_row
 from coupling_core.base.curves import Curves
 from coupling_core.base.numbers import number_of
 from coupling_core.base.records import DEFAULT_THRESHOLD, View
@@ -55,7 +55,7 @@ def mean_map(
         "matrices. Rows are the Jacobian's block, columns the basis; "
         f"{words.zero_words(corrected, found.mean().chance)}. The diagonal is 1 by "
         "construction, and grey.",
-        words.last_row(parts[0].final_norm, parts[0].n_blocks, found, corrected),
+        last_row(parts[0].final_norm, parts[0].n_blocks, found, corrected),
         (uncertified, f"{counted(uncertified, 'prompt')} with SVDs that are not certified."),
     )
     square, told = ScoreSquare.of(found), origin(parts, listed, view)

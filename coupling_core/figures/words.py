@@ -9,8 +9,7 @@ import numpy as np
 
 from coupling_core.analysis.scores import definition_name
 from coupling_core.base.records import AnyView, View
-from coupling_core.base.results import Result, Scores
-from coupling_core.base.results.base import NORM_INCLUDED
+from coupling_core.base.results import Result
 from coupling_core.base.units import counted, cut, rounded
 from coupling_core.base.wording import sentences
 from coupling_core.sources.tokens import visible
@@ -60,25 +59,6 @@ def zero_words(is_corrected: bool, floor: float) -> str:
         return "0 is what an unrelated basis gives"
     value = "" if np.isnan(floor) else f", {rounded(floor)} in the mean"
     return f"an unrelated basis gives the chance floor{value}, and not 0"
-
-
-def last_row(
-    final_norm: str, n_blocks: int, found: Scores, corrected: bool, least: float = 0
-) -> str:
-    """What sets the row of the last block apart, if it has a final norm and moves the mean."""
-    if final_norm != NORM_INCLUDED or found.blocks[-1] != n_blocks:
-        return ""
-    values = found.corrected if corrected else found.coupling
-    off = np.where(found.against_itself(), np.nan, values)
-    if np.isnan(off[-1]).all() or np.isnan(off[:-1]).all():
-        return ""
-    own, others, mean = (float(np.nanmean(rows)) for rows in (off[-1], off[:-1], off))
-    if abs(mean - others) < least:
-        return ""
-    return (
-        f"Block {n_blocks} includes the final norm, so its row (mean {rounded(own)}) is not "
-        f"comparable with the others (mean {rounded(others)})."
-    )
 
 
 def leading(k: int, side: int) -> str:

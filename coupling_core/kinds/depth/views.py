@@ -2,7 +2,7 @@
 
 from coupling_core.analysis.alignment import nearly_whole
 from coupling_core.analysis.by_step import Course, doubt, numbers, steps_told
-from coupling_core.analysis.scores import arbitrary_told, score_pairs
+from coupling_core.analysis.scores import arbitrary_told, last_row, score_pairs
 from coupling_core.analysis.step_words import rise_and_fall, scores_told
 from coupling_core.base.drawing import Figure
 from coupling_core.base.records import View
@@ -37,14 +37,12 @@ def course_verdict(run: Course, view: View) -> str:
 
 def verdict(result: DepthResult, view: View) -> str:
     """The means over pairs of blocks, and how far they were checked."""
-    from coupling_core.figures import words
-
     found, width = score_pairs(result, view), result.width
     much = nearly_whole(view.k, width, f"the width {width}")
     norm, n = result.final_norm_words, result.n_blocks
     return paragraph(
         found.verdict,
-        words.last_row(norm, n, found, corrected=True, least=MOVED),
+        last_row(norm, n, found, corrected=True, least=MOVED),
         arbitrary_told(result, view),
         (much, f"{much}; scores(k={max(1, width // 10)}) has a tenth."),
     )
