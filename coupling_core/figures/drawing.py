@@ -11,18 +11,21 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-import matplotlib
 import numpy as np
 import plotly.graph_objects as go
-from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import LinearSegmentedColormap, Normalize, to_rgba
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, MultipleLocator
-from matplotlib.transforms import Bbox, Transform, blended_transform_factory
 
+from coupling_core.base.extras import needed
 from coupling_core.figures import style
+
+with needed("draw"):
+    import matplotlib
+    from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LinearSegmentedColormap, Normalize, to_rgba
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+    from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, MultipleLocator
+    from matplotlib.transforms import Bbox, Transform, blended_transform_factory
 
 PIXEL = 0.72  # points: a picture has 100 pixels an inch
 LETTER = 0.88 * PIXEL  # the same of letters: matplotlib's font is wider than that of the web

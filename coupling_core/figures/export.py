@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 import plotly.graph_objects as go
 
 from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.extras import remedy
 from coupling_core.base.records import AnyView
 from coupling_core.base.results import Result
 from coupling_core.base.units import with_minus
@@ -140,10 +139,8 @@ def drawn(page: go.Figure, ending: str) -> bytes:
             from coupling_core.figures.drawing import draw
 
             picture = draw(page, ending)
-        except ModuleNotFoundError as error:
-            raise ComputeError(
-                f"matplotlib is missing ({remedy('draw')}), and {failure}"
-            ) from error
+        except InputError as error:  # a package is missing
+            raise ComputeError(f"{error}, and {failure}") from error
         except Exception as error:  # of the many ways in which a figure may be beyond it
             raise ComputeError(f"matplotlib cannot draw this ({error}), and {failure}") from error
         _log.warning("matplotlib draws this %s, for %s", ending, failure)

@@ -27,6 +27,7 @@ TOLD = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = TOLD["project"]
 CLUSTERS = "coupling_core.experiments.sweeps.clusters"
 NOVELS = "coupling_core.experiments.pretraining.novels"
+DRAWING = "coupling_core.figures.drawing"
 NAME = re.compile(r"[\w.-]+")
 WITHOUT = """
 import pkgutil, sys
@@ -97,8 +98,8 @@ def test_the_core_does_without_the_extras():
     )
     assert done.returncode == 0, done.stderr
     told = dict(line.split(": ", 1) for line in done.stdout.splitlines())
-    assert set(told) == {CLUSTERS, NOVELS, "coupling_core.experiments.vision.grid"}
-    assert {words.partition(" ")[0] for words in told.values()} == {"dask", "rdata"}
+    assert set(told) == {CLUSTERS, NOVELS, DRAWING, "coupling_core.experiments.vision.grid"}
+    assert {words.partition(" ")[0] for words in told.values()} == {"dask", "matplotlib", "rdata"}
 
 
 # ---- lock files: hashes, and nothing that tells where it comes from
