@@ -304,6 +304,7 @@ def test_where_nothing_draws_that_is_told_with_a_way_out(monkeypatch):
     with pytest.raises(ComputeError, match=r"edges of a graph.*kaleido_get_chrome.*\.html"):
         figures.render(figures.graph(RESULT, VIEW), ".svg", RESULT, VIEW)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delitem(sys.modules, "coupling_core.figures.drawing")
     for why in ("could be started", "TimeoutError: 90 s"):
         with pytest.raises(ComputeError, match=rf"\[draw\].*{why}.*\.html"):
             figures.render(figures.scores(RESULT, VIEW), ".svg", RESULT, VIEW)

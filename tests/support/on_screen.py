@@ -4,7 +4,6 @@ import random
 import re
 from typing import Any
 
-import pytest
 from accessible import AT_REST
 from driving import DOUBLE_CLICK, wait_for_chart
 from playwright.sync_api import Page, expect
@@ -201,14 +200,14 @@ def drag(page: Page, key: str) -> None:
 
 
 def expect_above_the_fold(page: Page, height: int, least: int, *keys: str) -> None:
-    """Maps are whole, square and large before anybody scrolls."""
-    page.wait_for_function(f"least => ({_PLOT})('scores')[0] >= least", arg=least)
+    """Maps come to be whole, square and large before anybody scrolls."""
+    seen = f"""([key, height, least]) => {{
+        const [wide, high, bottom, end, apart] = ({_PLOT})(key);
+        const whole = apart > 0 && bottom <= Math.min(height, end);
+        return whole && Math.abs(wide - high) <= 1 && wide >= least;
+    }}"""
     for key in keys:
-        wide, high, bottom, end, apart = page.evaluate(_PLOT, key)
-        assert apart > 0
-        assert bottom <= min(height, end)
-        assert wide == pytest.approx(high, abs=1)
-        assert wide >= least
+        page.wait_for_function(seen, arg=[key, height, least])
 
 
 def expect_selected(page: Page, cell: tuple[int, int]) -> None:
