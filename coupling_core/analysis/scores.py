@@ -233,7 +233,7 @@ def arbitrary_told(result: DepthResult, view: View) -> str:
     alike = (s[:, 0] > 0) & (s[:, -1] >= (1 - ALIKE) * s[:, 0]) & (view.k > 1)
     if not alike.any():
         return ""
-    which = f"block{'s' * (alike.sum() > 1)} {ranges(np.array(blocks)[alike].tolist())}"
+    which = f"block{'s' * (int(alike.sum()) > 1)} {ranges(np.array(blocks)[alike].tolist())}"
     return (
         f"The singular values of {which} are all alike, as if a hook had replaced an output: the "
         "directions are arbitrary, and the scores there mean nothing."

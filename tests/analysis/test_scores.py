@@ -9,7 +9,7 @@ import pytest
 from cases import depth_result, haar, planted_jacobians, random_result
 
 from coupling_core import View, mean_interval, mean_off_diagonal, score_by_k, score_pairs
-from coupling_core.analysis.scores import chance_floor, score
+from coupling_core.analysis.scores import arbitrary_told, chance_floor, score
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.records import ROLES
 from coupling_core.engine import reference
@@ -30,6 +30,15 @@ def test_every_pair_is_scored_as_the_formula_reads(definition):
                 A = reference.coupling_matrix(J, left[:, :k], right[:, :k])
                 expected = reference.score(A, s[:k], definition)
                 assert found[row, column] == pytest.approx(expected, abs=2e-6)
+
+
+def test_blocks_without_leading_directions_are_named():
+    assert arbitrary_told(RESULT, View(k=4)) == ""
+    s = RESULT.singular_values.copy()
+    for blocks, named in (([2], "block 2 are"), ([2, 4], "blocks 2, 4 are")):
+        s[np.array(blocks) - 1] = 1
+        found = replace(RESULT, singular_values=s)
+        assert f"The singular values of {named} all alike" in found.verdict
 
 
 def test_blocks_in_one_basis_score_one_and_in_none_score_chance():
