@@ -212,17 +212,18 @@ class Comparison(Plottable[Literal["comparison", "difference"]]):
         `difference` is A - B of the score compared; `blocks`, or `tokens`, has the numbers that are
         matched.
         """
-        both = (self.a_scores, self.b_scores)
-        named = {name: np.stack([getattr(side, name) for side in both]) for name in MEASURES}
-        named[f"{self.a_scores.dims[0]}s"] = np.array([side.numbers for side in both])
-        return named | {"difference": self.difference, "sides": np.array(["A", "B"])}
+        return {name: values for name, (_, values) in self.variables().items()}
 
-    @property
-    def axes(self) -> dict[str, tuple[str, ...]]:
-        """Names of the axes of `arrays`; the first side is A."""
-        dims = self.a_scores.dims
-        named = {name: ("side", *dims) for name in MEASURES} | {f"{dims[0]}s": ("side", dims[0])}
-        return named | {"difference": dims, "sides": ("side",)}
+    def variables(self) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+        """The same with the names of their axes; the first side is A."""
+        dims, both = self.a_scores.dims, (self.a_scores, self.b_scores)
+        named: dict[str, tuple[tuple[str, ...], np.ndarray]] = {
+            name: (("side", *dims), np.stack([getattr(side, name) for side in both]))
+            for name in MEASURES
+        }
+        named[f"{dims[0]}s"] = ("side", dims[0]), np.array([side.numbers for side in both])
+        sides = ("side",), np.array(["A", "B"])
+        return named | {"difference": (dims, self.difference), "sides": sides}
 
     def attributes(self) -> dict[str, str | float]:
         """Which score is compared, whose A and B are, and how they are looked at, for tables."""

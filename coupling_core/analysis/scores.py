@@ -289,7 +289,8 @@ def corrected(
 
 def means(found: Scores) -> dict[str, float]:
     """Means over l != l' of the raw score, of its chance floor and of the corrected score."""
-    return {name: getattr(found.mean(), name) for name in MEASURES}
+    mean = found.mean()
+    return {name: getattr(mean, name) for name in MEASURES}
 
 
 def mean_off_diagonal(values: Float[np.ndarray, "block block"]) -> float:

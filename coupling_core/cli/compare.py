@@ -73,7 +73,7 @@ def _write(out: Path, found: Comparison | PathComparison, figure: str | None) ->
     files.write_numbers(
         out,
         lambda: signed_differences(found.to_pandas(), found),
-        lambda: {name: (maps.axes[name], of) for name, of in maps.arrays().items()} if maps else {},
+        lambda: maps.variables() if maps else {},
         maps.attributes() if maps else None,
         lambda ending: found.plot(*named).render(ending),
     )

@@ -85,13 +85,18 @@ def how_scored(view: View) -> dict[str, Any]:
     return {"k": view.k, "definition": view.definition, "p": view.p, "role": view.role}
 
 
+def scored(view: View) -> str:
+    """How scores are looked at, in a line."""
+    return f"{definition_name(view)}, K = {view.k}"
+
+
 def head(result: Any, view: AnyView) -> list[str]:
     """The lines that a report begins with."""
     return fact_lines(
         model=result.model_name,
         prompt=repr(result.prompt_text),
         token=result.token_words(result.token) if _at_token(result) else None,
-        score=f"{definition_name(view)}, K = {view.k}" if isinstance(view, View) else None,
+        score=scored(view) if isinstance(view, View) else None,
         blocks=f"{result.n_blocks}, {result.final_norm_words}",
     )
 

@@ -2,22 +2,25 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from coupling_core.base.errors import ComputeError
+from coupling_core.base.records import Goal
 from coupling_core.base.units import size as in_words
 from coupling_core.cli import completing, options
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import (
-    print_lines,
-    print_records,
-    progress_bar,
-    say,
-    warn,
+from coupling_core.cli.terminal import print_lines, print_records, progress_bar, say, warn
+from coupling_core.experiments.own.plans import (
+    BLOCKS,
+    DROPPED,
+    RATES,
+    WIDTHS,
+    OwnPlan,
+    goal_of,
 )
-from coupling_core.experiments.own.plans import OwnPlan
 from coupling_core.experiments.pretraining.plans import find_plan
 from coupling_core.sources import hub
 from coupling_core.sources.suites import Suite, find_suite, revision, suites
@@ -156,8 +159,54 @@ def train(
     print_lines(f"{name} is ready in {folder}")
 
 
+if TYPE_CHECKING:
+    _Goal = Goal
+else:  # typer takes no union
+    _Goal = str
+
+
+@dataclass(frozen=True)
+class NewRun(OwnPlan):
+    """A run that somebody asks for, its fields as options."""
+
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="What to call it: small letters, digits, hyphens."),
+    ]
+    blocks: Annotated[
+        int, typer.Option("--n-blocks", help=f"How many blocks, {BLOCKS[0]} to {BLOCKS[-1]}.")
+    ] = OwnPlan.blocks
+    width: Annotated[
+        int, typer.Option(help=f"Width of the residual stream: {', '.join(map(str, WIDTHS))}.")
+    ] = OwnPlan.width
+    learning_rate: Annotated[
+        float, typer.Option(help=f"The highest learning rate, {RATES[0]:g} to {RATES[1]:g}.")
+    ] = OwnPlan.learning_rate
+    drop_path: Annotated[
+        float,
+        typer.Option(
+            "--drop",
+            help=f"With which probability a text skips the last block, 0 to {DROPPED:g}: "
+            "stochastic depth.",
+        ),
+    ] = OwnPlan.drop_path
+    goal: Annotated[
+        _Goal | None,
+        typer.Option(
+            parser=goal_of,
+            metavar="TEXT",
+            help="What a penalty does to coupling: raise, lower, or a value from -1 to 1 to hold "
+            "it at; none by default.",
+        ),
+    ] = OwnPlan.goal
+    weight: Annotated[float, typer.Option(help="Weight of the penalty in the loss.")] = (
+        OwnPlan.weight
+    )
+    seed: Annotated[int, typer.Option(help="Random seed.")] = OwnPlan.seed
+
+
 @app.command()
-def new(plan: OwnPlan, threads: options.Threads = None, device: options.Device = None) -> None:
+def new(plan: NewRun, threads: options.Threads = None, device: options.Device = None) -> None:
     """Train a small language model of your own, in a minute or two; it becomes a suite."""
     import torch
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -12,7 +12,6 @@ from coupling_core.analysis.by_step import (
     numbers,
     step_figures,
 )
-from coupling_core.analysis.scores import definition_name
 from coupling_core.analysis.step_tables import steps_arrays, steps_frame
 from coupling_core.base.bars import Bar
 from coupling_core.base.errors import InputError
@@ -36,9 +35,6 @@ from coupling_core.measuring.measure import measure
 from coupling_core.measuring.stored_steps import collect
 from coupling_core.sources import hub
 from coupling_core.sources.suites import DEFAULT_SUITE, Suite, find_suite, require_steps
-
-if TYPE_CHECKING:  # half a second to import
-    pass
 
 
 def training(
@@ -201,7 +197,7 @@ def _show(courses: Sequence[Course], view: View, computed: Sequence[Result]) -> 
     print_facts(
         prompt=repr(every[-1].prompt_text),
         token=token,
-        score=f"{definition_name(view)}{view.at_k}, means over l != l'",
+        score=f"{reports.scored(view)}, means over l != l'",
         blocks=every[-1].final_norm_words,
     )
     verdict = kind_of("depth").part("views").course_verdict

@@ -45,7 +45,6 @@ def compared_map(
 ) -> go.Figure:
     """The map of A or of B on the blocks that are matched; pairs are in A's numbers on both."""
     result, own = (found.a, found.a_scores) if side == "A" else (found.b, found.b_scores)
-    assert own.view is not None  # `compare` gives one
     figure = scores(result, own.view, corrected=found.corrected)
     square, meta = _square(found), figure.layout.meta
     figure.update_traces(customdata=square.numbers(), selector={"name": "pairs"})

@@ -91,8 +91,7 @@ def test_texts_come_back_and_the_character_0_is_marked():
 def test_a_comparison_has_the_numbers_of_a_and_says_whose_they_are():
     a, b = random_result(n_blocks=6), random_result(n_blocks=4)
     found = compare(a, b, k=3)
-    named = {name: (found.axes[name], values) for name, values in found.arrays().items()}
-    data = opened(to_netcdf(named, found.attributes()))
+    data = opened(to_netcdf(found.variables(), found.attributes()))
     own = [block for block, _ in match_blocks(6, 4)]
     assert data["block"].to_numpy().tolist() == own == data["basis"].to_numpy().tolist()
     row = found.to_pandas().iloc[0]

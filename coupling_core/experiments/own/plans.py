@@ -1,9 +1,6 @@
 """What may be chosen of a model that somebody trains for themselves."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from coupling_core.base.errors import InputError, refuse
 from coupling_core.base.records import Goal
@@ -29,69 +26,33 @@ DROPPED = 0.5
 """Highest probability with which the last block is left out."""
 
 
-if TYPE_CHECKING:
-    _Goal = Goal
-else:  # typer takes no union
-    _Goal = str
-
-
-def goal_of(text: str) -> Goal | None:
-    """What a command says of the goal.
-
-    Raises:
-        InputError: where it is no word that is known, and no number.
-    """
-    words: dict[str, Goal] = {"raise": "raise", "lower": "lower"}
-    if text in words:
-        return words[text]
-    try:
-        return float(text) if text else None
-    except ValueError:
-        raise InputError(
-            f"the goal is 'raise', 'lower', a value from -1 to 1 or left out, and not {text!r}"
-        ) from None
-
-
 @dataclass(frozen=True)
 class OwnPlan:
-    """A run that somebody asks for; its fields are the options of `coupling suite new`.
+    """A run that somebody asks for.
+
+    Args:
+        name: of the suite that it becomes: small letters, digits, dots and hyphens.
+        blocks: L, 2 to 12.
+        width: d of the residual stream: 32, 64, 96 or 128.
+        learning_rate: the highest, 0.0001 to 0.01.
+        drop_path: probability with which a sequence skips the last block, 0 to 0.5; it rises
+            linearly from 0 at the first (stochastic depth).
+        goal: of a penalty on coupling; None has none.
+        weight: of the penalty in the loss.
+        seed: of all that is drawn.
 
     Raises:
         InputError: where a number lies outside, or the name cannot be one.
     """
 
-    name: Annotated[
-        str,
-        typer.Argument(metavar="NAME", help="What to call it: small letters, digits, hyphens."),
-    ]
-    blocks: Annotated[
-        int, typer.Option("--n-blocks", help=f"How many blocks, {BLOCKS[0]} to {BLOCKS[-1]}.")
-    ] = 6
-    width: Annotated[
-        int, typer.Option(help=f"Width of the residual stream: {', '.join(map(str, WIDTHS))}.")
-    ] = 64
-    learning_rate: Annotated[
-        float, typer.Option(help=f"The highest learning rate, {RATES[0]:g} to {RATES[1]:g}.")
-    ] = 3e-3
-    drop_path: Annotated[
-        float,
-        typer.Option(
-            "--drop",
-            help=f"With which probability a text skips the last block, 0 to {DROPPED:g}: "
-            "stochastic depth.",
-        ),
-    ] = 0.0
-    goal: Annotated[
-        _Goal | None,
-        typer.Option(
-            parser=goal_of,
-            metavar="TEXT",
-            help="What a penalty does to coupling: raise, lower, or a value from -1 to 1 to hold "
-            "it at; none by default.",
-        ),
-    ] = None
-    weight: Annotated[float, typer.Option(help="Weight of the penalty in the loss.")] = 0.1
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0
+    name: str
+    blocks: int = 6
+    width: int = 64
+    learning_rate: float = 3e-3
+    drop_path: float = 0.0
+    goal: Goal | None = None
+    weight: float = 0.1
+    seed: int = 0
 
     def __post_init__(self) -> None:
         require_name(self.name)
@@ -169,3 +130,20 @@ class OwnPlan:
             batch=16,
             context=64,
         )
+
+
+def goal_of(text: str) -> Goal | None:
+    """What a command says of the goal.
+
+    Raises:
+        InputError: where it is no word that is known, and no number.
+    """
+    words: dict[str, Goal] = {"raise": "raise", "lower": "lower"}
+    if text in words:
+        return words[text]
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise InputError(
+            f"the goal is 'raise', 'lower', a value from -1 to 1 or left out, and not {text!r}"
+        ) from None

@@ -90,15 +90,15 @@ def _compare(a: Entry, b: Entry) -> None:
 
 def table(entries: Sequence[Entry]) -> pd.DataFrame:
     """One row a result."""
-    return pd.DataFrame([entry.row | _weights(entry) for entry in entries])
+    return pd.DataFrame(list(map(_row, entries)))
 
 
-def _weights(entry: Entry) -> dict[str, str]:
-    """In what form the weights were measured too."""
-    if entry.request is None:
-        return {}
-    form = weights_form(entry.request)
-    return {"Weights": ", ".join(filter(None, (str(entry.row["Weights"]), form)))}
+def _row(entry: Entry) -> dict[str, object]:
+    """What lists show of it, with the form in which the weights were measured."""
+    row = entry.row
+    if entry.request and (form := weights_form(entry.request)):
+        row["Weights"] = f"{row['Weights']}, {form}"
+    return row
 
 
 def _actions(entry: Entry, page: Page | None) -> None:
