@@ -10,6 +10,8 @@
 
 const PAUSE = 600; // milliseconds for which each step stays while it plays
 const CALM = 500; // after which a slider that was let go rests: quick steps need not wait for all
+const AWAY = 2000; // after a click elsewhere by which a script runs, if it led to another page
+const ENDED = 300; // after a script by which the page that it drew is there
 const SOON = 100; // after which it looks again whether a script runs
 const BUSY = ["running", "rerunRequested", "stopRequested"]; // Streamlit's words for it
 const PATIENCE = 5000; // after which an answer is taken for lost
@@ -30,11 +32,13 @@ class StepSlider {
     this.wanted = null; // what is not asked for yet: { index, pace }
     this.asked = null; // what the last answer has to be of: { step, pace }
     this.lostAt = 0; // when that answer counts as lost
+    this.heldUntil = 0; // until when a click elsewhere may still lead to another page
     this.input.addEventListener("input", () => this.drag(this.index));
     this.input.addEventListener("change", () => this.rest());
     find(".back").addEventListener("click", () => this.drag(this.index - 1).rest());
     find(".on").addEventListener("click", () => this.drag(this.index + 1).rest());
     this.player.addEventListener("click", () => (this.playing ? this.rest() : this.play()));
+    this.heedClicks();
   }
 
   get index() {
@@ -56,23 +60,35 @@ class StepSlider {
     if (this.playing) this.later(() => this.advance(), PAUSE);
   }
 
+  // A click elsewhere may lead to another page, which the server would take back to draw a
+  // fragment that is no longer there: until it is clear that it did not, nothing is asked for.
+  heedClicks() {
+    const heed = (event) => {
+      if (!this.root.isConnected) document.removeEventListener("click", heed, true);
+      else if (!event.composedPath().includes(this.root)) this.heldUntil = Date.now() + AWAY;
+    };
+    document.addEventListener("click", heed, true);
+  }
+
+  get mayLeave() {
+    if (!this.heldUntil) return false;
+    const { testScriptState } = document.querySelector("[data-testid=stApp]").dataset;
+    if (BUSY.includes(testScriptState))
+      this.heldUntil = Math.max(this.heldUntil, Date.now() + ENDED);
+    if (Date.now() > this.heldUntil) this.heldUntil = 0;
+    return this.heldUntil > 0;
+  }
+
   drag(index) {
     this.stop();
+    this.heldUntil = 0;
     this.want(index, "dragged");
     return this;
   }
 
   rest() {
     this.stop();
-    this.later(() => this.settle(), CALM);
-  }
-
-  // While a script runs it waits: that may be a way to another page, which the server would take
-  // back to draw a fragment that is no longer there.
-  settle() {
-    const app = document.querySelector("[data-testid=stApp]");
-    if (BUSY.includes(app?.dataset.testScriptState)) this.later(() => this.settle(), SOON);
-    else this.want(this.index, "resting");
+    this.later(() => this.want(this.index, "resting"), CALM);
   }
 
   want(index, pace) {
@@ -84,6 +100,7 @@ class StepSlider {
 
   ask() {
     if (!this.wanted || !this.root.isConnected) return;
+    if (this.mayLeave) return this.later(() => this.ask(), SOON);
     if (this.waits && this.asked.pace !== "resting")
       return this.later(() => this.ask(), this.lostAt - Date.now());
     const step = this.data.steps[this.wanted.index];
