@@ -7,6 +7,7 @@ from numbers import Real
 import numpy as np
 from jaxtyping import Float
 
+from coupling_core.analysis.rotations import entry_by_rotation
 from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError
 from coupling_core.base.jacobian import ALIKE
@@ -152,22 +153,60 @@ def floor_by_k(
 def score_square(
     result: DepthResult | TokensResult, view: View
 ) -> tuple[Float[np.ndarray, "row column"], Float[np.ndarray, "row column"]]:
-    """Raw score of all pairs at one K, NaN where a rank is below it, and its chance floor."""
-    coupling = _by_k(result, view, slice(None), slice(None), view.k)[..., -1]
-    floor = chance_floor(result, view.definition, view.p)[:, view.k - 1, None]
-    return coupling, np.broadcast_to(floor, coupling.shape)
+    """Raw score of all pairs at one K, NaN where a rank is below it, and its chance level."""
+    if view.level != "frames" and DEFINITIONS[view.definition].takes_entry:
+        _require_corner(result, view)
+    every = slice(None)
+    at_k = _by_k(result, view, every, every, slice(view.k - 1, view.k))
+    raw, level = (values[..., 0] for values in at_k)
+    return raw, level
+
+
+def _require_corner(result: DepthResult | TokensResult, view: View) -> None:
+    if view.k > result.k_view:
+        raise InputError(
+            f"where bases are rotated, the chance level of {view.definition!r} follows from the "
+            f"stored corner of A, which has side {result.k_view}, and K = {view.k} was asked for: "
+            "choose a smaller K or another definition, or measure it with a larger k_view"
+        )
 
 
 def _by_k(
-    result: DepthResult | TokensResult, view: View, rows: slice, columns: slice, most: int
-) -> Float[np.ndarray, "row column k"]:
-    """Raw score of some pairs for K = 1..most, NaN past a rank."""
-    at = ROLES.index(view.role), rows, columns, slice(most)
-    s = _spectrum(result)[rows, None, :most]
-    raw = score(result.diagonal[at], result.off_diagonal[at], s, view.definition, view.p)
+    result: DepthResult | TokensResult, view: View, rows: slice, columns: slice, kept: slice
+) -> tuple[Float[np.ndarray, "row column k"], Float[np.ndarray, "row column k"]]:
+    """Raw score of some pairs for the kept K, NaN past a rank, and its chance level."""
+    pairs = ROLES.index(view.role), rows, columns
+    upto = slice(kept.stop)
+    numerators = result.diagonal[*pairs, upto], result.off_diagonal[*pairs, upto]
+    s = _spectrum(result)[rows, None, upto]
+    raw = score(*numerators, s, view.definition, view.p)[..., kept]
     of_rows, of_columns = np.broadcast_to(result.rank, (2, result.rank.shape[-1]))
     ranks = np.minimum.outer(of_rows[rows], of_columns[columns])
-    return np.where(np.arange(1, raw.shape[-1] + 1) <= ranks[..., None], raw, np.nan)
+    raw = np.where(np.arange(1, kept.stop + 1)[kept] <= ranks[..., None], raw, np.nan)
+    if view.level == "frames":
+        level = chance_floor(result, view.definition, view.p)[rows, None, kept]
+        return raw, np.broadcast_to(level, raw.shape)
+    return raw, _rotated(result, view, pairs, numerators, s, kept)[..., kept]
+
+
+def _rotated(
+    result: DepthResult | TokensResult,
+    view: View,
+    pairs: tuple[int, slice, slice],
+    numerators: tuple[Array, Array],
+    s: Array,
+    kept: slice,
+) -> Float[np.ndarray, "row column k"]:
+    """The score of bases that are rotated within their subspaces."""
+    definition = DEFINITIONS[view.definition]
+    diagonal, off_diagonal, s = (np.asarray(x, np.float64) for x in (*numerators, s))
+    entry = np.full(off_diagonal.shape, np.nan)
+    if definition.takes_entry:
+        corners = result.matrices[pairs].astype(np.float64) * s[..., :1, None]
+        entry[..., kept] = entry_by_rotation(corners, range(1, kept.stop + 1)[kept])
+    assert definition.rotated is not None  # else a view has the level of random frames
+    level = definition.rotated(diagonal, off_diagonal, s, view.p, entry)
+    return np.where(np.isnan(s), np.nan, level)
 
 
 def _spectrum(result: DepthResult | TokensResult) -> Float[np.ndarray, "row k"]:
@@ -219,8 +258,8 @@ def score_by_k(
     """
     resolve = resolve_block if isinstance(result, DepthResult) else resolve_token
     i, j = (resolve(each, result.rank.shape[-1]) - 1 for each in (block, basis))
-    by_k = _by_k(result, view, slice(i, i + 1), slice(j, j + 1), result.k_max)
-    return by_k[0, 0], chance_floor(result, view.definition, view.p)[i]
+    raw, level = _by_k(result, view, slice(i, i + 1), slice(j, j + 1), slice(0, result.k_max))
+    return raw[0, 0], level[0, 0]
 
 
 def arbitrary_told(result: DepthResult, view: View) -> str:
@@ -265,8 +304,9 @@ def mean_by_k(
     """Raw score, chance floor and chance-corrected score for K = 1..Kmax, means over l != l'."""
     at = np.array(resolve_blocks(view.blocks, result.n_blocks)) - 1
     others = ~np.eye(len(at), dtype=bool)
-    raw = _by_k(result, view, slice(None), slice(None), result.k_max)[np.ix_(at, at)][others]
-    floor = chance_floor(result, view.definition, view.p)[at].repeat(len(at) - 1, 0)
+    every = slice(None)
+    by_k = _by_k(result, view, every, every, slice(0, result.k_max))
+    raw, floor = (values[np.ix_(at, at)][others] for values in by_k)
     floor = np.where(np.isnan(raw), np.nan, floor)
     raw, floor, above = (nan_mean(x, 0) for x in (raw, floor, corrected(raw, floor)))
     return raw, floor, above

@@ -64,6 +64,7 @@ times what any pair of an untrained SmolLM2 reaches, and few enough pairs of a t
 for each of them to be seen."""
 
 Role = Literal["A", "B"]
+Level = Literal["frames", "rotations"]
 FinalNorm = Literal["include", "exclude"]
 Dtype = Literal["float32", "bfloat16", "float16"]
 Quantisation = Literal["nf4", "int8"]
@@ -93,6 +94,7 @@ ModelSize = Literal["parameters", "layers", "width", "training_tokens"]
 PromptNumber = Literal["tokens", "difficulty"]
 ModelSubset = Literal["all", "7b", "above-45", "trained", "last", "tokens-known"]
 ROLES: tuple[Role, ...] = get_args(Role)
+LEVELS: tuple[Level, ...] = get_args(Level)
 FINAL_NORMS: tuple[FinalNorm, ...] = get_args(FinalNorm)
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 STACKS: tuple[Stack, ...] = get_args(Stack)
@@ -353,6 +355,8 @@ class View(AnyView):
         role: "A" for U^T J V, "B" for V^T J U.
         blocks: block numbers shown, in order, 1..L or counted from the end (-1 is the last); None
             shows all. Only depth-wise results have a range of blocks.
+        level: the chance level: "frames" are random bases; "rotations" turn both bases within their
+            subspaces, so that only a score of paired vectors is above it. `overlap` has the first.
 
     Raises:
         InputError: on a value outside these ranges.
@@ -363,14 +367,18 @@ class View(AnyView):
     p: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 1.0
     role: Role = "A"
     blocks: Ordinals | None = None
+    level: Level = "frames"
 
     def __post_init__(self) -> None:
         require_one_of("definition", self.definition, DEFINITIONS)
+        if DEFINITIONS[self.definition].rotated is None:
+            object.__setattr__(self, "level", "frames")
 
     def attributes(self) -> dict[str, str | float]:
         """How it is looked at, for tables and arrays; p where the definition takes one."""
         p = {"p": self.p} if DEFINITIONS[self.definition].takes_p else {}
-        return {"K": self.k, "definition": self.definition, "role": self.role, **p}
+        told = {"K": self.k, "definition": self.definition, "role": self.role, "level": self.level}
+        return told | p
 
     @property
     def k_told(self) -> str:
@@ -384,11 +392,12 @@ class View(AnyView):
 
     @property
     def unlike_usual(self) -> str:
-        """What of the score is not as usual, in brackets: definition, order and role; else ""."""
+        """What of the score is not as usual, in brackets: definition, order, role, level; or ""."""
         told: list[str] = [self.definition] if self.definition != "paper" else []
         if DEFINITIONS[self.definition].takes_p and self.p != 1:
             told.append(f"p = {self.p:g}")
         told += [f"role {self.role}"] if self.role != "A" else []
+        told += ["paired"] if self.level != "frames" else []
         return f" ({', '.join(told)})" if told else ""
 
 
