@@ -7,6 +7,7 @@ scaling         how the top singular values change with depth
 graph           blocks as a weighted graph, and its communities
 locality        how coupling falls off with the distance of blocks, and of tokens
 random_bases    scores that bases drawn at random get
+rotations       what random rotations leave of a matrix on average
 over_prompts    one model over many prompts, and the means over them
 verdict         a model's scores beside those of the untrained model
 alignment       which parts of two results belong together, and the difference of their maps

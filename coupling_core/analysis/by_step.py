@@ -210,7 +210,7 @@ def step_figures(*kinds: str) -> tuple[str, ...]:
     return tuple(
         name.replace("_", "-")
         for name, of in step_columns().items()
-        if name != "chance" and (of.kind in kinds or not kinds)
+        if name not in ("chance", "overlap_chance") and (of.kind in kinds or not kinds)
     )
 
 

@@ -276,7 +276,7 @@ class Comparison(Plottable[Literal["comparison", "difference"]]):
         if not self.corrected:
             a, b = map(rounded, self._means("chance"))
             return f"Chance gives {a} in A and {b} in B."
-        if self.view.definition not in sampled_definitions():
+        if self.view.level != "frames" or self.view.definition not in sampled_definitions():
             return ""
         errors = (self.a_scores.floor_error, self.b_scores.floor_error)
         a, b = (rounded(one, 4) if one == one else "unknown size" for one in errors)

@@ -1,7 +1,7 @@
 """Scores (see `base.definitions`), chance floors, means and intervals from what is stored."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
@@ -12,7 +12,14 @@ from coupling_core.base.definitions import DEFINITIONS, DefinitionName
 from coupling_core.base.errors import InputError
 from coupling_core.base.jacobian import ALIKE
 from coupling_core.base.notebook import in_short
-from coupling_core.base.records import ROLES, View, resolve_block, resolve_blocks, resolve_token
+from coupling_core.base.records import (
+    LEVEL_WORDS,
+    ROLES,
+    View,
+    resolve_block,
+    resolve_blocks,
+    resolve_token,
+)
 from coupling_core.base.results import DepthResult, Result, Scores, TokensResult
 from coupling_core.base.results.base import NORM_INCLUDED
 from coupling_core.base.results.scores import MEASURES, weighted_mean
@@ -92,10 +99,11 @@ def too_few(units: int, of: str, what: str = "an interval and a p need") -> str:
 
 
 def definition_name(view: View) -> str:
-    """Which score a view shows, and of which matrix where that is not A."""
+    """Which score a view shows, and of which matrix and chance level where not as usual."""
     definition = DEFINITIONS[view.definition]
     name = definition.label + f", p = {view.p:g}" * definition.takes_p
-    return name if view.role == "A" else f"{name}, B = VᵀJU"
+    name += ", B = VᵀJU" * (view.role == "B")
+    return name if view.level == "frames" else f"{name}, {LEVEL_WORDS[view.level]}"
 
 
 def score(
@@ -295,6 +303,23 @@ def last_row(
     return (
         f"Block {n_blocks} includes the final norm, so its row (mean {rounded(own)}) is not "
         f"comparable with the others (mean {rounded(others)})."
+    )
+
+
+def below_chance(result: DepthResult, found: Scores, least: float) -> str:
+    """Why the mean is below its chance level, where it is by more than `least`; else ""."""
+    view, mean = found.view, found.mean().corrected
+    if view.level != "frames" or view.definition == "overlap" or not mean < -least:
+        return ""
+    shared = score_pairs(result, replace(view, definition="overlap")).mean()
+    if not shared.corrected > least:
+        return ""
+    rotated = replace(view, definition="paper", p=1.0, level="rotations")
+    paired = rounded(score_pairs(result, rotated).mean().corrected)
+    return (
+        f"That is below chance because these blocks share subspaces (overlap "
+        f"{rounded(shared.coupling)}, of random bases {rounded(shared.chance)}) without pairing "
+        f"the vectors in them: against rotated bases the mean is {paired}."
     )
 
 

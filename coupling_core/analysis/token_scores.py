@@ -71,6 +71,11 @@ def require_kept(view: View, definitions: Collection[str] = DEFINITIONS) -> None
             f"holds {', '.join(definitions)}: choose one of these, or one pair of blocks, or "
             "remove the result, unless it came with the program, and measure it again"
         )
+    if view.level != "frames":
+        raise InputError(
+            "the mean over all pairs of blocks is kept against random bases alone: leave out the "
+            f"level {view.level!r}, or choose one pair of blocks"
+        )
     if DEFINITIONS[view.definition].takes_p and view.p != 1:
         raise InputError(
             f"the mean over all pairs of blocks is kept at p = 1, and p = {view.p:g} was asked "

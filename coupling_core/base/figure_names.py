@@ -35,6 +35,6 @@ FigureName = (
 )
 """Of all kinds; "" is the first of its kind."""
 StepCurve = Literal[
-    "loss", "coupling", "corrected", "alignment", "locality", "line-shape", "expodistance",
-    "departure", "u-dot-v", "effective-rank"
+    "loss", "coupling", "corrected", "alignment", "paired", "overlap", "locality", "line-shape",
+    "expodistance", "departure", "u-dot-v", "effective-rank"
 ]  # fmt: skip

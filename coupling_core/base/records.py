@@ -85,7 +85,7 @@ Fit = Literal["last", "all"]
 Part = Literal["all", "shallower", "deeper"]
 Layout = Literal["line", "circle", "spring"]
 NodeColor = Literal["community", "depth"]
-Measure = Literal["corrected", "coupling", "alignment"]
+Measure = Literal["corrected", "coupling", "alignment", "paired", "overlap"]
 Goal = Literal["raise", "lower"] | float
 Performance = Literal["loss", "score"]
 VisionKind = Literal["depth", "self"]
@@ -94,7 +94,10 @@ ModelSize = Literal["parameters", "layers", "width", "training_tokens"]
 PromptNumber = Literal["tokens", "difficulty"]
 ModelSubset = Literal["all", "7b", "above-45", "trained", "last", "tokens-known"]
 ROLES: tuple[Role, ...] = get_args(Role)
-LEVELS: tuple[Level, ...] = get_args(Level)
+LEVEL_WORDS: dict[Level, str] = {
+    "frames": "against random bases",
+    "rotations": "against rotated bases",
+}
 FINAL_NORMS: tuple[FinalNorm, ...] = get_args(FinalNorm)
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 STACKS: tuple[Stack, ...] = get_args(Stack)
@@ -377,8 +380,8 @@ class View(AnyView):
     def attributes(self) -> dict[str, str | float]:
         """How it is looked at, for tables and arrays; p where the definition takes one."""
         p = {"p": self.p} if DEFINITIONS[self.definition].takes_p else {}
-        told = {"K": self.k, "definition": self.definition, "role": self.role, "level": self.level}
-        return told | p
+        how = {"definition": self.definition, "role": self.role, "level": self.level}
+        return {"K": self.k, **how, **p}
 
     @property
     def k_told(self) -> str:
@@ -392,12 +395,12 @@ class View(AnyView):
 
     @property
     def unlike_usual(self) -> str:
-        """What of the score is not as usual, in brackets: definition, order, role, level; or ""."""
+        """What of the score is not as usual, in brackets: definition, order, role and level."""
         told: list[str] = [self.definition] if self.definition != "paper" else []
         if DEFINITIONS[self.definition].takes_p and self.p != 1:
             told.append(f"p = {self.p:g}")
         told += [f"role {self.role}"] if self.role != "A" else []
-        told += ["paired"] if self.level != "frames" else []
+        told += [LEVEL_WORDS[self.level]] if self.level != "frames" else []
         return f" ({', '.join(told)})" if told else ""
 
 

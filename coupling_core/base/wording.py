@@ -9,6 +9,8 @@ MEASURES: Mapping[Measure, str] = {
     "corrected": "chance-corrected score",
     "coupling": "score c",
     "alignment": "alignment",
+    "paired": "paired score",
+    "overlap": "overlap",
 }
 """Names of the measures of coupling."""
 

@@ -19,6 +19,7 @@ from coupling_core.base.records import (
     DEFAULT_MODEL,
     Dtype,
     FinalNorm,
+    Level,
     Quantisation,
     Request,
     Role,
@@ -216,6 +217,13 @@ class Scoring:
     definition: Definition = "paper"
     p: Annotated[float, typer.Option(help="Order of the norm in the paper's score.")] = View.p
     role: Annotated[Role, typer.Option(help="A is U'JV, B is V'JU.")] = "A"
+    level: Annotated[
+        Level,
+        typer.Option(
+            help="Chance level: random bases (frames), or bases rotated within their subspaces "
+            "(rotations)."
+        ),
+    ] = "frames"
 
     def __post_init__(self) -> None:
         if self.p != View.p:
@@ -225,7 +233,7 @@ class Scoring:
     def view(self, default_k: int = DEFAULT_K, blocks: tuple[int, ...] | None = None) -> View:
         """The view of a result, at the K that was asked for, or its own."""
         k = default_k if self.k is None else self.k
-        return View(k, self.definition, self.p, self.role, blocks)
+        return View(k, self.definition, self.p, self.role, blocks, self.level)
 
     def of_blocks(self, blocks: str | None) -> Callable[[Any], View]:
         """The view of a result, of these of its blocks."""

@@ -82,7 +82,8 @@ def of_view(result: Result, view: View) -> dict[str, Any]:
 
 def how_scored(view: View) -> dict[str, Any]:
     """How scores are looked at."""
-    return {"k": view.k, "definition": view.definition, "p": view.p, "role": view.role}
+    how = {"definition": view.definition, "p": view.p, "role": view.role, "level": view.level}
+    return {"k": view.k, **how}
 
 
 def scored(view: View) -> str:

@@ -1,6 +1,7 @@
 """The three scores of pairs of blocks, or of tokens, as numbers of a kind."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,59 @@ def of_scores(dims: tuple[str, ...], pairs: str) -> Iterable[Number]:
         )
 
 
+def beside(pairs: str, where: Callable[[Seen], bool] = lambda _: True) -> Iterable[Number]:
+    """What coupling is made of: means that are of no definition, at the same K and role.
+
+    All but alignment need the matrices of single pairs, and so are only `where` these are.
+    """
+
+    def mean(of: str, **how: Any) -> Callable[[Seen], float]:
+        def found(seen: Seen) -> float:
+            view = replace(seen.view, p=1.0, **how)
+            return float(getattr(seen.derive(seen.result, view).mean(), of))
+
+        return found
+
+    def number(name: str, what: str, of: Callable[[Seen], float], **told: Any) -> Number:
+        column = Column(f"Mean {name.replace('_', ' ')}", by_step=True, **told)
+        there = (lambda _: True) if name == "alignment" else where
+        told = {"where": there, "in_files": False, "column": column}
+        return Number(name, f"mean over {pairs} of {what}", (), of, **told)
+
+    at_steps = f"over {pairs} at each checkpoint, at the same K"
+    yield number(
+        "alignment",
+        "tr A over the sum of the singular values",
+        mean("coupling", definition="alignment"),
+        ideal=0.0,
+        reading=f"Mean of tr A over the sum of the singular values, {at_steps}: 0 by chance, 1 is "
+        "coupled.",
+    )
+    yield number(
+        "paired",
+        "the paper's score, corrected by that of bases rotated within their subspaces",
+        mean("corrected", definition="paper", level="rotations"),
+        ideal=0.0,
+        most=1.0,
+        reading=f"Mean of the score corrected by that of bases rotated within their subspaces, "
+        f"{at_steps}: 0 where the subspaces may be shared and their vectors are not, 1 is coupled.",
+    )
+    yield number(
+        "overlap",
+        "norm(A)^2 over norm(s)^2",
+        mean("coupling", definition="overlap"),
+        ideal="overlap_chance",
+        most=1.0,
+        reading=f"Mean of norm(A)^2 over norm(s)^2, {at_steps}: 1 where the bases span the same "
+        "subspaces, whichever their vectors are. Dashed: random bases.",
+    )
+    yield number(
+        "overlap_chance",
+        "the overlap of random bases",
+        mean("chance", definition="overlap"),
+    )
+
+
 def corners(
     dims: tuple[str, ...],
     of: Callable[[Seen, np.ndarray], np.ndarray],
@@ -83,5 +137,6 @@ OF_VIEW = {
     "definition": "of the score",
     "p": "of the score",
     "role": "A or B",
+    "level": "the chance level: frames or rotations",
 }
 """What the JSON says of how scores are looked at."""

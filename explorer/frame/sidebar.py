@@ -4,7 +4,7 @@ import streamlit as st
 
 from coupling_core.base.definitions import DEFINITIONS
 from coupling_core.base.errors import CouplingError
-from coupling_core.base.records import FINAL_NORMS
+from coupling_core.base.records import FINAL_NORMS, LEVEL_WORDS
 from coupling_core.sources.tokens import Tokens
 from coupling_core.sources.tokens import counted as in_words
 from explorer.panels.page import Page
@@ -99,6 +99,16 @@ def _advanced() -> None:
     )
     if DEFINITIONS[current().definition].takes_p:
         bound(st.number_input, "Order p of the norm", "p", 1.0, step=1.0, format="%g")
+    if DEFINITIONS[current().definition].rotated:
+        bound(
+            st.selectbox,
+            "Chance level",
+            "level",
+            LEVEL_WORDS,
+            format_func=lambda level: LEVEL_WORDS[level].capitalize(),
+            help="Random bases share neither subspaces nor vectors. Bases rotated within their "
+            "subspaces share the subspaces: what is above them is paired vectors.",
+        )
     bound(
         st.text_input,
         "Blocks",

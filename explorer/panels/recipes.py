@@ -124,6 +124,7 @@ def viewed(state: State, *, blocks: bool) -> Options:
         "definition": (state.definition, State.definition),
         **({"p": (f"{state.p:.12g}", f"{State.p:.12g}")} if takes_p else {}),
         "role": (state.role, State.role),
+        **({"level": (state.level, State.level)} if DEFINITIONS[state.definition].rotated else {}),
         "blocks": (state.blocks if blocks else "", ""),
     }
 

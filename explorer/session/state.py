@@ -20,6 +20,7 @@ from coupling_core.base.records import (
     FinalNorm,
     Fit,
     Layout,
+    Level,
     Measure,
     Part,
     PathView,
@@ -81,6 +82,7 @@ class State:
         definition: which score.
         p: order of the norm in `paper`.
         role: "A" or "B".
+        level: the chance level of scores.
         blocks: block range as text; empty is every block.
         block: the selected row, the block of the Jacobian.
         basis: the selected column, the block of the basis.
@@ -111,6 +113,7 @@ class State:
     definition: Annotated[str, _known, Parameter("def")] = "paper"
     p: _Order = 1.0
     role: Role = "A"
+    level: Level = "frames"
     blocks: Text = ""
     block: Count = 12
     basis: Count = 11
@@ -141,7 +144,7 @@ class State:
         unsaid = self.k == State.k
         k = min([self.k, *(one.default_k for one in of if unsaid and one.k_max)])
         chosen = self.range_of(of[0].n_blocks) if blocks and of else None
-        return View(k, self.definition, self.p, self.role, chosen)
+        return View(k, self.definition, self.p, self.role, chosen, self.level)
 
     def range_of(self, n_blocks: int) -> tuple[int, ...] | None:
         """The chosen range of a model's blocks; None is all of them."""

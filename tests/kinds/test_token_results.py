@@ -112,7 +112,9 @@ def test_mean_floors_and_corrected_scores_are_means_over_the_same_pairs(svds, me
     for at, (J, *_) in svds["self"].items():
         expected = np.sqrt((s[at][:K] ** 2).sum() + (K * np.linalg.norm(J) / len(J)) ** 2)
         norm = np.linalg.norm(s[at][:K], 1 if definition == "paper" else 2)
-        floor[at] = 0.0 if definition == "alignment" else 1 - expected / norm
+        shared = (K * np.linalg.norm(J) / len(J)) ** 2 / (s[at][:K] ** 2).sum()
+        closed = {"alignment": 0.0, "overlap": shared}
+        floor[at] = closed.get(definition, 1 - expected / norm)
     scores = score_positions(means["self"], View(k=K, definition=definition))
     of_row = [np.mean([floor[block, 2] for block in range(L)])] * N
     assert scores.chance[2] == pytest.approx(np.array(of_row), abs=1e-5)

@@ -17,7 +17,7 @@ from coupling_core.store.request_key import make_key
 PROMPT = "The cat sat down"
 TOKENS = ("The", " cat", " sat", " down")
 FRAMES = 8
-WHOSE = "model prompt measured K definition p role final_norm precision".split()
+WHOSE = "model prompt measured K definition p role level final_norm precision".split()
 """Columns of a table of scores that say whose they are, and how they are looked at."""
 
 VIEW = View(k=1, definition="alignment")

@@ -75,7 +75,8 @@ def facts(result: Result, view: AnyView | None) -> dict[str, str | float]:
 
 
 def _scored(view: View) -> dict[str, str | float]:
-    return {"K": view.k, "definition": view.definition, "p": view.p, "role": view.role}
+    how = {"definition": view.definition, "p": view.p, "role": view.role, "level": view.level}
+    return {"K": view.k, **how}
 
 
 def _shortened(prompt: str) -> str:

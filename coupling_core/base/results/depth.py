@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import UNNAMED_SAMPLED, DefinitionName
 from coupling_core.base.figure_names import DepthFigure
-from coupling_core.base.records import ROLES, Role, View, resolve_block
+from coupling_core.base.records import ROLES, Level, Role, View, resolve_block
 from coupling_core.base.results.at_token import AtToken
 from coupling_core.base.results.base import within
 from coupling_core.base.results.scores import Scores
@@ -112,6 +112,7 @@ class DepthResult(AtToken[DepthFigure]):
         definition: DefinitionName = "paper",
         role: Role = "A",
         p: float = 1.0,
+        level: Level = "frames",
     ) -> Scores:
         """The scores of all pairs of blocks; nothing is computed anew.
 
@@ -122,6 +123,8 @@ class DepthResult(AtToken[DepthFigure]):
             definition: which score (see `DEFINITIONS`); `paper` is the paper's Eq. 9.
             role: "A" for U^T J V, "B" for V^T J U.
             p: order of the norm, where the definition takes one.
+            level: the chance level: "frames" are random bases, "rotations" bases that are rotated
+                within their subspaces.
 
         Returns:
             scores without a unit, row = block of the Jacobian, column = block of the basis.
@@ -130,5 +133,5 @@ class DepthResult(AtToken[DepthFigure]):
             InputError: where K, a block or the definition's floor is not in the result.
         """
         k = self.default_k if k is None else k
-        view = View(k, definition, p, role, blocks_of(blocks, self.n_blocks))
+        view = View(k, definition, p, role, blocks_of(blocks, self.n_blocks), level)
         return self.part("numbers").derive(self, view)

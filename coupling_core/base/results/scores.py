@@ -121,7 +121,7 @@ class ScoreMap(Plottable[FigureOf]):
         It is 0 where they are exact, and NaN where nothing tells it.
         """
         of: Any = self.result
-        if self.view.definition not in sampled_definitions():
+        if self.view.level != "frames" or self.view.definition not in sampled_definitions():
             return 0.0
         if getattr(of, "chance_error", None) is None:
             return float("nan")

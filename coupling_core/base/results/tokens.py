@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 
 from coupling_core.base.definitions import UNNAMED_SAMPLED, DefinitionName
 from coupling_core.base.figure_names import TokensFigure
-from coupling_core.base.records import ROLES, Certificate, Role, View, resolve_token
+from coupling_core.base.records import ROLES, Certificate, Level, Role, View, resolve_token
 from coupling_core.base.results.base import Result, within
 from coupling_core.base.results.scores import PositionScores
 
@@ -66,6 +66,7 @@ class TokenResult(Result[TokensFigure]):
         definition: DefinitionName = "paper",
         role: Role = "A",
         p: float = 1.0,
+        level: Level = "frames",
     ) -> PositionScores:
         """The scores of all pairs of tokens, as `DepthResult.scores` has those of blocks.
 
@@ -73,7 +74,7 @@ class TokenResult(Result[TokensFigure]):
         blocks is kept at the K of its `k_grid` alone; raises `InputError` at another.
         """
         k = self.default_k if k is None else k
-        return self.part("numbers").derive(self, View(k, definition, p, role))
+        return self.part("numbers").derive(self, View(k, definition, p, role, level=level))
 
     @property
     def is_doubtful(self) -> bool:

@@ -7,7 +7,6 @@ known is left empty. Rows are in the order of the sweep, so that two runs give t
 import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import BinaryIO
@@ -49,7 +48,9 @@ them."""
 
 FLOOR_ERROR = "floor_error"
 """The column with the standard error of floors that are means over random bases."""
-MEASURED = ("coupling", "chance", "corrected", "alignment", FLOOR_ERROR, *OF_ONE_KIND)
+OF_PAIRS = ("paired", "overlap", "overlap_chance")
+"""Columns that a mean over all pairs of blocks has none of, and that earlier tables lack."""
+MEASURED = ("coupling", "chance", "corrected", "alignment", *OF_PAIRS, FLOOR_ERROR, *OF_ONE_KIND)
 """Numbers of a result; a kind has some of them."""
 
 COLUMNS = (
@@ -187,7 +188,7 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
         table[numeric] = table[numeric].replace("", np.nan).astype(float)
     except (OSError, ValueError) as error:
         raise InputError(f"the table {path} cannot be read: {error}") from error
-    may_lack = {*OF_ONE_KIND, *PERFORMANCES, *HOW, OF_SHARES, FLOOR_ERROR}
+    may_lack = {*OF_PAIRS, *OF_ONE_KIND, *PERFORMANCES, *HOW, OF_SHARES, FLOOR_ERROR}
     if lacking := [name for name in COLUMNS if name not in table and name not in may_lack]:
         raise InputError(
             f"the table {path} has no column {lacking[0]!r}: expected one as write_table and "
@@ -353,8 +354,7 @@ def _numbers(
         if k <= result.k_max:
             view = View(k, definition, role=role, blocks=blocks_of(blocks, result.n_blocks))
             found = row(result, view)
-            aligned = row(result, replace(view, definition="alignment"))
-            found |= {"k": k, OF_SHARES: share, "alignment": aligned["coupling"]}
+            found |= {"k": k, OF_SHARES: share}
             if is_sampled:
                 found[FLOOR_ERROR] = kind.part("numbers").derive(result, view).floor_error
             yield found

@@ -55,8 +55,8 @@ class Maps(Shown):
 
     def row(self, result: DepthResult, view: View) -> dict[str, float]:
         """The numbers of one prompt."""
-        one = self.parts[result.key] = of_prompt(result, view)
-        return dict(means(one.scores))
+        self.parts[result.key] = of_prompt(result, view)
+        return super().row(result, view)
 
     def arrays(self, rows: Sequence[Row]) -> Mapping[str, tuple[Axes, np.ndarray]]:
         """Mean matrices over the prompts, and what each prompt gave: its matrices and means."""

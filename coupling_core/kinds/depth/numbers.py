@@ -1,13 +1,11 @@
 """A depth-wise result's numbers: a row is the Jacobian's block, a column the basis."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from coupling_core.analysis.locality import near_less_far
 from coupling_core.analysis.scores import score_pairs
 from coupling_core.base.numbers import Column, Number, Seen, tokens
-from coupling_core.kinds.scores import OF_VIEW, corners, of_scores
+from coupling_core.kinds.scores import OF_VIEW, beside, corners, of_scores
 
 PAIR = ("block", "basis")
 derive = score_pairs
@@ -24,11 +22,6 @@ def _corners(seen: Seen, kept: np.ndarray) -> np.ndarray:
     return kept[np.ix_(at, at)] * seen.result.singular_values[at, 0, None, None, None]
 
 
-def _alignment(seen: Seen) -> float:
-    view = replace(seen.view, definition="alignment")
-    return score_pairs(seen.result, view).mean().coupling
-
-
 NUMBERS = (
     Number(
         "singular_values",
@@ -38,22 +31,7 @@ NUMBERS = (
     ),
     *corners(PAIR, _corners),
     *of_scores(PAIR, "all pairs of different blocks"),
-    Number(
-        "alignment",
-        "mean of tr A over the sum of the singular values, over all pairs of different blocks",
-        (),
-        _alignment,
-        in_files=False,
-        column=Column(
-            "Mean alignment",
-            ideal=0.0,
-            reading="Mean of tr A over the sum of the singular values, over all pairs of different "
-            "blocks at each checkpoint, at the same K: 0 by chance, 1 is coupled.",
-            of_prompts=False,
-            in_sweeps=False,
-            by_step=True,
-        ),
-    ),
+    *beside("all pairs of different blocks"),
     Number(
         "locality",
         "mean chance-corrected score of neighbouring blocks minus that of all other pairs",

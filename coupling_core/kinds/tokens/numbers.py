@@ -8,7 +8,7 @@ import numpy as np
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.numbers import Number, Seen, tokens
 from coupling_core.base.results import TokenMeansResult
-from coupling_core.kinds.scores import OF_VIEW, corners, of_scores
+from coupling_core.kinds.scores import OF_VIEW, beside, corners, of_scores
 
 PAIR = ("token", "other_token")
 derive = score_positions
@@ -43,6 +43,7 @@ NUMBERS = (
         lambda seen: seen.result.singular_values[..., : seen.view.k],
     ),
     *of_scores(PAIR, "all pairs of different Jacobians"),
+    *beside("all pairs of different Jacobians", where=lambda seen: not _is_mean(seen)),
     Number(
         "positions",
         "numbers of the tokens, 1 to n",

@@ -48,6 +48,7 @@ PAGE = Page(
 _MARKED = "_marked"
 _GROUPS: dict[ByStep, tuple[str, tuple[str, ...]]] = {
     "coupling": ("Coupling and loss", ("corrected", "loss")),
+    "parts": ("Overlap and pairing", ("overlap", "paired")),
     "locality": ("Alignment and locality", ("alignment", "locality")),
     "paths": ("Paths", figures_of("trajectory")),
     "spectra": ("Spectra", figures_of("spectrum")),

@@ -18,7 +18,7 @@ FIRST_STEP = 0
 """The training step shown first: the model before it learns, whose coupling is chance."""
 MOST_SUITES = 3
 """Training runs side by side: with more of them a step change would not be seen at once."""
-ByStep = Literal["coupling", "locality", "paths", "spectra"]
+ByStep = Literal["coupling", "parts", "locality", "paths", "spectra"]
 """What is drawn by step, a group of figures at a time."""
 
 

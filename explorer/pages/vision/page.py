@@ -160,7 +160,7 @@ def _take_in() -> None:
 def _maps(found: dict[str, DepthResult], state: VisionState) -> None:
     results = {float(rate): result for rate, result in found.items()}
     first = next(iter(results.values()))
-    view = View(state.vision_k, state.definition, state.p, state.role)
+    view = View(state.vision_k, state.definition, state.p, state.role, level=state.level)
     pair = selected(first, state)
     whose = f"{SUITE.title}, seed {state.vision_seed}, {first.measured}"
     source = figures.provenance(first, view, whose)
