@@ -42,6 +42,7 @@ DRAWN = ("x", "y", "z", "customdata", "error_x", "error_y", "zmin", "zmax")
 VIEWS: Mapping[str, Sequence[Sequence[str]]] = {
     "depth": [
         *(["--definition", name] for name in cc.DEFINITIONS),
+        ["--level", "rotations", "--k", "10"],
         ["--role", "B", "--k", "10"],
         ["--blocks", "2-8:3", "--p", "2", "--raw"],
     ],
