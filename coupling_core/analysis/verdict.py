@@ -23,7 +23,8 @@ class Verdict:
 
     `above` counts pairs whose chance-corrected score exceeds that of every pair of the untrained
     model: corrected, for the chance levels of two models differ. `prompts` has means of each
-    example prompt, `over` the interval over many prompts; the text is `corrected`, or raw.
+    example prompt, `over` the interval over many prompts; the text is `corrected`, or raw, and says
+    `how` scores are looked at where not as usual.
     """
 
     blocks: tuple[int, ...]
@@ -34,6 +35,7 @@ class Verdict:
     prompts: tuple[Means, ...] = ()
     over: Interval | None = None
     corrected: bool = True
+    how: str = ""
 
     def __str__(self) -> str:
         blocks, over = ranges(self.blocks), self.over
@@ -45,7 +47,7 @@ class Verdict:
             f"{'0 = chance, ' * self.corrected}1 = identical bases",
         )
         return paragraph(
-            f"{which}: mean {score} {self._number(self.trained)} ({'; '.join(details)}).",
+            f"{which}: mean {score}{self.how} {self._number(self.trained)} ({'; '.join(details)}).",
             (
                 len(self.prompts) > 1,
                 f"Each example prompt alone: {'; '.join(map(self._number, self.prompts))}.",
@@ -125,4 +127,5 @@ def _compared(
         prompts,
         over,
         corrected,
+        trained.view.unlike_usual,
     )

@@ -66,8 +66,10 @@ def beside(pairs: str, where: Callable[[Seen], bool] = lambda _: True) -> Iterab
 
         return found
 
+    called = {"paired": "paired score", "overlap_chance": "overlap of random bases"}
+
     def number(name: str, what: str, of: Callable[[Seen], float], **told: Any) -> Number:
-        column = Column(f"Mean {name.replace('_', ' ')}", by_step=True, **told)
+        column = Column(f"Mean {called.get(name, name)}", by_step=True, **told)
         there = (lambda _: True) if name == "alignment" else where
         told = {"where": there, "in_files": False, "column": column}
         return Number(name, f"mean over {pairs} of {what}", (), of, **told)
