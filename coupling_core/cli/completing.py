@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from coupling_core.base.errors import CouplingError
 from coupling_core.sources import hub
-from coupling_core.sources.identity import ALIASES
+from coupling_core.sources.aliases import ALIASES
 from coupling_core.sources.suites import suites
 from coupling_core.store.disk import Store
 

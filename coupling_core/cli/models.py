@@ -1,7 +1,6 @@
 """`coupling models`: which models and revisions are at hand, and converting one ahead of time."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,8 +11,9 @@ from coupling_core.base.units import size as in_words
 from coupling_core.cli import completing, options
 from coupling_core.cli.terminal import print_lines, print_records, say, warn
 from coupling_core.sources import hub
+from coupling_core.sources.aliases import ALIASES
 from coupling_core.sources.hub.nearest import told
-from coupling_core.sources.identity import ALIASES, locate
+from coupling_core.sources.identity import locate
 from coupling_core.sources.resolved import resolve
 from coupling_core.sources.suites import suites
 
@@ -79,6 +79,8 @@ def _prepare(model: str) -> None:
     from coupling_core.engine.loading import prepare  # torch
 
     print_lines(f"{source.name} is ready in {prepare(model, lambda progress: say(progress.note))}")
+    if model in ALIASES and (terms := ALIASES[model].terms):
+        print_lines(f"Its use is subject to the {terms}.")
 
 
 def _probe(request: Request, report: options.Printing) -> None:
@@ -98,11 +100,11 @@ def _list_revisions(repo: str, report: options.Printing) -> None:
 
 
 def _alias(alias: str) -> Listed:
-    source = locate(Request("-", model=alias))
-    place = Path(source.location)
-    if not place.exists():
-        return Listed(alias, source.name, "not installed", 0, ALIASES[alias].install)
-    files = [place] if place.is_file() else place.glob("*.safetensors")
+    source, shipped = locate(Request("-", model=alias)), ALIASES[alias]
+    if not shipped.is_installed:
+        return Listed(alias, source.name, "not installed", 0, shipped.install)
+    folder = source.kind == "folder"
+    files = shipped.place.glob("*.safetensors") if folder else shipped.files
     size = sum(file.stat().st_size for file in files)
     if source.is_converted:
         return Listed(alias, source.name, "ready", size)

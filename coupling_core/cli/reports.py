@@ -21,6 +21,7 @@ from coupling_core.cli.terminal import (
     print_lines,
     print_table,
 )
+from coupling_core.sources.aliases import terms_of
 
 
 def tell(
@@ -95,6 +96,7 @@ def head(result: Any, view: AnyView) -> list[str]:
     """The lines that a report begins with."""
     return fact_lines(
         model=result.model_name,
+        terms=terms_of(result.identity) or None,
         prompt=repr(result.prompt_text),
         token=result.token_words(result.token) if _at_token(result) else None,
         score=scored(view) if isinstance(view, View) else None,

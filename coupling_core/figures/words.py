@@ -12,6 +12,7 @@ from coupling_core.base.records import AnyView, View
 from coupling_core.base.results import Result
 from coupling_core.base.units import counted, cut, rounded
 from coupling_core.base.wording import sentences
+from coupling_core.sources.aliases import terms_of
 from coupling_core.sources.tokens import visible
 
 _INDEXED = re.compile(r"\b(x|J|s)([\^_])(\d+|[lkK]|\([lkK] ?[-+] ?1\))(?!\w)")
@@ -32,6 +33,7 @@ def provenance(result: Result, view: AnyView, whose: str = "") -> str:
             *((f"K = {view.k}", definition_name(view)) if isinstance(view, View) else ()),
             result.final_norm_words,
             result.precision,
+            terms_of(result.identity),
             (result.svds, "SVDs certified" if result.certified else "SVDs not all certified"),
             ", ".join(f"{name} {version}" for name, version in versions.items()),
         )

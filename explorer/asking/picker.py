@@ -8,7 +8,8 @@ import streamlit as st
 from coupling_core.base.errors import CouplingError
 from coupling_core.base.records import DTYPES
 from coupling_core.sources import hub
-from coupling_core.sources.identity import ALIASES, is_hub_id
+from coupling_core.sources.aliases import ALIASES
+from coupling_core.sources.identity import is_hub_id
 from coupling_core.sources.suites import Suite, revision, step_of, suites
 from explorer.asking import preview
 from explorer.server import admission, backend, needs

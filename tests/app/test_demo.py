@@ -15,7 +15,8 @@ from coupling_core.base.settings import settings
 from coupling_core.experiments.gallery import EXAMPLES
 from coupling_core.measuring import cost
 from coupling_core.serving import jobs
-from coupling_core.sources.identity import ALIASES, locate
+from coupling_core.sources.aliases import ALIASES
+from coupling_core.sources.identity import locate
 from coupling_core.sources.resolved import resolve
 from explorer.asking.queue import queue
 from explorer.pages.runs import page as runs

@@ -329,11 +329,11 @@ def test_people_are_shown_the_models_that_json_has(run):
 @pytest.fixture
 def gguf_alias(monkeypatch, tmp_path):
     """An alias whose file can be put or left out."""
-    from coupling_core.sources import identity
+    from coupling_core.sources import aliases
 
-    alias = identity.Alias("Toy", "toy_package", "pip install toy", "toy.gguf", "0" * 64)
-    monkeypatch.setitem(identity.ALIASES, "toy", alias)
-    monkeypatch.setattr(identity, "_alias_path", lambda _: tmp_path / "toy.gguf")
+    alias = aliases.Alias("Toy", "pip install toy", ("toy_package/toy.gguf",), "0" * 64)
+    monkeypatch.setitem(aliases.ALIASES, "toy", alias)
+    monkeypatch.setattr(aliases, "_inside", lambda _: tmp_path / "toy.gguf")
     return tmp_path
 
 

@@ -18,9 +18,10 @@ from coupling_core.base.units import duration
 from coupling_core.engine.loading.gguf_reading import read_fast
 from coupling_core.engine.loading.reading import read_whole
 from coupling_core.engine.loading.words import plain_errors, quiet
+from coupling_core.sources.aliases import ALIASES
 from coupling_core.sources.file_hashes import hash_of, seal
 from coupling_core.sources.gguf_head import read_head
-from coupling_core.sources.identity import ALIASES, Source, digest_now, locate
+from coupling_core.sources.identity import Source, digest_now, locate
 
 _UNFINISHED = ".converting-"
 _ABANDONED_AFTER = 86400.0
@@ -97,6 +98,8 @@ def require_shipped(source: Source) -> None:
     if alias is None:
         return
     place = Path(source.location)
+    if place == alias.place and alias.is_installed:
+        alias.put_together()
     if not place.exists():
         raise ComputeError(f"the package that ships {alias.name} is missing: `{alias.install}`")
     found = digest_now(source)

@@ -56,7 +56,7 @@ from coupling_core.base.records import (
 )
 from coupling_core.base.results.token_means import GRID
 from coupling_core.base.textfiles import decoded
-from coupling_core.sources.identity import ALIASES
+from coupling_core.sources.aliases import ALIASES
 from coupling_core.sources.prompts import PromptSource
 
 LARGEST = 2**20

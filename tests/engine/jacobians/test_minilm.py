@@ -4,7 +4,8 @@ import pytest
 
 from coupling_core import Request, View, mean_off_diagonal, score_pairs
 from coupling_core.engine.loading import prepare
-from coupling_core.sources.identity import ALIASES, locate
+from coupling_core.sources.aliases import ALIASES
+from coupling_core.sources.identity import locate
 from coupling_core.sources.resolved import resolve
 
 pytestmark = [pytest.mark.real, pytest.mark.full, pytest.mark.usefixtures("one_thread")]

@@ -15,7 +15,8 @@ from coupling_core.engine import reference
 from coupling_core.engine.hardware import choose_device
 from coupling_core.engine.loading import LoadedModel, load, prepare
 from coupling_core.engine.loading.configs import read_config, require_bounded
-from coupling_core.sources.identity import ALIASES, locate
+from coupling_core.sources.aliases import ALIASES
+from coupling_core.sources.identity import locate
 from coupling_core.sources.resolved import resolve
 from coupling_core.sources.tokens import Spelling, readable, spelling_of
 
