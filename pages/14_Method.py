@@ -87,7 +87,19 @@ def chance() -> None:
         "of blocks:"
     )
     st.latex(r"\frac{c - \mathrm{floor}}{1 - \mathrm{floor}}")
-    st.markdown("No mean includes a Jacobian against itself: that is 1 by construction.")
+    st.markdown(
+        "No mean includes a Jacobian against itself: that is 1 by construction.\n\n"
+        "Two bases can span the same subspaces without sharing the pairs of vectors in them. Then "
+        "*A* has more entries off its diagonal than random bases leave, and the score falls "
+        "*below* its floor. Two numbers take this apart: `overlap`, and the score above another "
+        "chance level, that of both bases rotated at random within their subspaces (*Chance "
+        "level* among the advanced choices), for which"
+    )
+    st.latex(
+        r"\mathbb{E}\,\lVert Q^\top A R - S \rVert_F^2 = \lVert A \rVert_F^2 "
+        r"+ \lVert s \rVert_2^2"
+    )
+    st.markdown("holds exactly. What is above that level is vectors in pairs.")
 
 
 def _floors() -> str:
