@@ -131,7 +131,7 @@ def _forest(found: Mapping[str, "Correlation"], title: str, caption: str) -> go.
         estimates_told(title, found),
         caption,
         {"title": title, "below": BELOW},
-        style.axis(title.replace(" of ", "<br>of "), range=[-1.08, 1.08]),
+        style.axis(style.two_lines(*title.split(" of ", 1)), range=[-1.08, 1.08]),
         {
             "type": "category",
             "categoryorder": "array",

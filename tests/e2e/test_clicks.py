@@ -6,6 +6,7 @@ from functools import partial
 
 import on_screen
 import pytest
+from accessible import AT_REST
 from driving import App, Visit, wait_for_chart
 from playwright.sync_api import Browser, Page, expect
 from sweep_table import sweep_of, zoo
@@ -28,8 +29,13 @@ def at(x: float, y: float) -> Click:
 
 
 def cell(row: int, column: int) -> Click:
-    """A click into a corner of a cell of a map."""
-    return lambda page, key: page.mouse.click(*on_screen.places(page, key, (row, column))[4])
+    """A click into a corner of a cell of a map, once nothing moves it any more."""
+
+    def click(page: Page, key: str) -> None:
+        page.wait_for_function(AT_REST)
+        page.mouse.click(*on_screen.places(page, key, (row, column))[4])
+
+    return click
 
 
 CASES = {

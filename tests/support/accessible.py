@@ -103,7 +103,8 @@ COVERED = """() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(plo
   const around = [plot, plot.closest('.stElementContainer')];
   if (bar && around.some(one => getComputedStyle(one).overflow !== 'visible')) return ['cut off'];
   const words = [...plot.querySelectorAll('.infolayer text, .legend text, .xtick text')]
-    .filter(word => getComputedStyle(word).visibility !== 'hidden');
+    .filter(word => getComputedStyle(word).visibility !== 'hidden'
+      && word.getBoundingClientRect().width);
   return words.filter(word => {
     const box = word.getBoundingClientRect();
     if (box.left < all.left - 2 || box.right > all.right + 2) return true;
