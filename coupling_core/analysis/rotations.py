@@ -1,10 +1,10 @@
 """What is left of a matrix on average where its rows and columns are turned by random rotations."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import gammaln
 
 _LOGS = np.linspace(-40.0, 60.0, 401)
 """Logarithms of where an integral is summed up, in units of the largest singular value."""
@@ -24,7 +24,7 @@ def entry_by_rotation(
     found = np.full((*matrices.shape[:-2], len(every_k)), np.nan)
     for at, k in enumerate(every_k):
         if k <= matrices.shape[-1]:
-            ratio = np.exp(gammaln(k / 2) - gammaln((k + 1) / 2))
+            ratio = math.exp(math.lgamma(k / 2) - math.lgamma((k + 1) / 2))
             projection, length = ratio / np.sqrt(np.pi), np.sqrt(2) / ratio
             found[..., at] = _normal_length(matrices[..., :k, :k]) * projection / length
     return found

@@ -111,7 +111,7 @@ def test_what_is_offered_is_chosen_where_nothing_or_half_is_asked_for(demo, open
     assert app.session_state["_chosen"]["model"] == MINI
     demo.delenv("COUPLING_MODELS")
     first, second, *of_runs = open_page("Start").selectbox(key="model@list").options
-    assert [first, second] == list(ALIASES)
+    assert {first, second} == {*ALIASES} - {"gemma3-270m"}  # whose terms not everybody may take
     assert all(run.startswith("mini-") for run in of_runs)
 
 

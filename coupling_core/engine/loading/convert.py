@@ -43,9 +43,9 @@ def convert(source: Source, report: Callable[[Progress], None] | None = None) ->
     """
     file, parent = Path(source.location), source.converted.parent
     _sweep(parent)
+    require_shipped(source)
     if source.is_converted:
         return
-    require_shipped(source)
     with plain_errors(source), quiet(), read_fast():
         takes = duration(read_head(file).seconds)
         note = f"{source.name} is converted once, which takes about {takes}"

@@ -32,6 +32,7 @@ FLOAT32_ERROR = {
     "released": 2e-6,  # divided by the 2-norm of s, three to seven times smaller than the 1-norm
     "page": 2e-6,
     "alignment": 2e-6,
+    "overlap": 1e-6,
     "preprint": 2e-5,  # divided by norm(A), which is small where two blocks are not coupled
 }
 

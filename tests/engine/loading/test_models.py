@@ -11,10 +11,10 @@ import torch
 from tokenizers import Tokenizer, decoders, pre_tokenizers
 from tokenizers import models as tokenizer_models
 
-from coupling_core import ComputeError, InputError, Request, jacobian, measure
+from coupling_core import ComputeError, InputError, Request, Store, jacobian, measure
 from coupling_core.engine import reference
 from coupling_core.engine.hardware import choose_device
-from coupling_core.engine.loading import LoadedModel, load, prepare
+from coupling_core.engine.loading import LoadedModel, forget, load, prepare
 from coupling_core.engine.loading.configs import read_config, require_bounded
 from coupling_core.sources.aliases import ALIASES, Alias
 from coupling_core.sources.gguf_head import read_head
@@ -160,3 +160,6 @@ def test_a_model_in_parts_is_put_together_from_its_packages(tmp_path, monkeypatc
     for name, tensor in load(resolve(request(whole))).model.state_dict().items():
         assert torch.equal(model.state_dict()[name], tensor), name
     assert resolve(request("tiny")).identity["digest"] == resolve(request(whole)).identity["digest"]
+    shipped.place.unlink()  # as where the same file was converted by its path
+    forget()
+    assert measure(request("tiny"), Store(tmp_path / "store")).complete
