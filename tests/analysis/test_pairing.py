@@ -6,7 +6,7 @@ from cases import depth_result, haar, random_result
 
 from coupling_core import DEFINITIONS, InputError, View, score_by_k, score_pairs
 from coupling_core.analysis.rotations import entry_by_rotation
-from coupling_core.analysis.scores import mean_by_k, nan_mean
+from coupling_core.analysis.scores import mean_by_k
 from coupling_core.base.records import LEVEL_WORDS
 
 WIDTH, K, DRAWN = 48, 6, 10_000
@@ -87,21 +87,12 @@ def test_the_level_is_the_score_at_what_random_rotations_give(definition, k):
 
 
 def test_an_entry_of_a_rotated_matrix_is_exact():
-    """Of a matrix of rank 1 it is the product of two projections of unit vectors."""
-    k, scale = 7, 3.0
-    one, two = (haar(np.random.default_rng(seed), k, 1) for seed in (0, 1))
-    found = entry_by_rotation(scale * one @ two.T, [1, k, k + 1])
-    assert found[0] == pytest.approx(scale * abs(one[0, 0] * two[0, 0]), rel=1e-7)
-    projected = np.abs(haar_vectors(k, DRAWN * 20)[:, 0])
-    assert found[1] == pytest.approx(scale * projected.mean() ** 2, rel=0.01)
+    """In three dimensions an entry of a random unit vector is uniform, and its size 1/2 on average."""
+    one, two = (haar(np.random.default_rng(seed), 3, 1) for seed in (0, 1))
+    found = entry_by_rotation(8 * one @ two.T, [1, 3, 4])  # of rank 1: a product of two of these
+    assert found[:2] == pytest.approx([8 * abs(one[0, 0] * two[0, 0]), 8 / 4], rel=1e-7)
     assert np.isnan(found[2])
     assert entry_by_rotation(np.zeros((2, 2)), [2]) == 0
-
-
-def haar_vectors(k: int, n: int) -> np.ndarray:
-    """Random unit vectors (n k)."""
-    drawn = np.random.default_rng(3).standard_normal((n, k))
-    return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
 
 
 def test_the_paired_score_is_one_number_whatever_the_norm():
@@ -119,19 +110,19 @@ def test_the_curve_over_k_passes_through_the_map(definition):
     values = score_pairs(RESULT, view)
     assert by_k[3] == pytest.approx(values.coupling[1, 3], abs=1e-12)
     assert level[3] == pytest.approx(values.chance[1, 3], abs=1e-12)
+    mean = values.mean()
     means = [curve[3] for curve in mean_by_k(RESULT, view)]
-    others = ~np.eye(RESULT.n_blocks, dtype=bool)
-    expected = [
-        nan_mean(values.arrays[name][others][:, None], 0)[0]
-        for name in ("coupling", "chance", "corrected")
-    ]
-    assert means == pytest.approx(expected, abs=1e-12)
+    assert means == pytest.approx([mean.coupling, mean.chance, mean.corrected], abs=1e-12)
 
 
 def test_the_level_of_the_released_score_ends_with_the_stored_corner():
     view, past = (View(k, "released", level="rotations") for k in (4, 5))
     assert RESULT.k_view == 4
-    assert np.isfinite(score_pairs(RESULT, view).chance).all()
+    A, s = RESULT.matrix(2, 5), RESULT.singular_values[1, :4].astype(float)
+    off = np.linalg.norm(A) ** 2 - np.cumsum(np.diag(A) ** 2)  # right for the last K alone
+    entry = entry_by_rotation(A, range(1, 5))
+    level = DEFINITIONS["released"].rotated(np.diag(A), off, s, 1.0, entry)[-1]
+    assert score_pairs(RESULT, view).chance[1, 4] == pytest.approx(level, abs=1e-3)
     with pytest.raises(InputError, match=r"has side 4, and K = 5 was asked for"):
         score_pairs(RESULT, past)
     assert np.isnan(score_by_k(RESULT, 1, 2, past)[1]).tolist() == [False] * 4 + [True] * 4
