@@ -87,7 +87,7 @@ def test_the_level_is_the_score_at_what_random_rotations_give(definition, k):
 
 
 def test_an_entry_of_a_rotated_matrix_is_exact():
-    """In three dimensions an entry of a random unit vector is uniform, and its size 1/2 on average."""
+    """In three dimensions an entry of a random unit vector is uniform, of size 1/2 on average."""
     one, two = (haar(np.random.default_rng(seed), 3, 1) for seed in (0, 1))
     found = entry_by_rotation(8 * one @ two.T, [1, 3, 4])  # of rank 1: a product of two of these
     assert found[:2] == pytest.approx([8 * abs(one[0, 0] * two[0, 0]), 8 / 4], rel=1e-7)
