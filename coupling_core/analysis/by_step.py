@@ -207,10 +207,11 @@ def step_columns() -> Mapping[str, StepColumn]:
 
 def step_figures(*kinds: str) -> tuple[str, ...]:
     """The names of the figures over steps: of the numbers of these kinds, or all, with hyphens."""
+    levels = {of.column.ideal for of in step_columns().values()}  # drawn beside another number
     return tuple(
         name.replace("_", "-")
         for name, of in step_columns().items()
-        if name not in ("chance", "overlap_chance") and (of.kind in kinds or not kinds)
+        if name not in levels and (of.kind in kinds or not kinds)
     )
 
 

@@ -19,7 +19,7 @@ from coupling_core.analysis.path_comparison import PathComparison
 from coupling_core.analysis.scores import definition_name, score_pairs
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.blocks import Blocks, blocks_of
-from coupling_core.base.definitions import DefinitionName, sampled_definitions
+from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import InputError, refuse
 from coupling_core.base.notebook import Plottable, Table, in_a_line, in_short
 from coupling_core.base.records import Role, View, resolve_block, resolve_blocks, viewed
@@ -276,7 +276,7 @@ class Comparison(Plottable[Literal["comparison", "difference"]]):
         if not self.corrected:
             a, b = map(rounded, self._means("chance"))
             return f"Chance gives {a} in A and {b} in B."
-        if self.view.level != "frames" or self.view.definition not in sampled_definitions():
+        if not self.view.is_sampled:
             return ""
         errors = (self.a_scores.floor_error, self.b_scores.floor_error)
         a, b = (rounded(one, 4) if one == one else "unknown size" for one in errors)

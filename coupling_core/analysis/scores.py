@@ -14,6 +14,7 @@ from coupling_core.base.jacobian import ALIKE
 from coupling_core.base.notebook import in_short
 from coupling_core.base.records import (
     LEVEL_WORDS,
+    PAIRED,
     ROLES,
     View,
     resolve_block,
@@ -162,21 +163,16 @@ def score_square(
     result: DepthResult | TokensResult, view: View
 ) -> tuple[Float[np.ndarray, "row column"], Float[np.ndarray, "row column"]]:
     """Raw score of all pairs at one K, NaN where a rank is below it, and its chance level."""
-    if view.level != "frames" and DEFINITIONS[view.definition].takes_entry:
-        _require_corner(result, view)
-    every = slice(None)
-    at_k = _by_k(result, view, every, every, slice(view.k - 1, view.k))
-    raw, level = (values[..., 0] for values in at_k)
-    return raw, level
-
-
-def _require_corner(result: DepthResult | TokensResult, view: View) -> None:
-    if view.k > result.k_view:
+    needs_corner = view.level == "rotations" and DEFINITIONS[view.definition].takes_entry
+    if needs_corner and view.k > result.k_view:
         raise InputError(
             f"where bases are rotated, the chance level of {view.definition!r} follows from the "
             f"stored corner of A, which has side {result.k_view}, and K = {view.k} was asked for: "
             "choose a smaller K or another definition, or measure it with a larger k_view"
         )
+    every = slice(None)
+    raw, level = _by_k(result, view, every, every, slice(view.k - 1, view.k))
+    return raw[..., 0], level[..., 0]
 
 
 def _by_k(
@@ -309,13 +305,13 @@ def last_row(
 def below_chance(result: DepthResult, found: Scores, least: float) -> str:
     """Why the mean is below its chance level, where it is by more than `least`; else ""."""
     view, mean = found.view, found.mean().corrected
-    if view.level != "frames" or view.definition == "overlap" or not mean < -least:
+    has_pairing = DEFINITIONS[view.definition].rotated is not None
+    if view.level == "rotations" or not has_pairing or not mean < -least:
         return ""
     shared = score_pairs(result, replace(view, definition="overlap")).mean()
     if not shared.corrected > least:
         return ""
-    rotated = replace(view, definition="paper", p=1.0, level="rotations")
-    paired = rounded(score_pairs(result, rotated).mean().corrected)
+    paired = rounded(score_pairs(result, replace(view, **PAIRED)).mean().corrected)
     return (
         f"That is below chance because these blocks share subspaces (overlap "
         f"{rounded(shared.coupling)}, of random bases {rounded(shared.chance)}) without pairing "

@@ -98,6 +98,8 @@ LEVEL_WORDS: dict[Level, str] = {
     "frames": "against random bases",
     "rotations": "against rotated bases",
 }
+PAIRED: dict[str, Any] = {"definition": "paper", "p": 1.0, "level": "rotations"}
+"""The view in which a chance-corrected score is the paired score; it is the same at every p."""
 FINAL_NORMS: tuple[FinalNorm, ...] = get_args(FinalNorm)
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 STACKS: tuple[Stack, ...] = get_args(Stack)
@@ -377,11 +379,22 @@ class View(AnyView):
         if DEFINITIONS[self.definition].rotated is None:
             object.__setattr__(self, "level", "frames")
 
+    @property
+    def how(self) -> dict[str, str | float]:
+        """Which score it is, at whatever K."""
+        return {name: getattr(self, name) for name in ("definition", "p", "role", "level")}
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether its chance level is a mean over random bases."""
+        return self.level == "frames" and DEFINITIONS[self.definition].floor is None
+
     def attributes(self) -> dict[str, str | float]:
         """How it is looked at, for tables and arrays; p where the definition takes one."""
-        p = {"p": self.p} if DEFINITIONS[self.definition].takes_p else {}
-        how = {"definition": self.definition, "role": self.role, "level": self.level}
-        return {"K": self.k, **how, **p}
+        how = self.how
+        if not DEFINITIONS[self.definition].takes_p:
+            del how["p"]
+        return {"K": self.k, **how}
 
     @property
     def k_told(self) -> str:

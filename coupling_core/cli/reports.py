@@ -83,8 +83,7 @@ def of_view(result: Result, view: View) -> dict[str, Any]:
 
 def how_scored(view: View) -> dict[str, Any]:
     """How scores are looked at."""
-    how = {"definition": view.definition, "p": view.p, "role": view.role, "level": view.level}
-    return {"k": view.k, **how}
+    return {"k": view.k, **view.how}
 
 
 def scored(view: View) -> str:

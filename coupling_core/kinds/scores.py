@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from coupling_core.base.numbers import Column, Number, Seen
-from coupling_core.base.records import ROLES, Role
+from coupling_core.base.records import PAIRED, ROLES, Role
 from coupling_core.base.results.scores import MEASURES
 
 
@@ -61,24 +61,24 @@ def beside(pairs: str, where: Callable[[Seen], bool] = lambda _: True) -> Iterab
 
     def mean(of: str, **how: Any) -> Callable[[Seen], float]:
         def found(seen: Seen) -> float:
-            view = replace(seen.view, p=1.0, **how)
+            view = replace(seen.view, **how)
             return float(getattr(seen.derive(seen.result, view).mean(), of))
 
         return found
 
-    called = {"paired": "paired score", "overlap_chance": "overlap of random bases"}
-
     def number(name: str, what: str, of: Callable[[Seen], float], **told: Any) -> Number:
-        column = Column(f"Mean {called.get(name, name)}", by_step=True, **told)
-        there = (lambda _: True) if name == "alignment" else where
-        told = {"where": there, "in_files": False, "column": column}
-        return Number(name, f"mean over {pairs} of {what}", (), of, **told)
+        there = told.pop("where", where)
+        column = Column(by_step=True, **told)
+        what = f"mean over {pairs} of {what}"
+        return Number(name, what, (), of, there, in_files=False, column=column)
 
     at_steps = f"over {pairs} at each checkpoint, at the same K"
     yield number(
         "alignment",
         "tr A over the sum of the singular values",
         mean("coupling", definition="alignment"),
+        where=lambda _: True,
+        title="Mean alignment",
         ideal=0.0,
         reading=f"Mean of tr A over the sum of the singular values, {at_steps}: 0 by chance, 1 is "
         "coupled.",
@@ -86,7 +86,8 @@ def beside(pairs: str, where: Callable[[Seen], bool] = lambda _: True) -> Iterab
     yield number(
         "paired",
         "the paper's score, corrected by that of bases rotated within their subspaces",
-        mean("corrected", definition="paper", level="rotations"),
+        mean("corrected", **PAIRED),
+        title="Mean paired score",
         ideal=0.0,
         most=1.0,
         reading=f"Mean of the score corrected by that of bases rotated within their subspaces, "
@@ -96,6 +97,7 @@ def beside(pairs: str, where: Callable[[Seen], bool] = lambda _: True) -> Iterab
         "overlap",
         "norm(A)^2 over norm(s)^2",
         mean("coupling", definition="overlap"),
+        title="Mean overlap",
         ideal="overlap_chance",
         most=1.0,
         reading=f"Mean of norm(A)^2 over norm(s)^2, {at_steps}: 1 where the bases span the same "
@@ -105,6 +107,7 @@ def beside(pairs: str, where: Callable[[Seen], bool] = lambda _: True) -> Iterab
         "overlap_chance",
         "the overlap of random bases",
         mean("chance", definition="overlap"),
+        title="Mean overlap of random bases",
     )
 
 

@@ -147,8 +147,7 @@ def _workers() -> _Found:
 
 
 def _models() -> _Found:
-    for alias in ALIASES:
-        shipped = ALIASES[alias]
+    for alias, shipped in ALIASES.items():
         if not shipped.is_installed:
             yield "note", f"{alias} is not installed: {shipped.install}"
         elif not locate(Request("-", model=alias)).is_converted:

@@ -50,7 +50,7 @@ def signed_differences(table: "DataFrame", found: Comparison | PathComparison) -
         for name, told in facts(result, None).items()
     }
     if isinstance(found, Comparison):
-        more |= {"score": found.score} | _scored(found.view)
+        more |= {"score": found.score} | {"K": found.view.k, **found.view.how}
     return table.assign(**more)
 
 
@@ -62,7 +62,7 @@ def facts(result: Result, view: AnyView | None) -> dict[str, str | float]:
         "measured": result.measured,
     }
     if isinstance(view, View):
-        told |= _scored(view)
+        told |= {"K": view.k, **view.how}
     if (
         isinstance(view, EffectView)
         and isinstance(result, WhatIfResult)
@@ -72,11 +72,6 @@ def facts(result: Result, view: AnyView | None) -> dict[str, str | float]:
         told["measured"] = result.measured_over(over)
         told[OVER_TOKENS] = f"token{'s' * (len(over) > 1)} {', '.join(map(str, view.tokens))}"
     return told | {"final_norm": result.request.final_norm, "precision": result.precision}
-
-
-def _scored(view: View) -> dict[str, str | float]:
-    how = {"definition": view.definition, "p": view.p, "role": view.role, "level": view.level}
-    return {"K": view.k, **how}
 
 
 def _shortened(prompt: str) -> str:

@@ -8,7 +8,6 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from coupling_core.base.blocks import blocks_of
-from coupling_core.base.definitions import sampled_definitions
 from coupling_core.base.drawing import Drawing, plot
 from coupling_core.base.errors import InputError
 from coupling_core.base.figure_names import DepthFigure, TokensFigure
@@ -121,7 +120,7 @@ class ScoreMap(Plottable[FigureOf]):
         It is 0 where they are exact, and NaN where nothing tells it.
         """
         of: Any = self.result
-        if self.view.level != "frames" or self.view.definition not in sampled_definitions():
+        if not self.view.is_sampled:
             return 0.0
         if getattr(of, "chance_error", None) is None:
             return float("nan")

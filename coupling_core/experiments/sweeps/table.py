@@ -18,7 +18,7 @@ from coupling_core.analysis.exports import row
 from coupling_core.analysis.exports.forms import as_read, inert, to_parquet
 from coupling_core.analysis.scores import ways_of
 from coupling_core.base.blocks import Blocks, blocks_of
-from coupling_core.base.definitions import DefinitionName, sampled_definitions
+from coupling_core.base.definitions import DefinitionName
 from coupling_core.base.errors import ComputeError, InputError
 from coupling_core.base.extras import needed
 from coupling_core.base.folders import expanded
@@ -36,13 +36,20 @@ from coupling_core.sources.prompts import Prompt, own_cells, own_columns, read_b
 from coupling_core.sources.suites import find_suite
 from coupling_core.store.disk import Store, as_store
 
-OF_ONE_KIND = tuple(
-    number.column_name
-    for name, kind in kinds().items()
-    if not kind.has_k
-    for number in numbers_of(name)
-    if number.column is not None and number.column.in_sweeps
-)
+
+def _in_sweeps(*, has_k: bool) -> tuple[str, ...]:
+    """The numbers of results with a K, or without, each once."""
+    names = (
+        number.column_name
+        for name, kind in kinds().items()
+        if kind.has_k == has_k
+        for number in numbers_of(name)
+        if number.column is not None and number.column.in_sweeps
+    )
+    return tuple(dict.fromkeys(names))
+
+
+OF_ONE_KIND = _in_sweeps(has_k=False)
 """Columns of one kind of measurement each: a table where nothing of that kind was measured may lack
 them."""
 
@@ -50,7 +57,7 @@ FLOOR_ERROR = "floor_error"
 """The column with the standard error of floors that are means over random bases."""
 OF_PAIRS = ("paired", "overlap", "overlap_chance")
 """Columns that a mean over all pairs of blocks has none of, and that earlier tables lack."""
-MEASURED = ("coupling", "chance", "corrected", "alignment", *OF_PAIRS, FLOOR_ERROR, *OF_ONE_KIND)
+MEASURED = (*_in_sweeps(has_k=True), FLOOR_ERROR, *OF_ONE_KIND)
 """Numbers of a result; a kind has some of them."""
 
 COLUMNS = (
@@ -349,12 +356,11 @@ def _numbers(
     if not kind.has_k:
         yield row(result, kind.view(), lambda column: column.in_sweeps)
         return
-    is_sampled = definition in sampled_definitions()
     for k, share in ways_of(asked, result.width):
         if k <= result.k_max:
             view = View(k, definition, role=role, blocks=blocks_of(blocks, result.n_blocks))
             found = row(result, view)
             found |= {"k": k, OF_SHARES: share}
-            if is_sampled:
+            if view.is_sampled:
                 found[FLOOR_ERROR] = kind.part("numbers").derive(result, view).floor_error
             yield found
