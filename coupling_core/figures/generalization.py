@@ -274,7 +274,7 @@ def short(column: str) -> str:
 
 def _axis(means: "ModelMeans", name: str, table: "DataFrame") -> dict[str, object]:
     if name == "coupling":
-        return style.axis(style.two_lines(f"Mean {MEASURES[means.measure]}", means.k_name))
+        return style.axis(f"Mean {MEASURES[means.measure]}, {means.k_name}")
     is_size = name not in ("loss", "score")
     scale = _log_where_decades(table[name].to_numpy(np.float64)) if is_size else {}
     return style.axis(AXES[name], **scale)

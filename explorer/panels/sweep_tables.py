@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from coupling_core.base.errors import InputError
-from coupling_core.base.records import Measure, ModelSubset, VisionKind
+from coupling_core.base.records import MEASURES, Measure, ModelSubset, VisionKind
 from coupling_core.experiments.sweeps import Journal, journals, read_table
 from coupling_core.experiments.vision import SUITE
 from explorer.server import backend
@@ -70,6 +70,12 @@ def offered(journal: Journal) -> tuple[tuple[float, ...], tuple[str, ...]]:
     return every_k(table, asked if isinstance(asked, list) else ()), performances(table)
 
 
+@_kept()
+def measures(journal: Journal) -> list[Measure]:
+    """The measures of coupling that a sweep's table has; earlier ones have fewer."""
+    return [measure for measure in MEASURES if measure in _table(journal)]
+
+
 @_kept(show_spinner="Computing intervals")
 def answer(journal: Journal, asked: "Question") -> "Findings":
     """What the table says; its parts are computed once each, whoever looks."""
@@ -96,6 +102,12 @@ def vision_ks() -> list[int]:
     """The K at which that sweep has scores, rising."""
     journal = _of_vision()
     return [int(k) for k in offered(journal)[0]] if journal else []
+
+
+def vision_measures() -> list[Measure]:
+    """The measures of coupling that it has."""
+    journal = _of_vision()
+    return measures(journal) if journal else []
 
 
 def vision_sweep() -> str:

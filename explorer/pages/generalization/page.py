@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from coupling_core import figures
-from coupling_core.base.records import MEASURES, METHODS, MODEL_SIZES, PROMPT_NUMBERS
+from coupling_core.base.records import METHODS, MODEL_SIZES, PROMPT_NUMBERS
 from coupling_core.base.units import with_minus
 from coupling_core.experiments.sweeps import Journal
 from explorer.pages.generalization import catalogue_editor
@@ -114,7 +114,7 @@ def _sidebar(state: SweepState, found: dict[str, Journal]) -> None:
             st.selectbox,
             "Measure of coupling",
             "measure",
-            MEASURES,
+            list(dict.fromkeys((*sweep_tables.measures(journal), state.measure))),
             format_func=sweep_words.MEASURES.__getitem__,
         )
         if known:

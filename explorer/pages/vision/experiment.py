@@ -8,7 +8,7 @@ import streamlit as st
 
 from coupling_core import figures
 from coupling_core.analysis.exports import to_csv
-from coupling_core.base.records import MEASURES, VisionKind
+from coupling_core.base.records import VisionKind
 from coupling_core.base.units import counted
 from coupling_core.experiments.gallery import VISION_K
 from coupling_core.experiments.vision import SUITE
@@ -135,6 +135,7 @@ def show(state: VisionState) -> None:
 
 
 def _questions(state: VisionState, answer: "VisionFindings") -> None:
+    measures = dict.fromkeys((*sweep_tables.vision_measures(), state.measure))
     switch("Measured", "vision_kind", _KINDS, place="vision")
     ks = dict.fromkeys((*sweep_tables.vision_ks(), state.vision_k))
     offered = {k: str(k) for k in ks}
@@ -143,7 +144,7 @@ def _questions(state: VisionState, answer: "VisionFindings") -> None:
         st.selectbox,
         "Measure of coupling",
         "measure",
-        MEASURES,
+        list(measures),
         place="vision",
         format_func=sweep_words.MEASURES.__getitem__,
         width=240,
