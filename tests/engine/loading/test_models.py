@@ -156,10 +156,9 @@ def test_a_model_in_parts_is_put_together_from_its_packages(tmp_path, monkeypatc
     monkeypatch.syspath_prepend(tmp_path)
     assert read_head(*shipped.files) == read_head(whole)
     model = load(resolve(request("tiny"))).model
-    assert shipped.place.read_bytes() == content
+    assert not shipped.place.exists()  # twice on the disk would be once too often
     for name, tensor in load(resolve(request(whole))).model.state_dict().items():
         assert torch.equal(model.state_dict()[name], tensor), name
     assert resolve(request("tiny")).identity["digest"] == resolve(request(whole)).identity["digest"]
-    shipped.place.unlink()  # as where the same file was converted by its path
     forget()
     assert measure(request("tiny"), Store(tmp_path / "store")).complete
