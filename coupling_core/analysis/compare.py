@@ -16,7 +16,7 @@ from coupling_core.analysis.alignment import (
     side_names,
 )
 from coupling_core.analysis.path_comparison import PathComparison
-from coupling_core.analysis.scores import definition_name, score_pairs
+from coupling_core.analysis.scores import below_chance, definition_name, score_pairs
 from coupling_core.analysis.token_scores import score_positions
 from coupling_core.base.blocks import Blocks, blocks_of
 from coupling_core.base.definitions import DefinitionName
@@ -242,6 +242,7 @@ class Comparison(Plottable[Literal["comparison", "difference"]]):
             f"A is {a_name}; B is {b_name}. Over {of.pairs} {self.pairs} at K = {self.view.k}"
             f"{definition}, the mean {score} is {a} in A and {b} in B; A - B is {apart}.",
             self._chance(),
+            *self._below_chance(),
             (
                 of.correlation == of.correlation,
                 f"The two maps correlate{over} with r = {rounded(of.correlation, 2)}.",
@@ -284,6 +285,15 @@ class Comparison(Plottable[Literal["comparison", "difference"]]):
             "The chance floors are means over 8 random bases, with a standard error of "
             f"{a} in A and {b} in B."
         )
+
+    def _below_chance(self) -> list[str]:
+        """Why a side is below chance, where one is."""
+        sides = (self.a, self.a_scores, "A"), (self.b, self.b_scores, "B")
+        return [
+            below_chance(of, found, f"The mean of {name}")
+            for of, found, name in sides
+            if self.corrected and isinstance(of, DepthResult) and isinstance(found, Scores)
+        ]
 
     def __repr__(self) -> str:
         (a_name, b_name), of = side_names(self.a, self.b), self.mean()

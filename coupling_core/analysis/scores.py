@@ -32,6 +32,8 @@ MIN_PROMPTS = 40
 MIN_NUMBERS = 5
 """Of fewer numbers the interval of a mean rests on what they are assumed to be drawn from, and of
 fewer units left out in turn at most two degrees of freedom are left."""
+MOVED = 0.005
+"""By how much a mean has to be moved, or be below chance, for the reason to be told."""
 LEVEL = 0.05
 """Below this a p is called significant; an interval leaves out 0 where its p is below it."""
 _LEAST_P = 0.001
@@ -302,18 +304,18 @@ def last_row(
     )
 
 
-def below_chance(result: DepthResult, found: Scores, least: float) -> str:
-    """Why the mean is below its chance level, where it is by more than `least`; else ""."""
+def below_chance(result: DepthResult, found: Scores, which: str = "That") -> str:
+    """Why the mean is below its chance level, where it is by more than `MOVED`; else ""."""
     view, mean = found.view, found.mean().corrected
     has_pairing = DEFINITIONS[view.definition].rotated is not None
-    if view.level == "rotations" or not has_pairing or not mean < -least:
+    if view.level == "rotations" or not has_pairing or not mean < -MOVED:
         return ""
     shared = score_pairs(result, replace(view, definition="overlap")).mean()
-    if not shared.corrected > least:
+    if not shared.corrected > MOVED:
         return ""
     paired = rounded(score_pairs(result, replace(view, **PAIRED)).mean().corrected)
     return (
-        f"That is below chance because these blocks share subspaces (overlap "
+        f"{which} is below chance because these blocks share subspaces (overlap "
         f"{rounded(shared.coupling)}, of random bases {rounded(shared.chance)}) without pairing "
         f"the vectors in them: against rotated bases the mean is {paired}."
     )

@@ -7,6 +7,7 @@ of one family. If these are too few, the sentence says so.
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 
 from coupling_core.analysis.scores import LEVEL
 from coupling_core.analysis.statistics import (
@@ -23,6 +24,8 @@ from coupling_core.base.wording import sentences
 PERFORMANCES: dict[Performance, str] = {"loss": "held-out loss", "score": "leaderboard score"}
 _EXPECTED: dict[Performance, tuple[int, str]] = {"loss": (-1, "negative"), "score": (1, "positive")}
 """Sign of the correlation if better models are more coupled."""
+NAMED = 2
+"""Models that are left out and named."""
 
 
 def correlate(found: Correlation, measure: str, against: Performance) -> str:
@@ -91,8 +94,8 @@ def given_sizes(found: PartialCorrelation) -> str:
     )[0]
 
 
-def limits(points: Points, against: Performance) -> tuple[str, ...]:
-    """What must not be concluded from models with these performances."""
+def limits(points: Points, against: Performance, without: pd.DataFrame) -> tuple[str, ...]:
+    """What must not be concluded from models with these performances, and from those without."""
     one_family = points.rows["family"].nunique() < 2
     checkpoints = points.rows["run"].nunique() < len(points)
     return sentences(
@@ -111,7 +114,7 @@ def limits(points: Points, against: Performance) -> tuple[str, ...]:
         (
             against == "loss",
             "A held-out loss compares only models that read the same text with the same "
-            "vocabulary; models without such a loss are left out.",
+            f"vocabulary{_left_out(without)}.",
         ),
         (
             against == "loss" or checkpoints,
@@ -119,3 +122,14 @@ def limits(points: Points, against: Performance) -> tuple[str, ...]:
             "others, of up to 70 billion parameters, with their scores on benchmarks.",
         ),
     )
+
+
+def _left_out(models: pd.DataFrame) -> str:
+    """Which trained models have no loss that compares, and what so few could not tell anyway."""
+    n, few = counted(len(models), "model"), len(models) <= NAMED
+    if models.empty:
+        return ""
+    named = " and ".join(sorted(models["model"])) if few else n
+    of = f": {n} of {counted(models['family'].nunique(), 'family')} could not tell whether better "
+    told = f"{of}ones are coupled more" if few else ""
+    return f"; {named}, without one, {'is' if len(models) == 1 else 'are'} left out{told}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from coupling_core.analysis.over_prompts import OfPrompt, ends, mean_scores
-from coupling_core.analysis.scores import Interval, known_interval, score_pairs
+from coupling_core.analysis.scores import Interval, below_chance, known_interval, score_pairs
 from coupling_core.base.records import View
 from coupling_core.base.results import DepthResult, Scores
 from coupling_core.base.results.scores import Means
@@ -24,7 +24,7 @@ class Verdict:
     `above` counts pairs whose chance-corrected score exceeds that of every pair of the untrained
     model: corrected, for the chance levels of two models differ. `prompts` has means of each
     example prompt, `over` the interval over many prompts; the text is `corrected`, or raw, and says
-    `how` scores are looked at where not as usual.
+    `how` scores are looked at where not as usual, and why the mean is `below` chance where it is.
     """
 
     blocks: tuple[int, ...]
@@ -36,6 +36,7 @@ class Verdict:
     over: Interval | None = None
     corrected: bool = True
     how: str = ""
+    below: str = ""
 
     def __str__(self) -> str:
         blocks, over = ranges(self.blocks), self.over
@@ -52,6 +53,7 @@ class Verdict:
                 len(self.prompts) > 1,
                 f"Each example prompt alone: {'; '.join(map(self._number, self.prompts))}.",
             ),
+            self.below,
         )
 
     def _number(self, mean: Means) -> str:
@@ -85,11 +87,13 @@ def verdict(
     None where there is no pair of different blocks, or some are not measured.
     """
     view = replace(view, blocks=view.blocks or (MIDDLE if trained.n_blocks >= MIDDLE[-1] else None))
+    own = score_pairs(trained, view)
     return _compared(
-        score_pairs(trained, view),
+        own,
         score_pairs(untrained, view) if untrained else None,
         prompts=tuple(score_pairs(one, view).mean() for one in examples),
         corrected=corrected,
+        below=below_chance(trained, own) if corrected else "",
     )
 
 
@@ -112,6 +116,7 @@ def _compared(
     prompts: tuple[Means, ...] = (),
     over: Interval | None = None,
     corrected: bool,
+    below: str = "",
 ) -> Verdict | None:
     off = ~np.eye(len(trained.blocks), dtype=bool)
     own = trained.corrected[off]
@@ -128,4 +133,5 @@ def _compared(
         over,
         corrected,
         trained.view.unlike_usual,
+        below,
     )

@@ -42,7 +42,7 @@ def scores(
     corrected: bool = True,
     auto_range: bool = False,
     selected: tuple[int, int] | None = None,
-    limit: float = style.CORRECTED_RANGE[1],
+    limit: float = style.CORRECTED_COLORS[1],
 ) -> go.Figure:
     """Map of the score of every pair of the viewed blocks, or of tokens with their texts.
 

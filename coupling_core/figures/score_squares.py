@@ -169,7 +169,7 @@ def score_look(
     *,
     corrected: bool,
     auto_range: bool = False,
-    limit: float = style.CORRECTED_RANGE[1],
+    limit: float = style.CORRECTED_COLORS[1],
 ) -> dict[str, Any]:
     """Colours of scores: in a fixed range, so that two figures compare, or over what is drawn."""
     low, high = style.RAW_RANGE
@@ -177,8 +177,9 @@ def score_look(
     if auto_range:
         low, high = style.span(values)
     elif corrected:
-        low, high = style.CORRECTED_RANGE[0], limit
-        ticks = style.open_ends(low, high, 6)
+        low, high = (end * limit / style.CORRECTED_COLORS[1] for end in style.CORRECTED_COLORS)
+        ticks = style.open_ends(low, high, 8, every=2)
     terms = style.score_terms(view) + style.AUTO * auto_range
-    look = style.scale(low, high, style.SEQUENTIAL, style.score_name(corrected), terms, **ticks)
+    colors = style.around_zero(low, high)
+    look = style.scale(low, high, colors, style.score_name(corrected), terms, **ticks)
     return look | {"hoverinfo": "skip", "name": "scores"}

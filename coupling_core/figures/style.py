@@ -35,6 +35,8 @@ NOT_COMPUTED = "rgba(140, 146, 155, 0.7)"
 like the lowest colour."""
 
 SEQUENTIAL: tuple[str, ...] = tuple(colors.sequential.Viridis)
+_BELOW = ("rgb(250, 188, 200)", "rgb(196, 82, 134)", SEQUENTIAL[0])
+"""From the deepest up to 0: no colour of `SEQUENTIAL`, which begins there."""
 DIVERGING = (
     (0.0, "rgba(47, 118, 196, 1)"),
     (0.5, "rgba(47, 118, 196, 0)"),
@@ -61,6 +63,8 @@ AUTO = "; auto range"  # said wherever the colours are stretched over what is dr
 
 RAW_RANGE = (0.0, 1.0)
 CORRECTED_RANGE = (0.0, 0.25)
+CORRECTED_COLORS = (-0.1, 0.25)
+"""Ends of the colours of corrected scores; of another upper end the lower is in proportion."""
 """Where trained models lie: most pairs of SmolLM2 between 0.01 and 0.15, of small models at their
 most coupled up to 0.35. Untrained twins stay within 0.01 of 0, and so have one colour."""
 MATRIX_LIMIT = 0.15
@@ -249,11 +253,23 @@ def scale(
     return {**colored, "colorbar": color_bar(name, terms, **bar)}
 
 
-def open_ends(low: float, high: float, n: int) -> dict[str, object]:
-    """Numbers on a colour bar whose end colours are those of all that lies beyond, too."""
-    at = np.linspace(low, high, n).round(6)
+def around_zero(low: float, high: float) -> list[tuple[float, str]]:
+    """`SEQUENTIAL` over a range, and other colours for its part below 0."""
+    zero = min(max(0.0, -low / (high - low)), 1.0) if high > low else 0.0
+    below = list(zip(np.linspace(0, zero, len(_BELOW)), _BELOW, strict=True)) if zero else []
+    above = list(zip(np.linspace(zero, 1, len(SEQUENTIAL)), SEQUENTIAL, strict=True))
+    return below + (above if zero < 1 else [])
+
+
+def open_ends(low: float, high: float, n: int, every: int = 1) -> dict[str, object]:
+    """Numbers on a colour bar whose end colours are those of all that lies beyond, too.
+
+    There are `n` marks, of which every so many are numbered while there is room, and both ends.
+    """
+    at = np.linspace(low, high, n).round(6) + 0.0  # no "-0"
     texts = [with_minus(f"{value:g}") for value in at]
-    return {"tickvals": at, "ticktext": [f"≤ {texts[0]}", *texts[1:-1], f"≥ {texts[-1]}"]}
+    within = [text * (at % every == 0 and at < n - every) for at, text in enumerate(texts)][1:-1]
+    return {"tickvals": at, "ticktext": [f"≤ {texts[0]}", *within, f"≥ {texts[-1]}"]}
 
 
 def place_bar(last: int, name: str, terms: str, dimensions: int = 2) -> go.Scatter | go.Scatter3d:

@@ -14,7 +14,7 @@ from coupling_core.experiments.gallery import vision_requests
 from coupling_core.experiments.vision import SUITE, VisionRun
 from coupling_core.experiments.vision.findings import VisionFindings
 from coupling_core.experiments.vision.rates import rate_effect
-from coupling_core.figures.style import CORRECTED_RANGE
+from coupling_core.figures.style import CORRECTED_COLORS
 from coupling_core.sources.resolved import resolve
 
 TOKENS = SUITE.tokens
@@ -163,7 +163,7 @@ def test_maps_of_all_rates_share_one_range(shipped):
     drawn = figures.rate_maps(shipped, view, selected=(2, 3))
     maps = [t for t in drawn.data if str(t.name).startswith("rate ")]
     assert [t.name for t in maps] == [f"rate {rate:g}" for rate in SUITE.rates]
-    assert (drawn.layout.coloraxis.cmin, drawn.layout.coloraxis.cmax) == CORRECTED_RANGE
+    assert (drawn.layout.coloraxis.cmin, drawn.layout.coloraxis.cmax) == CORRECTED_COLORS
     assert sum(shape.name == "selected" for shape in drawn.layout.shapes) == len(SUITE.rates)
     # Plotly keeps only one of axes square that match one another.
     own = [drawn.layout[f"yaxis{number}"] for number in ("", "2", "3", "4")]

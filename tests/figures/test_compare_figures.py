@@ -9,7 +9,7 @@ from masked import masked
 from coupling_core import View, figures
 from coupling_core.analysis.compare import compare
 from coupling_core.figures.export import on_paper
-from coupling_core.figures.style import CORRECTED_RANGE, DIFFERENCE_LIMIT
+from coupling_core.figures.style import CORRECTED_COLORS, DIFFERENCE_LIMIT
 
 SAME = compare(random_result(0), random_result(1), View(k=6))
 OTHER = compare(planted(SCORES), planted(np.eye(3)), VIEW)
@@ -19,7 +19,7 @@ OFF = ~np.eye(5, dtype=bool)
 
 def test_both_maps_have_one_range_and_their_own_scores():
     raw = compare(SAME.a, SAME.b, View(k=6), corrected=False)
-    for found, bounds in ((SAME, CORRECTED_RANGE), (raw, (0, 1))):
+    for found, bounds in ((SAME, CORRECTED_COLORS), (raw, (0, 1))):
         for side, values in (("A", found.a_values), ("B", found.b_values)):
             shown = figures.compared_map(found, side).data[0]
             assert shown.z[OFF] == pytest.approx(values[OFF], abs=1e-6)

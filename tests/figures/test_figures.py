@@ -90,7 +90,7 @@ def test_what_figures_of_blocks_say(snapshot):
 def test_the_score_map_draws_the_scores_in_a_fixed_range_or_in_that_of_the_data():
     found = score_pairs(RESULT, VIEW)
     for is_corrected, wanted, bounds in (
-        (True, found.corrected, style.CORRECTED_RANGE),
+        (True, found.corrected, style.CORRECTED_COLORS),
         (False, found.coupling, (0, 1)),
     ):
         figure = figures.scores(RESULT, VIEW, corrected=is_corrected)

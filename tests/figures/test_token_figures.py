@@ -56,7 +56,7 @@ def test_the_grid_has_the_scores_in_the_fixed_range(itself, means):
         found, figure = score_positions(result, VIEW), figures.scores(result, VIEW)
         np.testing.assert_allclose(figure.data[0].z, found.corrected.astype(np.float32))
         assert not found.against_itself().any()
-        assert (figure.data[0].zmin, figure.data[0].zmax) == style.CORRECTED_RANGE
+        assert (figure.data[0].zmin, figure.data[0].zmax) == style.CORRECTED_COLORS
         raw = figures.scores(result, VIEW, corrected=False)
         np.testing.assert_allclose(raw.data[0].z, found.coupling.astype(np.float32))
         assert (raw.data[0].zmin, raw.data[0].zmax) == style.RAW_RANGE

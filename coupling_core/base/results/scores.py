@@ -190,7 +190,7 @@ class ScoreMap(Plottable[FigureOf]):
         Args:
             figure: its name, as in `Result.plot`; "" is the map.
             options: those of the figure by name. Of the map, `corrected=False` draws c, from 0 to
-                1, in place of the chance-corrected score in fixed colours from 0 to 0.25.
+                1, in place of the chance-corrected score in fixed colours from -0.1 to 0.25.
 
         Raises:
             InputError: where the scores have let go of their result, or on a name that no figure of

@@ -2,7 +2,13 @@
 
 from coupling_core.analysis.alignment import nearly_whole
 from coupling_core.analysis.by_step import Course, doubt, numbers, steps_told
-from coupling_core.analysis.scores import arbitrary_told, below_chance, last_row, score_pairs
+from coupling_core.analysis.scores import (
+    MOVED,
+    arbitrary_told,
+    below_chance,
+    last_row,
+    score_pairs,
+)
 from coupling_core.analysis.step_words import rise_and_fall, scores_told
 from coupling_core.base.drawing import Figure
 from coupling_core.base.records import View
@@ -19,8 +25,6 @@ FIGURES = {
     "graph": Figure("graph.graph", of_many="corrected", command="graph"),
     "locality": Figure("distances.locality", command="graph"),
 }
-MOVED = 0.005
-"""By how much a mean has to be moved, or be below chance, for the reason to be told."""
 
 
 def course_verdict(run: Course, view: View) -> str:
@@ -42,7 +46,7 @@ def verdict(result: DepthResult, view: View) -> str:
     norm, n = result.final_norm_words, result.n_blocks
     return paragraph(
         found.verdict,
-        below_chance(result, found, MOVED),
+        below_chance(result, found),
         last_row(norm, n, found, corrected=True, least=MOVED),
         arbitrary_told(result, view),
         (much, f"{much}; scores(k={max(1, width // 10)}) has a tenth."),
