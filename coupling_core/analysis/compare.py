@@ -254,15 +254,15 @@ class Comparison(Plottable[Literal["comparison", "difference"]]):
     def _caveats(self) -> tuple[Row, ...]:
         """What else bears on the difference."""
         a, b, k = self.a, self.b, self.view.k
-        ours, theirs = (ranges_spoken(of.numbers) for of in (self.a_scores, self.b_scores))
+        n, ours = len(self.a_scores.numbers), ranges_spoken(self.a_scores.numbers)
         read = read_apart(a, b)
         whole = nearly_whole(k, min(a.width, b.width), "the smaller width")
         return (
             (read, f"The prompt is other tokens to the two: {read}."),
             (
                 not self.same_depth,
-                f"Blocks are matched by their relative depth, {ours} of the {a.n_blocks} of A with "
-                f"{theirs} of the {b.n_blocks} of B, and the means are over these alone.",
+                f"Blocks are matched by their relative depth, {n} of the {a.n_blocks} of A with {n} "
+                f"of the {b.n_blocks} of B, and the means are over these alone.",
             ),
             (
                 self.same_depth and len(self.view.blocks or range(a.n_blocks)) < a.n_blocks,

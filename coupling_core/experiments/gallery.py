@@ -132,15 +132,20 @@ def vision_requests() -> list[Request]:
     return [Request(prompt, model=run.repo, token=1, k=VISION_K, k_view=VISION_K) for run in runs]
 
 
+def every_request() -> list[Request]:
+    """All that ship."""
+    of_text = (requests, token_requests, path_requests, map_requests)
+    of_texts = [one for model in MODELS for asked in of_text for one in asked(model)]
+    return [*of_texts, *training_requests(), *vision_requests()]
+
+
 def build(folder: Path) -> None:
     """Measure whatever the folder lacks."""
     from coupling_core.measuring.measure import measure
     from coupling_core.store.disk import Store
 
     store = Store(folder)
-    of_text = (requests, token_requests, path_requests, map_requests)
-    of_texts = [one for model in MODELS for asked in of_text for one in asked(model)]
-    for request in [*of_texts, *training_requests(), *vision_requests()]:
+    for request in every_request():
         measure(request, store)
 
 

@@ -16,7 +16,7 @@ from coupling_core.base.errors import CouplingError, InputError
 from coupling_core.base.records import Request, View
 from coupling_core.base.results import DirectionsResult
 from coupling_core.base.units import rounded, with_minus
-from coupling_core.experiments.gallery import requests
+from coupling_core.experiments.gallery import MODELS, requests
 from coupling_core.store.disk import Entry
 from coupling_core.store.request_key import parse_key
 from explorer.asking.several import untrained_twin
@@ -73,7 +73,8 @@ class CompareState(State):
 
     Args:
         a: store key of the result A; empty is what the sidebar asks for.
-        b: store key of B; empty is the untrained twin of A.
+        b: store key of B; empty is the other of the two models that the program comes with, or the
+            untrained twin of A.
         compared: scores of two depth-wise results, or the directions of two models' blocks.
         leading: K, how many directions of a block are compared; 0 is half of those kept.
     """
@@ -136,18 +137,17 @@ def show(state: CompareState) -> None:
 
 
 def _chosen(state: CompareState, stored: dict[str, Entry]) -> tuple[str, str]:
-    """The keys of A and B; where the link names none, a trained model and its untrained twin."""
+    """The keys of A and B; where the link names none, of two models or of a model and its twin."""
     kind = state.kind
-    asked = (state.request(), requests()[0])
-    if kind == "directions":
-        asked = tuple(one.of_kind(kind) for one in asked)
-    twins = _twins(asked[0], stored) or _twins(asked[1], stored) or tuple(stored)[:2]
-    if len(twins) < 2 and not (state.a and state.b):
+    asked = [one.of_kind(kind) for one in (state.request(), requests()[0])]
+    pairs = [pair for one in asked for pair in _pairs(one)]
+    found = next(filter(None, (_keys(pair, stored) for pair in pairs)), tuple(stored)[:2])
+    if len(found) < 2 and not (state.a and state.b):
         raise InputError(
             "a comparison needs two results, and fewer are stored: compute some on "
             f"{'Depth' if kind == 'depth' else 'Directions'} first"
         )
-    a, b = twins if len(twins) == 2 else ("", "")
+    a, b = found if len(found) == 2 else ("", "")
     return _here(state.a, a, stored, kind), _here(state.b, b, stored, kind)
 
 
@@ -171,9 +171,16 @@ def _here(asked: str, other: str, stored: dict[str, Entry], kind: str) -> str:
         return other
 
 
-def _twins(request: Request, stored: dict[str, Entry]) -> tuple[str, ...]:
-    """The keys of a trained model and of its untrained twin; () where not both are stored."""
-    asked = (replace(request, untrained=None), untrained_twin(request))
+def _pairs(request: Request) -> list[tuple[Request, Request]]:
+    """What is compared with what, the most telling first; directions only of one model."""
+    trained = replace(request, untrained=None)
+    others = [replace(trained, model=name) for name in MODELS if name != trained.model]
+    of_two = request.kind == "depth" and trained.model in MODELS and trained == request
+    return [*((trained, other) for other in others if of_two), (trained, untrained_twin(request))]
+
+
+def _keys(asked: tuple[Request, Request], stored: dict[str, Entry]) -> tuple[str, ...]:
+    """The keys of two requests; () where not both are stored."""
     try:
         digests = [digest(backend.key(one)) for one in asked]
     except CouplingError:  # a model that is not at hand
@@ -297,7 +304,7 @@ def _selected(found: Comparison, state: State) -> tuple[int, int]:
     # Two blocks stay two: one in its own basis is diagonal by construction.
     others = [other for other in blocks if other != block]
     pair = block, _nearest(state.basis, others if state.block != state.basis else blocks)
-    if pair != (state.block, state.basis):
+    if (state.block, state.basis) not in (pair, (State.block, State.basis)):
         st.caption(
             f"The selected pair, {state.block} and {state.basis}, is not among the blocks that "
             "are matched: the nearest is shown."

@@ -26,7 +26,7 @@ SHOWN = {
     "Training": ("Coupling through training", "Step 0: mean"),
     "Generalization": ("Coupling and performance", "Pearson's"),
     "Vision": ("Stochastic depth in vision transformers", "12 runs, 4 rates, 3 seeds"),
-    "Compare": ("Two results side by side", "untrained (seed 0)"),
+    "Compare": ("Two results side by side", "B is Gemma-3-270M"),
     "Runs": ("Runs", "Nothing is being measured."),
     "Method": ("Method", "79 of 435 possible edges on the first example prompt"),
     "What if": ("What if blocks ran elsewhere?", "What it does not show"),

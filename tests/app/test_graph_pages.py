@@ -11,7 +11,7 @@ from screen import charts, coloured, heat, words
 
 import coupling_core as cc
 from coupling_core.base.units import with_minus
-from coupling_core.experiments.gallery import requests, training_requests, vision_requests
+from coupling_core.experiments.gallery import every_request
 from explorer.asking.queue import queue
 
 pytestmark = pytest.mark.full
@@ -75,8 +75,7 @@ def test_two_prompts_are_chosen_by_their_texts_and_exchanged(open_page, gallery)
     cc.Store().put(replace(result, request=asked, key=cc.Store().key(asked, result.identity)))
     app = open_page("Compare")
     options = app.selectbox(key="a@compare").options
-    shipped = (*requests(), *training_requests(), *vision_requests())
-    assert len(options) == len([one for one in shipped if one.kind == "depth"]) + 1
+    assert len(options) == len([one for one in every_request() if one.kind == "depth"]) + 1
     assert any("random · trained · “Is 😀 naïve?” · token 4 of 4 · K ≤ 8" in o for o in options)
     one, other = gallery[0, True], gallery[1, True]
     app.selectbox(key="b@compare").set_value(other.key).run()

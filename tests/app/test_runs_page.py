@@ -19,7 +19,7 @@ from toy.page import PAGE as TOY
 from waiting import PATIENCE, until
 
 from coupling_core.base import kinds
-from coupling_core.experiments.gallery import EXAMPLES, training_requests, vision_requests
+from coupling_core.experiments.gallery import EXAMPLES, every_request
 from coupling_core.experiments.sweeps import Failure, Journal, State
 from coupling_core.store.archive import encode
 from coupling_core.store.disk import Store
@@ -52,7 +52,7 @@ def rows_of(app: AppTest, kind: str) -> list[int]:
 def test_it_lists_and_searches_what_ships_and_what_was_measured_here(open_page) -> None:
     app = open_page("Runs")
     shipped = app.dataframe[0].value
-    assert len(shipped) == 19 + len(training_requests()) + len(vision_requests())
+    assert len(shipped) == len(every_request())
     Store().put(RESULT)
     app.run()  # a new result is noticed
     assert {entry.read_only for entry in entries()} == {True, False}
