@@ -261,8 +261,8 @@ class Comparison(Plottable[Literal["comparison", "difference"]]):
             (read, f"The prompt is other tokens to the two: {read}."),
             (
                 not self.same_depth,
-                f"Blocks are matched by their relative depth, {n} of the {a.n_blocks} of A with {n} "
-                f"of the {b.n_blocks} of B, and the means are over these alone.",
+                f"Blocks are matched by their relative depth, {n} of the {a.n_blocks} of A with "
+                f"{n} of the {b.n_blocks} of B, and the means are over these alone.",
             ),
             (
                 self.same_depth and len(self.view.blocks or range(a.n_blocks)) < a.n_blocks,

@@ -75,8 +75,8 @@ def check_figures(app: AppTest, title: str) -> None:
     assert re.findall(r"<(?:script|link|img)[^>]+(?:src|href)=", whole) == []
     if title in MADE:
         for name, figure in charts(app).items():
-            model = "mini-64" if title == "Training" else "SmolLM2"
-            assert model in figure["layout"]["title"]["text"], name
+            models = ("mini-64",) if title == "Training" else ("SmolLM2", "Gemma")
+            assert any(model in figure["layout"]["title"]["text"] for model in models), name
             assert "K = " in figure["layout"]["title"]["text"] or name == "paths", name
         files = [re.search(r'"filename": "([^"]+)"', one.proto.config)[1] for one in found]
         assert all(MADE[title] in one or "paths" in one for one in files)

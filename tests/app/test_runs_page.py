@@ -60,7 +60,7 @@ def test_it_lists_and_searches_what_ships_and_what_was_measured_here(open_page) 
     assert list(app.dataframe[0].value["Key"]) == [RESULT.key]
     app.segmented_control(key="from@runs").set_value("Came with the program").run()
     assert set(app.dataframe[0].value["Key"]) == set(shipped["Key"])
-    app.text_input(key="search@runs").set_value("FACTORIAL untrained").run()
+    app.text_input(key="search@runs").set_value("FACTORIAL untrained smol").run()
     rows = app.dataframe[0].value
     assert (list(rows["Prompt"]), list(rows["From"])) == ([EXAMPLES[2]], ["gallery"])
 

@@ -164,8 +164,8 @@ def _map(figure: go.Figure) -> go.Figure:
     limit = figure.data[0].zmax
     return _said(
         third(figure),
-        "Row: the block whose Jacobian it is. Column: the block whose basis. Dark is chance, pink is below it; "
-        f"yellow is {limit:g} or more, which is still far from 1.",
+        "Row: the block whose Jacobian it is. Column: the block whose basis. Dark is chance, pink "
+        f"is below it; yellow is {limit:g} or more, which is still far from 1.",
     )
 
 
