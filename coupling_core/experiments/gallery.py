@@ -1,6 +1,7 @@
 """The results that ship with the code, and the recipe that makes them: `make gallery`."""
 
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from coupling_core.base.folders import SHIPPED, SWEEPS
@@ -137,6 +138,20 @@ def every_request() -> list[Request]:
     of_text = (requests, token_requests, path_requests, map_requests)
     of_texts = [one for model in MODELS for asked in of_text for one in asked(model)]
     return [*of_texts, *training_requests(), *vision_requests()]
+
+
+@lru_cache(maxsize=1)
+def _every() -> frozenset[Request]:
+    return frozenset(map(_of_any_size, every_request()))
+
+
+def ships(request: Request) -> bool:
+    """Whether an answer comes with the program, be it of another size."""
+    return _of_any_size(request) in _every()
+
+
+def _of_any_size(request: Request) -> Request:
+    return replace(request, k=Request.k, k_view=Request.k_view)
 
 
 def build(folder: Path) -> None:

@@ -28,6 +28,7 @@ FIGURES = {
     6: {"random-bases"},
     7: {"step", "corrected", "loss"},
     8: {"trained", "exchange"},
+    9: {"map-576", "map-640"},
 }
 
 
@@ -61,7 +62,7 @@ def test_guesses_stay_as_one_goes_on_and_back_until_one_begins_anew(open_page) -
     assert set(charts(press(app, "Show me"))) == FIGURES[3]  # who does not want to guess
     assert app.info
 
-    app = open_page("Tour", stop="8", guesses="11111111", draws="20")
+    app = open_page("Tour", stop="9", guesses="111111111", draws="20")
     assert "does not prove" in words(app)
     press(app, "From the beginning")
     assert ALL[0].title in [one.value for one in app.header]

@@ -13,7 +13,7 @@ from explorer.pages.tour.stops import ALL
 
 FIRST = (
     *("reaction", "in-the-other-basis", "untrained", "trained"),
-    *("matrix-untrained", "random-bases", "loss", "exchange"),
+    *("matrix-untrained", "random-bases", "loss", "exchange", "map-640"),
 )
 """A figure of each stop."""
 
@@ -49,7 +49,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 def take_the_tour(page: Page, width: int, begin: int = 1) -> None:
     """Guess at each stop by the keyboard alone, go on to its figure, and at the last one back."""
     for stop, figure in enumerate(FIRST[begin - 1 :], begin):
-        expect(page.get_by_text(f"Stop {stop} of 8")).to_be_visible()
+        expect(page.get_by_text(f"Stop {stop} of 9")).to_be_visible()
         first = ALL[stop - 1].answers[0]
         expect(page.get_by_role("radiogroup").filter(has_text=first)).to_have_count(1)
         expect(page.get_by_role("radiogroup")).to_have_count(1)
@@ -61,12 +61,12 @@ def take_the_tour(page: Page, width: int, begin: int = 1) -> None:
         if stop < len(FIRST):
             tab_to(page, "Next")
             page.keyboard.press("Enter")
-    assert f"guesses={'0' * 8}" in page.url
+    assert f"guesses={'0' * 9}" in page.url
     page.go_back()  # undoes the guess
     expect(page.get_by_test_id("stAlert")).to_have_count(0)
-    expect(page.get_by_text("Stop 8 of 8")).to_be_visible()
+    expect(page.get_by_text("Stop 9 of 9")).to_be_visible()
     page.go_back()
-    expect(page.get_by_text("Stop 7 of 8")).to_be_visible()
+    expect(page.get_by_text("Stop 8 of 9")).to_be_visible()
 
 
 @pytest.mark.slow
@@ -100,7 +100,7 @@ def test_the_tour_ends_on_a_phone_and_is_presented_by_arrow_keys(visit: Visit) -
     page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 100")
     main.evaluate("main => main.scrollTo({ top: main.scrollHeight, behavior: 'instant' })")
     page.keyboard.press("ArrowRight")  # past the last figure is the next stop
-    expect(page.get_by_text("Stop 8 of 8")).to_be_visible()
+    expect(page.get_by_text("Stop 9 of 9")).to_be_visible()
     page.mouse.move(400, 300)
     assert spot.evaluate("spot => getComputedStyle(spot).visibility") == "visible"
     page.keyboard.press("Escape")
@@ -120,7 +120,7 @@ def test_on_a_low_stage_maps_are_whole_and_no_guess_is_passed(visit: Visit) -> N
     assert height < 720
     page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, main.scrollHeight)")
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_text("Stop 5 of 8")).to_be_visible()
+    expect(page.get_by_text("Stop 5 of 9")).to_be_visible()
 
 
 @pytest.mark.slow

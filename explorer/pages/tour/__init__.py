@@ -1,8 +1,8 @@
-"""The page Tour: the finding in eight stops, from stored results alone.
+"""The page Tour: the finding in nine stops, from stored results alone.
 
 state    which stop, and what was guessed
 page     a stop: its question, its figure, its answer
-stops    the eight, with their words
+stops    all of them, with their words
 top.js   brings its top into sight
 handout  all of it as files to take home
 shown    what they draw, and the numbers that they tell

@@ -111,7 +111,7 @@ def _take_home() -> None:
     """The whole tour as files."""
     screen = OffScreen.here()
     with st.popover("Take the tour with you", type="tertiary", icon=":material/download:"):
-        st.caption("All eight stops with their answers. Making a file takes up to a minute.")
+        st.caption(f"All {STOPS} stops with their answers. Making a file takes up to a minute.")
         for label, make, name, kind in (
             ("To read (.html)", handout, "coupling-tour.html", "text/html"),
             ("Slides (.pdf)", pdf, "coupling-tour.pdf", "application/pdf"),

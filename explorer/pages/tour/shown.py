@@ -21,10 +21,11 @@ from coupling_core.base.errors import InputError
 from coupling_core.base.records import EffectView, Request, View
 from coupling_core.base.results import DepthResult, Result, Scores, WhatIfResult
 from coupling_core.experiments.effects import shipped, subject_of
-from coupling_core.experiments.gallery import EXAMPLES
+from coupling_core.experiments.gallery import EXAMPLES, MODELS
 from coupling_core.experiments.pushing.plans import LANGUAGE
 from coupling_core.figures.depth_curves import random_bases, reaction, reactions
 from coupling_core.figures.two_bases import in_basis, in_other_basis, two_bases
+from coupling_core.sources.aliases import terms_of
 from coupling_core.sources.suites import DEFAULT_K, DEFAULT_SUITE
 from explorer.asking.several import untrained_twin
 from explorer.pages.tour.state import MOST_DRAWN, NONE, TourState
@@ -34,6 +35,7 @@ from explorer.panels.chart import Shown, draw, made, third, wide
 from explorer.panels.drawer import matrix, within
 from explorer.panels.kept import kept
 from explorer.server import backend
+from explorer.session.plain_text import plain
 from explorer.session.session import bound, change, value
 
 if TYPE_CHECKING:  # which brings scipy, half a second, and is asked for at the last stop alone
@@ -78,6 +80,11 @@ def twin() -> DepthResult:
     return stored(untrained_twin(REQUEST))  # type: ignore[return-value]
 
 
+def second() -> DepthResult:
+    """Another model at the same prompt."""
+    return stored(replace(REQUEST, model=MODELS[1]))  # type: ignore[return-value]
+
+
 def edited() -> WhatIfResult:
     """What edits of its depth do."""
     return stored(replace(REQUEST, kind="what-if"))  # type: ignore[return-value]
@@ -101,6 +108,14 @@ def mean(result: DepthResult, least: int = 1, most: int = 10**6) -> float:
     corrected = found(result).corrected[:-1]
     apart = np.abs(np.subtract.outer(*map(np.arange, corrected.shape)))
     return float(corrected[(apart >= least) & (apart <= most)].mean())
+
+
+def overlap(result: DepthResult) -> tuple[float, float]:
+    """Mean overlap of the blocks' spaces, and that of random bases; without the last block."""
+    blocks = tuple(range(1, result.n_blocks))
+    view = replace(view_of(result), blocks=blocks, definition="overlap")
+    found = kept(score_pairs, result, view).mean()
+    return found.coupling, found.chance
 
 
 def highest(result: DepthResult) -> tuple[int, int, float]:
@@ -198,6 +213,15 @@ def draw_both(state: TourState) -> None:
     with right:
         st.markdown("**Untrained**")
         draw_map(twin(), "untrained")
+
+
+def draw_two(state: TourState) -> None:
+    """The maps of both models."""
+    for column, result in zip(st.columns(2, gap="medium"), (trained(), second()), strict=True):
+        with column:
+            st.markdown(f"**{plain(result.model_name)}**")
+            draw_map(result, f"map-{result.width}")
+            st.caption(terms_of(result.identity))
 
 
 def draw_pair(state: TourState) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 from explorer.session.link import Parameter, expect
 from explorer.session.state import State
 
-STOPS = 8
+STOPS = 9
 MOST_DRAWN = 60
 NONE, SKIPPED = "-", "s"
 """In place of a guess: none yet, and none wanted."""
@@ -30,7 +30,7 @@ class TourState(State):
     stop: Annotated[int, expect(lambda n: 1 <= n <= STOPS, f"1 to {STOPS}")] = 1
     guesses: Annotated[
         str,
-        expect(lambda text: re.fullmatch("[-s0-2]{0,8}", text), "at most eight of -, s, 0..2"),
+        expect(lambda text: re.fullmatch(f"[-s0-2]{{0,{STOPS}}}", text), f"at most {STOPS} of -, s, 0..2"),
         Parameter(answered=True),
     ] = ""
     reacts: Annotated[int, expect(lambda n: 1 <= n < 10**9, "a block's number")] = 12

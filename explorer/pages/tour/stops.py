@@ -1,11 +1,12 @@
-"""The eight stops: what is said, asked, drawn and answered at each."""
+"""The stops: what is said, asked, drawn and answered at each."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from coupling_core.analysis.step_words import rise_and_fall
-from explorer.pages import depth
+from coupling_core.base.units import with_minus
+from explorer.pages import compare, depth
 from explorer.pages.tour import shown
 from explorer.pages.tour.shown import BASIS, BLOCK, EXCHANGED, FAR, REQUEST
 from explorer.pages.tour.state import TourState
@@ -233,6 +234,29 @@ def _exchanged(state: TourState) -> str:
     return told
 
 
+def _another(_: TourState) -> str:
+    other = shown.second()
+    return (
+        f"Is that so in every model? {plain(other.model_name)} has twice the parameters of SmolLM2, "
+        f"{other.n_blocks} blocks, and was trained on more text. It reads the same prompt."
+    )
+
+
+def _two(_: TourState) -> str:
+    models = (shown.trained(), shown.second())
+    ours, theirs = (with_minus(rounded(shown.mean(result))) for result in models)
+    (own, _), (other, by_chance) = map(shown.overlap, models)
+    return (
+        f"Its mean is {theirs}, and not {ours}: below chance, which is pink. But it is not that its "
+        "blocks have nothing in common. The space that the strongest directions of one block span "
+        f"overlaps with that of another by {rounded(other)} on average, in SmolLM2 by "
+        f"{rounded(own)}, by chance {rounded(by_chance)}. So **coupling is two things: to share a "
+        "space, and to pair the directions in it one by one**. Gemma's blocks do more of the first "
+        "and less of the second, which the score counts. Whether larger models are alike, two "
+        "cannot tell."
+    )
+
+
 def _end() -> str:
     pushed = shown.pushed().interval
     return (
@@ -248,7 +272,9 @@ def _end() -> str:
         f"the model only gets better; and {pushed.n} small models whose coupling was pushed up as "
         "they learned were slightly worse than the same without the push (held-out loss "
         f"{pushed.mean:+.3f} nats).\n"
-        "- Some blocks can change places at little cost, but coupling does not tell which."
+        "- Some blocks can change places at little cost, but coupling does not tell which.\n"
+        "- Blocks may share a space without pairing the directions in it. Such a model has a low "
+        "score."
     )
 
 
@@ -346,6 +372,21 @@ ALL = (
         _exchanged,
         is_hidden=True,
         onwards=(what_if.PAGE, "Try your own exchange on What if"),
+    ),
+    Stop(
+        "A second model",
+        _another,
+        "How coupled are the blocks of the larger model?",
+        (
+            "More, in nearly all pairs",
+            "Less: they share spaces, but hardly pair the directions in them",
+            "Not at all: they have nothing in common",
+        ),
+        1,
+        shown.draw_two,
+        _two,
+        is_hidden=True,
+        onwards=(compare.PAGE, "Both models, and their difference, on Compare"),
     ),
 )
 AT_THE_END = _end
