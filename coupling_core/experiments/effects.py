@@ -24,7 +24,7 @@ from coupling_core.base.reading import read_bytes
 from coupling_core.base.records import DEFAULT_K, DEFAULT_MODEL, Request
 from coupling_core.base.results import DepthResult, WhatIfResult
 from coupling_core.base.writing import write_whole
-from coupling_core.experiments.gallery import EXAMPLES, UNTRAINED_SEED
+from coupling_core.experiments.gallery import EXAMPLES, MODELS, UNTRAINED_SEED
 from coupling_core.measuring.one_edit import Said, continuations
 from coupling_core.sources.suites import MINI_STEPS, find_suite, revision
 
@@ -75,13 +75,13 @@ class Subject:
 
 
 def subjects() -> list[Subject]:
-    """The default model and its untrained twin, then every step of the mini suites."""
+    """The default model, its untrained twin and a second one, then each step of mini suites."""
     of_steps = [
         Subject(find_suite(name).repo, revision(step), k=MINI_K)
         for name in MINI
         for step in MINI_STEPS
     ]
-    return [Subject(), Subject(untrained=UNTRAINED_SEED), *of_steps]
+    return [Subject(), Subject(untrained=UNTRAINED_SEED), Subject(MODELS[1]), *of_steps]
 
 
 def subject_of(request: Request) -> Subject | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -141,10 +141,11 @@ def require_columns(table: pd.DataFrame, *names: str) -> None:
     missing = [name for name in dict.fromkeys(names) if name not in table]
     if missing:
         held = list(map(str, table))
-        meant = nearest(missing[0], held) * (len(missing) == 1)
+        meant = nearest(missing[0], held) * (missing[0] not in get_args(Measure))
         raise InputError(
-            f"the table lacks {', '.join(missing)}{meant}: expected that of a sweep, a row for "
-            f"each model, prompt and K; it has {', '.join(held) or 'no column'}"
+            f"the table lacks {', '.join(missing)}{meant}: expected that of a sweep, a row for each "
+            "model, prompt and K, as `coupling sweep run` writes it from what is stored; it has "
+            f"{', '.join(held) or 'no column'}"
         )
 
 

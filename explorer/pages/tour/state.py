@@ -30,7 +30,10 @@ class TourState(State):
     stop: Annotated[int, expect(lambda n: 1 <= n <= STOPS, f"1 to {STOPS}")] = 1
     guesses: Annotated[
         str,
-        expect(lambda text: re.fullmatch(f"[-s0-2]{{0,{STOPS}}}", text), f"at most {STOPS} of -, s, 0..2"),
+        expect(
+            lambda text: re.fullmatch(f"[-s0-2]{{0,{STOPS}}}", text),
+            f"at most {STOPS} of -, s, 0..2",
+        ),
         Parameter(answered=True),
     ] = ""
     reacts: Annotated[int, expect(lambda n: 1 <= n < 10**9, "a block's number")] = 12
