@@ -143,9 +143,9 @@ def require_columns(table: pd.DataFrame, *names: str) -> None:
         held = list(map(str, table))
         meant = nearest(missing[0], held) * (missing[0] not in get_args(Measure))
         raise InputError(
-            f"the table lacks {', '.join(missing)}{meant}: expected that of a sweep, a row for each "
-            "model, prompt and K, as `coupling sweep run` writes it from what is stored; it has "
-            f"{', '.join(held) or 'no column'}"
+            f"the table lacks {', '.join(missing)}{meant}: expected that of a sweep, a row for "
+            "each model, prompt and K, as `coupling sweep run` writes it from what is stored; it "
+            f"has {', '.join(held) or 'no column'}"
         )
 
 

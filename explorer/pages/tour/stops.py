@@ -237,8 +237,8 @@ def _exchanged(state: TourState) -> str:
 def _another(_: TourState) -> str:
     other = shown.second()
     return (
-        f"Is that so in every model? {plain(other.model_name)} has twice the parameters of SmolLM2, "
-        f"{other.n_blocks} blocks, and was trained on more text. It reads the same prompt."
+        f"Is that so in every model? {plain(other.model_name)} has twice the parameters of "
+        f"SmolLM2, {other.n_blocks} blocks, and was trained on more text. It reads the same prompt."
     )
 
 
@@ -247,9 +247,9 @@ def _two(_: TourState) -> str:
     ours, theirs = (with_minus(rounded(shown.mean(result))) for result in models)
     (own, _), (other, by_chance) = map(shown.overlap, models)
     return (
-        f"Its mean is {theirs}, and not {ours}: below chance, which is pink. But it is not that its "
-        "blocks have nothing in common. The space that the strongest directions of one block span "
-        f"overlaps with that of another by {rounded(other)} on average, in SmolLM2 by "
+        f"Its mean is {theirs}, and not {ours}: below chance, which is pink. But it is not that "
+        "its blocks have nothing in common. The space that the strongest directions of one block "
+        f"span overlaps with that of another by {rounded(other)} on average, in SmolLM2 by "
         f"{rounded(own)}, by chance {rounded(by_chance)}. So **coupling is two things: to share a "
         "space, and to pair the directions in it one by one**. Gemma's blocks do more of the first "
         "and less of the second, which the score counts. Whether larger models are alike, two "
