@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from cases import depth_result, haar, random_result
 
-from coupling_core import DEFINITIONS, InputError, View, score_by_k, score_pairs
+from coupling_core import DEFINITIONS, InputError, View, compare, score_by_k, score_pairs
 from coupling_core.analysis.rotations import entry_by_rotation
 from coupling_core.analysis.scores import mean_by_k
-from coupling_core.base.records import LEVEL_WORDS
 
 WIDTH, K, DRAWN = 48, 6, 10_000
 S = np.array([9.0, 6.0, 4.0, 3.0, 2.5, 2.0])
@@ -130,7 +129,6 @@ def test_the_level_of_the_released_score_ends_with_the_stored_corner():
 
 def test_a_rotation_leaves_overlap_as_it_is():
     assert View(3, "overlap", level="rotations") == View(3, "overlap")
-    assert set(LEVEL_WORDS) == {"frames", "rotations"}
 
 
 def test_a_mean_below_chance_is_explained():
@@ -142,3 +140,4 @@ def test_a_mean_below_chance_is_explained():
         assert ("share subspaces (overlap 1.000" in result.verdict) == told
         of_rotations = View(K, level="rotations")
         assert "share" not in result.part("views").verdict(result, of_rotations)
+        assert ("mean of B is below chance" in compare(RESULT, result, k=K).verdict) == told

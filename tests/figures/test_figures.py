@@ -98,6 +98,10 @@ def test_the_score_map_draws_the_scores_in_a_fixed_range_or_in_that_of_the_data(
         assert shown.z.dtype == np.float32
         assert shown.z[~ITSELF] == pytest.approx(wanted[~ITSELF], abs=1e-6)
         assert (shown.zmin, shown.zmax) == bounds
+        colours = {round(at, 6): colour for at, colour in shown.colorscale}
+        chance = round((0 - shown.zmin) / (shown.zmax - shown.zmin), 6)  # and other colours below
+        assert colours[chance] == style.SEQUENTIAL[0]
+        assert len({*colours.values()} - {*style.SEQUENTIAL}) == (2 if is_corrected else 0)
         (grey,) = greys(figure)  # a block with itself, which is never coloured
         assert np.array_equal(grey.z == 0, ITSELF)
         assert np.array_equal(np.isnan(shown.z), ITSELF)
