@@ -3,12 +3,8 @@
 They lie on every disk that has a Python, half a million letters of plain English with some code.
 """
 
-from pathlib import Path
-
-import numpy as np
-
 from coupling_core.base.folders import user_cache
-from coupling_core.experiments.pretraining.corpus import Corpus, encode
+from coupling_core.experiments.pretraining.corpus import Corpus, encode, read
 
 _FOLDER = "own-text"
 
@@ -26,9 +22,3 @@ def text() -> Corpus:
         folder.mkdir(parents=True, exist_ok=True)
         encode(documents, folder)
     return read(folder)
-
-
-def read(folder: Path) -> Corpus:
-    """What was encoded into a folder."""
-    learned, held_out = (np.load(folder / f"{name}.npy") for name in ("learned", "held_out"))
-    return Corpus(learned, held_out, folder / "tokenizer.json")
