@@ -1,13 +1,8 @@
 """One arm at any size, on one processor or many: what `accelerate launch` runs.
 
-    accelerate launch --num_processes 8 -m studies.pushing.at_scale
-        --model EleutherAI/pythia-160m --tokens learned.npy --held_out held_out.npy
-        --goal raise --weight 0.1 --name pythia-160m-raise --output_dir runs/raise
-        --max_steps 10000 --per_device_train_batch_size 8 --bf16
-
-Options that `Pushed` does not have are those of transformers' `TrainingArguments`. The same command
-without `--goal` is the control. So many processes give the same as one whose batch, and whose
-`--sequences`, are so many times larger, to rounding.
+Options that `Pushed` does not have are those of transformers' `TrainingArguments`. So many
+processes give the same as one whose batch, and whose `--sequences`, are so many times larger, to
+rounding.
 """
 
 from collections.abc import Sequence

@@ -50,8 +50,6 @@ def page(runs: Runs, study: Study) -> str:
         _tests(study, tests),
         "## Beside it, without a claim",
         _beside(runs, study),
-        "## All runs",
-        _all(runs, study),
         _LIMITS.format(time=study.learning, example=study.example),
     ]
     return "\n\n".join(parts) + "\n"
@@ -154,35 +152,6 @@ def _beside(runs: Runs, study: Study) -> str:
 
 def _of(runs: Runs, arm: str, outcome: str, than: str = CONTROL) -> str:
     return _signed(difference(runs, arm, outcome, than).interval)
-
-
-_HEADS = {
-    "loss": "loss",
-    "accuracy": "accuracy",
-    "calibration": "calibration",
-    "skipping": "skipping",
-    "line_shape": "line-shape",
-    "corrected": "corrected",
-    "alignment": "alignment",
-    "chance": "chance floor",
-}
-"""Of the table of all runs, by outcome."""
-
-
-def _all(runs: Runs, study: Study) -> str:
-    names = [name for name in _HEADS if name != "accuracy" or name in study.tested]
-    rows = [
-        [
-            _title(study, arm),
-            str(seed),
-            str(one.step),
-            *(rounded(getattr(one, name)) for name in names),
-        ]
-        for arm, of in runs.items()
-        for seed, run in sorted(of.items())
-        for one in run
-    ]
-    return _table(("arm", "seed", "step", *(_HEADS[name] for name in names)), rows)
 
 
 _LIMITS = """## What it does not show

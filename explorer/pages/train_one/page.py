@@ -105,8 +105,8 @@ def _found_out() -> str | None:
         f"lowered, beside a control. {pushing.meaning(runs, tests)} Held-out loss against the "
         f"control: raised {told['raise']}, lowered {told['lower']}. The models are small and learn "
         "for minutes, the penalty is one way of coupling blocks, and it takes part in the "
-        "optimiser's steps: it shows nothing about large models. All runs are in docs/pushing.md "
-        "of the program, and those of vision transformers in docs/pushing-vision.md."
+        "optimiser's steps: it shows nothing about large models. docs/pushing.md of the "
+        "program tells all of it, and docs/pushing-vision.md the same of vision transformers."
     )
 
 
