@@ -27,7 +27,7 @@ settings.register_profile("fuzz", max_examples=10_000, print_blob=True)  # `make
 settings.register_profile("tests", deadline=None, derandomize=True)  # the same on every machine
 settings.load_profile("tests")
 
-annotations.install("coupling_core")  # before anything of it is imported
+annotations.install("coupling_core", "studies")  # before anything of them is imported
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,5 +1,7 @@
 """Many measurements, the training of models to be measured, and results of experiments.
 
+Those that were run once to answer a question are made by `studies/` of the checkout.
+
 sweeps          many models with many prompts, on one machine or many
 many            many prompts with several models, from Python
 many_answers    where its results come from
@@ -14,6 +16,4 @@ vision          the vision transformers that ship, and what was found
 effects         how coupling and the effect of edits go together over many prompts, as it ships
 pruning         which blocks of a model to leave out, and models without them
 gallery         the results that ship with the code
-
-Experiments that were run once to answer a question are in `studies/` of the checkout.
 """
