@@ -82,8 +82,10 @@ def whence(repo: str) -> str:
 
 
 def made_by(repo: str) -> str:
-    """The command that trains an own suite."""
-    return f"python -m studies.pretraining {repo.partition('/')[2]}"
+    """The command that trains an own suite, or a run of vision transformers."""
+    name = repo.partition("/")[2]
+    study = "vision" if name.startswith("vit-") else f"pretraining {name}"
+    return f"python -m studies.{study}"
 
 
 def probes(repo: str) -> tuple[Any, ...]:
