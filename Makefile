@@ -8,7 +8,7 @@ READY = $(BIN)/coupling models --prepare smollm2-135m
 PYTEST = $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 # Images of containers forbid it; without it, every process compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE =
-BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml coupling_core explorer pages app.py serve.py hatch_build.py requirements benchmarks
+BANDIT = $(BIN)/bandit --quiet --recursive --configfile pyproject.toml coupling_core explorer studies pages app.py serve.py hatch_build.py requirements benchmarks
 
 .PHONY: app test test-fast test-slow faults golden golden-write attack fuzz check audit docs notebooks bench families gemma gallery lock
 

@@ -56,7 +56,7 @@ def text() -> str:
     common = (f"| `{name}` | {meaning} |" for name, meaning in OF_ALL.items())
     found = [HEAD, "| key of `--json` of every kind | meaning |", "|---|---|", *common, ""]
     for folder, kind in _folders().items():
-        key = next(entry.key for entry in Store().entries() if entry.request.kind == kind)
+        key = max((entry.key for entry in Store().entries() if entry.request.kind == kind), key=str)
         figures = ", ".join(f"`{name}`" for name in figures_of(kind))
         found += [f"## {folder}\n", f"Figures: {figures}.\n", *_rows(Store().get(key)), ""]
     return "\n".join(found)

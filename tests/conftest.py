@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from runpy import run_module
 from typing import Any
 
 import annotations
@@ -26,7 +27,7 @@ settings.register_profile("fuzz", max_examples=10_000, print_blob=True)  # `make
 settings.register_profile("tests", deadline=None, derandomize=True)  # the same on every machine
 settings.load_profile("tests")
 
-annotations.install("coupling_core")  # before anything of it is imported
+annotations.install("coupling_core", "studies")  # before anything of them is imported
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -64,14 +65,14 @@ def _own_folders(
 def run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Callable[..., tuple[object, str, str]]:
-    """Run a command line: (exit status, stdout, stderr)."""
+    """Run a command line, or that of a study: (exit status, stdout, stderr)."""
     from coupling_core.cli import main
 
-    def run(*args: object) -> tuple[object, str, str]:
+    def run(*args: object, study: str = "") -> tuple[object, str, str]:
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(sys, "argv", ["coupling", *map(str, args)])
         with pytest.raises(SystemExit) as left:
-            main()
+            run_module(f"studies.{study}", run_name="__main__") if study else main()
         return left.value.code, *capsys.readouterr()
 
     return run

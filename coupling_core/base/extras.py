@@ -6,7 +6,7 @@ from typing import Literal
 
 from coupling_core.base.errors import InputError
 
-Extra = Literal["app", "draw", "files", "sweeps", "train", "gguf", "quant"]
+Extra = Literal["app", "draw", "files", "sweeps", "gguf", "quant"]
 """Of `optional-dependencies` in pyproject.toml."""
 
 

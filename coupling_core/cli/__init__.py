@@ -33,8 +33,8 @@ _STOPPED = 130
 """The exit status that shells know Ctrl-C by."""
 
 
-def main() -> NoReturn:
-    """Run the command line and leave with its exit status."""
+def main(app: "typer.Typer | None" = None) -> NoReturn:
+    """Run a command line, `coupling` unless told, and leave with its exit status."""
     # Read by OpenMP when torch is imported: threads that spin while they wait hold up the others.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
@@ -43,7 +43,7 @@ def main() -> NoReturn:
 
         hear_ctrl_c()
         keep_freed()
-        status = _run()
+        status = _run(app)
         # Nothing is left to stop then, and nobody to say so.
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
         sys.exit(status)
@@ -52,7 +52,7 @@ def main() -> NoReturn:
         sys.exit(_STOPPED)
 
 
-def _run() -> int:
+def _run(app: "typer.Typer | None") -> int:
     """Run a command, and say in a line why its exit status is not 0."""
     import typer
 
@@ -66,15 +66,18 @@ def _run() -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         give_home()  # before a library is imported that looks for it
-        from coupling_core.cli import terminal
-        from coupling_core.cli.commands import app  # which imports kinds, and they this package
+        from coupling_core.cli import (
+            commands,  # which imports kinds, and they this package
+            terminal,
+        )
 
         terminal.begin()
         if "COUPLING_LOG" in os.environ:  # to read all settings takes long, for a stored answer
             with suppress(InputError):  # `doctor` tells of those that cannot be used
                 logs.set_up()
         # The name that shells complete: of `python -m coupling_core` they can make none.
-        status = app(standalone_mode=False, prog_name="coupling") or 0
+        called = "coupling" if app is None else None
+        status = (app or commands.app)(standalone_mode=False, prog_name=called) or 0
         sys.stdout.flush()
     except typer.TyperException as error:
         return _say(_misused(error), 2)

@@ -120,5 +120,5 @@ def _kept(repo: str) -> Listed:
     (suite,) = (suite for suite in suites().values() if suite.repo == repo)
     if here:
         return Listed(repo, suite.title, "on this disk", size, revisions=here)
-    remedy = "" if suite.is_watched else f"coupling suite train {suite.name}"
+    remedy = "" if suite.is_watched else hub.cache.made_by(repo)
     return Listed(repo, suite.title, "not made", size, remedy)

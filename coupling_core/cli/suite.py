@@ -1,4 +1,4 @@
-"""`coupling suite`: the training runs whose checkpoints can be measured, and making them."""
+"""`coupling suite`: training runs whose checkpoints can be measured, and small ones of your own."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from coupling_core.base.records import Goal
 from coupling_core.base.units import size as in_words
 from coupling_core.cli import completing, options
 from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import print_lines, print_records, progress_bar, say, warn
+from coupling_core.cli.terminal import print_lines, print_records, progress_bar, warn
 from coupling_core.experiments.own.plans import (
     BLOCKS,
     DROPPED,
@@ -21,15 +21,13 @@ from coupling_core.experiments.own.plans import (
     OwnPlan,
     goal_of,
 )
-from coupling_core.experiments.pretraining.plans import find_plan
 from coupling_core.sources import hub
 from coupling_core.sources.suites import Suite, find_suite, revision, suites
 
 if TYPE_CHECKING:  # torch
     from coupling_core.experiments.own.training import Standing
-    from coupling_core.experiments.pretraining.training import Trained
 
-app = typer.Typer(help="List and make suites of checkpoints.", no_args_is_help=True)
+app = typer.Typer(help="List suites of checkpoints, and train small ones.", no_args_is_help=True)
 
 Counts = Counter[tuple[str, str]]
 """How many results there are of each hub id and commit."""
@@ -130,33 +128,6 @@ def _show_one(one: dict[str, Any]) -> None:
     print_records(checkpoints)
     if any(of["weights"] == "not made" for of in checkpoints):
         print_lines(f"Not on this disk: {hub.cache.whence(repo)}.")
-
-
-@app.command()
-def train(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Such as mini-128.")],
-    threads: options.Threads = None,
-    device: options.Device = None,
-) -> None:
-    """Train a suite's checkpoints, or go on with a run that was stopped."""
-    plan = find_plan(name)
-    folder = hub.cache.trained_here(find_suite(name).repo)
-    import torch
-
-    from coupling_core.experiments.pretraining import corpus, training
-
-    if threads is not None:
-        torch.set_num_threads(threads)
-    text = corpus.corpus(say)
-    stopped = "stopped; the same command goes on from where it was saved"
-    with stopping(stopped), progress_bar(stays=True) as bar:
-
-        def show(at: "Trained") -> None:
-            pace = f"{at.tokens_per_second:,.0f} tokens/s"
-            bar.show(at.step, at.steps, f"loss {at.loss:.3f}, held out {at.held_out:.3f}, {pace}")
-
-        training.train(plan, text, folder, show, device)
-    print_lines(f"{name} is ready in {folder}")
 
 
 if TYPE_CHECKING:

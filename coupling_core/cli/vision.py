@@ -1,74 +1,16 @@
 """`coupling vision`: vision transformers by their rate of stochastic depth."""
 
-from typing import Annotated, Any
-
 import typer
 
 from coupling_core.cli import options
-from coupling_core.cli.signals import stopping
-from coupling_core.cli.terminal import print_records, progress_bar, say
-from coupling_core.experiments.vision.plans import DATA, DEFAULT_PRESET, PRESETS, plan_runs
-from coupling_core.experiments.vision.suite import SUITE, VisionRun
+from coupling_core.cli.terminal import print_records
+from coupling_core.experiments.vision import SUITE
 
-app = typer.Typer(help="Train and list vision transformers.", no_args_is_help=True)
-
-
-@app.command()
-def train(
-    preset: Annotated[
-        str, typer.Option(help=f"A plan, with its rates and seeds: {', '.join(PRESETS)}.")
-    ] = DEFAULT_PRESET,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FOLDER",
-            help=f"{', '.join(DATA)}, or a folder with a folder of images for each class.",
-        ),
-    ] = None,
-    rate: Annotated[
-        list[float] | None,
-        typer.Option(
-            help="Rate of stochastic depth, instead of the plan's; repeat it for several."
-        ),
-    ] = None,
-    seed: Annotated[
-        list[int] | None,
-        typer.Option(min=0, help="Seed, instead of the plan's; each rate has each of them."),
-    ] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Epochs of each run.")] = None,
-    weight_decay: Annotated[
-        float | None, typer.Option(min=0, help="Weight decay of matrices.")
-    ] = None,
-    depth: Annotated[
-        int | None, typer.Option(min=1, help="Blocks of each model; the papers have 12 and 24.")
-    ] = None,
-    threads: options.Threads = None,
-    device: options.Device = None,
-    workers: options.Workers = None,
-) -> None:
-    """Train a preset's runs, or what is left of them."""
-    plans = plan_runs(preset, data, rate or (), seed or (), epochs, weight_decay, depth)
-    from coupling_core.experiments.vision.grid import train_all
-
-    stopped = "stopped; the same command goes on from the last whole epochs"
-    total = sum(plan.epochs for plan in plans)
-    with stopping(stopped), progress_bar(stays=True) as bar:
-
-        def show(done: int, what: str) -> None:
-            bar.show(done, total, what)
-
-        train_all(plans, show, say, device, threads, workers)
-    print_records(_noted(VisionRun(plan.repo, plan.drop_path, plan.seed)) for plan in plans)
+app = typer.Typer(help="List vision transformers.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_(report: options.Printing) -> None:
     """List the runs that come with the program, with their accuracies."""
-    found = [_noted(run) for run in SUITE.runs]
+    found = [run.noted() for run in SUITE.runs]
     report.tell(lambda: found, lambda: print_records(found))
-
-
-def _noted(run: VisionRun) -> dict[str, Any]:
-    """A run, and what this disk has of it: its accuracies, None where not recorded; its weights?"""
-    accuracies = {"accuracy": run.accuracy(), "learned_accuracy": run.learned_accuracy()}
-    return vars(run) | accuracies | {"weights": run.here()}

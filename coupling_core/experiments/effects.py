@@ -1,44 +1,32 @@
-"""Coupling against the effect of edits over many prompts: what ships, and the recipe for it.
+"""Coupling against the effect of edits over many prompts, as it ships.
 
-    python -m coupling_core.experiments.effects FOLDER
-
-measures into the store of that folder, goes on where it was stopped, and writes `cache/effects`.
+`studies/effects` measures it.
 """
 
 import io
 import json
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 
-from coupling_core.analysis.effect_study import ARRAYS, EffectStudy, study_of
-from coupling_core.base.edits import every_edit
-from coupling_core.base.errors import ComputeError, InputError
-from coupling_core.base.folders import SHIPPED, SWEEPS
+from coupling_core.analysis.effect_study import ARRAYS, EffectStudy
+from coupling_core.base.folders import SHIPPED
 from coupling_core.base.reading import read_bytes
 from coupling_core.base.records import DEFAULT_K, DEFAULT_MODEL, Request
-from coupling_core.base.results import DepthResult, WhatIfResult
-from coupling_core.base.writing import write_whole
 from coupling_core.experiments.gallery import EXAMPLES, MODELS, UNTRAINED_SEED
-from coupling_core.measuring.one_edit import Said, continuations
+from coupling_core.measuring.one_edit import Said
 from coupling_core.sources.suites import MINI_STEPS, find_suite, revision
 
 FOLDER = SHIPPED / "effects"
-PROMPTS = 40
-"""Fewer overstate coupling: see the page Method."""
 MINI_K = 8
 """Of models of 64 dimensions."""
 MINI = ("mini-64", "mini-64-sd")
 """Suites whose weights come with the program."""
 CONTINUATIONS = FOLDER / "continuations.json"
 """What the default model says after the gallery's first prompt, by edit."""
-BLOCKS = 30
-"""Of the default model."""
 LARGEST = 2**24
 """Bytes of a file."""
 
@@ -106,14 +94,6 @@ def steps_of(suite: str) -> dict[int, EffectStudy]:
     return {step: one for step, one in found.items() if one is not None}
 
 
-def prompts() -> tuple[str, ...]:
-    """The shortest of those that ship, in the order in which they stand there."""
-    lines = (SWEEPS / "prompts.jsonl").read_text(encoding="utf-8").splitlines()
-    texts = [str(json.loads(line)["prompt"]) for line in lines]
-    short = sorted(sorted(range(len(texts)), key=lambda at: len(texts[at]))[:PROMPTS])
-    return tuple(texts[at] for at in short)
-
-
 @lru_cache(maxsize=64)
 def shipped(subject: Subject) -> EffectStudy | None:
     """The study of a model; None where none ships."""
@@ -142,55 +122,3 @@ def _continuations() -> dict[str, Said]:
         edit: Said(edit, tuple((text, share) for text, share in likeliest), continuation)
         for edit, (likeliest, continuation) in found.items()
     }
-
-
-def write(study: EffectStudy, path: Path) -> None:
-    """Write a study, whole or not at all."""
-    data = io.BytesIO()
-    named = {name: getattr(study, name) for name in ARRAYS}
-    np.savez_compressed(data, prompts=np.array(study.prompts), k=np.array(study.k), **named)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, data.getvalue())
-
-
-def build(folder: Path) -> None:
-    """Measure whatever lacks, and write each study once all its prompts are there.
-
-    What cannot be measured here, such as a step whose weights are not made, is told and left out.
-    """
-    for subject in subjects():
-        if subject.file.is_file():
-            continue
-        try:
-            write(study_of(_measured(subject, folder), subject.k), subject.file)
-        except (InputError, ComputeError) as error:
-            sys.stderr.write(f"{subject.file.name} is left out: {error}\n")
-
-
-def build_continuations() -> None:
-    """Let the default model go on with the first prompt, each two of its blocks interchanged."""
-    request = Request(EXAMPLES[0])
-    edits = [str(one) for one in every_edit(BLOCKS) if one.verb == "interchange"]
-    found = continuations(request, ("none", *edits))
-    told = {
-        one.edit: ([(text, round(share, 4)) for text, share in one.likeliest], one.continuation)
-        for one in found
-    }
-    write_whole(CONTINUATIONS, json.dumps(told, ensure_ascii=False, indent=0).encode())
-
-
-def _measured(subject: Subject, folder: Path) -> Iterator[tuple[DepthResult, WhatIfResult]]:
-    from coupling_core.measuring.measure import measure
-    from coupling_core.store.disk import Store
-
-    store = Store(folder)
-    for prompt in prompts():
-        depth = subject.request(prompt)
-        found = measure(depth, store), measure(depth.of_kind("what-if"), store)
-        yield cast(DepthResult, found[0]), cast(WhatIfResult, found[1])
-
-
-if __name__ == "__main__":
-    build(Path(sys.argv[1]))
-    if not CONTINUATIONS.is_file():
-        build_continuations()

@@ -263,5 +263,4 @@ def _remedy(source: Source) -> str:
         return "restore it from a copy, or install the program anew"
     if hub.cache.is_watched(source.location):
         return f"delete {trained}, and train it anew"
-    name = source.location.partition("/")[2]
-    return f"delete {trained}, and `coupling suite train {name}` makes it anew"
+    return f"delete {trained}, and `{hub.cache.made_by(source.location)}` makes it anew"

@@ -1,7 +1,7 @@
 """Suites of checkpoints: training runs whose every step of a list can be measured.
 
 Those of `coupling-explorer` were trained by this project's own recipe; some come with the program,
-the others are made by `coupling suite train`, and those of one's own by `coupling suite new`. Those
+the others are made by `studies/pretraining`, and those of one's own by `coupling suite new`. Those
 of EleutherAI are the Pythia models of the hub. Either way a step is a revision of a repository.
 """
 

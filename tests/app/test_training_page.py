@@ -145,7 +145,7 @@ def test_runs_stand_side_by_side(open_page, made) -> None:
     assert app.query_params["suites"] == "mini-64,mini-128"
     assert "scores-mini-64" in charts(app)
     assert "15 of 15 steps" in words(app)
-    assert "`coupling suite train mini-128`" in words(app)
+    assert "`python -m studies.pretraining mini-128`" in words(app)
     assert known(app, "Mini-Pythia, width 128") == []
     app.multiselect(key="suites@sidebar").set_value([]).run()
     assert app.multiselect(key="suites@sidebar").value == ["mini-64", "mini-128"]  # none is none

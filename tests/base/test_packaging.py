@@ -26,7 +26,6 @@ ROOT = Path(__file__).parents[2]
 TOLD = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = TOLD["project"]
 CLUSTERS = "coupling_core.experiments.sweeps.clusters"
-NOVELS = "coupling_core.experiments.pretraining.novels"
 DRAWING = "coupling_core.figures.drawing"
 NAME = re.compile(r"[\w.-]+")
 WITHOUT = """
@@ -54,7 +53,6 @@ MISSING = (
     ("dask", "sweeps", lambda: import_module(CLUSTERS)),
     ("dask_jobqueue", "sweeps", lambda: import_module(CLUSTERS)),
     ("datasets", "sweeps", lambda: fetching.quiet().__enter__()),
-    ("rdata", "train", lambda: import_module(NOVELS)),
     ("pyarrow", "files", lambda: to_parquet(pd.DataFrame({"a": [1]}))),
     ("h5netcdf", "files", lambda: to_netcdf({"a": (("b",), np.zeros(1))})),
     ("gguf", "gguf", lambda: gguf_reading.read_fast().__enter__()),
@@ -66,7 +64,7 @@ def test_a_missing_package_is_told_with_its_extra(monkeypatch):
     for package, extra, use in MISSING:
         with monkeypatch.context() as without:
             for name in [*sys.modules]:
-                if name.partition(".")[0] == package or name in (CLUSTERS, NOVELS):
+                if name.partition(".")[0] == package or name == CLUSTERS:
                     without.delitem(sys.modules, name)
             without.setitem(sys.modules, package, None)
             with pytest.raises(InputError) as refused:
@@ -98,8 +96,8 @@ def test_the_core_does_without_the_extras():
     )
     assert done.returncode == 0, done.stderr
     told = dict(line.split(": ", 1) for line in done.stdout.splitlines())
-    assert set(told) == {CLUSTERS, NOVELS, DRAWING, "coupling_core.experiments.vision.grid"}
-    assert {words.partition(" ")[0] for words in told.values()} == {"dask", "matplotlib", "rdata"}
+    assert set(told) == {CLUSTERS, DRAWING}
+    assert {words.partition(" ")[0] for words in told.values()} == {"dask", "matplotlib"}
 
 
 # ---- lock files: hashes, and nothing that tells where it comes from

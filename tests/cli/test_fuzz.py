@@ -147,7 +147,7 @@ PLAIN: dict[str, dict[str, str]] = {
     **{name: {} for name in ("models", "jobs", "runs list", "suite list")},
     "prompts": {"source": "prompts.txt"},
     "health": {"--url": "http://127.0.0.1:1"},
-    **{name: {"name": "nonsense"} for name in ("bench", "suite train")},
+    "bench": {"name": "nonsense"},
     "runs show": {"key": KEYS[0]},
     **{name: {"keys": KEYS[0]} for name in ("runs verify", "runs rm")},
     "runs export": {"out": "all.zip"},

@@ -21,8 +21,7 @@ EXCEPTIONS = {
     ("--token", "help"): "`tokens` fixes one, and `trajectory` measures all and shows one",
     ("--token", "default"): "the last, whose number `trajectory` needs no image to know",
     ("--block", "help"): "`tokens` measures one, or the mean over all, and `directions` shows one",
-    ("--seed", "help"): "`prompts` draws one sample, and `vision train` several runs",
-    ("--seed", "default"): "as above",
+    ("--seed", "help"): "`prompts` draws a sample, and `suite new` all that a run draws",
 }
 """What may differ between commands, and why."""
 

@@ -149,7 +149,7 @@ def test_a_suite_of_our_own_says_how_its_weights_are_made(command, own, run):
     assert status == 0
     missing = json.loads(out)["suites"][0]["missing"]
     assert missing == [step for step in MINI_STEPS if step not in STEPS]
-    assert "`coupling suite train mini" in err
+    assert "`python -m studies.pretraining mini" in err
     assert "15 steps" in refusal(command("--suite", "mini-128-seed1"), status=1)
     suite = find_suite("pythia-2.8b")
     status, _, err = command("--suite", suite.name)

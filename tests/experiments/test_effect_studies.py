@@ -11,6 +11,7 @@ from coupling_core.experiments import effects
 from coupling_core.experiments.effects import Subject, shipped, steps_of, subject_of, twin_of
 from coupling_core.experiments.gallery import UNTRAINED_SEED
 from coupling_core.measuring.one_edit import Said
+from studies.effects import __main__ as building
 
 L = 6
 
@@ -32,10 +33,10 @@ def study(seed=0):
 
 def test_a_study_comes_back_as_it_was_written(folder):
     assert shipped(Subject()) is None
-    effects.write(study(), Subject().file)
+    building._write(study(), Subject().file)
     for step in (512, 0):
         mini = Subject("coupling-explorer/mini-64", f"step{step}", k=effects.MINI_K)
-        effects.write(study(step), mini.file)
+        building._write(study(step), mini.file)
     shipped.cache_clear()
     again, expected = shipped(Subject()), study()
     assert (again.prompts, again.k) == (expected.prompts, 8)
@@ -57,13 +58,12 @@ def test_a_request_leads_to_its_study():
 
 
 def test_a_study_is_measured_prompt_by_prompt(tmp_path, monkeypatch):
-    monkeypatch.setattr(effects, "prompts", lambda: ("The cat", "A dog sat"))
+    monkeypatch.setattr(building, "prompts", lambda: ("The cat", "A dog sat"))
     subject = Subject("coupling-explorer/mini-64", "step128", k=effects.MINI_K)
-    pairs = list(effects._measured(subject, tmp_path))
+    pairs = list(building._measured(subject, tmp_path))
     assert [edits.prompt_text for _, edits in pairs] == ["The cat", "A dog sat"]
     assert all(depth.tokens == edits.tokens for depth, edits in pairs)
-    own = [entry for entry in Store(tmp_path).entries() if not entry.read_only]
-    assert len(own) == 4
+    assert len([entry for entry in Store(tmp_path).entries() if not entry.read_only]) == 4
 
 
 def test_continuations_are_of_one_prompt_alone(monkeypatch):
@@ -78,9 +78,9 @@ def test_continuations_are_of_one_prompt_alone(monkeypatch):
 def test_steps_of_a_mini_suite_ship_over_all_prompts():
     found = steps_of("mini-64")
     assert {0, 64, 4000} <= set(found)
-    assert len(set(effects.prompts())) == 40
+    assert len(set(building.prompts())) == 40
     for one in found.values():
-        assert one.prompts == effects.prompts()
+        assert one.prompts == building.prompts()
         assert all(np.isfinite(getattr(one, name)).all() for name in ARRAYS)
     apart = ~np.eye(len(found[0].coupling[0]), dtype=bool)
     scores = {step: found[step].coupling[:, apart].mean() for step in (0, 4000)}

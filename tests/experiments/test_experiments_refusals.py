@@ -22,16 +22,15 @@ import coupling_core as cc
 from coupling_core.analysis.findings import Question
 from coupling_core.analysis.statistics import at_k
 from coupling_core.experiments.own.plans import BLOCKS, RATES, OwnPlan, goal_of
-from coupling_core.experiments.pretraining import find_plan, packages
-from coupling_core.experiments.pushing.at_scale import Pushed, train
 from coupling_core.experiments.sweeps import make, read, read_table, run, write_report, write_table
 from coupling_core.experiments.sweeps.report import report
 from coupling_core.experiments.sweeps.table import COLUMNS
-from coupling_core.experiments.vision import PRESETS, fashion, plan_runs
-from coupling_core.experiments.vision.data import load_pictures
 from coupling_core.experiments.vision.findings import VisionFindings
-from coupling_core.experiments.vision.folders import read_folder
 from coupling_core.experiments.watching.callback import CouplingCallback
+from studies.pretraining import packages
+from studies.pretraining.plans import find_plan
+from studies.pushing.at_scale import Pushed, train
+from studies.vision import data, fashion, folders, plans
 
 OF_LIBRARIES = "Error tokenizing|Could not open Parquet"
 """How words begin that pandas and pyarrow change with their versions."""
@@ -296,7 +295,7 @@ def pruning(folder):
 
 
 def vision(folder):
-    plan = PRESETS["digits"].plan
+    plan = plans.PRESETS["digits"].plan
     head = bytes([0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3])
 
     def idx(content):
@@ -309,7 +308,7 @@ def vision(folder):
         Image.new("L", (8, 8), 5).save(folder / place / "0.png")
     cut = folder / "cut" / "dog" / "0.png"
     cut.write_bytes(cut.read_bytes()[:-24])
-    plans = {"rates": {"rates": [1.0]}, "decay": {"weight_decay": -1.0}, "epochs": {"epochs": 0}}
+    changes = {"rates": {"rates": [1.0]}, "decay": {"weight_decay": -1.0}, "epochs": {"epochs": 0}}
     shapes = {"heads": {"heads": 7}, "patches": {"patch": 3}}
     files = {
         "no gzip": b"no gzip", "cut gzip": gzip.compress(head + bytes(6))[:-9],
@@ -318,16 +317,16 @@ def vision(folder):
         "nothing": gzip.compress(b""),
     }  # fmt: skip
     return (
-        each(lambda how: plan_runs(**how), plans)
+        each(lambda how: plans.plan_runs(**how), changes)
         | each(lambda how: replace(plan, **how), shapes)
         | each(idx, files, "idx: ")
         | {
-            "preset": lambda: plan_runs("mnist"),
-            "digits too small": lambda: load_pictures("digits", 32, print),
-            "no data": lambda: load_pictures("/no/such", 32, print),
-            "an empty folder": lambda: read_folder(folder / "nothing", 8),
-            "a class that is tested alone": lambda: read_folder(folder / "split", 8),
-            "an image that is cut": lambda: read_folder(folder / "cut", 8),
+            "preset": lambda: plans.plan_runs("mnist"),
+            "digits too small": lambda: data.load_pictures("digits", 32, print),
+            "no data": lambda: data.load_pictures("/no/such", 32, print),
+            "an empty folder": lambda: folders.read_folder(folder / "nothing", 8),
+            "a class that is tested alone": lambda: folders.read_folder(folder / "split", 8),
+            "an image that is cut": lambda: folders.read_folder(folder / "cut", 8),
             "not measured": lambda: VisionFindings(sweep_of(zoo()[:2], 2), 4, kind="self").runs,
         }
     )

@@ -9,8 +9,7 @@ from coupling_core import Request, Store, measure
 from coupling_core.base.errors import InputError
 from coupling_core.experiments.own import plans, training
 from coupling_core.experiments.own.plans import BLOCKS, STEPS, WIDTHS, OwnPlan, goal_of
-from coupling_core.experiments.own.text import text
-from coupling_core.experiments.own.training import train
+from coupling_core.experiments.own.training import text, train
 from coupling_core.experiments.pretraining.batches import held_out
 from coupling_core.sources import hub
 from coupling_core.sources.suites import find_suite, suites

@@ -109,9 +109,9 @@ def test_what_was_never_made_is_told_with_the_command_that_makes_it(shipped):
     other = replace(find_suite("mini-64"), repo="coupling-explorer/mini-96")
     assert (other.here(), other.known(), other.losses()) == ((), (), {})
     for ask, told in (
-        (lambda: resolve(other.request(Request(PROMPT), 8)), "mini-96@step8 .*suite train mini-96"),
-        (lambda: measure(request("step8")), "mini-64@step8 .*suite train mini-64"),
-        (lambda: hub.config(OWN, "8" * 40), "mini-64@step8 .*suite train mini-64"),
+        (lambda: resolve(other.request(Request(PROMPT), 8)), "mini-96@step8 .*training mini-96"),
+        (lambda: measure(request("step8")), "mini-64@step8 .*training mini-64"),
+        (lambda: hub.config(OWN, "8" * 40), "mini-64@step8 .*training mini-64"),
         (lambda: resolve(request("step9")), "step8 and step16"),
     ):
         with pytest.raises(ComputeError, match=told):

@@ -22,15 +22,15 @@ whole = jaxtyping.jaxtyped
 check = beartype(conf=BeartypeConf(is_pep484_tower=True))
 
 
-def install(package: str) -> None:
-    """Have a package checked that is not imported yet."""
+def install(*packages: str) -> None:
+    """Have packages checked that are not imported yet."""
 
     def jaxtyped(*context: str, **given: Any) -> Any:
         return whole(*context, **given) if context else lambda it: checked(it, **given)
 
     jaxtyping.jaxtyped = jaxtyped
     hook._JaxtypingLoader = Loader
-    jaxtyping.install_import_hook(package, "annotations.check")
+    jaxtyping.install_import_hook(packages, "annotations.check")
 
 
 class Loader(hook._JaxtypingLoader):

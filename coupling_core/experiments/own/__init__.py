@@ -1,8 +1,6 @@
 """Small models of one's own, trained in a minute or two: `coupling suite new`.
 
 plans       what may be chosen
-text        what they learn: English that every Python has on its disk
-learning    where it stands, for who looks on
 lesson      such a run, and its measurement, in a process of its own
 training    such a run, from its first step to a suite that all pages know
 """

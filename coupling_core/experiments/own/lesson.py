@@ -3,12 +3,13 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from coupling_core.analysis.by_step import StepNumbers
+from coupling_core.analysis.over_prompts import OfPrompt
 from coupling_core.base.records import Request
 from coupling_core.base.results import Progress
-from coupling_core.experiments.own.learning import Learning
 from coupling_core.experiments.own.plans import OwnPlan
 from coupling_core.measuring.filling import fill
 from coupling_core.measuring.measure import measure
@@ -20,6 +21,21 @@ if TYPE_CHECKING:
     from coupling_core.experiments.own.training import Standing
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learning(Progress):
+    """Where it stands; `done` and `total` are steps.
+
+    Args:
+        loss: of the last step, in nats a token.
+        kept: numbers of the steps that were kept so far, over a few held-out texts.
+        parts: scores of the last of them, a text each.
+    """
+
+    loss: float
+    kept: tuple[StepNumbers, ...]
+    parts: tuple[OfPrompt, ...]
 
 
 def learn(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from coupling_core.base.errors import InputError, refuse
 from coupling_core.base.records import Goal
 from coupling_core.base.units import counted
-from coupling_core.experiments.pretraining.plans import Plan
+from coupling_core.experiments.pretraining.plan import Plan
 from coupling_core.experiments.watching.run import require_name
 from coupling_core.sources import hub
 from coupling_core.sources.suites import suites

@@ -15,9 +15,9 @@ from coupling_core.base.records import View
 from coupling_core.base.writing import write_whole, writing
 from coupling_core.engine.penalty import coupling_penalty
 from coupling_core.experiments.own.plans import OwnPlan
-from coupling_core.experiments.own.text import text
 from coupling_core.experiments.pretraining import training
 from coupling_core.experiments.pretraining.batches import held_out
+from coupling_core.experiments.pretraining.corpus import Corpus, encode, read
 from coupling_core.experiments.pretraining.run import STATE
 from coupling_core.experiments.pretraining.training import Trained
 from coupling_core.experiments.watching.probes import Look, Probes
@@ -29,6 +29,7 @@ VIEW = View(DEFAULT_K)
 PROBES = 4
 """Held-out windows on which coupling is looked at while it trains."""
 _UNDER_WAY = ".training"
+_TEXT = "own-text"
 _REFRESH = 4
 
 
@@ -90,6 +91,22 @@ def train(plan: OwnPlan, report: Callable[[Standing], None], device: str | None 
         return folder.rename(hub.cache.trained_here(plan.repo))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def text() -> Corpus:
+    """The topics of Python's `help`, half a million letters of plain English with some code.
+
+    They are encoded once, by a vocabulary of their own, and then kept in the user's cache. Another
+    version of Python has another text, and a folder of its own.
+    """
+    from pydoc_data.topics import topics
+
+    documents = [topics[name] for name in sorted(topics)]
+    folder = user_cache() / _TEXT / str(sum(map(len, documents)))
+    if not (folder / "held_out.npy").is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        encode(documents, folder)
+    return read(folder)
 
 
 def _noted(kept: list[StepNumbers], looks: Sequence[Look], at: Trained) -> tuple[StepNumbers, ...]:

@@ -1,16 +1,10 @@
-"""How the mini-Pythia suites are made: `coupling suite train`.
+"""How a small language model is trained from its first step: as Pythia was, in minutes.
 
-plans        what each suite is trained with
-corpus       the text, from package registries, as token ids
-novels       those of its text that lie in an R package
+plan         what it is trained with
+corpus       a text as token ids
 model        the architecture, and Pythia's initialisation
 batches      which windows of the text each step sees
 descent      one step of the optimiser
-run          what can be stopped at any moment, and gone on with
+run          what can be stopped at any moment, and gone on with; its checkpoints
 training     such a run, of language
-layout       a checkpoint as a revision of a repository of the hub's cache
 """
-
-from coupling_core.experiments.pretraining.plans import PLANS, Plan, find_plan
-
-__all__ = ["PLANS", "Plan", "find_plan"]

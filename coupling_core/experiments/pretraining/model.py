@@ -8,7 +8,7 @@ import torch
 from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
 
 from coupling_core.experiments.pretraining.corpus import VOCABULARY
-from coupling_core.experiments.pretraining.plans import Plan
+from coupling_core.experiments.pretraining.plan import Plan
 
 _OUTPUTS = ("attention.dense.weight", "mlp.dense_4h_to_h.weight")
 """The matrices that write into the residual stream."""

@@ -2,9 +2,12 @@
 
 import csv
 import json
+import shutil
+import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,8 @@ from transformers import PreTrainedModel
 from coupling_core.base.errors import ComputeError
 from coupling_core.base.writing import replacing
 from coupling_core.engine.hardware import device_name, versions
+from coupling_core.engine.loading.words import quiet
+from coupling_core.sources.integrity import record
 
 STATE = "run.pt"
 MADE = "recipe.json"
@@ -26,7 +31,8 @@ class Run(ABC):
 
     Args:
         plan: what to train.
-        repository: the folder that it is kept in, and gone on with from.
+        repository: the folder that it is kept in, and gone on with from: a repository of the hub's
+            cache, whose revisions are its checkpoints.
         device: where to compute.
         model: as it begins.
         optimizer: of the model.
@@ -88,6 +94,25 @@ class Run(ABC):
         }
         with replacing(self.repository / STATE) as new:
             torch.save(state, new)
+
+    def write_checkpoint(self, revision: str, save_rest: Callable[[Path], object]) -> None:
+        """Keep the model as it is now as a revision of a repository of the hub's cache.
+
+        Weights in half precision, the config, and what else is saved into the folder that is given.
+        """
+        snapshots = self.repository / "snapshots"
+        snapshots.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self.repository) as name:
+            folder = Path(name) / "files"
+            with quiet():
+                deepcopy(self.model).half().save_pretrained(folder)
+                save_rest(folder)
+            commit = record(self.repository, folder)
+            shutil.rmtree(snapshots / commit, ignore_errors=True)
+            folder.rename(snapshots / commit)
+        ref = self.repository / "refs" / revision
+        ref.parent.mkdir(exist_ok=True)
+        ref.write_text(commit)
 
     def write_table(self, name: str, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
         """Write a CSV file into the folder, whole or not at all."""

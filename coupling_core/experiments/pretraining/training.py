@@ -12,9 +12,8 @@ from transformers import PreTrainedTokenizerFast
 from coupling_core.engine.hardware import choose_device
 from coupling_core.experiments.pretraining import batches, descent
 from coupling_core.experiments.pretraining.corpus import END_OF_TEXT, Corpus
-from coupling_core.experiments.pretraining.layout import write_checkpoint
 from coupling_core.experiments.pretraining.model import build
-from coupling_core.experiments.pretraining.plans import Plan
+from coupling_core.experiments.pretraining.plan import Plan
 from coupling_core.experiments.pretraining.run import Run
 from coupling_core.sources.suites import revision
 
@@ -144,7 +143,7 @@ class _Run(Run):
         held_out = float(torch.stack(losses).mean())
         train = self.losses.pop()[1] if self.losses else held_out
         self.losses.append((self.step, train, held_out))
-        write_checkpoint(self.repository, self.model, revision(self.step), self._save_tokenizer)
+        self.write_checkpoint(revision(self.step), self._save_tokenizer)
         self._look(self.step, self.model)
 
     def keep(self) -> None:

@@ -1,17 +1,18 @@
-"""How the vision transformers are made: `coupling vision train`.
+"""The vision transformers that come with the program: one architecture, several rates and seeds.
 
-plans        what each run is trained with
-suite        the runs that come with the program, and their accuracies
-pictures     what is learned: images and their labels, by a name or from a folder
-fashion      Fashion-MNIST, from Debian's package
-folders      images in folders of classes
-model        the architecture: a plain ViT with the settings of DeiT
-findings     stochastic depth, coupling and accuracy over the runs of a suite
-training     such a run as language models have (`pretraining.run`), of images
-grid         several runs, on this machine's devices or cores
+suite        what they are, and their accuracies
+findings     stochastic depth, coupling and accuracy over the runs
+rates        what the rate does to a number of the runs
+
+`studies/vision` trains them.
 """
 
-from coupling_core.experiments.vision.plans import PRESETS, VisionPlan, plan_runs
-from coupling_core.experiments.vision.suite import SUITE, VisionRun, VisionSuite
+from coupling_core.experiments.vision.suite import (
+    ACCURACY,
+    SUITE,
+    VisionRun,
+    VisionSuite,
+    repo_name,
+)
 
-__all__ = ["PRESETS", "SUITE", "VisionPlan", "VisionRun", "VisionSuite", "plan_runs"]
+__all__ = ["ACCURACY", "SUITE", "VisionRun", "VisionSuite", "repo_name"]

@@ -2,12 +2,17 @@
 
 import csv
 from dataclasses import dataclass
+from typing import Any
 
-from coupling_core.experiments.vision.plans import PRESETS, TITLES, repo_name
 from coupling_core.sources import hub
 
 ACCURACY = "accuracy.csv"
 """In a run's repository: a row an epoch."""
+
+
+def repo_name(name: str, rate: float, seed: int) -> str:
+    """The repository of a run."""
+    return f"{hub.cache.OWNER}/{name}-rate{rate:g}-seed{seed}"
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,11 @@ class VisionRun:
         """The same, on what was learned."""
         return self._last("learned_accuracy")
 
+    def noted(self) -> dict[str, Any]:
+        """It, and what this disk has of it: accuracies, None where not recorded; the weights?"""
+        accuracies = {"accuracy": self.accuracy(), "learned_accuracy": self.learned_accuracy()}
+        return vars(self) | accuracies | {"weights": self.here()}
+
     def _last(self, column: str) -> float | None:
         path = hub.cache.repository(self.repo) / ACCURACY
         if not path.is_file():
@@ -52,32 +62,26 @@ class VisionSuite:
     Args:
         name: as people ask for it.
         title: what it is, in words.
-        data: what was learned.
-        preset: what `coupling vision train --preset` takes to make it.
+        learned: how many images.
+        learned_words: what was learned, in words.
+        side: patches along an edge of an image.
         rates: rising.
         seeds: each rate has all of them.
     """
 
     name: str
     title: str
-    data: str
-    preset: str
+    learned: int
+    learned_words: str
+    side: int
     rates: tuple[float, ...]
     seeds: tuple[int, ...]
 
     @property
     def tokens(self) -> tuple[str, ...]:
         """What its models make of a picture: the class token, then the patches row by row."""
-        plan = PRESETS[self.preset].plan
-        side = range(1, plan.size // plan.patch + 1)
+        side = range(1, self.side + 1)
         return ("class", *(f"patch {row},{column}" for row in side for column in side))
-
-    @property
-    def learned_words(self) -> str:
-        """What was learned, in words."""
-        count = PRESETS[self.preset].plan.learned
-        called = TITLES.get(self.data, self.data)
-        return f"{count:,} images of {called}" if count else called
 
     @property
     def runs(self) -> tuple[VisionRun, ...]:
@@ -89,14 +93,13 @@ class VisionSuite:
         )
 
 
-_PRESET = "fashion"
-_MADE = PRESETS[_PRESET]
 SUITE = VisionSuite(
-    _MADE.plan.name,
+    "vit-fashion",
     "ViT on Fashion-MNIST, by rate of stochastic depth",
-    _MADE.plan.data,
-    _PRESET,
-    _MADE.rates,
-    _MADE.seeds,
+    2000,
+    "2,000 images of Fashion-MNIST",
+    4,
+    (0.0, 0.1, 0.2, 0.4),
+    (0, 1, 2),
 )
-"""What comes with the program; `coupling vision train --preset fashion` makes it anew."""
+"""What comes with the program; `python -m studies.vision --preset fashion` makes it anew."""

@@ -78,7 +78,14 @@ def whence(repo: str) -> str:
         with_ = " and ".join(map(probe_told, probes(repo)[:NAMED]))
         of = f"; it was watched with {with_}" * bool(with_)
         return f"its weights were not kept while it trained{of}"
-    return f"`coupling suite train {repo.partition('/')[2]}` makes its weights"
+    return f"`{made_by(repo)}` makes its weights, in a checkout of the program"
+
+
+def made_by(repo: str) -> str:
+    """The command that trains an own suite, or a run of vision transformers."""
+    name = repo.partition("/")[2]
+    study = "vision" if name.startswith("vit-") else f"pretraining {name}"
+    return f"python -m studies.{study}"
 
 
 def probes(repo: str) -> tuple[Any, ...]:

@@ -22,7 +22,6 @@ from coupling_core.base.records import EffectView, Request, View
 from coupling_core.base.results import DepthResult, Result, Scores, WhatIfResult
 from coupling_core.experiments.effects import shipped, subject_of
 from coupling_core.experiments.gallery import EXAMPLES, MODELS
-from coupling_core.experiments.pushing.plans import LANGUAGE
 from coupling_core.figures.depth_curves import random_bases, reaction, reactions
 from coupling_core.figures.two_bases import in_basis, in_other_basis, two_bases
 from coupling_core.sources.aliases import terms_of
@@ -39,7 +38,7 @@ from explorer.session.plain_text import plain
 from explorer.session.session import bound, change, value
 
 if TYPE_CHECKING:  # which brings scipy, half a second, and is asked for at the last stop alone
-    from coupling_core.experiments.pushing import findings
+    from coupling_core.experiments import pushing
 
 REQUEST = Request(EXAMPLES[0])
 """The tour is about one prompt of the default model, whatever is chosen on other pages."""
@@ -324,11 +323,11 @@ def correlated() -> CouplingEffect | None:
 
 
 @st.cache_resource(show_spinner=False)
-def pushed() -> "findings.Difference":
+def pushed() -> "pushing.Difference":
     """What raising coupling did to the loss of small models."""
-    from coupling_core.experiments.pushing import findings
+    from coupling_core.experiments import pushing
 
-    return findings.difference(findings.read_runs(LANGUAGE), "raise", "loss")
+    return pushing.difference(pushing.read_runs(), "raise", "loss")
 
 
 def _half() -> st.delta_generator.DeltaGenerator:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from coupling_core.analysis.by_step import StepNumbers
 from coupling_core.analysis.over_prompts import OfPrompt, of_prompt
 from coupling_core.base.records import Request, View
-from coupling_core.experiments.own.learning import Learning
+from coupling_core.experiments.own.lesson import Learning
 from coupling_core.serving.lane import Turn
 from coupling_core.sources.suites import DEFAULT_K, Suite, suites
 from explorer.pages.training.courses import open_run

@@ -10,7 +10,6 @@ from coupling_core.analysis.over_prompts import mean_scores
 from coupling_core.base.errors import InputError
 from coupling_core.base.units import duration, with_minus
 from coupling_core.experiments.own.plans import BLOCKS, WIDTHS
-from coupling_core.experiments.pushing.plans import LANGUAGE, SEEDS
 from coupling_core.sources.suites import revision, suites
 from explorer.pages import depth
 from explorer.pages.train_one.learned import VIEW, Learned, find
@@ -89,25 +88,25 @@ def show(state: TrainOneState) -> None:
 @st.cache_resource(show_spinner=False)
 def _found_out() -> str | None:
     """What runs that were pushed came to; None where they did not come with the program."""
-    from coupling_core.experiments.pushing import findings  # brings scipy, half a second
+    from coupling_core.experiments import pushing  # brings scipy, half a second
 
-    runs = findings.read_runs(LANGUAGE)
-    if not all(len(runs[arm.name]) == len(SEEDS) for arm in LANGUAGE.arms):
+    runs, seeds = pushing.read_runs(), len(pushing.SEEDS)
+    if not all(len(run) == seeds for run in runs.values()):
         return None
-    tests = findings.planned(runs, LANGUAGE)
+    tests = pushing.planned(runs)
     loss = {one.arm: one.interval for one in tests if one.outcome == "loss"}
     told = {
         arm: f"{one.mean:+.3f} nats (95\u00a0%: {one.low:+.3f} to {one.high:+.3f})"
         for arm, one in loss.items()
     }
     return (
-        f"{len(LANGUAGE.arms) * len(SEEDS)} runs of {len(SEEDS)} seeds were planned to find out, "
+        f"{len(runs) * seeds} runs of {seeds} seeds were planned to find out, "
         "before the first of them was made: models like these, whose coupling a penalty raised, or "
-        f"lowered, beside a control. {findings.meaning(runs, tests)} Held-out loss against the "
+        f"lowered, beside a control. {pushing.meaning(runs, tests)} Held-out loss against the "
         f"control: raised {told['raise']}, lowered {told['lower']}. The models are small and learn "
         "for minutes, the penalty is one way of coupling blocks, and it takes part in the "
-        "optimiser's steps: it shows nothing about large models. All runs are in docs/pushing.md "
-        "of the program, and those of vision transformers in docs/pushing-vision.md."
+        "optimiser's steps: it shows nothing about large models. docs/pushing.md of the "
+        "program tells all of it, and docs/pushing-vision.md the same of vision transformers."
     )
 
 

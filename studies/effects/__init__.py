@@ -1,0 +1,1 @@
+"""How coupling and the effect of edits go together, over many prompts."""
