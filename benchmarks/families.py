@@ -51,13 +51,8 @@ Run on {date}, {machine}, with Python {python}, torch {torch}, transformers {tra
 """
 
 
-def read(path: Path) -> tuple[ET.Element, dict[str, dict[str, bool]], dict[str, float], list[str]]:
-    """Take a JUnit file apart.
-
-    Returns:
-        the suite; whether each family and identity passed; the largest error of each family's
-        Jacobians; the families that are refused, as they should be.
-    """
+def page(path: Path) -> str:
+    """The page as Markdown, of this JUnit file."""
     suite = next(ET.parse(path).iter("testsuite"))  # nosec B314  # our own tests wrote it
     passed: dict[str, dict[str, bool]] = defaultdict(dict)
     errors: dict[str, float] = {}
@@ -72,12 +67,6 @@ def read(path: Path) -> tuple[ET.Element, dict[str, dict[str, bool]], dict[str, 
         passed[family][name] = passed[family].get(name, True) and good
         for item in case.iter("property"):
             errors[family] = max(errors.get(family, 0.0), float(item.attrib["value"]))
-    return suite, passed, errors, refused
-
-
-def page(path: Path) -> str:
-    """The page as Markdown."""
-    suite, passed, errors, refused = read(path)
     count, failed = len(passed), sum(not all(found.values()) for found in passed.values())
     families = {name.removesuffix("-encoder").removesuffix("-decoder") for name in passed}
     summary = (

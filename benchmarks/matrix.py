@@ -1,10 +1,8 @@
 """Every architecture of the installed transformers against the definition: `make families`.
 
-Each one is built tiny, with random weights of two sizes and the implementations that the library
-takes by default, and measured as a user would: depth-wise at three tokens, and between tokens in
-all modes. Its Jacobians are compared with those of the definition in true float64, at the states
-that it went through, or it is refused in words. Each runs in a process of its own, since some could
-end it.
+Each one is built tiny, with random weights of two sizes, and measured as a user would, in a process
+of its own, since some could end it. Its Jacobians are compared with those of the definition in true
+float64, at the states that it went through, or it is refused in words.
 """
 
 import json
@@ -29,7 +27,7 @@ import transformers
 from torch import Tensor
 
 from benchmarks import architectures
-from benchmarks.architectures import IDS, Architecture
+from benchmarks.architectures import IDS
 from benchmarks.definition import Definition
 from coupling_core import CouplingError, Request, measure
 from coupling_core.engine.jacobians.captured_block import Block
@@ -59,26 +57,19 @@ GOOD: tuple[Verdict, ...] = ("right", "refused", "not built")
 
 @dataclass(frozen=True)
 class Row:
-    """What came of one measurement.
+    """What came of one measurement."""
 
-    Args:
-        mode: what was measured; "" for all of them.
-        stack: of an encoder-decoder model.
-        verdict: how it ended.
-        error: the largest norm_F(J - J_ref) / norm_F(J_ref).
-        moved: the same of J_ref from that of a pass in float64: what rounding its states does.
-        told: why it is not right.
-    """
-
-    mode: str
-    stack: str | None
+    mode: str  # what was measured; "" for all of them
+    stack: str | None  # of an encoder-decoder model
     verdict: Verdict
-    error: float = 0.0
-    moved: float = 0.0
-    told: str = ""
+    error: float = 0.0  # the largest norm_F(J - J_ref) / norm_F(J_ref)
+    moved: float = (
+        0.0  # the same of J_ref from that of a pass in float64: what rounding states does
+    )
+    told: str = ""  # why it is not right
 
 
-def judge(architecture: Architecture, scale: float) -> list[Row]:
+def judge(architecture: str, scale: float) -> list[Row]:
     """Measure one architecture in every mode, in this process."""
     try:
         model = architectures.build(architecture, scale=scale)
@@ -92,17 +83,27 @@ class _Judged:
     def __init__(self, model: Any, stack: Any) -> None:
         self.model, self.stack = model, stack
         self.is_seeing = model.main_input_name == "pixel_values"
-        self.inputs = _inputs(model)
+        self.inputs = architectures.inputs_of(model)
+        if "decoder_input_ids" in self.inputs:
+            self.inputs["decoder_input_ids"] = torch.tensor([(start_token(model), *IDS[:-1])])
 
     @cached_property
     def exact(self) -> Definition:
         """The definition in float64 throughout."""
-        return Definition(self.model, self.inputs, self.stack)
+        return self.defined()
 
     @cached_property
     def rounded(self) -> list[Tensor]:
         """The states in float32, by one pass over the whole sequence."""
-        return Definition(self.model, self.inputs, self.stack, dtype=torch.float32).leaves
+        return self.defined(dtype=torch.float32).leaves
+
+    @cached_property
+    def exact_there(self) -> Definition:
+        """The definition in float64, at the states in float32 of one pass."""
+        return self.defined(states=self.rounded)
+
+    def defined(self, **options: Any) -> Definition:
+        return Definition(self.model, self.inputs, self.stack, **options)
 
     def rows(self) -> Iterator[Row]:
         for mode in MODES:
@@ -155,22 +156,13 @@ class _Judged:
                 continue
             there = self.exact_there.jacobian(*at)
             if not _apart(J, there) <= TOLERANCE:
-                theirs = theirs or self.exactly_at(self.states(met))
+                theirs = theirs or self.defined(states=self.states(met))
                 there = min(there, theirs.jacobian(*at), key=partial(_apart, J))
             off = _apart(J, there)
             error, moved = max(error, off), max(moved, _apart(there, exact))
             if not off <= TOLERANCE:
                 wrong = f"block {at[0]}, token {at[1]} to {at[2]}"
         return Row(mode, self.stack, "WRONG" if wrong else "right", error, moved, wrong)
-
-    @cached_property
-    def exact_there(self) -> Definition:
-        """The definition in float64, at the states in float32 of one pass."""
-        return self.exactly_at(self.rounded)
-
-    def exactly_at(self, states: list[Tensor]) -> Definition:
-        """The definition in float64, at states in float32."""
-        return Definition(self.model, self.inputs, self.stack, states=states)
 
     def states(self, met: list[Block]) -> list[Tensor]:
         """Those of one pass over the whole sequence, and where a token came by itself, its own.
@@ -190,13 +182,6 @@ class _Judged:
 
 def _apart(found: Tensor, expected: Tensor) -> float:
     return float((found - expected).norm() / (expected.norm() or 1.0))
-
-
-def _inputs(model: Any) -> dict[str, Any]:
-    given = architectures.inputs_of(model)
-    if "decoder_input_ids" in given:
-        given["decoder_input_ids"] = torch.tensor([(start_token(model), *IDS[:-1])])
-    return given
 
 
 class _Pixels:
@@ -225,7 +210,7 @@ def _collected(kind: Any, name: str) -> Iterator[list[tuple[Any, ...]]]:
         setattr(kind, name, own)
 
 
-def isolated(architecture: Architecture, scale: float) -> list[Row]:
+def isolated(architecture: str, scale: float) -> list[Row]:
     """The same in a process that may die."""
     here, there = multiprocessing.Pipe(False)
     process = multiprocessing.Process(target=_send, args=(architecture, scale, there))
@@ -242,16 +227,16 @@ def isolated(architecture: Architecture, scale: float) -> list[Row]:
     return found or [Row("", None, "TIMEOUT", told=f"{SECONDS} s")]
 
 
-def _send(architecture: Architecture, scale: float, pipe: Any) -> None:
+def _send(architecture: str, scale: float, pipe: Any) -> None:
     warnings.simplefilter("ignore")
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
     pipe.send(judge(architecture, scale))
 
 
-def _judged_in_both_sizes(architecture: Architecture) -> list[Row]:
+def _judged_in_both_sizes(architecture: str) -> list[Row]:
     rows = [row for scale in SCALES for row in isolated(architecture, scale)]
-    sys.stderr.write(f"{architecture.name}: {dict(Counter(row.verdict for row in rows))}\n")
+    sys.stderr.write(f"{architecture}: {dict(Counter(row.verdict for row in rows))}\n")
     return rows
 
 
@@ -281,23 +266,21 @@ Made by `make families` on {date}, {machine}, torch {torch}, transformers {trans
 
 def page(found: dict[str, list[Row]]) -> str:
     """The page as Markdown."""
-    built = {n: rows for n, rows in found.items() if rows[0].verdict != "not built"}
-    rows = [row for each in built.values() for row in each]
-    counts = Counter(row.verdict for row in rows)
-    bad = [name for name, each in built.items() if any(r.verdict not in GOOD for r in each)]
-    right = [n for n, each in built.items() if all(r.verdict == "right" for r in each)]
-    refused = [n for n, each in built.items() if all(r.verdict == "refused" for r in each)]
+    built = {name: rows for name, rows in found.items() if rows[0].verdict != "not built"}
+    verdicts = {name: {row.verdict for row in rows} for name, rows in built.items()}
+    counts = Counter(row.verdict for rows in built.values() for row in rows)
+    bad = [name for name, met in verdicts.items() if not met <= {*GOOD}]
+    right = sum(met == {"right"} for met in verdicts.values())
+    refused = sum(met == {"refused"} for met in verdicts.values())
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-    in_part = len(built) - len(right) - len(refused) - len(bad)
     lacking = ", ".join(sorted(set(found) - set(built)))
     summary = (
-        f"**{len(built)} architectures: {len(right)} right in every mode, {len(refused)} refused "
-        f"in words, {in_part} right in some modes and refused in others; {len(bad)} wrong, with a "
-        f"traceback or fatal{': ' + ', '.join(bad) if bad else ''}** "
-        f"({len(rows)} measurements: {told}). "
+        f"**{len(built)} architectures: {right} right in every mode, {refused} refused "
+        f"in words, {len(built) - right - refused - len(bad)} right in some modes and refused in "
+        f"others; {len(bad)} wrong, with a traceback or fatal{': ' * bool(bad)}{', '.join(bad)}** "
+        f"({counts.total()} measurements: {told}). "
         f"{len(found) - len(built)} could not be built small: {lacking}."
     )
-    capability = torch.backends.cpu.get_cpu_capability()
     head = HEAD.format(
         summary=summary,
         layers=architectures.LAYERS,
@@ -307,32 +290,28 @@ def page(found: dict[str, list[Row]]) -> str:
         tolerance=TOLERANCE,
         unseen=UNSEEN,
         date=f"{datetime.now(UTC):%Y-%m-%d}",
-        machine=f"{platform.machine()} with {capability}",
+        machine=f"{platform.machine()} with {torch.backends.cpu.get_cpu_capability()}",
         torch=torch.__version__,
         transformers=transformers.__version__,
     )
-    return head + "".join(_line(name, built[name]) for name in sorted(built))
+    return head + "".join(
+        _line(name, stack, [row for row in built[name] if row.stack == stack])
+        for name in sorted(built)
+        for stack in dict.fromkeys(row.stack for row in built[name])
+    )
 
 
-def _line(name: str, rows: list[Row]) -> str:
-    text = ""
-    for stack in dict.fromkeys(row.stack for row in rows):
-        of = [row for row in rows if row.stack == stack]
-        right = [row for row in of if row.verdict == "right"]
-        error, moved = (
-            f"{max(getattr(row, name) for row in right):.1e}" if right else ""
-            for name in ("error", "moved")
-        )
-        others = dict.fromkeys(
-            ("" if row.verdict == "refused" else f"**{row.verdict}** ") + row.told.replace("|", "/")
-            for row in of
-            if row.verdict != "right"
-        )
-        told = "; ".join(others)
-        text += (
-            f"| {name} | {stack or ''} | {len(right)} of {len(of)} | {error} | {moved} | {told} |\n"
-        )
-    return text
+def _line(name: str, stack: str | None, rows: list[Row]) -> str:
+    right = [row for row in rows if row.verdict == "right"]
+    error = f"{max(row.error for row in right):.1e}" if right else ""
+    moved = f"{max(row.moved for row in right):.1e}" if right else ""
+    others = dict.fromkeys(
+        ("" if row.verdict == "refused" else f"**{row.verdict}** ") + row.told.replace("|", "/")
+        for row in rows
+        if row.verdict != "right"
+    )
+    cells = (name, stack or "", f"{len(right)} of {len(rows)}", error, moved, "; ".join(others))
+    return f"| {' | '.join(cells)} |\n"
 
 
 def main(target: Path, names: list[str]) -> int:
@@ -348,10 +327,9 @@ def main(target: Path, names: list[str]) -> int:
     found = {}
     if names:
         found = {n: [Row(**r) for r in rows] for n, rows in json.loads(kept.read_text()).items()}
-    every = [each for each in architectures.every() if not names or each.name in names]
+    judged = [name for name in architectures.MODELS if not names or name in names]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        judged = pool.map(_judged_in_both_sizes, every)
-        found |= {each.name: rows for each, rows in zip(every, judged, strict=True)}
+        found |= zip(judged, pool.map(_judged_in_both_sizes, judged), strict=True)
     target.write_text(page(found))
     kept.write_text(
         json.dumps({name: [asdict(row) for row in rows] for name, rows in found.items()}, indent=1)
