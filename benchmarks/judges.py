@@ -10,7 +10,7 @@ from benchmarks import worlds
 from benchmarks.worlds import Course, Draw, Models, Runs
 from coupling_core import mean_interval
 from coupling_core.analysis import sentences, statistics
-from coupling_core.analysis.statistics import Range
+from coupling_core.analysis.statistics import ModelMeans, Points, Range, pair
 from coupling_core.base.records import METHODS
 from coupling_core.experiments.vision.rates import rate_effect
 
@@ -25,21 +25,13 @@ Judge = Callable[[Draw], Judged]
 
 @dataclass(frozen=True)
 class Case:
-    """A sentence in a world.
-
-    Args:
-        sentence: which.
-        world: what is so.
-        judge: draw once.
-        allowed: part of the draws in which it may be false.
-        spoken: part of the draws in which it must be said, where it is true.
-    """
+    """A sentence in a world."""
 
     sentence: str
-    world: str
-    judge: Judge
-    allowed: float = 0.05
-    spoken: float = 0.0
+    world: str  # what is so
+    judge: Judge  # draws once
+    allowed: float = 0.05  # part of the draws in which it may be false
+    spoken: float = 0.0  # part of the draws in which it must be said, where it is true
 
     def count(self, draws: int) -> tuple[int, int]:
         """In how many draws it is said, and in how many false."""
@@ -56,21 +48,38 @@ def _has(found: Range, truth: float) -> Judged:
 # ---- over models
 
 
-def interval(world: Models, sizes: Sequence[int], truth: float, method: str = "pearson") -> Judge:
-    """Does the interval over whole families have the correlation that is there?"""
+def points(means: ModelMeans) -> Points:
+    """Coupling and loss of each."""
+    return pair(means, "coupling", "loss")
+
+
+def pearson(means: ModelMeans) -> Range:
+    """The interval of Pearson's correlation over whole families."""
+    return statistics.correlate(points(means), "pearson").over
+
+
+def spearman(means: ModelMeans) -> Range:
+    """The same by ranks."""
+    return statistics.correlate(points(means), "spearman").over
+
+
+def slope(means: ModelMeans) -> Range:
+    """That of the line's slope."""
+    return statistics.fit(points(means)).over_clusters
+
+
+def given_sizes(means: ModelMeans) -> Range:
+    """That of the correlation that is left given the sizes."""
+    return statistics.partial_correlation(means, "loss").partial.over
+
+
+def interval(
+    world: Models, sizes: Sequence[int], truth: float, of: Callable[[ModelMeans], Range] = pearson
+) -> Judge:
+    """Does the interval have the number that is there?"""
 
     def judge(rng: Draw) -> Judged:
-        found = statistics.correlate(worlds.points(world.draw(rng, sizes)), method)
-        return _has(found.over, truth)
-
-    return judge
-
-
-def slope(world: Models, sizes: Sequence[int], truth: float) -> Judge:
-    """Does the interval of the line's slope have the slope that is there?"""
-
-    def judge(rng: Draw) -> Judged:
-        return _has(statistics.fit(worlds.points(world.draw(rng, sizes))).over_clusters, truth)
+        return _has(of(world.draw(rng, sizes)), truth)
 
     return judge
 
@@ -79,7 +88,7 @@ def agreement(world: Models, sizes: Sequence[int], truth: str) -> Judge:
     """Is it said that the sign agrees with the claim, or goes against it, where it does?"""
 
     def judge(rng: Draw) -> Judged:
-        drawn = worlds.points(world.draw(rng, sizes))
+        drawn = points(world.draw(rng, sizes))
         found = (statistics.correlate(drawn, method) for method in METHODS)
         said = re.match("Its sign (agrees with|goes against)", sentences.agreement(*found, "loss"))
         return bool(said), bool(said) and said[1] != truth
@@ -91,19 +100,9 @@ def verdict(world: Models, sizes: Sequence[int], words: str, is_true: bool) -> J
     """Is a part of the sentence on families said where it is so?"""
 
     def judge(rng: Draw) -> Judged:
-        found = statistics.leave_one_family_out(worlds.points(world.draw(rng, sizes)))
+        found = statistics.leave_one_family_out(points(world.draw(rng, sizes)))
         said = words in found.verdict
         return said, said and not is_true
-
-    return judge
-
-
-def given_sizes(world: Models, sizes: Sequence[int], truth: float) -> Judge:
-    """Does the interval given the sizes have the correlation that is left?"""
-
-    def judge(rng: Draw) -> Judged:
-        found = statistics.partial_correlation(world.draw(rng, sizes), "loss").partial
-        return _has(found.over, truth)
 
     return judge
 

@@ -1,7 +1,7 @@
 """How often a sentence that is formed from numbers is false, as a page to read.
 
 `python -m benchmarks.sentences` draws every world 1,000 times and writes
-`benchmarks/results/sentences.md`; `tests/analysis/test_sentences.py` draws each 200 times.
+`benchmarks/results/sentences.md`; `tests/analysis/test_sentences.py` draws fewer.
 """
 
 import sys
@@ -51,7 +51,7 @@ def over_models() -> list[Case]:
             f"interval of a correlation, {layout}",
             ("nothing goes together", of(NOTHING, truth=0)),
             ("families alone differ", of(FAMILY, truth=0)),
-            ("families alone differ, by ranks", of(FAMILY, truth=0, method="spearman")),
+            ("families alone differ, by ranks", of(FAMILY, truth=0, of=judges.spearman)),
             ("a correlation of -0.8", of(REAL, truth=-0.8)),
         )
     of = partial(judges.interval, sizes=CATALOGUE)
@@ -61,7 +61,7 @@ def over_models() -> list[Case]:
         ("size alone moves both", of(SIZE, truth=-0.5)),
         ("each family goes its own way", of(OWN_WAYS, truth=0), 0.1),
         ("loss is the square of coupling", of(CURVED, truth=0), 0.1),
-        ("loss is the square, by ranks", of(CURVED, truth=0, method="spearman")),
+        ("loss is the square, by ranks", of(CURVED, truth=0, of=judges.spearman)),
     )
     of, positive = partial(judges.agreement, sizes=CATALOGUE), Models(r=0.8, shared=0.8)
     found += _cases(
@@ -82,7 +82,8 @@ def over_models() -> list[Case]:
 
 def on_families() -> list[Case]:
     """On lines, on families, and given the sizes."""
-    line, left = (partial(of, sizes=CATALOGUE) for of in (judges.slope, judges.given_sizes))
+    line = partial(judges.interval, sizes=CATALOGUE, of=judges.slope)
+    left = partial(judges.interval, sizes=CATALOGUE, of=judges.given_sizes)
     stays = partial(judges.verdict, sizes=CATALOGUE, words="It stays significant")
     may = partial(judges.verdict, sizes=CATALOGUE, words="may be all that it rests on")
     beside = Models(r=-0.8, slope=1.0)
