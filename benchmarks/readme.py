@@ -43,14 +43,7 @@ def section(results: Path) -> str:
 
 
 def environments(found: list[common.Results]) -> list[str]:
-    """A line for each environment, with the scripts that ran in it.
-
-    Whatever was noted counts, and the day: results of another kernel, another memory or another
-    number of threads are not claimed to be of one machine.
-
-    Args:
-        found: the results, as their files have them.
-    """
+    """A line for each environment, day included, with the scripts that ran in it."""
     alike: dict[str, list[common.Results]] = {}
     for one in found:
         there = {name: at for name, at in one["environment"].items() if name not in _OF_THE_RUN}
@@ -82,15 +75,9 @@ def _machine(environment: common.Results) -> str:
 
 
 def replaced(text: str, drawn: str) -> str:
-    """The page with the section between its markers drawn anew.
-
-    Raises:
-        ValueError: where it lacks the markers.
-    """
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise ValueError(f"the page lacks the lines {BEGIN} and {END}")
+    """The page with the section between its markers drawn anew."""
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
     return f"{before}{BEGIN}\n{drawn}\n{END}{after}"
 
 
