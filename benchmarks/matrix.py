@@ -8,7 +8,6 @@ float64, at the states that it went through, or it is refused in words.
 import json
 import multiprocessing
 import os
-import platform
 import sys
 import traceback
 import warnings
@@ -17,7 +16,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
@@ -26,7 +24,7 @@ import torch
 import transformers
 from torch import Tensor
 
-from benchmarks import architectures
+from benchmarks import architectures, common, drawn
 from benchmarks.architectures import IDS
 from benchmarks.definition import Definition
 from coupling_core import CouplingError, Request, measure
@@ -240,32 +238,8 @@ def _judged_in_both_sizes(architecture: str) -> list[Row]:
     return rows
 
 
-HEAD = """\
-# Every architecture against the definition
-
-{summary}
-
-Each architecture of the library's tables of language models, masked language models, models of two
-stacks and image classifiers: {layers} blocks of width {width}, random weights (standard deviations
-{scales}), and whatever implementation of attention and experts the library takes by default.
-Depth-wise at tokens 1, 5 and 9 of {n}, and between tokens in the three modes, blocks 1 and L:
-every Jacobian that the measurement used, in float32, against autograd through the whole sequence in
-true float64, at the states in float32 at which the model was.
-
-*Right* is norm_F(J - J_ref) <= {tolerance:g} norm_F(J_ref). *Moved* is how far J_ref is from that
-of a whole pass in float64: what rounding the states alone does to an ill-conditioned block.
-Between tokens, a J below {unseen:g} of the norm of the identity counts as none, and none is what is
-told of it.
-
-Made by `make families` on {date}, {machine}, torch {torch}, transformers {transformers}.
-
-| architecture | stack | right | largest error | moved | refused because |
-|---|---|---|---|---|---|
-"""
-
-
-def page(found: dict[str, list[Row]]) -> str:
-    """The page as Markdown."""
+def parts(found: dict[str, list[Row]]) -> tuple[str, str, str]:
+    """The summary, where it was measured and the table."""
     built = {name: rows for name, rows in found.items() if rows[0].verdict != "not built"}
     verdicts = {name: {row.verdict for row in rows} for name, rows in built.items()}
     counts = Counter(row.verdict for rows in built.values() for row in rows)
@@ -281,27 +255,17 @@ def page(found: dict[str, list[Row]]) -> str:
         f"({counts.total()} measurements: {told}). "
         f"{len(found) - len(built)} could not be built small: {lacking}."
     )
-    head = HEAD.format(
-        summary=summary,
-        layers=architectures.LAYERS,
-        width=architectures.WIDTH,
-        scales=" and ".join(f"{0.1 * scale:g}" for scale in SCALES),
-        n=len(IDS),
-        tolerance=TOLERANCE,
-        unseen=UNSEEN,
-        date=f"{datetime.now(UTC):%Y-%m-%d}",
-        machine=f"{platform.machine()} with {torch.backends.cpu.get_cpu_capability()}",
-        torch=torch.__version__,
-        transformers=transformers.__version__,
-    )
-    return head + "".join(
-        _line(name, stack, [row for row in built[name] if row.stack == stack])
+    rows = [
+        _cells(name, stack, [row for row in built[name] if row.stack == stack])
         for name in sorted(built)
         for stack in dict.fromkeys(row.stack for row in built[name])
-    )
+    ]
+    columns = ("architecture", "stack", "right", "largest error", "moved", "refused because")
+    where = f"It was {drawn.machine(common.environment())}"
+    return summary, where, drawn.table(columns, rows)
 
 
-def _line(name: str, stack: str | None, rows: list[Row]) -> str:
+def _cells(name: str, stack: str | None, rows: list[Row]) -> tuple[str, ...]:
     right = [row for row in rows if row.verdict == "right"]
     error = f"{max(row.error for row in right):.1e}" if right else ""
     moved = f"{max(row.moved for row in right):.1e}" if right else ""
@@ -310,8 +274,7 @@ def _line(name: str, stack: str | None, rows: list[Row]) -> str:
         for row in rows
         if row.verdict != "right"
     )
-    cells = (name, stack or "", f"{len(right)} of {len(rows)}", error, moved, "; ".join(others))
-    return f"| {' | '.join(cells)} |\n"
+    return name, stack or "", f"{len(right)} of {len(rows)}", error, moved, "; ".join(others)
 
 
 def main(target: Path, names: list[str]) -> int:
@@ -330,7 +293,7 @@ def main(target: Path, names: list[str]) -> int:
     judged = [name for name in architectures.MODELS if not names or name in names]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found |= zip(judged, pool.map(_judged_in_both_sizes, judged), strict=True)
-    target.write_text(page(found))
+    drawn.redraw(target, *parts(found))
     kept.write_text(
         json.dumps({name: [asdict(row) for row in rows] for name, rows in found.items()}, indent=1)
     )

@@ -7,7 +7,7 @@ import pytest
 import torch
 from command_line import refusal
 
-from benchmarks import common, gpu, readme
+from benchmarks import common, drawn, gpu, readme
 from coupling_core.engine.matrix_products import product
 
 
@@ -69,7 +69,7 @@ def test_operations_are_those_of_the_products():
 
 def test_the_committed_table_is_that_of_the_committed_results():
     text = readme.PAGE.read_text()
-    assert text == readme.replaced(text, readme.section(common.ROOT / "benchmarks" / "results"))
+    assert text == drawn.redrawn(text, *readme.parts())
 
 
 def test_the_command_runs_the_scripts_of_its_checkout_with_the_options(run, tmp_path, monkeypatch):
