@@ -126,10 +126,8 @@ def _gemm_peak(device: str) -> Run:
 
 
 def medians(samples: Sequence[tuple[float, float]]) -> Results:
-    """Medians of `wall` and `cpu` seconds, with the samples of each: `walls` and `cpus`."""
-    columns = dict(zip(CLOCKS, zip(*samples, strict=True), strict=True))
-    found = {name: median(each) for name, each in columns.items()}
-    return found | {f"{name}s": each for name, each in columns.items()}
+    """Medians of wall and CPU seconds, by clock."""
+    return dict(zip(CLOCKS, map(median, zip(*samples, strict=True)), strict=True))
 
 
 def median_of(runs: Iterable[Results]) -> Results:

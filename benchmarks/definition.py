@@ -6,7 +6,7 @@ states as a leaf, and rows are taken from the graph that its own call left.
 
 import copy
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -110,14 +110,11 @@ class Definition:
 
     @contextmanager
     def _exactly(self) -> Iterator[None]:
-        """In float64 throughout, also what a model's code makes in the default precision."""
-        if self.dtype != torch.float64:
-            yield
-            return
+        """In its precision throughout, also what a model's code makes in the default one."""
         usual = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float64)
+        torch.set_default_dtype(self.dtype)
         try:
-            with true_float64.TrueFloat64():
+            with true_float64.TrueFloat64() if self.dtype == torch.float64 else nullcontext():
                 yield
         finally:
             torch.set_default_dtype(usual)

@@ -30,25 +30,26 @@ def compare(quick: bool, length: int, peers: int) -> common.Results:
     rounds = 1 if quick else ROUNDS
     prefill = common.interleaved({"trace": partial(trace, model, ids, length)}, rounds)["trace"]
     blocks = trace(model, ids, length).blocks
-    runs = {str(block.number): partial(block_jacobian, block) for block in blocks}
-    times = common.interleaved(runs, rounds)
-    gemm = times.pop("gemm")
-    ours = common.median_of(times.values())
-    found = {"tokens": length, "gemm": gemm, "ours": ours, "prefill": prefill}
-    found |= arithmetic(blocks[0], ours["wall"], gemm)
+    found = {"tokens": length, "prefill": prefill} | ours(blocks, rounds)
     if peers:
         found["peers"] = _peers(model, ids, blocks, peers, 1 if quick else PEER_ROUNDS)
     return found
 
 
-def arithmetic(block: Block, seconds: float, gemm: common.Results) -> common.Results:
-    """Operations by formula and as multiplied, and what parts of the peak both are."""
-    entries = sum(p.numel() for p in block.module.parameters() if p.ndim > 1)
-    count = 2 * block.state.numel() * entries
+def ours(blocks: list[Block], rounds: int, device: str = "cpu") -> common.Results:
+    """Seconds; operations by formula and as multiplied, and what parts of the peak both are."""
+    runs = {str(block.number): partial(block_jacobian, block) for block in blocks}
+    times = common.interleaved(runs, rounds, device=device)
+    gemm = times.pop("gemm")
+    taken = common.median_of(times.values())
+    entries = sum(p.numel() for p in blocks[0].module.parameters() if p.ndim > 1)
+    count = 2 * blocks[0].state.numel() * entries
     with common.Operations() as multiplied:
-        block_jacobian(block)
-    at_peak = seconds * gemm["gflops"] * 1e9
+        block_jacobian(blocks[0])
+    at_peak = taken["wall"] * gemm["gflops"] * 1e9
     return {
+        "ours": taken,
+        "gemm": gemm,
         "operations": count,
         "multiplied": multiplied.total,
         "fraction": count / at_peak,
