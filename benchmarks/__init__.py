@@ -3,13 +3,14 @@
     make bench                           all of them, and the table of docs/performance.md
     coupling bench [NAME] [--quick]      all or one of them; quick is a smoke test on a tiny model
 
-`collect(quick)` of a script gives results as JSON takes them (None, after a plain line, where this
-machine cannot), and `summary(results)` the rows that are printed of them.
+`collect(quick)` of a script gives results as JSON takes them, or raises `LackingError` where this
+machine cannot, and `summary(results)` gives the rows that are printed of them.
 
-The scripts share `common` and `served` (the app and a browser); `readme` draws some of their rows
-in docs/performance.md. `families` and `matrix` are of `make families`: how a run of the tests
+The scripts share `common` and `served` (the app and a browser); `readme` puts some of their rows
+into docs/performance.md. `families` and `matrix` are of `make families`: how a run of the tests
 fared, and every architecture of the library (`architectures`) against the definition
 (`definition`). `sentences` counts how often sentences are false (`judges`) in planted `worlds`.
+What these write into pages, `drawn` puts between two lines of them.
 """
 
 import os

@@ -11,6 +11,8 @@ import torch
 import transformers
 from transformers.models.auto import configuration_auto, modeling_auto
 
+from coupling_core.engine.loading import start_token
+
 WIDTH, HEADS, GROUPS, HEAD, LAYERS, EXPERTS, VOCABULARY, LONGEST = 32, 4, 2, 8, 3, 4, 300, 64
 SIDE, PATCH = 32, 8
 IDS = (5, 17, 42, 8, 99, 17, 3, 64, 29)
@@ -82,15 +84,7 @@ _REPEATED = (
 
 
 def build(name: str, scale: float = 1.0) -> Any:
-    """A model in evaluation mode, with the implementations that the library takes by default.
-
-    Args:
-        name: the model type.
-        scale: standard deviation of its matrices, in units of 0.1.
-
-    Raises:
-        Exception: where it cannot be built, or comes out too large.
-    """
+    """A model with matrices of this standard deviation, in units of 0.1, or whatever error."""
     config = _small_config(name)
     with torch.random.fork_rng():
         torch.manual_seed(0)
@@ -131,7 +125,7 @@ def inputs_of(model: Any) -> dict[str, Any]:
         return {"pixel_values": torch.rand(1, channels, height, width, generator=generator)}
     ids = {"input_ids": torch.tensor([IDS])}
     if model.config.is_encoder_decoder:
-        ids["decoder_input_ids"] = torch.tensor([(0, *IDS[:-1])])
+        ids["decoder_input_ids"] = torch.tensor([(start_token(model), *IDS[:-1])])
     return ids | {"use_cache": False}
 
 

@@ -47,18 +47,12 @@ def random_model(name: str, device: str = "cpu", **config: Any) -> Any:
     return model.eval().requires_grad_(False)
 
 
-def llama(d: int = 32, blocks: int = 4, vocabulary: int = 1000) -> Any:
-    """A Llama with random weights: heads of width 64, where d is so large, and an MLP of 8/3 d."""
-    return random_model(
-        "LlamaForCausalLM", hidden_size=d, intermediate_size=8 * d // 3, num_hidden_layers=blocks,
-        num_attention_heads=max(1, d // 64), vocab_size=vocabulary,
-    )  # fmt: skip
-
-
 def model_and_ids(quick: bool, length: int) -> tuple[Any, list[int]]:
     """SmolLM2-135M with so much of an English text; a tiny model with any ids when quick."""
     if quick:
-        return llama(), list(range(1, length + 1))
+        sizes = {"hidden_size": 32, "intermediate_size": 85, "vocab_size": 1000}
+        layers = {"num_hidden_layers": 4, "num_attention_heads": 1}
+        return random_model("LlamaForCausalLM", **sizes, **layers), list(range(1, length + 1))
     loaded = load(resolve(Request("-")), "cpu")
     ids = loaded.encode(" ".join((ROOT / "LICENSE").read_text().split()))
     assert len(ids) >= length
@@ -94,11 +88,9 @@ def _synchronise() -> None:
 def interleaved(
     runs: Mapping[str, Run], rounds: int, *, warm_up: bool = True, device: str = "cpu"
 ) -> dict[str, Results]:
-    """Time runs in turn, round after round, so that all meet the same state of the machine.
+    """Medians of runs that are timed in turn, so that all meet the same state of the machine.
 
-    Returns:
-        for each run what `medians` gives; under "gemm" the float32 peak that a large matrix product
-        reached beside them, in GFLOP/s, and which library multiplied.
+    Under "gemm" is the float32 peak that a large matrix product reached beside them, in GFLOP/s.
     """
     gemm = _gemm_peak(device)
     for run in runs.values() if warm_up else ():
@@ -148,8 +140,8 @@ def this_machine() -> Results:
 
 def peak_words(gemm: Results) -> str:
     """The peak, with the library that reached it and the kind of processor."""
-    said = f"GEMM peak {gemm['gflops']:.0f} GFLOP/s"
-    return f"{said} by {gemm['library']} on {gemm['instructions']}"
+    by = f" by {gemm['library']} on {gemm['instructions']}" if "library" in gemm else ""
+    return f"GEMM peak {gemm['gflops']:.0f} GFLOP/s{by}"
 
 
 def thread_words(gemm: Results) -> str:
@@ -185,12 +177,9 @@ class Operations(TorchDispatchMode):
 
 def environment() -> Results:
     """The machine and the libraries."""
-    described = subprocess.run(
-        ["git", "-C", str(ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True
-    )
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": described.stdout.strip() or None,
+        "commit": _commit(),
         "processor": _processor(),
         "instructions": hardware.instructions(),
         "cores": os.cpu_count(),
@@ -202,6 +191,14 @@ def environment() -> Results:
         "versions": hardware.versions(),
         "environment": {k: v for k, v in os.environ.items() if k.startswith(("OMP_", "MKL_"))},
     }
+
+
+def _commit() -> str | None:
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
 
 
 def _processor() -> str:

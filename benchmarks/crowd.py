@@ -21,14 +21,11 @@ from benchmarks.served import served
 PAGES = ("", "Depth", "Tokens", "Trajectories", "Layer_graph", "Training", "Compare", "Runs")
 SIZES = (30, 100)
 """Visitors at a time."""
-EVERY = 3.0
-"""Seconds from one page of a visitor to the next, where the first was drawn by then."""
-LASTS = 60.0
-"""Seconds for which a crowd goes on."""
+EVERY = 3.0  # seconds from one page of a visitor to the next, where the first was drawn by then
+LASTS = 60.0  # seconds for which a crowd goes on
+PATIENCE = 900.0  # seconds for which a measurement is awaited: a crowd may hold it up
 ALONE = 3
 """Measurements before anybody comes."""
-PATIENCE = 900.0
-"""Seconds for which a measurement is awaited: a crowd may hold it up."""
 
 _NUMBERS = count()
 
@@ -115,19 +112,15 @@ def collect(quick: bool) -> common.Results:
 
 def summary(results: common.Results) -> common.Rows:
     """A row a crowd."""
-    alone = median(results["alone"])
-    return [(_who(found), _waits(found, alone)) for found in results["crowds"]]
-
-
-def _who(found: common.Results) -> str:
-    beside = "while one has prompts measured" if found["measuring"] else "while nobody measures"
-    return f"{found['visitors']} visitors, each a stored page every {EVERY:.0f} s, {beside}"
-
-
-def _waits(found: common.Results, alone: float) -> str:
-    pages = found["pages"]
-    said = f"median page {median(pages):.2f} s, p95 {np.percentile(pages, 95):.2f} s"
-    if found["measurements"]:
-        took = median(found["measurements"])
-        said += f"; a measurement {took:.1f} s, alone {alone:.1f}"
-    return f"{said}; {len(found['errors'])} errors"
+    rows = []
+    for found in results["crowds"]:
+        pages = found["pages"]
+        beside = "while nobody measures"
+        said = f"median page {median(pages):.2f} s, p95 {np.percentile(pages, 95):.2f} s"
+        if found["measuring"]:
+            beside = "while one has prompts measured"
+            took, alone = median(found["measurements"]), median(results["alone"])
+            said += f"; a measurement {took:.1f} s, alone {alone:.1f}"
+        who = f"{found['visitors']} visitors, each a stored page every {EVERY:.0f} s, {beside}"
+        rows.append((who, f"{said}; {len(found['errors'])} errors"))
+    return rows

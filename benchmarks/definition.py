@@ -23,12 +23,7 @@ NORM_TOLERANCE = 0.05
 class Definition:
     """J^l_{t1 t2} of a model's blocks over a whole prompt.
 
-    Args:
-        model: in evaluation mode.
-        inputs: what it is called with.
-        stack: of an encoder-decoder model.
-        dtype: to compute in.
-        states: what each block is given, in place of what it would get; as `leaves` of another.
+    `states`: what each block is given, in place of what it would get; as `leaves` of another.
     """
 
     def __init__(
@@ -103,10 +98,9 @@ class Definition:
         """The last block's output as the model hands it on, where that is a state of each token."""
         found = getattr(output, "last_hidden_state", output)
         last = self._outputs[-1]
-        if not (isinstance(found, Tensor) and found.shape == last.shape and found.requires_grad):
-            return
-        if _is_norm_of(last[0].detach(), found[0].detach()):
-            self._outputs[-1] = found
+        if isinstance(found, Tensor) and found.shape == last.shape and found.requires_grad:
+            if _is_norm_of(last[0].detach(), found[0].detach()):
+                self._outputs[-1] = found
 
     @contextmanager
     def _exactly(self) -> Iterator[None]:

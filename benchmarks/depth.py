@@ -48,18 +48,15 @@ def compare(quick: bool, length: int, peer: bool) -> common.Results:
 
     runs: dict[str, common.Run] = {"ours": partial(measure, request, **own)}
     if peer:
-        runs |= {"states": trace, "jacobians": as_released, "fastest": fastest}
+        runs |= {"states": trace, "released": as_released, "fastest": fastest}
         runs["scores"] = lambda: reference.released_scores(jacobians, k)
     times = common.interleaved(runs, 1 if quick else ROUNDS, warm_up=False)
     gemm = times.pop("gemm")
     found = {"ours": times["ours"]}
     if peer:
-        for name, of, scale in (
-            ("released", "jacobians", 1.0),
-            ("fastest", "fastest", n_blocks / FEW),
-        ):
+        for name, scale in (("released", 1.0), ("fastest", n_blocks / FEW)):
             seconds = {
-                clock: times["states"][clock] + scale * times[of][clock] + times["scores"][clock]
+                clock: times["states"][clock] + scale * times[name][clock] + times["scores"][clock]
                 for clock in common.CLOCKS
             }
             found[name] = seconds | {"ratio": common.ratio(seconds, times["ours"])}

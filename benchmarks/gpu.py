@@ -1,8 +1,4 @@
-"""The shapes of large models on a GPU: accuracy, time, memory, and the released way beside it.
-
-Random weights in the shapes of published models, built on the device. Errors are of whole Jacobians
-against float64, relative, in norm: of the first blocks, traced from the same token ids.
-"""
+"""The shapes of large models on a GPU, random weights: time, memory, and the released way."""
 
 import itertools
 import sys
@@ -13,18 +9,16 @@ from typing import Any
 
 import torch
 
-from benchmarks import common
-from benchmarks.jacobian import ours
+from benchmarks import common, jacobian
 from coupling_core import Request, measure
 from coupling_core.engine import hardware, reference
-from coupling_core.engine.jacobians import true_float64
 from coupling_core.engine.jacobians.same_token import block_jacobian
 from coupling_core.engine.jacobians.trace import trace
 from coupling_core.engine.pairs.svd import top_svd
 
 TOKENS = 64
 BLOCKS = 3
-"""On which errors and times of single blocks are taken."""
+"""On which times of single blocks are taken."""
 ROUNDS = 5
 PEER_SECONDS = 15
 PEER_BATCH = 2**14  # tokens times rows at once: a GPU is not filled by what suits a CPU
@@ -47,27 +41,6 @@ TINY = {
 }  # fmt: skip
 
 
-def accuracy(shape: dict[str, Any], device: str, ids: list[int]) -> common.Results:
-    """Errors of float32 and TF32 Jacobians against float64 on the first blocks."""
-    model = common.random_model(device=device, **shape | {"num_hidden_layers": BLOCKS})
-    found = {"float32": _jacobians(model, ids)}
-    torch.set_float32_matmul_precision("high")
-    try:
-        found["tf32"] = _jacobians(model, ids)
-    finally:
-        torch.set_float32_matmul_precision("highest")
-    with true_float64.TrueFloat64():
-        true = _jacobians(model.double(), ids)
-    return {
-        name: [float((J - T).norm() / T.norm()) for J, T in zip(of, true, strict=True)]
-        for name, of in found.items()
-    }
-
-
-def _jacobians(model: Any, ids: list[int]) -> list[torch.Tensor]:
-    return [block_jacobian(block) for block in trace(model, ids, len(ids)).blocks]
-
-
 def one_block(model: Any, device: str, ids: list[int]) -> common.Results:
     """Seconds a Jacobian, its part of the peak, and the released way on what a minute takes."""
     blocks = trace(model, ids, len(ids)).blocks[:BLOCKS]
@@ -79,7 +52,7 @@ def one_block(model: Any, device: str, ids: list[int]) -> common.Results:
         released.append(common.timed(run)[0])
         if sum(released) > PEER_SECONDS:
             break
-    found = ours(blocks, ROUNDS, device)
+    found = jacobian.ours(blocks, ROUNDS, device)
     return found | {"svd_seconds": svds, "released_seconds": median(released)}
 
 
@@ -108,33 +81,25 @@ def collect(quick: bool, device: str = "cuda") -> common.Results:
     found = {}
     for name, shape in shapes.items():
         sys.stdout.write(f"{name}\n")
-        errors = accuracy(shape, device, ids)
         model = common.random_model(device=device, **shape)
         block = one_block(model, device, ids)
         depth = [whole(model, device, ids, k) for k in _sizes(shape["hidden_size"])]
-        found[name] = {"errors": errors, "block": block, "depth": depth}
+        found[name] = {"block": block, "depth": depth}
         del model
     return {"tokens": tokens, "shapes": found}
 
 
 def summary(results: common.Results) -> common.Rows:
-    """For each shape its block, its accuracy, its measurements."""
+    """For each shape its block, its decomposition, its measurements."""
     rows = []
     for name, found in results["shapes"].items():
-        block, tokens = found["block"], results["tokens"]
-        seconds = block["ours"]["wall"]
-        said = (
-            f"{1e3 * seconds:.0f} ms; {block['operations'] / 1e12:.2f} TFLOP by formula, "
-            f"{block['fraction']:.0%} of the GEMM peak ({block['gemm']['gflops'] / 1e3:.1f} "
-            f"TFLOP/s); multiplied {block['multiplied'] / 1e12:.2f}, "
-            f"{block['fraction_multiplied']:.0%}; "
-            f"{block['released_seconds'] / seconds:.0f} times faster than the released way"
-        )
-        rows.append((f"{name} shape, one block's Jacobian, {tokens} tokens", said))
+        block = found["block"]
+        times_faster = block["released_seconds"] / block["ours"]["wall"]
+        said = f"{jacobian.words(block)}; {times_faster:.0f} times faster than the released way"
+        what = f"{name} shape, one block's Jacobian, {results['tokens']} tokens"
+        rows.append((what, said))
         walls = ", ".join(f"K = {k} {wall:.1f} s" for k, wall in block["svd_seconds"].items())
         rows.append((f"{name} shape, SVD of one Jacobian with its certificate", walls))
-        errors = ", ".join(f"{kind} {max(of):.1e}" for kind, of in found["errors"].items())
-        rows.append((f"{name} shape, worst error of a Jacobian against float64", errors))
         for one in found["depth"]:
             sound = "certified" if one["certified"] else "not certified"
             said = f"{one['seconds']:.0f} s, peak {one['peak_bytes'] / 1e9:.1f} GB, {sound}"

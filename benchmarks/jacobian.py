@@ -106,13 +106,17 @@ def summary(results: common.Results) -> common.Rows:
     return [(f"one block's Jacobian, {r['tokens']} tokens, 1 thread", _said(r, rows)) for r in rows]
 
 
+def words(found: common.Results) -> str:
+    """What `ours` found."""
+    return (
+        f"{1e3 * found['ours']['wall']:.1f} ms; {found['operations'] / 1e9:.2f} GFLOP by formula "
+        f"at {found['fraction']:.0%} of the {common.peak_words(found['gemm'])}; "
+        f"{found['multiplied'] / 1e9:.2f} multiplied at {found['fraction_multiplied']:.0%}"
+    )
+
+
 def _said(row: common.Results, rows: list[common.Results]) -> str:
-    said = [
-        f"{1e3 * row['ours']['wall']:.1f} ms",
-        f"{row['operations'] / 1e9:.2f} GFLOP by formula at {row['fraction']:.0%} of the "
-        f"{common.peak_words(row['gemm'])}",
-        f"{row['multiplied'] / 1e9:.2f} multiplied at {row['fraction_multiplied']:.0%}",
-    ]
+    said = [words(row)]
     if row is not rows[0]:
         growth = row["ours"]["wall"] / rows[0]["ours"]["wall"]
         said.append(f"{growth:.2f} times that of {rows[0]['tokens']} tokens")

@@ -57,9 +57,6 @@ def _has(found: Range, truth: float) -> Judged:
     return not found.reason, not found.reason and not found.low <= truth <= found.high
 
 
-# ---- over models
-
-
 def points(means: ModelMeans) -> Points:
     """Coupling and loss of each."""
     return pair(means, "coupling", "loss")
@@ -114,9 +111,6 @@ def verdict(rng: Draw, world: Models, sizes: Sequence[int], words: str, is_true:
     return said, said and not is_true
 
 
-# ---- training runs
-
-
 @judging
 def falls(rng: Draw, world: Course, is_true: bool) -> Judged:
     """Is it said of any run that it falls, where it does?"""
@@ -132,9 +126,6 @@ def bends(rng: Draw, world: Course, is_true: bool) -> Judged:
     found = {name: statistics.bend_p(mean, worlds.LOSSES) for name, mean in means.items()}
     said = "no straight line" in sentences.course({}, found, "loss")
     return said, said and not is_true
-
-
-# ---- stochastic depth
 
 
 @judging
@@ -156,9 +147,6 @@ def within_rates(rng: Draw, seeds: int) -> Judged:
     each = (rate[:, None] == worlds.RATES).astype(float)
     left = statistics.correlation_of(x, y, seed.astype(int), "seeds", given=each)
     return _has(left.over, 0)
-
-
-# ---- prompts
 
 
 @judging

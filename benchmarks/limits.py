@@ -57,7 +57,7 @@ def cases(quick: bool) -> list[dict[str, Any]]:
                     lengths = range(limits["longest_prompt"], 1, -1)
                     most = limits["longest_seconds"]
                     fit = (n for n in lengths if _seconds(asked, n, what, RATES) <= most)
-                    found.append(asked | {"n": next(fit, 1)})
+                    found.append({"asked": asked, "n": next(fit, 1)})
     return found
 
 
@@ -69,10 +69,8 @@ def _seconds(asked: dict[str, Any], n: int, found: Probe, rates: Rates) -> float
     return predict_seconds(_request(asked, n), found, n, rates) or 0
 
 
-def run(case: dict[str, Any]) -> common.Results:
+def run(asked: dict[str, Any], n: int) -> common.Results:
     """One measurement in this process, against what is said of it before."""
-    asked = dict(case)
-    n = asked.pop("n")
     request = _request(asked, n)
     resolved = resolve(request)
     found = probe(resolved)
@@ -131,10 +129,8 @@ def collect(quick: bool) -> common.Results:
         points.append({"case": case} | json.loads(done.stdout.splitlines()[-1]))
     rates = best(point["rates"] for point in points)  # other programs can only make them less
     for point in points:
-        asked = dict(point["case"])
-        n = asked.pop("n")
-        found = probe(resolve(_request(asked, n)))
-        point["predicted"] = _seconds(asked, n, found, rates)
+        found = probe(resolve(_request(**point["case"])))
+        point["predicted"] = _seconds(**point["case"], found=found, rates=rates)
     return {"rates": rates, "points": points}
 
 
@@ -144,22 +140,20 @@ def summary(results: common.Results) -> common.Rows:
     times = [point["predicted"] / point["seconds"] for point in points]
     large = [point["estimated"] / point["work"] for point in points if point["work"] > LITTLE]
     little = [point["estimated"] - point["work"] for point in points if point["work"] <= LITTLE]
-    rows = [
+    more = f"; {max(little) / 1e6:.0f} MB too much at most where they take less" if little else ""
+    return [
         (
             "seconds said of the most expensive measurements that a demo takes on",
             f"{min(times):.2f} to {max(times):.2f} times what they take, over {len(times)} of "
             "them (CPU time, one thread)",
-        )
+        ),
+        (
+            "memory said of them",
+            f"{min(large):.2f} to {max(large):.2f} times what they take, over the {len(large)} "
+            f"that take {LITTLE // 10**6} MB or more{more}",
+        ),
     ]
-    limit = f"{LITTLE // 10**6} MB or more"
-    if large:
-        said = f"{min(large):.2f} to {max(large):.2f} times what they take"
-        rows.append((f"memory said of the {len(large)} of them that take {limit}", said))
-    if little:
-        said = f"{max(little) / 1e6:.0f} MB too much at most"
-        rows.append(("memory said of the others", said))
-    return rows
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(run(json.loads(sys.argv[1]))) + "\n")
+    sys.stdout.write(json.dumps(run(**json.loads(sys.argv[1]))) + "\n")

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks import common
@@ -55,36 +54,28 @@ def run(program: tuple[str, str], asked: tuple[str, str], model: str) -> Sample:
     return taken, used.ru_utime + used.ru_stime
 
 
-def ways(model: str, count: int, each: int, listed: Path) -> dict[str, Callable[[], Sample]]:
-    """The three ways, each of which runs once and tells what all prompts take."""
+def collect(quick: bool) -> common.Results:
+    """All three ways in turn, each of which tells what all prompts take."""
+    model = QUICK_MODEL if quick else DEFAULT_MODEL
+    count, each = (QUICK_PROMPTS, QUICK_EACH) if quick else (PROMPTS, EACH)
     prompts = [f"Number {number} is followed by the number" for number in range(100, 100 + count)]
-    listed.write_text("\n".join(prompts))
-    many = ("--prompts", str(listed))
+    prepare(DEFAULT_MODEL)
 
     def one_by_one() -> Sample:
         taken = [run(_COMMAND, ("--prompt", prompt), model) for prompt in prompts[:each]]
         wall, cpu = (sum(column) * count / each for column in zip(*taken, strict=True))
         return wall, cpu
 
-    return {
-        "one job": lambda: run(_COMMAND, many, model),
-        "one process": lambda: run(_ALONE, many, model),
-        "a job each": one_by_one,
-    }
-
-
-def collect(quick: bool) -> common.Results:
-    """All three ways in turn."""
-    model = QUICK_MODEL if quick else DEFAULT_MODEL
-    count, each = (QUICK_PROMPTS, QUICK_EACH) if quick else (PROMPTS, EACH)
-    prepare(DEFAULT_MODEL)
-    samples: dict[str, list[Sample]] = {}
-    with tempfile.TemporaryDirectory() as name:
-        found = ways(model, count, each, Path(name) / "prompts.txt")
+    with tempfile.TemporaryDirectory() as folder:
+        listed = Path(folder) / "prompts.txt"
+        listed.write_text("\n".join(prompts))
+        many = ("--prompts", str(listed))
         run(_COMMAND, ("--prompt", "warm up"), model)
+        samples: dict[str, list[Sample]] = {"one job": [], "one process": [], "a job each": []}
         for _ in range(QUICK_ROUNDS if quick else ROUNDS):
-            for way, go in found.items():
-                samples.setdefault(way, []).append(go())
+            samples["one job"].append(run(_COMMAND, many, model))
+            samples["one process"].append(run(_ALONE, many, model))
+            samples["a job each"].append(one_by_one())
     return {
         **common.this_machine(),
         "prompts": count,

@@ -20,6 +20,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import torch
 import transformers
 from torch import Tensor
@@ -28,8 +29,9 @@ from benchmarks import architectures, common, drawn
 from benchmarks.architectures import IDS
 from benchmarks.definition import Definition
 from coupling_core import CouplingError, Request, measure
+from coupling_core.base.images import from_pixels
 from coupling_core.engine.jacobians.captured_block import Block
-from coupling_core.engine.loading import find_stacks, start_token
+from coupling_core.engine.loading import find_stacks
 from coupling_core.engine.pairs.coupling import Pairs
 from coupling_core.engine.pairs.token_coupling import Positions
 
@@ -42,10 +44,6 @@ SECONDS = 1800
 GIVEN, LAST = 3, 7
 """The tokens that are fixed."""
 MODES = ("depth 1", "depth 5", "depth 9", "self", "fixed-input", "fixed-output")
-PICTURE = (
-    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
-    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
 
 _Jacobians = dict[tuple[int, int, int], Tensor]
 """By block, input token and output token."""
@@ -61,9 +59,7 @@ class Row:
     stack: str | None  # of an encoder-decoder model
     verdict: Verdict
     error: float = 0.0  # the largest norm_F(J - J_ref) / norm_F(J_ref)
-    moved: float = (
-        0.0  # the same of J_ref from that of a pass in float64: what rounding states does
-    )
+    moved: float = 0.0  # the same of J_ref from that of a pass in float64: rounded states do that
     told: str = ""  # why it is not right
 
 
@@ -80,14 +76,10 @@ def judge(architecture: str, scale: float) -> list[Row]:
 class _Judged:
     def __init__(self, model: Any, stack: Any) -> None:
         self.model, self.stack = model, stack
-        self.is_seeing = model.main_input_name == "pixel_values"
         self.inputs = architectures.inputs_of(model)
-        if "decoder_input_ids" in self.inputs:
-            self.inputs["decoder_input_ids"] = torch.tensor([(start_token(model), *IDS[:-1])])
 
     @cached_property
     def exact(self) -> Definition:
-        """The definition in float64 throughout."""
         return self.defined()
 
     @cached_property
@@ -123,16 +115,18 @@ class _Judged:
         kind, _, token = mode.partition(" ")
         at = {"self": -1, "fixed-input": GIVEN, "fixed-output": LAST}.get(kind)
         pair = {} if token else {"block": 1, "other_block": -1}
+        sees = "pixel_values" in self.inputs
+        asked: Any = from_pixels(np.zeros((8, 8, 3), np.uint8)) if sees else IDS
+        tokenizer = self.pixels_of_any if sees else None
         request = Request(
-            PICTURE if self.is_seeing else IDS, token=int(token) if token else at, k=4, k_view=4,
+            asked, token=int(token) if token else at, k=4, k_view=4,
             stack=self.stack, kind=kind, **pair,
         )  # fmt: skip
-        processor = _Pixels(self.inputs["pixel_values"]) if self.is_seeing else None
         with (
             _collected(Pairs if token else Positions, "add") as collected,
             _collected(Block, "__init__") as met,
         ):
-            result = measure(request, model=self.model, tokenizer=processor, device="cpu")
+            result = measure(request, model=self.model, tokenizer=tokenizer, device="cpu")
         found: _Jacobians = {}
         if token:
             t = int(token)
@@ -143,6 +137,10 @@ class _Judged:
             ends = {"self": (t, t), "fixed-input": (GIVEN, t), "fixed-output": (t, LAST)}[kind]
             found |= {(1, *ends): J, (result.blocks[1], *ends): other}
         return found, [block for block, *_ in met]
+
+    def pixels_of_any(self, **_: Any) -> dict[str, Tensor]:
+        """An image processor that gives the same picture whatever it is shown."""
+        return {"pixel_values": self.inputs["pixel_values"]}
 
     def compared(self, mode: str, found: _Jacobians, met: list[Block]) -> Row:
         theirs: Definition | None = None
@@ -165,8 +163,7 @@ class _Judged:
     def states(self, met: list[Block]) -> list[Tensor]:
         """Those of one pass over the whole sequence, and where a token came by itself, its own.
 
-        Two ways to one number round differently, which may move an ill-conditioned block by more
-        than its Jacobian may be off.
+        Both round differently, which may move an ill-conditioned block's Jacobian too far.
         """
         states = [leaf.detach().clone() for leaf in self.rounded]
         for block in met:
@@ -180,16 +177,6 @@ class _Judged:
 
 def _apart(found: Tensor, expected: Tensor) -> float:
     return float((found - expected).norm() / (expected.norm() or 1.0))
-
-
-class _Pixels:
-    """An image processor that gives the same picture whatever it is shown."""
-
-    def __init__(self, pixels: Tensor) -> None:
-        self.pixels = pixels
-
-    def __call__(self, **_: Any) -> dict[str, Tensor]:
-        return {"pixel_values": self.pixels}
 
 
 @contextmanager
@@ -278,12 +265,7 @@ def _cells(name: str, stack: str | None, rows: list[Row]) -> tuple[str, ...]:
 
 
 def main(target: Path, names: list[str]) -> int:
-    """Judge all, one a processor at a time, and write the page.
-
-    Args:
-        target: the page; beside it its numbers as JSON.
-        names: judge these alone, and take the others as the JSON has them.
-    """
+    """Judge all, or these and take the others from the JSON beside the page, and draw the page."""
     multiprocessing.set_start_method("forkserver")  # this process has threads, and none may be cut
     multiprocessing.set_forkserver_preload(["benchmarks.matrix"])
     kept = target.with_suffix(".json")

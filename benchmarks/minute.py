@@ -28,7 +28,6 @@ WITHIN = {
     "training step": 0.4,
 }
 """Seconds that each may take."""
-WINDOW = {"width": 1280, "height": 720}
 BLOCKS = 30
 """Of the model that Start shows."""
 
@@ -120,7 +119,7 @@ def collect(quick: bool) -> common.Results:
     with chromium() as browser, served() as app:
 
         def visitor() -> "Page":
-            return browser.new_context(viewport=WINDOW).new_page()
+            return browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
 
         first, *figures = first_figures(visitor, app.url, tries + 1)
         found = {

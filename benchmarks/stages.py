@@ -28,24 +28,18 @@ from coupling_core.engine.pairs.square import CHANCE_FRAMES
 from coupling_core.engine.pairs.svd import MARGIN, SVD, top_svd
 
 ROUNDS = 5
-K_VIEW = 32
-"""Side of the corners that are kept."""
 
 
 def compare(quick: bool, length: int) -> common.Results:
-    """Every stage and its limit in turn, on the present number of threads.
-
-    Returns:
-        for each stage the seconds of its own and of its limit, and their ratio, by clock; under
-        "all" those of the sums.
-    """
+    """Every stage and its limit in turn, and under "all" their sums, on the present threads."""
     k = 3 if quick else 50
     model, ids = common.model_and_ids(quick, length)
     traced = trace(model, ids, length)
     jacobians = [checked_jacobian(block) for block in traced.blocks]
     svds = [top_svd(J, k) for J in jacobians]
     bases = torch.stack([torch.stack([svd.v.T, svd.u.T]) for svd in svds], 1)  # (side, block, k, d)
-    calls = products_of(lambda: block_jacobian(traced.blocks[len(svds) // 2]))
+    with _Products() as made:
+        block_jacobian(traced.blocks[len(svds) // 2])
     ours: dict[str, common.Run] = {
         "reading": partial(trace, model, ids, length, kind=traced.kind),
         "Jacobians": lambda: [checked_jacobian(block) for block in traced.blocks],
@@ -54,7 +48,7 @@ def compare(quick: bool, length: int) -> common.Results:
     }
     limits: dict[str, common.Run] = {
         "reading": partial(read, model, torch.tensor([ids])),
-        "Jacobians": lambda: [call() for _ in svds for call in calls],
+        "Jacobians": lambda: [call() for _ in svds for call in made.calls],
         "SVDs": lambda: [decomposed(J, k) for J in jacobians],
         "pairs": partial(compared, jacobians, bases),
     }
@@ -82,15 +76,8 @@ def read(model: Any, ids: Tensor) -> None:
         model(ids[:, -1:])
 
 
-def products_of(run: common.Run) -> list[Callable[[], Tensor]]:
-    """The products of matrices that a run makes, each to be made again alone."""
-    with _Products() as found:
-        run()
-    return found.calls
-
-
 class _Products(TorchDispatchMode):
-    """Keeps every product of two matrices while it is entered: a vector's are of a replay."""
+    """Keeps every product of two matrices, to be made again: a vector's are of a replay."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -126,7 +113,7 @@ def decomposed(J: Tensor, k: int) -> None:
 
 def pairs(jacobians: list[Tensor], svds: list[SVD], k: int) -> None:
     """All pairs of blocks and their angles, as a measurement has them."""
-    found = Pairs(len(svds), len(jacobians[0]), k, min(k, K_VIEW), jacobians[0].device)
+    found = Pairs(len(svds), len(jacobians[0]), k, min(k, 32), jacobians[0].device)
     for J, svd in zip(jacobians, svds, strict=True):
         found.add(J, svd)
     found.arrays()

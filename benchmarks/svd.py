@@ -20,7 +20,6 @@ from coupling_core.engine.pairs.svd import top_svd
 
 PROMPT_ENDS, QUICK_ENDS = (10, 64, 200, 500), (4, 8)
 """The prompts: the text up to so many tokens, each seen at its last."""
-OVERSAMPLED = 10
 ROUNDS = 3
 WIDTHS = (4096, 5120)
 """Of models with 8B and 12B parameters."""
@@ -31,7 +30,7 @@ def methods(k: int) -> dict[str, Callable[[Tensor], Tensor]]:
     return {
         "ours": lambda J: top_svd(J, k).s,
         "linalg.svd": lambda J: torch.linalg.svd(J)[1][:k],
-        "svd_lowrank": lambda J: torch.svd_lowrank(J, min(k + OVERSAMPLED, len(J)))[1][:k],
+        "svd_lowrank": lambda J: torch.svd_lowrank(J, min(k + 10, len(J)))[1][:k],
         "scipy svds": lambda J: torch.from_numpy(
             scipy.sparse.linalg.svds(J.numpy(), k, rng=0)[1][::-1].copy()
         ),

@@ -48,7 +48,6 @@ def test_every_script_gives_well_formed_results():
     assert found["ratio"]["cpu"] == pytest.approx(peer / times["ours"]["cpu"])
     found = well_formed("gpu", gpu.collect(quick=True, device="cpu"))["shapes"]["tiny"]
     assert all(one["certified"] for one in found["depth"])
-    assert max(found["errors"]["float32"]) < 1e-5
 
 
 def test_runs_are_interleaved_and_medians_are_of_their_rounds():
