@@ -1,18 +1,17 @@
 """Every architecture of the installed transformers, as a tiny model with random weights.
 
-Nothing is chosen by hand: the library's own tables name the architectures, and a config is made
-small by what its fields are called. What cannot be built so is told with its reason.
+The library's own tables name them, and a config is made small by what its fields are called.
 """
 
 import inspect
-from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 import transformers
 from transformers.models.auto import configuration_auto, modeling_auto
+
+from coupling_core.engine.loading import start_token
 
 WIDTH, HEADS, GROUPS, HEAD, LAYERS, EXPERTS, VOCABULARY, LONGEST = 32, 4, 2, 8, 3, 4, 300, 64
 SIDE, PATCH = 32, 8
@@ -21,12 +20,17 @@ IDS = (5, 17, 42, 8, 99, 17, 3, 64, 29)
 LARGEST = 30_000_000
 """Parameters: an architecture that comes out larger was not made small."""
 
-TABLES = (
-    modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-    modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-    modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
-    modeling_auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES,
-)
+MODELS: dict[str, str] = {
+    name: model[0] if isinstance(model, tuple) else model
+    for table in (
+        modeling_auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES,
+        modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+        modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+        modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    )
+    for name, model in table.items()
+}
+"""The class of each that reads texts or images, with the head of the last table that has it."""
 
 _NAMES = {
     "hidden_size d_model n_embd dim embed_dim word_embed_proj_dim embedding_size emb_dim emb_size"
@@ -79,74 +83,35 @@ _REPEATED = (
 """One entry a layer: made again by the config itself."""
 
 
-@dataclass(frozen=True)
-class Architecture:
-    """One entry of the library's tables.
-
-    Args:
-        name: the model type.
-        model: the class of its model with a head.
-    """
-
-    name: str
-    model: str
-
-    def __str__(self) -> str:
-        return self.name
-
-
-def every() -> Iterator[Architecture]:
-    """All that read texts or images, each with the first head that the tables give it."""
-    seen: set[str] = set()
-    for table in TABLES:
-        for name, model in table.items():
-            if name not in seen:
-                seen.add(name)
-                yield Architecture(name, model[0] if isinstance(model, tuple) else model)
-
-
-def config_of(architecture: Architecture) -> Any:
-    """A small config: by the first of `_CHANGES` that its own checks, and its model, accept.
-
-    Raises:
-        Exception: where none is accepted: what the first one met.
-    """
-    kind = configuration_auto.CONFIG_MAPPING[architecture.name]
-    met: list[Exception] = []
-    for change in _CHANGES:
-        try:
-            config = _small(kind, change | _ALSO.get(architecture.name, {}))
-            _require_small(architecture, config)
-        except Exception as error:
-            met.append(error)
-        else:
-            return config
-    raise met[0]
-
-
-def build(architecture: Architecture, seed: int = 0, scale: float = 1.0) -> Any:
-    """A model in evaluation mode, with the implementations that the library takes by default.
-
-    Args:
-        architecture: which.
-        seed: of the weights.
-        scale: standard deviation of its matrices, in units of 0.1.
-
-    Raises:
-        Exception: where it cannot be built, or comes out too large.
-    """
-    config = config_of(architecture)
+def build(name: str, scale: float = 1.0) -> Any:
+    """A model with matrices of this standard deviation, in units of 0.1, or whatever error."""
+    config = _small_config(name)
     with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        model = _make(architecture, config)
+        torch.manual_seed(0)
+        model = _make(name, config)
         for parameter in model.parameters():
             if parameter.ndim > 1:
                 parameter.data = scale * 0.1 * torch.randn(parameter.shape)
     return model.float().eval().requires_grad_(False)
 
 
-def _make(architecture: Architecture, config: Any) -> Any:
-    return getattr(transformers, architecture.model)._from_config(config)
+def _make(name: str, config: Any) -> Any:
+    return getattr(transformers, MODELS[name])._from_config(config)
+
+
+def _small_config(name: str) -> Any:
+    """By the first of `_CHANGES` that its own checks, and its model, accept."""
+    kind = configuration_auto.CONFIG_MAPPING[name]
+    met: list[Exception] = []
+    for change in _CHANGES:
+        try:
+            config = _small(kind, change | _ALSO.get(name, {}))
+            _require_small(name, config)
+        except Exception as error:
+            met.append(error)
+        else:
+            return config
+    raise met[0]
 
 
 def inputs_of(model: Any) -> dict[str, Any]:
@@ -160,18 +125,18 @@ def inputs_of(model: Any) -> dict[str, Any]:
         return {"pixel_values": torch.rand(1, channels, height, width, generator=generator)}
     ids = {"input_ids": torch.tensor([IDS])}
     if model.config.is_encoder_decoder:
-        ids["decoder_input_ids"] = torch.tensor([(0, *IDS[:-1])])
+        ids["decoder_input_ids"] = torch.tensor([(start_token(model), *IDS[:-1])])
     return ids | {"use_cache": False}
 
 
-def _require_small(architecture: Architecture, config: Any) -> None:
+def _require_small(name: str, config: Any) -> None:
     with torch.device("meta"):
-        model = _make(architecture, config)
+        model = _make(name, config)
     size = sum(parameter.numel() for parameter in model.parameters())
     if size > LARGEST:
         raise ValueError(f"it has {size} parameters however small its config is made")
     with torch.no_grad():
-        _make(architecture, config).eval()(**inputs_of(model))
+        _make(name, config).eval()(**inputs_of(model))
 
 
 _CHANGES: tuple[dict[str, Any], ...] = (
@@ -195,6 +160,11 @@ _CHANGES: tuple[dict[str, Any], ...] = (
 )
 """Made one after the other until one is accepted."""
 _WHOLE = ["full_attention"] * LAYERS
+_SWIN = {"depths": [2, 2], "num_heads": [2, 4], "window_size": 4, "embed_dim": WIDTH // 2}
+_ZAMBA = {
+    "attention_hidden_size": 2 * WIDTH, "attention_head_dim": 2 * HEAD,
+    "num_key_value_heads": HEADS,
+}  # fmt: skip
 _ALSO: dict[str, dict[str, Any]] = {
     "bailing_hybrid": {"num_expert_group": 1, "num_key_value_heads": HEADS},
     "cohere_compass_text": {
@@ -202,61 +172,38 @@ _ALSO: dict[str, dict[str, Any]] = {
         "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 1e4}},
     },
     "deepseek_v2": {
-        "head_dim": HEAD // 2,
-        "num_key_value_heads": HEADS,
-        "num_experts_per_tok": GROUPS,
-        "n_group": None,
-        "topk_group": None,
+        "head_dim": HEAD // 2, "num_key_value_heads": HEADS, "num_experts_per_tok": GROUPS,
+        "n_group": None, "topk_group": None,
     },
     "dots1": {
-        "n_shared_experts": 1,
-        "layer_types": _WHOLE,
-        "num_key_value_heads": HEADS,
-        "n_routed_experts": EXPERTS,
-        "num_experts_per_tok": GROUPS,
+        "n_shared_experts": 1, "layer_types": _WHOLE, "num_key_value_heads": HEADS,
+        "n_routed_experts": EXPERTS, "num_experts_per_tok": GROUPS,
     },
     "falcon_h1": {"mamba_d_ssm": 2 * WIDTH},
     "lfm2_moe": {"layer_types": ["conv", "full_attention", "conv"]},
     "mobilebert": {
-        "hidden_size": 2 * WIDTH,
-        "intra_bottleneck_size": WIDTH,
-        "embedding_size": WIDTH,
+        "hidden_size": 2 * WIDTH, "intra_bottleneck_size": WIDTH, "embedding_size": WIDTH,
     },
     "perceiver": {"d_latents": WIDTH, "num_latents": HEAD, "num_self_attends_per_block": LAYERS},
     "recurrent_gemma": {
-        "block_types": ["recurrent", "recurrent", "attention"],
-        "attention_window_size": HEAD // 2,
+        "block_types": ["recurrent", "recurrent", "attention"], "attention_window_size": HEAD // 2,
     },
     "reformer": {
-        "is_decoder": True,
-        "attn_layers": ["local", "lsh", "local"],
-        "axial_pos_embds": False,
-        "local_attn_chunk_length": 16,
-        "lsh_attn_chunk_length": 16,
-        "attention_head_size": HEAD,
+        "is_decoder": True, "attn_layers": ["local", "lsh", "local"], "axial_pos_embds": False,
+        "local_attn_chunk_length": 16, "lsh_attn_chunk_length": 16, "attention_head_size": HEAD,
         "num_buckets": 2,
     },
-    "swin": {"depths": [2, 2], "num_heads": [2, 4], "window_size": 4, "embed_dim": WIDTH // 2},
-    "swinv2": {"depths": [2, 2], "num_heads": [2, 4], "window_size": 4, "embed_dim": WIDTH // 2},
-    "zamba": {
-        "num_hidden_layers": 2 * LAYERS,
-        "layers_block_type": ["mamba", "hybrid"] * LAYERS,
-        "attention_hidden_size": 2 * WIDTH,
-        "attention_head_dim": 2 * HEAD,
-        "num_key_value_heads": HEADS,
-        "n_mamba_heads": 2,
-        "mamba_dt_rank": "auto",
+    "swin": _SWIN,
+    "swinv2": _SWIN,
+    "zamba": _ZAMBA | {
+        "num_hidden_layers": 2 * LAYERS, "layers_block_type": ["mamba", "hybrid"] * LAYERS,
+        "n_mamba_heads": 2, "mamba_dt_rank": "auto",
     },
-    "zamba2": {
-        "num_hidden_layers": 4,
-        "layers_block_type": ["mamba", "hybrid"] * 2,
-        "mamba_d_state": HEAD,
-        "adapter_rank": HEAD,
-        "attention_hidden_size": 2 * WIDTH,
-        "attention_head_dim": 2 * HEAD,
-        "num_key_value_heads": HEADS,
+    "zamba2": _ZAMBA | {
+        "num_hidden_layers": 4, "layers_block_type": ["mamba", "hybrid"] * 2,
+        "mamba_d_state": HEAD, "adapter_rank": HEAD,
     },
-}
+}  # fmt: skip
 """By architecture, fields whose sizes must agree with one another, or have no default."""
 
 

@@ -1,26 +1,22 @@
-"""What the benchmarks share: models, interleaved timing, the machine's own peak, memory, JSON."""
+"""What the benchmarks share: models, interleaved timing beside the machine's peak, environment."""
 
-import json
 import os
 import platform
 import subprocess
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import psutil
 import torch
+import transformers
 from threadpoolctl import threadpool_limits
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
-from transformers import LlamaConfig, LlamaForCausalLM
 
 from coupling_core import Request
 from coupling_core.engine import hardware
@@ -31,52 +27,36 @@ from coupling_core.sources.resolved import resolve
 ROOT = Path(__file__).parents[1]
 CLOCKS = ("wall", "cpu")
 GEMM_SIZE = {"cpu": 2048, "cuda": 8192}
-SAMPLING = 0.002  # seconds between two looks at the memory
 
 Run = Callable[[], Any]
 Results = dict[str, Any]
 Rows = list[tuple[str, str]]
-"""Rows of the table in `docs/performance.md`: what was measured, and what came out."""
+"""What was measured, and what came out."""
 
 
-def smollm2() -> Any:
-    """SmolLM2-135M, the real default model."""
-    return load(resolve(Request("-")), "cpu").model
+class LackingError(Exception):
+    """This machine lacks what a script needs."""
 
 
-def prompt(length: int) -> list[int]:
-    """The first tokens, as SmolLM2 reads it, of an English text that every checkout has."""
-    text = " ".join((ROOT / "LICENSE").read_text().split())
-    ids = load(resolve(Request("-")), "cpu").encode(text)
-    assert len(ids) >= length
-    return ids[:length]
-
-
-def llama(d: int = 32, blocks: int = 4, **changes: Any) -> Any:
-    """A Llama with random weights: heads of width 64, and an MLP of 8/3 d, where d is 64 or more.
-
-    Args:
-        d: width.
-        blocks: how many.
-        changes: what else its configuration has.
-    """
-    shape = {"intermediate_size": 8 * d // 3, "num_attention_heads": max(1, d // 64)}
-    config = LlamaConfig(
-        hidden_size=d, num_hidden_layers=blocks, **{"vocab_size": 1000} | shape | changes
-    )
-    return drawn(lambda: LlamaForCausalLM._from_config(config, dtype=torch.float32))
-
-
-def drawn(build: Callable[[], Any]) -> Any:
-    """A model with random weights, which are always the same."""
-    with torch.random.fork_rng():
+def random_model(name: str, device: str = "cpu", **config: Any) -> Any:
+    """A model of this class, such as LlamaForCausalLM, whose random weights are always the same."""
+    kind = getattr(transformers, name)
+    with torch.random.fork_rng(), torch.device(device):
         torch.manual_seed(0)
-        return build().eval().requires_grad_(False)
+        model = kind._from_config(kind.config_class(**config), dtype=torch.float32)
+    return model.eval().requires_grad_(False)
 
 
 def model_and_ids(quick: bool, length: int) -> tuple[Any, list[int]]:
-    """SmolLM2 with a prompt of this length; a tiny model with any ids where it shall be quick."""
-    return (llama(), list(range(1, length + 1))) if quick else (smollm2(), prompt(length))
+    """SmolLM2-135M with so much of an English text; a tiny model with any ids when quick."""
+    if quick:
+        sizes = {"hidden_size": 32, "intermediate_size": 85, "vocab_size": 1000}
+        layers = {"num_hidden_layers": 4, "num_attention_heads": 1}
+        return random_model("LlamaForCausalLM", **sizes, **layers), list(range(1, length + 1))
+    loaded = load(resolve(Request("-")), "cpu")
+    ids = loaded.encode(" ".join((ROOT / "LICENSE").read_text().split()))
+    assert len(ids) >= length
+    return loaded.model, ids[:length]
 
 
 @contextmanager
@@ -91,13 +71,6 @@ def threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def on_threads() -> Iterator[int]:
-    """One thread, and two where there are two: what the loop does, it does with so many."""
-    for count in sorted({1, min(2, os.cpu_count() or 1)}):
-        with threads(count):
-            yield count
-
-
 def timed(run: Run) -> tuple[float, float]:
     """Wall and CPU seconds of one run."""
     _synchronise()
@@ -107,23 +80,19 @@ def timed(run: Run) -> tuple[float, float]:
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
+def _synchronise() -> None:
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
 def interleaved(
     runs: Mapping[str, Run], rounds: int, *, warm_up: bool = True, device: str = "cpu"
 ) -> dict[str, Results]:
-    """Time runs in turn, round after round, so that all meet the same state of the machine.
+    """Medians of runs that are timed in turn, so that all meet the same state of the machine.
 
-    Args:
-        runs: what is compared, by name.
-        rounds: how often.
-        warm_up: run all of them once before; False where the caller has done so.
-        device: where the matrix product beside them runs.
-
-    Returns:
-        for each run the medians of `wall` and `cpu` seconds and every sample; under "gemm" the
-        float32 peak that a large matrix product reached beside them, in GFLOP/s of each clock, and
-        which library multiplied, with what each of them reached when it was chosen.
+    Under "gemm" is the float32 peak that a large matrix product reached beside them, in GFLOP/s.
     """
-    gemm = gemm_peak(device)
+    gemm = _gemm_peak(device)
     for run in runs.values() if warm_up else ():
         run()
     samples: dict[str, list[tuple[float, float]]] = {name: [] for name in (*runs, "gemm")}
@@ -133,16 +102,24 @@ def interleaved(
     found = {name: medians(of) for name, of in samples.items()}
     flop = 2 * GEMM_SIZE[device] ** 3 / 1e9
     peak = found.pop("gemm")
-    rates = {"gflops": flop / peak["wall"], "gflops_cpu": flop / max(peak["cpu"], 1e-9)}
-    library = products_by() if device == "cpu" else {}
-    return found | {"gemm": rates | {"threads": torch.get_num_threads()} | library}
+    rates: Results = {"gflops": flop / peak["wall"]}
+    if device == "cpu":
+        rates |= {"library": choice().library, "instructions": hardware.instructions()}
+    return found | {"gemm": rates | {"threads": torch.get_num_threads()}}
 
 
-def medians(samples: Sequence[tuple[float, ...]], names: tuple[str, ...] = CLOCKS) -> Results:
-    """Medians of seconds, such as `wall`, with the samples of each, such as `walls`."""
-    columns = dict(zip(names, zip(*samples, strict=True), strict=True))
-    found = {name: median(each) for name, each in columns.items()}
-    return found | {f"{name}s": each for name, each in columns.items()}
+def _gemm_peak(device: str) -> Run:
+    """One large float32 matrix product by the fastest library that torch has, warmed up."""
+    generator = torch.Generator().manual_seed(0)
+    size = GEMM_SIZE[device]
+    a = torch.randn(size, size, generator=generator).to(device)
+    product(a, a)
+    return lambda: product(a, a)
+
+
+def medians(samples: Sequence[tuple[float, float]]) -> Results:
+    """Medians of wall and CPU seconds, by clock."""
+    return dict(zip(CLOCKS, map(median, zip(*samples, strict=True)), strict=True))
 
 
 def median_of(runs: Iterable[Results]) -> Results:
@@ -156,96 +133,15 @@ def ratio(of: Results, to: Results) -> Results:
     return {clock: of[clock] / to[clock] for clock in CLOCKS}
 
 
-def this_machine(rounds: int = 1) -> Results:
-    """What is told of the machine beside what was measured on it: its peak, and its load."""
-    return {"gemm": interleaved({}, rounds)["gemm"], "load": os.getloadavg()[0]}
-
-
-def products_by() -> Results:
-    """Which library multiplies large matrices on this processor, and how fast each does."""
-    chosen = choice()
-    return {
-        "library": chosen.library,
-        "libraries": dict(chosen.gflops),
-        "instructions": hardware.instructions(),
-    }
+def this_machine() -> Results:
+    """What is told of the machine beside what other processes do on it: its peak, and its load."""
+    return {"gemm": interleaved({}, 1)["gemm"], "load": os.getloadavg()[0]}
 
 
 def peak_words(gemm: Results) -> str:
     """The peak, with the library that reached it and the kind of processor."""
-    said = f"GEMM peak {gemm['gflops']:.0f} GFLOP/s"
-    if "library" not in gemm:  # measured before there was a choice
-        return said
-    return f"{said} by {gemm['library']} on {gemm['instructions']}"
-
-
-def choice_words(gemm: Results) -> str:
-    """Which library was chosen, and how fast each was."""
-    speeds = ", ".join(f"{name} {speed:.0f}" for name, speed in gemm["libraries"].items())
-    return f"{gemm['library']}, chosen on {gemm['instructions']}: {speeds} GFLOP/s"
-
-
-def gemm_peak(device: str = "cpu") -> Run:
-    """One large float32 matrix product by the fastest library that torch has, warmed up."""
-    generator = torch.Generator().manual_seed(0)
-    size = GEMM_SIZE[device]
-    a = torch.randn(size, size, generator=generator).to(device)
-    product(a, a)
-    return lambda: product(a, a)
-
-
-def fresh_process_peak(module: str, function: str, **arguments: Any) -> Results:
-    """Peak of the anonymous memory of a function in a process of its own.
-
-    Args:
-        module: its full name.
-        function: of it, which takes the arguments, loads what it needs, and gives what to run.
-        arguments: as JSON takes them.
-
-    Returns:
-        bytes `before` the run (model and libraries) and at the `peak`; None where the system does
-        not tell.
-    """
-    call = json.dumps([module, function, arguments])
-    command = [sys.executable, "-c", f"from benchmarks import common; common._watch({call!r})"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{module}.{function} failed:\n{done.stderr}")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def _watch(call: str) -> None:
-    module, function, arguments = json.loads(call)
-    run = getattr(import_module(module), function)(**arguments)
-    before = _anonymous()
-    with watching() as peak:
-        run()
-    sys.stdout.write(json.dumps({"before": before, "peak": peak()}) + "\n")
-
-
-@contextmanager
-def watching() -> Iterator[Callable[[], int | None]]:
-    """Watch this process's own memory; what it gives tells the peak, None where none is known."""
-    seen, done = [_anonymous()], threading.Event()
-
-    def sample() -> None:
-        while seen[0] is not None and not done.wait(SAMPLING):
-            seen.append(_anonymous())
-
-    watcher = threading.Thread(target=sample)
-    watcher.start()
-    try:
-        yield lambda: None if seen[0] is None else max(size for size in seen if size is not None)
-    finally:
-        seen.append(_anonymous())
-        done.set()
-        watcher.join()
-
-
-def _anonymous() -> int | None:
-    """Bytes of this process that no file holds: what the weights' mapped file takes is left out."""
-    held = psutil.Process().memory_info()
-    return held.rss - held.shared if hasattr(held, "shared") else None
+    by = f" by {gemm['library']} on {gemm['instructions']}" if "library" in gemm else ""
+    return f"GEMM peak {gemm['gflops']:.0f} GFLOP/s{by}"
 
 
 def thread_words(gemm: Results) -> str:
@@ -254,7 +150,7 @@ def thread_words(gemm: Results) -> str:
 
 
 class Operations(TorchDispatchMode):
-    """Counts the floating-point operations of every matrix product while it is entered, and calls.
+    """Counts the floating-point operations of every matrix product while it is entered.
 
     torch's own counter follows the modules too, by hooks that gradients by a leaf do not bear.
     """
@@ -279,28 +175,8 @@ class Operations(TorchDispatchMode):
         return output
 
 
-@contextmanager
-def chromium(what: str) -> Iterator[Any]:
-    """A headless Chromium; None, after a line on what is left out, where there is none."""
-    try:
-        from playwright.sync_api import sync_playwright
-
-        from tests.support.driving import SWITCHES, browser_path
-
-        path = browser_path()
-    except (ImportError, RuntimeError) as error:
-        sys.stdout.write(f"{what} is left out: {error}\n")
-        yield None
-        return
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(SWITCHES))
-        yield browser
-        browser.close()
-
-
 def environment() -> Results:
     """The machine and the libraries."""
-    cuda = torch.cuda.is_available()
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _commit(),
@@ -308,21 +184,13 @@ def environment() -> Results:
         "instructions": hardware.instructions(),
         "cores": os.cpu_count(),
         "memory_bytes": psutil.virtual_memory().total,
-        "gpu": torch.cuda.get_device_name() if cuda else None,
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         "load_before": os.getloadavg()[0],
         "system": platform.platform(),
         "python": platform.python_version(),
         "versions": hardware.versions(),
         "environment": {k: v for k, v in os.environ.items() if k.startswith(("OMP_", "MKL_"))},
     }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((x.split(":")[1].strip() for x in lines if x.startswith("model name")), "unknown")
 
 
 def _commit() -> str | None:
@@ -333,6 +201,8 @@ def _commit() -> str | None:
         return None
 
 
-def _synchronise() -> None:
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.is_file() else []
+    named = (line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor())

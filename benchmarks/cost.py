@@ -1,34 +1,21 @@
 """How near the predicted seconds of a measurement are to what it takes.
 
 Models of four families, of many shapes with random weights, are measured in every sort, loaded, on
-one thread. Some shapes are as large as what an app takes on at most: what takes next to nothing in
-small ones may be all that counts in those. What is fitted and compared is CPU time, which other
-programs on the machine disturb far less than the clock on the wall; large products between the
-measurements tell the machine's rates, the best of which count, as they do where times are told. A
-quarter of the shapes is held out of the fit, and tells the errors. The coefficients are written
-into `coupling_core/measuring/cost.json`, from where they are read.
+one thread; some are as large as what an app takes on at most. CPU time is fitted, beside large
+products that tell the machine's rates. A quarter of the shapes is held out of the fit, and tells
+the errors. The coefficients are written into `coupling_core/measuring/cost.json`.
 """
 
 import json
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
-import torch
 from scipy.optimize import nnls
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    GPT2Config,
-    GPT2LMHeadModel,
-    GPTNeoXConfig,
-    GPTNeoXForCausalLM,
-)
 
 from benchmarks import common
 from coupling_core import Request, measure
@@ -58,7 +45,7 @@ LENGTHS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 KS = (8, 16, 50, 64, 80, 256)
 SMALL_WORK, LARGE_WORK = (0.0, 1.5e10), (2e11, 6e12)
 """Operations of a shape, so that all of them take three quarters of an hour."""
-QUICK = {"WIDTHS": (64,), "LENGTHS": (4, 6)}
+QUICK_WIDTHS, QUICK_LENGTHS = (64,), (4, 6)
 VOCABULARIES = (1000, 8000, 32000)
 """The first one where no state is turned into logits but the last."""
 
@@ -74,7 +61,7 @@ def shapes(
     """Family, request and model of random shapes whose operations are within bounds."""
     chosen = random.Random(str(sort))  # nosec B311  # the same shapes in every run
     least, most = work
-    widths, lengths = (QUICK["WIDTHS"], QUICK["LENGTHS"]) if quick else (WIDTHS, LENGTHS)
+    widths, lengths = (QUICK_WIDTHS, QUICK_LENGTHS) if quick else (WIDTHS, LENGTHS)
     while count:
         d, L, n = chosen.choice(widths), chosen.choice(BLOCKS), chosen.choice(lengths)
         ids, family = tuple(range(1, n + 1)), chosen.choice(tuple(FAMILIES))
@@ -95,55 +82,35 @@ def shapes(
             yield family, request, found
 
 
-def llama(d: int, blocks: int, vocabulary: int) -> Any:
-    """One with an MLP of 8/3 d."""
-    return common.llama(d, blocks, vocab_size=vocabulary)
+FAMILIES = {
+    "llama": ("LlamaForCausalLM", 8 / 3),
+    "gpt2": ("GPT2LMHeadModel", 4),
+    "neox": ("GPTNeoXForCausalLM", 4),
+    "bert": ("BertForMaskedLM", 4),
+}
+"""Class, and how many times the width its MLP has."""
 
 
-def gpt2(d: int, blocks: int, vocabulary: int) -> Any:
-    """One with biases and an MLP of 4 d."""
-    config = GPT2Config(
-        n_embd=d, n_layer=blocks, n_head=max(1, d // 64), vocab_size=vocabulary, n_positions=128
-    )
-    return _random(GPT2LMHeadModel, config)
-
-
-def neox(d: int, blocks: int, vocabulary: int) -> Any:
-    """One whose attention and MLP lie side by side."""
-    config = GPTNeoXConfig(
-        hidden_size=d, intermediate_size=4 * d, num_hidden_layers=blocks,
+def built(family: str, d: int, blocks: int, vocabulary: int) -> Any:
+    """A model of a family with random weights."""
+    name, wide = FAMILIES[family]
+    return common.random_model(
+        name, hidden_size=d, intermediate_size=int(wide * d), num_hidden_layers=blocks,
         num_attention_heads=max(1, d // 64), vocab_size=vocabulary,
     )  # fmt: skip
-    return _random(GPTNeoXForCausalLM, config)
-
-
-def bert(d: int, blocks: int, vocabulary: int) -> Any:
-    """One that reads in both directions."""
-    config = BertConfig(
-        hidden_size=d, num_hidden_layers=blocks, num_attention_heads=max(1, d // 64),
-        intermediate_size=4 * d, vocab_size=vocabulary,
-    )  # fmt: skip
-    return _random(BertForMaskedLM, config)
-
-
-FAMILIES = {"llama": llama, "gpt2": gpt2, "neox": neox, "bert": bert}
-
-
-def _random(kind: Any, config: Any) -> Any:
-    return common.drawn(lambda: kind._from_config(config, dtype=torch.float32))
 
 
 def point(family: str, request: Request, found: Probe) -> common.Results:
     """One measurement: its sort and shape, its parts, its seconds, and the rates beside it."""
     outside = found.parameters - found.blocks * found.block_parameters
-    model = FAMILIES[family](found.width, found.blocks, outside // (2 * found.width))
+    model = built(family, found.width, found.blocks, outside // (2 * found.width))
     rates = product_rates(time.process_time)
     _, cpu = common.timed(partial(measure, request, model=model))
-    shape = {name: asdict(found)[name] for name in ("blocks", "width")}
     return {
         "sort": request.sort,
         "family": family,
-        **shape,
+        "blocks": found.blocks,
+        "width": found.width,
         "tokens": len(request.prompt),
         "token": request.token,
         "k": request.k_max,
@@ -182,7 +149,7 @@ def collect(quick: bool) -> common.Results:
     """Every sort on one thread; the coefficients are written where they are read."""
     points: list[common.Results] = []
     with common.threads(1):
-        measure(Request((1, 2, 3), k=4), model=llama(64, 2, VOCABULARIES[0]))  # warm-up
+        measure(Request((1, 2, 3), k=4), model=built("llama", 64, 2, 1000))  # warm-up
         for sort in SORTS:
             count = HELD_OUT if quick else SHAPES.get(sort["kind"], OTHERS)
             points += [point(*shape) for shape in shapes(sort, count, SMALL_WORK, quick)]

@@ -1,37 +1,31 @@
-"""Many visitors who go on looking at pages, while nobody or one of them has something measured.
+"""Many visitors who look at stored pages, while nobody or one of them has prompts measured.
 
-Each opens a stored page every few seconds, as in `load`, and all begin within one such interval.
-The measurement is of a prompt that nobody asked for before, with the default model; alone it is
-timed too, before the crowd comes.
+The visitors speak Streamlit's own messages over websockets (`tests/support/wire.py`): what their
+browsers would take to draw is left out. What is measured is a prompt that nobody asked for before,
+with the default model; alone it is timed too, before the crowd comes.
 """
 
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
-from pathlib import Path
 from statistics import median
 from threading import Thread
 from urllib.parse import urlencode
 
 import numpy as np
-import psutil
 
 from benchmarks import common
-from benchmarks.load import PAGES
+from benchmarks.served import served
 
+PAGES = ("", "Depth", "Tokens", "Trajectories", "Layer_graph", "Training", "Compare", "Runs")
 SIZES = (30, 100)
 """Visitors at a time."""
-EVERY = 3.0
-"""Seconds from one page of a visitor to the next, where the first was drawn by then."""
-LASTS = 60.0
-"""Seconds for which a crowd goes on."""
+EVERY = 3.0  # seconds from one page of a visitor to the next, where the first was drawn by then
+LASTS = 60.0  # seconds for which a crowd goes on
+PATIENCE = 900.0  # seconds for which a measurement is awaited: a crowd may hold it up
 ALONE = 3
 """Measurements before anybody comes."""
-PATIENCE = 900.0
-"""Seconds for which a measurement is awaited: a crowd may hold it up."""
 
 _NUMBERS = count()
 
@@ -73,8 +67,9 @@ def looked(url: str, number: int, end: float, errors: list[str]) -> Iterator[flo
         with visiting(url) as visitor:
             for turn in count(number):
                 due = time.monotonic() + EVERY
-                page = PAGES[turn % len(PAGES)]
-                yield visitor.open("" if page == "Start" else page)
+                start = time.perf_counter()
+                visitor.open(PAGES[turn % len(PAGES)])
+                yield time.perf_counter() - start
                 errors.extend(visitor.errors())
                 time.sleep(max(0.0, due - time.monotonic()))
                 if time.monotonic() >= end:
@@ -99,62 +94,33 @@ def measured(url: str, errors: list[str]) -> float:
     return time.perf_counter() - start
 
 
-def held(server: psutil.Process) -> common.Results:
-    """Memory, descriptors and threads of the app and of its workers."""
-    every = [server, *server.children(recursive=True)]
-    return {
-        "bytes": sum(one.memory_info().rss for one in every),
-        "bytes_of_app": server.memory_info().rss,
-        "descriptors": sum(one.num_fds() for one in every),
-        "threads": sum(one.num_threads() for one in every),
-    }
-
-
-def cpu(server: psutil.Process) -> float:
-    """CPU seconds of the app alone, which draws the pages."""
-    return sum(server.cpu_times()[:2])
-
-
-def collect(quick: bool) -> common.Results | None:
-    """Crowds of every size, idle and measuring; None where what they need is not installed."""
-    try:
-        from tests.support.driving import serving
-    except ImportError as error:
-        sys.stdout.write(f"crowds are left out: {error}\n")
-        return None
+def collect(quick: bool) -> common.Results:
+    """Crowds of every size, idle and measuring."""
     machine = common.this_machine()
-    crowds, errors = [], []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        with serving(folder / "store", folder / "log.txt") as app:
-            server = psutil.Process(app.pid)
-            measured(app.url, errors)  # loads the model
-            alone = [measured(app.url, errors) for _ in range(1 if quick else ALONE)]
-            crowd(app.url, 2, EVERY * len(PAGES), measuring=False)  # imports what pages need
-            for visitors in (4,) if quick else SIZES:
-                for measuring in (False, True):
-                    before = cpu(server)
-                    found = crowd(app.url, visitors, 4 if quick else LASTS, measuring=measuring)
-                    spent = (cpu(server) - before) / len(found["pages"])
-                    crowds.append(found | {"cpu_of_a_page": spent})
+    crowds: list[common.Results] = []
+    errors: list[str] = []
+    with served() as app:
+        measured(app.url, errors)  # loads the model
+        alone = [measured(app.url, errors) for _ in range(1 if quick else ALONE)]
+        crowd(app.url, 2, EVERY * len(PAGES), measuring=False)  # imports what pages need
+        for visitors in (4,) if quick else SIZES:
+            for measuring in (False, True):
+                lasts = 4 if quick else LASTS
+                crowds.append(crowd(app.url, visitors, lasts, measuring=measuring))
     return machine | {"alone": alone, "crowds": crowds, "errors": errors}
 
 
 def summary(results: common.Results) -> common.Rows:
     """A row a crowd."""
-    alone = median(results["alone"])
-    return [(_who(found), _waits(found, alone)) for found in results["crowds"]]
-
-
-def _who(found: common.Results) -> str:
-    beside = "while one has prompts measured" if found["measuring"] else "while nobody measures"
-    return f"{found['visitors']} visitors, each a stored page every {EVERY:.0f} s, {beside}"
-
-
-def _waits(found: common.Results, alone: float) -> str:
-    pages = found["pages"]
-    said = f"median page {median(pages):.2f} s, p95 {np.percentile(pages, 95):.2f} s"
-    if found["measurements"]:
-        took = median(found["measurements"])
-        said += f"; a measurement {took:.1f} s, alone {alone:.1f}"
-    return f"{said}; {len(found['errors'])} errors"
+    rows = []
+    for found in results["crowds"]:
+        pages = found["pages"]
+        beside = "while nobody measures"
+        said = f"median page {median(pages):.2f} s, p95 {np.percentile(pages, 95):.2f} s"
+        if found["measuring"]:
+            beside = "while one has prompts measured"
+            took, alone = median(found["measurements"]), median(results["alone"])
+            said += f"; a measurement {took:.1f} s, alone {alone:.1f}"
+        who = f"{found['visitors']} visitors, each a stored page every {EVERY:.0f} s, {beside}"
+        rows.append((who, f"{said}; {len(found['errors'])} errors"))
+    return rows

@@ -5,9 +5,9 @@ states as a leaf, and rows are taken from the graph that its own call left.
 """
 
 import copy
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache, partial
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import cache
 from typing import Any
 
 import torch
@@ -23,13 +23,7 @@ NORM_TOLERANCE = 0.05
 class Definition:
     """J^l_{t1 t2} of a model's blocks over a whole prompt.
 
-    Args:
-        model: in evaluation mode.
-        inputs: what it is called with.
-        stack: of an encoder-decoder model.
-        dtype: to compute in.
-        states: what each block is given, in place of what it would get; as `leaves` of another.
-        final_norm: whether what the model does to the last block's output belongs to that block.
+    `states`: what each block is given, in place of what it would get; as `leaves` of another.
     """
 
     def __init__(
@@ -39,85 +33,82 @@ class Definition:
         stack: Any = None,
         *,
         dtype: torch.dtype = torch.float64,
-        states: list[Tensor] | None = None,
-        final_norm: bool = True,
+        states: Sequence[Tensor] = (),
     ) -> None:
         self.dtype = dtype
-        self.model = copy.deepcopy(model).to(dtype).requires_grad_(True)
-        for module in self.model.modules():  # the default has no kernel in float64
+        self.leaves: list[Tensor] = []
+        self._outputs: list[Tensor] = []
+        self._normed: list[Any] = []
+        self._states = iter(states)
+        self._gradients = cache(self._pulled_back)
+        model = copy.deepcopy(model).to(dtype).requires_grad_(True)
+        for module in model.modules():  # the default has no kernel in float64
             if hasattr(getattr(module, "config", None), "_experts_implementation"):
                 module.config._experts_implementation = "eager"
-        self.blocks = find_blocks(self.model, stack)
-        holding = [
-            module
-            for module in self.model.modules()
-            if any(part is self.blocks for part in module.children())
-            or (len(find_stacks(module)) == 1 and find_blocks(module) is self.blocks)
-        ]
-        self.leaves: list[Tensor] = []
-        self._gradients = cache(self._pulled_back)
-        self.states = iter(states or ())
-        self.outputs: list[Tensor] = []
-        normed: list[Any] = []
+        self._blocks = find_blocks(model, stack)
         inputs = {
             name: value.to(dtype) if torch.is_tensor(value) and value.is_floating_point() else value
             for name, value in inputs.items()
         }
-        handles = [
-            module.register_forward_hook(lambda m, a, output: normed.append(output))
-            for module in holding
-        ]
-        inside = {part for block in self.blocks for part in block.modules()}
-        for module in self.model.modules():
-            if module not in inside and not any(module.children()):
-                handles.append(module.register_forward_hook(partial(self._at_the_end, normed)))
-        for block in self.blocks:
+        with torch.enable_grad(), self._exactly(), self._hooked(model):
+            model(**inputs)
+        for output in self._normed:  # from the inside to the outside
+            self._take_norm(output)
+
+    @contextmanager
+    def _hooked(self, model: nn.Module) -> Iterator[None]:
+        """Blocks are given leaves, and noted is what comes of them and what is made of the last."""
+        inside = {part for block in self._blocks for part in block.modules()}
+        handles = []
+        for module in model.modules():
+            holds_blocks = any(part is self._blocks for part in module.children()) or (
+                len(find_stacks(module)) == 1 and find_blocks(module) is self._blocks
+            )
+            if holds_blocks:
+                handles.append(module.register_forward_hook(self._at_the_end))
+            elif module not in inside and not any(module.children()):
+                handles.append(module.register_forward_hook(self._behind_the_last))
+        for block in self._blocks:
             handles.append(block.register_forward_pre_hook(self._before, with_kwargs=True))
             handles.append(block.register_forward_hook(self._after))
         try:
-            with torch.enable_grad(), self._exactly():
-                self.model(**inputs)
+            yield
         finally:
             for handle in handles:
                 handle.remove()
-        if final_norm:
-            for output in normed:  # from the inside to the outside
-                self._take_norm(output)
 
     def _before(self, module: nn.Module, args: Any, kwargs: Any) -> Any:
         given = args[0] if args else kwargs["hidden_states"]
-        leaf = next(self.states, given).detach().to(self.dtype, copy=True).requires_grad_()
+        leaf = next(self._states, given).detach().to(self.dtype, copy=True).requires_grad_()
         self.leaves.append(leaf)
         shown = leaf.clone()
         return ((shown, *args[1:]), kwargs) if args else (args, kwargs | {"hidden_states": shown})
 
     def _after(self, module: nn.Module, args: Any, output: Any) -> None:
-        self.outputs.append(output[0] if isinstance(output, tuple | list) else output)
+        self._outputs.append(output[0] if isinstance(output, tuple | list) else output)
 
-    def _at_the_end(self, normed: list[Any], module: nn.Module, args: Any, output: Any) -> None:
-        """Note what is made of the last block's output at once."""
-        if len(self.outputs) == len(self.blocks) and args and args[0] is self.outputs[-1]:
-            normed.append(output)
+    def _at_the_end(self, module: nn.Module, args: Any, output: Any) -> None:
+        self._normed.append(output)
+
+    def _behind_the_last(self, module: nn.Module, args: Any, output: Any) -> None:
+        if len(self._outputs) == len(self._blocks) and args and args[0] is self._outputs[-1]:
+            self._normed.append(output)
 
     def _take_norm(self, output: Any) -> None:
         """The last block's output as the model hands it on, where that is a state of each token."""
         found = getattr(output, "last_hidden_state", output)
-        last = self.outputs[-1]
-        if not (isinstance(found, Tensor) and found.shape == last.shape and found.requires_grad):
-            return
-        if _is_norm_of(last[0].detach(), found[0].detach()):
-            self.outputs[-1] = found
+        last = self._outputs[-1]
+        if isinstance(found, Tensor) and found.shape == last.shape and found.requires_grad:
+            if _is_norm_of(last[0].detach(), found[0].detach()):
+                self._outputs[-1] = found
 
     @contextmanager
     def _exactly(self) -> Iterator[None]:
-        """In float64 throughout, also what a model's code makes in the default precision."""
-        if self.dtype != torch.float64:
-            yield
-            return
+        """In its precision throughout, also what a model's code makes in the default one."""
         usual = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float64)
+        torch.set_default_dtype(self.dtype)
         try:
-            with true_float64.TrueFloat64():
+            with true_float64.TrueFloat64() if self.dtype == torch.float64 else nullcontext():
                 yield
         finally:
             torch.set_default_dtype(usual)
@@ -129,7 +120,7 @@ class Definition:
 
     def _pulled_back(self, block: int, output_token: int) -> Tensor:
         """Those of one output token of a block by all input tokens (d token d)."""
-        x, y = self.leaves[block - 1], self.outputs[block - 1][0, output_token - 1]
+        x, y = self.leaves[block - 1], self._outputs[block - 1][0, output_token - 1]
         unit = torch.eye(len(y), dtype=y.dtype)
         with self._exactly():
             (rows,) = torch.autograd.grad(y, x, unit, retain_graph=True, is_grads_batched=True)

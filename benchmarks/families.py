@@ -1,18 +1,13 @@
-"""What the family matrix came to, as a page to read: `make families`.
+"""Draw the family matrix from the JUnit file of tests/engine/jacobians/test_families.py."""
 
-Reads the JUnit file of a run of tests/engine/jacobians/test_families.py and writes a table of every
-family and identity, with the largest relative error of its Jacobians.
-"""
-
-import platform
+import math
 import re
 import sys
 import xml.etree.ElementTree as ET
 from collections import defaultdict
 from pathlib import Path
 
-import torch
-import transformers
+from benchmarks import common, drawn
 
 IDENTITIES = {
     "test_replaying_a_block_gives_the_next_state": "replay",
@@ -24,40 +19,9 @@ IDENTITIES = {
 REFUSED = "test_what_does_not_replay_is_refused"
 _CASE = re.compile(r"(\w+)\[(?:(?:default|eager)-)?(.+)\]")
 
-HEAD = """\
-# The family matrix
 
-{summary}
-
-Tiny models of each family (two to four blocks, width 32, random weights), every block. The
-identities:
-
-- **replay**: a captured block, replayed, gives the next block's state;
-- **states**: the states are those of the whole sequence, and the final norm of the last one is
-  the model's own last hidden state;
-- **Jacobian**: at the first, a middle and the last token it is that of the definition, taken
-  through the whole sequence in true float64, with the default attention and with the eager one,
-  and agrees with a central difference; the column *error* is the largest
-  norm_F(J - J_ref) / norm_F(J_ref);
-- **skip**: with its skip connection J differs by the identity where input and output token are
-  the same;
-- **bfloat16**: weights in bfloat16, lent as float32 to a block at a time, give the numbers of the
-  model in float32 to the bit.
-
-Run on {date}, {machine}, with Python {python}, torch {torch}, transformers {transformers}.
-
-| family | {columns} | error |
-|---|{rules}---|
-"""
-
-
-def read(path: Path) -> tuple[ET.Element, dict[str, dict[str, bool]], dict[str, float], list[str]]:
-    """Take a JUnit file apart.
-
-    Returns:
-        the suite; whether each family and identity passed; the largest error of each family's
-        Jacobians; the families that are refused, as they should be.
-    """
+def parts(path: Path) -> tuple[str, str, str]:
+    """The summary, where it ran and the table, of this JUnit file."""
     suite = next(ET.parse(path).iter("testsuite"))  # nosec B314  # our own tests wrote it
     passed: dict[str, dict[str, bool]] = defaultdict(dict)
     errors: dict[str, float] = {}
@@ -72,12 +36,6 @@ def read(path: Path) -> tuple[ET.Element, dict[str, dict[str, bool]], dict[str, 
         passed[family][name] = passed[family].get(name, True) and good
         for item in case.iter("property"):
             errors[family] = max(errors.get(family, 0.0), float(item.attrib["value"]))
-    return suite, passed, errors, refused
-
-
-def page(path: Path) -> str:
-    """The page as Markdown."""
-    suite, passed, errors, refused = read(path)
     count, failed = len(passed), sum(not all(found.values()) for found in passed.values())
     families = {name.removesuffix("-encoder").removesuffix("-decoder") for name in passed}
     summary = (
@@ -87,25 +45,15 @@ def page(path: Path) -> str:
         f"Refused, as they should be: {', '.join(refused)}."
     )
     names = list(IDENTITIES.values())
-    head = HEAD.format(
-        summary=summary,
-        date=suite.attrib["timestamp"][:10],
-        machine=f"{platform.machine()}, {torch.get_num_threads()} threads",
-        python=platform.python_version(),
-        torch=torch.__version__,
-        transformers=transformers.__version__,
-        columns=" | ".join(names),
-        rules="---|" * len(names),
-    )
     words = {True: "passed", False: "FAILED", None: "not run"}
     rows = [
-        f"| {family} | {' | '.join(words[found.get(name)] for name in names)} | "
-        f"{errors.get(family, float('nan')):.1e} |\n"
+        (family, *(words[found.get(name)] for name in names), f"{errors.get(family, math.nan):.1e}")
         for family, found in passed.items()
     ]
-    return head + "".join(rows)
+    where = f"It was {drawn.machine(common.environment())}"
+    return summary, where, drawn.table(("family", *names, "error"), rows)
 
 
 if __name__ == "__main__":
     source, target = map(Path, sys.argv[1:])
-    target.write_text(page(source))
+    drawn.redraw(target, *parts(source))

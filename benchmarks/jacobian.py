@@ -1,9 +1,8 @@
 """One block's Jacobian at one token: ours, torch.func over the full sequence, the released way.
 
-What a Jacobian costs is counted by a formula: the products of the backward chain through one token,
-the identity as its seed included, are 2 d (entries of the block's matrices) operations. `fraction`
-is count / time / GEMM peak. It may exceed 1, since the engine multiplies less than that: what it
-does multiply is counted too, product by product, as `multiplied`.
+Its cost by formula are the products of the backward chain through one token, the identity as its
+seed included: 2 d (entries of the block's matrices) operations. `fraction` is count / time / GEMM
+peak. It may exceed 1, since the engine multiplies less: `multiplied`, counted product by product.
 """
 
 from functools import partial
@@ -26,35 +25,36 @@ ROUNDS, PEER_ROUNDS = 5, 3
 
 
 def compare(quick: bool, length: int, peers: int) -> common.Results:
-    """One prompt length on the present number of threads."""
+    """One prompt length."""
     model, ids = common.model_and_ids(quick, length)
     rounds = 1 if quick else ROUNDS
     prefill = common.interleaved({"trace": partial(trace, model, ids, length)}, rounds)["trace"]
     blocks = trace(model, ids, length).blocks
+    found = {"tokens": length, "prefill": prefill} | ours(blocks, rounds)
+    if peers:
+        found["peers"] = _peers(model, ids, blocks, peers, 1 if quick else PEER_ROUNDS)
+    return found
+
+
+def ours(blocks: list[Block], rounds: int, device: str = "cpu") -> common.Results:
+    """Seconds; operations by formula and as multiplied, and what parts of the peak both are."""
     runs = {str(block.number): partial(block_jacobian, block) for block in blocks}
-    times = common.interleaved(runs, rounds)
+    times = common.interleaved(runs, rounds, device=device)
     gemm = times.pop("gemm")
-    count, peak = operations(blocks[0]), gemm["gflops"] * 1e9
+    taken = common.median_of(times.values())
+    entries = sum(p.numel() for p in blocks[0].module.parameters() if p.ndim > 1)
+    count = 2 * blocks[0].state.numel() * entries
     with common.Operations() as multiplied:
         block_jacobian(blocks[0])
-    ours = common.median_of(times.values())
+    at_peak = taken["wall"] * gemm["gflops"] * 1e9
     return {
-        "tokens": length,
+        "ours": taken,
         "gemm": gemm,
-        "ours": ours,
-        "prefill": prefill,
         "operations": count,
         "multiplied": multiplied.total,
-        "fraction": count / ours["wall"] / peak,
-        "fraction_multiplied": multiplied.total / ours["wall"] / peak,
-        "peers": _peers(model, ids, blocks, peers, 1 if quick else PEER_ROUNDS) if peers else None,
+        "fraction": count / at_peak,
+        "fraction_multiplied": multiplied.total / at_peak,
     }
-
-
-def operations(block: Block) -> int:
-    """2 d (entries of the block's matrices): its backward chain at one token."""
-    entries = sum(p.numel() for p in block.module.parameters() if p.ndim > 1)
-    return 2 * block.state.numel() * entries
 
 
 def _peers(
@@ -94,31 +94,33 @@ def func_jacobian(model: Any, ids: list[int], at: int) -> torch.Tensor:
 
 
 def collect(quick: bool) -> common.Results:
-    """Every length, on one thread and on two."""
-    rows = []
-    for threads in common.on_threads():
-        for length, peers in (QUICK if quick else LENGTHS).items():
-            rows.append(compare(quick, length, peers if threads == 1 else 0))
-    return {"rows": rows}
+    """Every length, on one thread."""
+    with common.threads(1):
+        lengths = (QUICK if quick else LENGTHS).items()
+        return {"rows": [compare(quick, length, peers) for length, peers in lengths]}
 
 
 def summary(results: common.Results) -> common.Rows:
-    """Every length on one thread, with the growth over the first."""
-    rows = [row for row in results["rows"] if row["gemm"]["threads"] == 1]
+    """Every length, with the growth over the first."""
+    rows = results["rows"]
     return [(f"one block's Jacobian, {r['tokens']} tokens, 1 thread", _said(r, rows)) for r in rows]
 
 
+def words(found: common.Results) -> str:
+    """What `ours` found."""
+    return (
+        f"{1e3 * found['ours']['wall']:.1f} ms; {found['operations'] / 1e9:.2f} GFLOP by formula "
+        f"at {found['fraction']:.0%} of the {common.peak_words(found['gemm'])}; "
+        f"{found['multiplied'] / 1e9:.2f} multiplied at {found['fraction_multiplied']:.0%}"
+    )
+
+
 def _said(row: common.Results, rows: list[common.Results]) -> str:
-    said = [
-        f"{1e3 * row['ours']['wall']:.1f} ms",
-        f"{row['operations'] / 1e9:.2f} GFLOP by formula at {row['fraction']:.0%} of the "
-        f"{common.peak_words(row['gemm'])}",
-        f"{row['multiplied'] / 1e9:.2f} multiplied at {row['fraction_multiplied']:.0%}",
-    ]
+    said = [words(row)]
     if row is not rows[0]:
         growth = row["ours"]["wall"] / rows[0]["ours"]["wall"]
         said.append(f"{growth:.2f} times that of {rows[0]['tokens']} tokens")
-    if row["peers"]:
+    if peers := row.get("peers"):
         for name, word in (("func", "torch.func"), ("released", "the released way")):
-            said.append(f"{row['peers']['ratio'][name]['cpu']:.0f} times less CPU than {word}")
+            said.append(f"{peers['ratio'][name]['cpu']:.0f} times less CPU than {word}")
     return "; ".join([*said, f"prefill {row['prefill']['wall']:.2f} s"])

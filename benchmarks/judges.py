@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +12,7 @@ from benchmarks import worlds
 from benchmarks.worlds import Course, Draw, Models, Runs
 from coupling_core import mean_interval
 from coupling_core.analysis import sentences, statistics
-from coupling_core.analysis.statistics import Range
+from coupling_core.analysis.statistics import ModelMeans, Points, Range, pair
 from coupling_core.base.records import METHODS
 from coupling_core.experiments.vision.rates import rate_effect
 
@@ -25,21 +27,13 @@ Judge = Callable[[Draw], Judged]
 
 @dataclass(frozen=True)
 class Case:
-    """A sentence in a world.
-
-    Args:
-        sentence: which.
-        world: what is so.
-        judge: draw once.
-        allowed: part of the draws in which it may be false.
-        spoken: part of the draws in which it must be said, where it is true.
-    """
+    """A sentence in a world."""
 
     sentence: str
-    world: str
-    judge: Judge
-    allowed: float = 0.05
-    spoken: float = 0.0
+    world: str  # what is so
+    judge: Judge  # draws once
+    allowed: float = 0.05  # part of the draws in which it may be false
+    spoken: float = 0.0  # part of the draws in which it must be said, where it is true
 
     def count(self, draws: int) -> tuple[int, int]:
         """In how many draws it is said, and in how many false."""
@@ -48,142 +42,124 @@ class Case:
         return int(judged[:, 0].sum()), int(judged[:, 1].sum())
 
 
+def judging(judge: Callable[..., Judged]) -> Callable[..., Judge]:
+    """What takes all but the draw, and gives a judge."""
+
+    @wraps(judge)
+    def of(*world: Any, **options: Any) -> Judge:
+        return lambda rng: judge(rng, *world, **options)
+
+    return of
+
+
 def _has(found: Range, truth: float) -> Judged:
     """Whether there is an interval, and whether it misses the truth."""
     return not found.reason, not found.reason and not found.low <= truth <= found.high
 
 
-# ---- over models
+def points(means: ModelMeans) -> Points:
+    """Coupling and loss of each."""
+    return pair(means, "coupling", "loss")
 
 
-def interval(world: Models, sizes: Sequence[int], truth: float, method: str = "pearson") -> Judge:
-    """Does the interval over whole families have the correlation that is there?"""
-
-    def judge(rng: Draw) -> Judged:
-        found = statistics.correlate(worlds.points(world.draw(rng, sizes)), method)
-        return _has(found.over, truth)
-
-    return judge
+def pearson(means: ModelMeans) -> Range:
+    """The interval of Pearson's correlation over whole families."""
+    return statistics.correlate(points(means), "pearson").over
 
 
-def slope(world: Models, sizes: Sequence[int], truth: float) -> Judge:
-    """Does the interval of the line's slope have the slope that is there?"""
-
-    def judge(rng: Draw) -> Judged:
-        return _has(statistics.fit(worlds.points(world.draw(rng, sizes))).over_clusters, truth)
-
-    return judge
+def spearman(means: ModelMeans) -> Range:
+    """The same by ranks."""
+    return statistics.correlate(points(means), "spearman").over
 
 
-def agreement(world: Models, sizes: Sequence[int], truth: str) -> Judge:
+def slope(means: ModelMeans) -> Range:
+    """That of the line's slope."""
+    return statistics.fit(points(means)).over_clusters
+
+
+def given_sizes(means: ModelMeans) -> Range:
+    """That of the correlation that is left given the sizes."""
+    return statistics.partial_correlation(means, "loss").partial.over
+
+
+@judging
+def interval(
+    rng: Draw,
+    world: Models,
+    sizes: Sequence[int],
+    truth: float,
+    of: Callable[[ModelMeans], Range] = pearson,
+) -> Judged:
+    """Does the interval have the number that is there?"""
+    return _has(of(world.draw(rng, sizes)), truth)
+
+
+@judging
+def agreement(rng: Draw, world: Models, sizes: Sequence[int], truth: str) -> Judged:
     """Is it said that the sign agrees with the claim, or goes against it, where it does?"""
-
-    def judge(rng: Draw) -> Judged:
-        drawn = worlds.points(world.draw(rng, sizes))
-        found = (statistics.correlate(drawn, method) for method in METHODS)
-        said = re.match("Its sign (agrees with|goes against)", sentences.agreement(*found, "loss"))
-        return bool(said), bool(said) and said[1] != truth
-
-    return judge
+    drawn = points(world.draw(rng, sizes))
+    found = (statistics.correlate(drawn, method) for method in METHODS)
+    said = re.match("Its sign (agrees with|goes against)", sentences.agreement(*found, "loss"))
+    return bool(said), bool(said) and said[1] != truth
 
 
-def verdict(world: Models, sizes: Sequence[int], words: str, is_true: bool) -> Judge:
+@judging
+def verdict(rng: Draw, world: Models, sizes: Sequence[int], words: str, is_true: bool) -> Judged:
     """Is a part of the sentence on families said where it is so?"""
-
-    def judge(rng: Draw) -> Judged:
-        found = statistics.leave_one_family_out(worlds.points(world.draw(rng, sizes)))
-        said = words in found.verdict
-        return said, said and not is_true
-
-    return judge
+    found = statistics.leave_one_family_out(points(world.draw(rng, sizes)))
+    said = words in found.verdict
+    return said, said and not is_true
 
 
-def given_sizes(world: Models, sizes: Sequence[int], truth: float) -> Judge:
-    """Does the interval given the sizes have the correlation that is left?"""
-
-    def judge(rng: Draw) -> Judged:
-        found = statistics.partial_correlation(world.draw(rng, sizes), "loss").partial
-        return _has(found.over, truth)
-
-    return judge
-
-
-# ---- training runs
-
-
-def falls(world: Course, is_true: bool) -> Judge:
+@judging
+def falls(rng: Draw, world: Course, is_true: bool) -> Judged:
     """Is it said of any run that it falls, where it does?"""
-
-    def judge(rng: Draw) -> Judged:
-        found = {f"run {i}": statistics.fall(world.draw(rng), worlds.STEPS) for i in range(RUNS)}
-        said = "coupling falls" in sentences.course(found, {}, "loss")
-        return said, said and not is_true
-
-    return judge
+    found = {f"run {i}": statistics.fall(world.draw(rng), worlds.STEPS) for i in range(RUNS)}
+    said = "coupling falls" in sentences.course(found, {}, "loss")
+    return said, said and not is_true
 
 
-def bends(world: Course, is_true: bool) -> Judge:
+@judging
+def bends(rng: Draw, world: Course, is_true: bool) -> Judged:
     """Is it said of any run that no line describes it, where none does?"""
-
-    def judge(rng: Draw) -> Judged:
-        means = {f"run {i}": world.draw(rng).mean(0) for i in range(RUNS)}
-        found = {name: statistics.bend_p(mean, worlds.LOSSES) for name, mean in means.items()}
-        said = "no straight line" in sentences.course({}, found, "loss")
-        return said, said and not is_true
-
-    return judge
+    means = {f"run {i}": world.draw(rng).mean(0) for i in range(RUNS)}
+    found = {name: statistics.bend_p(mean, worlds.LOSSES) for name, mean in means.items()}
+    said = "no straight line" in sentences.course({}, found, "loss")
+    return said, said and not is_true
 
 
-# ---- stochastic depth
-
-
-def rates(world: Runs, words: str = "", best: Sequence[float] = ()) -> Judge:
+@judging
+def rates(rng: Draw, world: Runs, words: str = "", best: Sequence[float] = ()) -> Judged:
     """Is what the rate does told as it is? At `best` the mean is highest, where a curve is told."""
-
-    def judge(rng: Draw) -> Judged:
-        found = rate_effect(*world.draw(rng))
-        said = not re.match("does not|cannot", found.told)
-        true = re.match(words, found.told) if words else None
-        if true and "curve" in found.told:
-            true = set(best) & set(found.best)
-        return said, said and not true
-
-    return judge
+    found = rate_effect(*world.draw(rng))
+    said = not re.match("does not|cannot", found.told)
+    true = re.match(words, found.told) if words else None
+    if true and "curve" in found.told:
+        true = set(best) & set(found.best)
+    return said, said and not true
 
 
-def within_rates(seeds: int) -> Judge:
+@judging
+def within_rates(rng: Draw, seeds: int) -> Judged:
     """Does the interval over whole seeds have 0, where seeds move both numbers, each its way?"""
     world = Runs(worlds.no_effect, seed=2.0, seeds=seeds)
-
-    def judge(rng: Draw) -> Judged:
-        (rate, seed, x), (_, _, y) = world.draw(rng), world.draw(rng)
-        each = (rate[:, None] == worlds.RATES).astype(float)
-        left = statistics.correlation_of(x, y, seed.astype(int), "seeds", given=each)
-        return _has(left.over, 0)
-
-    return judge
+    (rate, seed, x), (_, _, y) = world.draw(rng), world.draw(rng)
+    each = (rate[:, None] == worlds.RATES).astype(float)
+    left = statistics.correlation_of(x, y, seed.astype(int), "seeds", given=each)
+    return _has(left.over, 0)
 
 
-# ---- prompts
-
-
-def over_prompts(n: int, rho: float, *, is_mean: bool) -> Judge:
+@judging
+def over_prompts(rng: Draw, n: int, rho: float, *, is_mean: bool) -> Judged:
     """Does the interval of Spearman's correlation, or of its mean over models, have the truth?"""
     truth = 6 / np.pi * np.arcsin(rho / 2)
-
-    def judge(rng: Draw) -> Judged:
-        table = worlds.prompts_table(rng, n, rho, models=3 if is_mean else 1)
-        trends = statistics.prompt_trends(table, "tokens", 8)
-        return _has((trends.mean if is_mean else trends.models[0].rho).over, truth)
-
-    return judge
+    table = worlds.prompts_table(rng, n, rho, models=3 if is_mean else 1)
+    trends = statistics.prompt_trends(table, "tokens", 8)
+    return _has((trends.mean if is_mean else trends.models[0].rho).over, truth)
 
 
-def mean_of(n: int, draw: Callable[[Draw, int], np.ndarray], truth: float) -> Judge:
+@judging
+def mean_of(rng: Draw, n: int, draw: Callable[[Draw, int], np.ndarray], truth: float) -> Judged:
     """Does the interval of a mean over n prompts, or seeds, have it?"""
-
-    def judge(rng: Draw) -> Judged:
-        found = mean_interval(draw(rng, n))
-        return True, not found.low <= truth <= found.high
-
-    return judge
+    found = mean_interval(draw(rng, n))
+    return True, not found.low <= truth <= found.high

@@ -1,17 +1,21 @@
 """What a page promises of the most expensive measurement that a demo takes on, and what it takes.
 
-For every kind, over two blocks and over all, and for two of a demo's models (a causal one and one
-that reads in both directions): the longest prompt that the limits of a demo let through, measured
-in a fresh process on one thread. Seconds are CPU time, beside large products which tell the
-machine's rates; memory is what the process takes of its own from before the model is loaded,
-without the weights, which are a mapped file or are read into it.
+For every kind, over two blocks and over all, and for two of a demo's models (one of them reads in
+both directions): the longest prompt that the limits of a demo let through, measured in a fresh
+process on one thread. Seconds are CPU time, beside large products which tell the machine's rates;
+memory is what the process takes of its own, without the weights.
 """
 
 import json
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
+
+import psutil
 
 from benchmarks import common
 from coupling_core import Request, measure
@@ -19,68 +23,62 @@ from coupling_core.base.kinds import kind_of
 from coupling_core.base.settings import DEMO
 from coupling_core.engine.loading import load
 from coupling_core.measuring.cost import Rates, best, predict_seconds, product_rates
-from coupling_core.measuring.forecast import Probe
 from coupling_core.measuring.memory import estimate_memory
-from coupling_core.measuring.probe import probe
+from coupling_core.measuring.probe import Probe, probe
 from coupling_core.sources.resolved import resolve
 
 WIDE_K = 256
 """Where K is not limited, with a prompt so short that it is let through."""
 LITTLE = 2 * 10**8
 """Bytes that no machine lacks."""
-QUICK = {"longest": 4, "seconds": 2}
+QUICK = {"longest_prompt": 4, "longest_seconds": 2}
 RATES = Rates(1e11, 1e11)
 """Operations a second of the machine for which prompts are chosen, the same on every machine."""
+SAMPLING = 0.002  # seconds between two looks at the memory
 
 MODELS = {"smollm2-135m": (15, 16), "minilm-l6": (3, 4)}
 """With two of their blocks."""
-KINDS: tuple[dict[str, Any], ...] = (
-    {"kind": "depth"},
-    {"kind": "trajectory"},
-    *({"kind": kind} for kind in ("self", "fixed-input", "fixed-output")),
-)
+KINDS = ("depth", "trajectory", "self", "fixed-input", "fixed-output")
 
 
 def cases(quick: bool) -> list[dict[str, Any]]:
-    """Requests without their prompts, and how long that is."""
-    longest = QUICK["longest"] if quick else DEMO["longest_prompt"]
-    seconds = QUICK["seconds"] if quick else DEMO["longest_seconds"]
+    """What requests have besides their prompts, and how long these are."""
+    limits = QUICK if quick else DEMO
     found = []
     for model, (block, other) in list(MODELS.items())[: 1 if quick else None]:
         what = probe(resolve(Request("-", model=model)))
         for kind in KINDS:
-            of = kind_of(kind["kind"])
-            token = {"token": 1} if kind["kind"] == "fixed-input" else {}
+            of = kind_of(kind)
+            token = {"token": 1} if kind == "fixed-input" else {}
             pair = {"block": block, "other_block": other}
             for blocks in ({}, pair) if of.means else ({},):
-                for k in (DEMO["largest_k"], WIDE_K) if of.has_k else (None,):
-                    asked = {"model": model} | kind | token | blocks | ({"k": k} if k else {})
-                    n = _longest(Request("-", **asked), what, longest, seconds)
-                    found.append(asked | {"n": n})
+                for k in ({"k": DEMO["largest_k"]}, {"k": WIDE_K}) if of.has_k else ({},):
+                    asked = {"model": model, "kind": kind} | token | blocks | k
+                    lengths = range(limits["longest_prompt"], 1, -1)
+                    most = limits["longest_seconds"]
+                    fit = (n for n in lengths if _seconds(asked, n, what, RATES) <= most)
+                    found.append({"asked": asked, "n": next(fit, 1)})
     return found
 
 
-def _longest(request: Request, found: Probe, longest: int, seconds: float) -> int:
-    """Tokens of the longest prompt that is let through; one token is always tried."""
-
-    def fits(n: int) -> bool:
-        return (predict_seconds(request, found, n, RATES) or 0) <= seconds
-
-    return max((n for n in range(1, longest + 1) if fits(n)), default=1)
+def _request(asked: dict[str, Any], n: int) -> Request:
+    return Request(tuple(range(1000, 1000 + n)), **asked)
 
 
-def run(case: dict[str, Any]) -> common.Results:
+def _seconds(asked: dict[str, Any], n: int, found: Probe, rates: Rates) -> float:
+    return predict_seconds(_request(asked, n), found, n, rates) or 0
+
+
+def run(asked: dict[str, Any], n: int) -> common.Results:
     """One measurement in this process, against what is said of it before."""
-    asked = dict(case)
-    n = asked.pop("n")
-    request = Request(tuple(range(1000, 1000 + n)), **asked)
+    request = _request(asked, n)
     resolved = resolve(request)
     found = probe(resolved)
-    with common.threads(1), common.watching() as peak:
+    with common.threads(1), watching() as peak:
         memory = estimate_memory(request, found, n, 10**12)
-        before = peak() or 0
+        before = peak()
         load(resolved, "cpu")
-        if (peak() or 0) - before >= memory.weights:
+        if peak() - before >= memory.weights:  # they are read, and not mapped
             before += memory.weights
         measure(Request((1, 2), model=request.model), device="cpu")  # warm-up
         rates = [product_rates(time.process_time)]
@@ -89,13 +87,39 @@ def run(case: dict[str, Any]) -> common.Results:
     return {
         "rates": best(rates),
         "seconds": cpu,
-        "work": (peak() or 0) - before,
+        "work": peak() - before,
         "estimated": memory.work,
     }
 
 
+@contextmanager
+def watching() -> Iterator[Callable[[], int]]:
+    """Watch this process's memory; what it gives tells the peak of what no file holds, in bytes."""
+    seen, done = [_anonymous()], threading.Event()
+
+    def sample() -> None:
+        while not done.wait(SAMPLING):
+            seen.append(_anonymous())
+
+    watcher = threading.Thread(target=sample)
+    watcher.start()
+    try:
+        yield lambda: max(seen)
+    finally:
+        seen.append(_anonymous())
+        done.set()
+        watcher.join()
+
+
+def _anonymous() -> int:
+    held = psutil.Process().memory_info()
+    return held.rss - held.shared
+
+
 def collect(quick: bool) -> common.Results:
     """Each case in a process of its own."""
+    if not hasattr(psutil.Process().memory_info(), "shared"):
+        raise common.LackingError("this system does not tell a process's own memory")
     points = []
     for case in cases(quick):
         command = [sys.executable, "-m", "benchmarks.limits", json.dumps(case)]
@@ -104,15 +128,10 @@ def collect(quick: bool) -> common.Results:
             raise RuntimeError(f"{case} failed:\n{done.stderr}")
         points.append({"case": case} | json.loads(done.stdout.splitlines()[-1]))
     rates = best(point["rates"] for point in points)  # other programs can only make them less
-    points = [one | {"predicted": _predicted(one, rates)} for one in points]
+    for point in points:
+        found = probe(resolve(_request(**point["case"])))
+        point["predicted"] = _seconds(**point["case"], found=found, rates=rates)
     return {"rates": rates, "points": points}
-
-
-def _predicted(point: common.Results, rates: Rates) -> float | None:
-    asked = dict(point["case"])
-    n = asked.pop("n")
-    request = Request(tuple(range(1000, 1000 + n)), **asked)
-    return predict_seconds(request, probe(resolve(request)), n, rates)
 
 
 def summary(results: common.Results) -> common.Rows:
@@ -137,4 +156,4 @@ def summary(results: common.Results) -> common.Rows:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(run(json.loads(sys.argv[1]))) + "\n")
+    sys.stdout.write(json.dumps(run(**json.loads(sys.argv[1]))) + "\n")

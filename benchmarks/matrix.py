@@ -1,16 +1,13 @@
 """Every architecture of the installed transformers against the definition: `make families`.
 
-Each one is built tiny, with random weights of two sizes and the implementations that the library
-takes by default, and measured as a user would: depth-wise at three tokens, and between tokens in
-all modes. Its Jacobians are compared with those of the definition in true float64, at the states
-that it went through, or it is refused in words. Each runs in a process of its own, since some could
-end it.
+Each one is built tiny, with random weights of two sizes, and measured as a user would, in a process
+of its own, since some could end it. Its Jacobians are compared with those of the definition in true
+float64, at the states that it went through, or it is refused in words.
 """
 
 import json
 import multiprocessing
 import os
-import platform
 import sys
 import traceback
 import warnings
@@ -19,21 +16,22 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import torch
 import transformers
 from torch import Tensor
 
-from benchmarks import architectures
-from benchmarks.architectures import IDS, Architecture
+from benchmarks import architectures, common, drawn
+from benchmarks.architectures import IDS
 from benchmarks.definition import Definition
 from coupling_core import CouplingError, Request, measure
+from coupling_core.base.images import from_pixels
 from coupling_core.engine.jacobians.captured_block import Block
-from coupling_core.engine.loading import find_stacks, start_token
+from coupling_core.engine.loading import find_stacks
 from coupling_core.engine.pairs.coupling import Pairs
 from coupling_core.engine.pairs.token_coupling import Positions
 
@@ -46,10 +44,6 @@ SECONDS = 1800
 GIVEN, LAST = 3, 7
 """The tokens that are fixed."""
 MODES = ("depth 1", "depth 5", "depth 9", "self", "fixed-input", "fixed-output")
-PICTURE = (
-    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
-    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
 
 _Jacobians = dict[tuple[int, int, int], Tensor]
 """By block, input token and output token."""
@@ -59,26 +53,17 @@ GOOD: tuple[Verdict, ...] = ("right", "refused", "not built")
 
 @dataclass(frozen=True)
 class Row:
-    """What came of one measurement.
+    """What came of one measurement."""
 
-    Args:
-        mode: what was measured; "" for all of them.
-        stack: of an encoder-decoder model.
-        verdict: how it ended.
-        error: the largest norm_F(J - J_ref) / norm_F(J_ref).
-        moved: the same of J_ref from that of a pass in float64: what rounding its states does.
-        told: why it is not right.
-    """
-
-    mode: str
-    stack: str | None
+    mode: str  # what was measured; "" for all of them
+    stack: str | None  # of an encoder-decoder model
     verdict: Verdict
-    error: float = 0.0
-    moved: float = 0.0
-    told: str = ""
+    error: float = 0.0  # the largest norm_F(J - J_ref) / norm_F(J_ref)
+    moved: float = 0.0  # the same of J_ref from that of a pass in float64: rounded states do that
+    told: str = ""  # why it is not right
 
 
-def judge(architecture: Architecture, scale: float) -> list[Row]:
+def judge(architecture: str, scale: float) -> list[Row]:
     """Measure one architecture in every mode, in this process."""
     try:
         model = architectures.build(architecture, scale=scale)
@@ -91,18 +76,24 @@ def judge(architecture: Architecture, scale: float) -> list[Row]:
 class _Judged:
     def __init__(self, model: Any, stack: Any) -> None:
         self.model, self.stack = model, stack
-        self.is_seeing = model.main_input_name == "pixel_values"
-        self.inputs = _inputs(model)
+        self.inputs = architectures.inputs_of(model)
 
     @cached_property
     def exact(self) -> Definition:
-        """The definition in float64 throughout."""
-        return Definition(self.model, self.inputs, self.stack)
+        return self.defined()
 
     @cached_property
     def rounded(self) -> list[Tensor]:
         """The states in float32, by one pass over the whole sequence."""
-        return Definition(self.model, self.inputs, self.stack, dtype=torch.float32).leaves
+        return self.defined(dtype=torch.float32).leaves
+
+    @cached_property
+    def exact_there(self) -> Definition:
+        """The definition in float64, at the states in float32 of one pass."""
+        return self.defined(states=self.rounded)
+
+    def defined(self, **options: Any) -> Definition:
+        return Definition(self.model, self.inputs, self.stack, **options)
 
     def rows(self) -> Iterator[Row]:
         for mode in MODES:
@@ -124,16 +115,18 @@ class _Judged:
         kind, _, token = mode.partition(" ")
         at = {"self": -1, "fixed-input": GIVEN, "fixed-output": LAST}.get(kind)
         pair = {} if token else {"block": 1, "other_block": -1}
+        sees = "pixel_values" in self.inputs
+        asked: Any = from_pixels(np.zeros((8, 8, 3), np.uint8)) if sees else IDS
+        tokenizer = self.pixels_of_any if sees else None
         request = Request(
-            PICTURE if self.is_seeing else IDS, token=int(token) if token else at, k=4, k_view=4,
+            asked, token=int(token) if token else at, k=4, k_view=4,
             stack=self.stack, kind=kind, **pair,
         )  # fmt: skip
-        processor = _Pixels(self.inputs["pixel_values"]) if self.is_seeing else None
         with (
             _collected(Pairs if token else Positions, "add") as collected,
             _collected(Block, "__init__") as met,
         ):
-            result = measure(request, model=self.model, tokenizer=processor, device="cpu")
+            result = measure(request, model=self.model, tokenizer=tokenizer, device="cpu")
         found: _Jacobians = {}
         if token:
             t = int(token)
@@ -145,6 +138,10 @@ class _Judged:
             found |= {(1, *ends): J, (result.blocks[1], *ends): other}
         return found, [block for block, *_ in met]
 
+    def pixels_of_any(self, **_: Any) -> dict[str, Tensor]:
+        """An image processor that gives the same picture whatever it is shown."""
+        return {"pixel_values": self.inputs["pixel_values"]}
+
     def compared(self, mode: str, found: _Jacobians, met: list[Block]) -> Row:
         theirs: Definition | None = None
         error = moved = 0.0
@@ -155,7 +152,7 @@ class _Judged:
                 continue
             there = self.exact_there.jacobian(*at)
             if not _apart(J, there) <= TOLERANCE:
-                theirs = theirs or self.exactly_at(self.states(met))
+                theirs = theirs or self.defined(states=self.states(met))
                 there = min(there, theirs.jacobian(*at), key=partial(_apart, J))
             off = _apart(J, there)
             error, moved = max(error, off), max(moved, _apart(there, exact))
@@ -163,20 +160,10 @@ class _Judged:
                 wrong = f"block {at[0]}, token {at[1]} to {at[2]}"
         return Row(mode, self.stack, "WRONG" if wrong else "right", error, moved, wrong)
 
-    @cached_property
-    def exact_there(self) -> Definition:
-        """The definition in float64, at the states in float32 of one pass."""
-        return self.exactly_at(self.rounded)
-
-    def exactly_at(self, states: list[Tensor]) -> Definition:
-        """The definition in float64, at states in float32."""
-        return Definition(self.model, self.inputs, self.stack, states=states)
-
     def states(self, met: list[Block]) -> list[Tensor]:
         """Those of one pass over the whole sequence, and where a token came by itself, its own.
 
-        Two ways to one number round differently, which may move an ill-conditioned block by more
-        than its Jacobian may be off.
+        Both round differently, which may move an ill-conditioned block's Jacobian too far.
         """
         states = [leaf.detach().clone() for leaf in self.rounded]
         for block in met:
@@ -190,23 +177,6 @@ class _Judged:
 
 def _apart(found: Tensor, expected: Tensor) -> float:
     return float((found - expected).norm() / (expected.norm() or 1.0))
-
-
-def _inputs(model: Any) -> dict[str, Any]:
-    given = architectures.inputs_of(model)
-    if "decoder_input_ids" in given:
-        given["decoder_input_ids"] = torch.tensor([(start_token(model), *IDS[:-1])])
-    return given
-
-
-class _Pixels:
-    """An image processor that gives the same picture whatever it is shown."""
-
-    def __init__(self, pixels: Tensor) -> None:
-        self.pixels = pixels
-
-    def __call__(self, **_: Any) -> dict[str, Tensor]:
-        return {"pixel_values": self.pixels}
 
 
 @contextmanager
@@ -225,7 +195,7 @@ def _collected(kind: Any, name: str) -> Iterator[list[tuple[Any, ...]]]:
         setattr(kind, name, own)
 
 
-def isolated(architecture: Architecture, scale: float) -> list[Row]:
+def isolated(architecture: str, scale: float) -> list[Row]:
     """The same in a process that may die."""
     here, there = multiprocessing.Pipe(False)
     process = multiprocessing.Process(target=_send, args=(architecture, scale, there))
@@ -242,117 +212,70 @@ def isolated(architecture: Architecture, scale: float) -> list[Row]:
     return found or [Row("", None, "TIMEOUT", told=f"{SECONDS} s")]
 
 
-def _send(architecture: Architecture, scale: float, pipe: Any) -> None:
+def _send(architecture: str, scale: float, pipe: Any) -> None:
     warnings.simplefilter("ignore")
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
     pipe.send(judge(architecture, scale))
 
 
-def _judged_in_both_sizes(architecture: Architecture) -> list[Row]:
+def _judged_in_both_sizes(architecture: str) -> list[Row]:
     rows = [row for scale in SCALES for row in isolated(architecture, scale)]
-    sys.stderr.write(f"{architecture.name}: {dict(Counter(row.verdict for row in rows))}\n")
+    sys.stderr.write(f"{architecture}: {dict(Counter(row.verdict for row in rows))}\n")
     return rows
 
 
-HEAD = """\
-# Every architecture against the definition
-
-{summary}
-
-Each architecture of the library's tables of language models, masked language models, models of two
-stacks and image classifiers: {layers} blocks of width {width}, random weights (standard deviations
-{scales}), and whatever implementation of attention and experts the library takes by default.
-Depth-wise at tokens 1, 5 and 9 of {n}, and between tokens in the three modes, blocks 1 and L:
-every Jacobian that the measurement used, in float32, against autograd through the whole sequence in
-true float64, at the states in float32 at which the model was.
-
-*Right* is norm_F(J - J_ref) <= {tolerance:g} norm_F(J_ref). *Moved* is how far J_ref is from that
-of a whole pass in float64: what rounding the states alone does to an ill-conditioned block.
-Between tokens, a J below {unseen:g} of the norm of the identity counts as none, and none is what is
-told of it.
-
-Made by `make families` on {date}, {machine}, torch {torch}, transformers {transformers}.
-
-| architecture | stack | right | largest error | moved | refused because |
-|---|---|---|---|---|---|
-"""
-
-
-def page(found: dict[str, list[Row]]) -> str:
-    """The page as Markdown."""
-    built = {n: rows for n, rows in found.items() if rows[0].verdict != "not built"}
-    rows = [row for each in built.values() for row in each]
-    counts = Counter(row.verdict for row in rows)
-    bad = [name for name, each in built.items() if any(r.verdict not in GOOD for r in each)]
-    right = [n for n, each in built.items() if all(r.verdict == "right" for r in each)]
-    refused = [n for n, each in built.items() if all(r.verdict == "refused" for r in each)]
+def parts(found: dict[str, list[Row]]) -> tuple[str, str, str]:
+    """The summary, where it was measured and the table."""
+    built = {name: rows for name, rows in found.items() if rows[0].verdict != "not built"}
+    verdicts = {name: {row.verdict for row in rows} for name, rows in built.items()}
+    counts = Counter(row.verdict for rows in built.values() for row in rows)
+    bad = [name for name, met in verdicts.items() if not met <= {*GOOD}]
+    right = sum(met == {"right"} for met in verdicts.values())
+    refused = sum(met == {"refused"} for met in verdicts.values())
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-    in_part = len(built) - len(right) - len(refused) - len(bad)
     lacking = ", ".join(sorted(set(found) - set(built)))
     summary = (
-        f"**{len(built)} architectures: {len(right)} right in every mode, {len(refused)} refused "
-        f"in words, {in_part} right in some modes and refused in others; {len(bad)} wrong, with a "
-        f"traceback or fatal{': ' + ', '.join(bad) if bad else ''}** "
-        f"({len(rows)} measurements: {told}). "
+        f"**{len(built)} architectures: {right} right in every mode, {refused} refused "
+        f"in words, {len(built) - right - refused - len(bad)} right in some modes and refused in "
+        f"others; {len(bad)} wrong, with a traceback or fatal{': ' * bool(bad)}{', '.join(bad)}** "
+        f"({counts.total()} measurements: {told}). "
         f"{len(found) - len(built)} could not be built small: {lacking}."
     )
-    capability = torch.backends.cpu.get_cpu_capability()
-    head = HEAD.format(
-        summary=summary,
-        layers=architectures.LAYERS,
-        width=architectures.WIDTH,
-        scales=" and ".join(f"{0.1 * scale:g}" for scale in SCALES),
-        n=len(IDS),
-        tolerance=TOLERANCE,
-        unseen=UNSEEN,
-        date=f"{datetime.now(UTC):%Y-%m-%d}",
-        machine=f"{platform.machine()} with {capability}",
-        torch=torch.__version__,
-        transformers=transformers.__version__,
+    rows = [
+        _cells(name, stack, [row for row in built[name] if row.stack == stack])
+        for name in sorted(built)
+        for stack in dict.fromkeys(row.stack for row in built[name])
+    ]
+    columns = ("architecture", "stack", "right", "largest error", "moved", "refused because")
+    where = f"It was {drawn.machine(common.environment())}"
+    return summary, where, drawn.table(columns, rows)
+
+
+def _cells(name: str, stack: str | None, rows: list[Row]) -> tuple[str, ...]:
+    right = [row for row in rows if row.verdict == "right"]
+    error = f"{max(row.error for row in right):.1e}" if right else ""
+    moved = f"{max(row.moved for row in right):.1e}" if right else ""
+    others = dict.fromkeys(
+        ("" if row.verdict == "refused" else f"**{row.verdict}** ") + row.told.replace("|", "/")
+        for row in rows
+        if row.verdict != "right"
     )
-    return head + "".join(_line(name, built[name]) for name in sorted(built))
-
-
-def _line(name: str, rows: list[Row]) -> str:
-    text = ""
-    for stack in dict.fromkeys(row.stack for row in rows):
-        of = [row for row in rows if row.stack == stack]
-        right = [row for row in of if row.verdict == "right"]
-        error, moved = (
-            f"{max(getattr(row, name) for row in right):.1e}" if right else ""
-            for name in ("error", "moved")
-        )
-        others = dict.fromkeys(
-            ("" if row.verdict == "refused" else f"**{row.verdict}** ") + row.told.replace("|", "/")
-            for row in of
-            if row.verdict != "right"
-        )
-        told = "; ".join(others)
-        text += (
-            f"| {name} | {stack or ''} | {len(right)} of {len(of)} | {error} | {moved} | {told} |\n"
-        )
-    return text
+    return name, stack or "", f"{len(right)} of {len(rows)}", error, moved, "; ".join(others)
 
 
 def main(target: Path, names: list[str]) -> int:
-    """Judge all, one a processor at a time, and write the page.
-
-    Args:
-        target: the page; beside it its numbers as JSON.
-        names: judge these alone, and take the others as the JSON has them.
-    """
+    """Judge all, or these and take the others from the JSON beside the page, and draw the page."""
     multiprocessing.set_start_method("forkserver")  # this process has threads, and none may be cut
     multiprocessing.set_forkserver_preload(["benchmarks.matrix"])
     kept = target.with_suffix(".json")
     found = {}
     if names:
         found = {n: [Row(**r) for r in rows] for n, rows in json.loads(kept.read_text()).items()}
-    every = [each for each in architectures.every() if not names or each.name in names]
+    judged = [name for name in architectures.MODELS if not names or name in names]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        judged = pool.map(_judged_in_both_sizes, every)
-        found |= {each.name: rows for each, rows in zip(every, judged, strict=True)}
-    target.write_text(page(found))
+        found |= zip(judged, pool.map(_judged_in_both_sizes, judged), strict=True)
+    drawn.redraw(target, *parts(found))
     kept.write_text(
         json.dumps({name: [asdict(row) for row in rows] for name, rows in found.items()}, indent=1)
     )

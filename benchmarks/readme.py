@@ -2,12 +2,10 @@
 
 import json
 from importlib import import_module
-from pathlib import Path
 
-from benchmarks import common
+from benchmarks import common, drawn
 
-BEGIN = "<!-- performance: drawn by `python -m benchmarks.readme` -->"
-END = "<!-- /performance -->"
+RESULTS = common.ROOT / "benchmarks" / "results"
 PAGE = common.ROOT / "docs" / "performance.md"
 ROWS = {
     "depth": (
@@ -31,26 +29,18 @@ _OF_THE_RUN = ("date", "commit", "load_before")
 """What is noted of one run, and not of where it ran."""
 
 
-def section(results: Path) -> str:
+def parts() -> tuple[str, str]:
     """Where the figures were measured, and a row for each with the command that makes it."""
-    found = [json.loads((results / f"{script}.json").read_text()) for script in ROWS]
-    lines = [*environments(found), "", "| what | figure | command |", "|---|---|---|"]
+    found = [json.loads((RESULTS / f"{script}.json").read_text()) for script in ROWS]
+    rows = []
     for one in found:
         said = dict(import_module(f"benchmarks.{one['claim']}").summary(one["results"]))
-        for what in ROWS[one["claim"]]:
-            lines.append(f"| {what} | {said[what]} | `{one['command']}` |")
-    return "\n".join(lines)
+        rows += [(what, said[what], f"`{one['command']}`") for what in ROWS[one["claim"]]]
+    return "\n".join(environments(found)), drawn.table(("what", "figure", "command"), rows)
 
 
 def environments(found: list[common.Results]) -> list[str]:
-    """A line for each environment, with the scripts that ran in it.
-
-    Whatever was noted counts, and the day: results of another kernel, another memory or another
-    number of threads are not claimed to be of one machine.
-
-    Args:
-        found: the results, as their files have them.
-    """
+    """A line for each environment, day included, with the scripts that ran in it."""
     alike: dict[str, list[common.Results]] = {}
     for one in found:
         there = {name: at for name, at in one["environment"].items() if name not in _OF_THE_RUN}
@@ -58,42 +48,10 @@ def environments(found: list[common.Results]) -> list[str]:
         alike.setdefault(json.dumps([day, there], sort_keys=True), []).append(one)
     return [
         f"- {', '.join('`' + one['claim'] + '`' for one in group)}: "
-        f"{_machine(group[0]['environment'])}"
+        f"{drawn.machine(group[0]['environment'])}"
         for group in alike.values()
     ]
 
 
-def _machine(environment: common.Results) -> str:
-    known = (
-        environment["gpu"],
-        environment["processor"],
-        environment.get("instructions"),
-        f"{environment['cores']} cores",
-        f"{environment['memory_bytes'] / 1e9:.1f} GB of memory",
-        environment["system"],
-    )
-    versions = {"Python": environment["python"]} | environment["versions"]
-    with_what = [f"{name} {version}" for name, version in versions.items()]
-    with_what += [f"`{name}={value}`" for name, value in environment["environment"].items()]
-    return (
-        f"measured on {', '.join(part for part in known if part)}, {environment['date'][:10]}, "
-        f"with {', '.join(with_what)}."
-    )
-
-
-def replaced(text: str, drawn: str) -> str:
-    """The page with the section between its markers drawn anew.
-
-    Raises:
-        ValueError: where it lacks the markers.
-    """
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise ValueError(f"the page lacks the lines {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n{drawn}\n{END}{after}"
-
-
 if __name__ == "__main__":
-    drawn = section(common.ROOT / "benchmarks" / "results")
-    PAGE.write_text(replaced(PAGE.read_text(), drawn))
+    drawn.redraw(PAGE, *parts())

@@ -1,7 +1,7 @@
 """How often a sentence that is formed from numbers is false, as a page to read.
 
 `python -m benchmarks.sentences` draws every world 1,000 times and writes
-`benchmarks/results/sentences.md`; `tests/analysis/test_sentences.py` draws each 200 times.
+`benchmarks/results/sentences.md`; `tests/analysis/test_sentences.py` draws fewer.
 """
 
 import sys
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import common, judges, worlds
+from benchmarks import common, drawn, judges, worlds
 from benchmarks.judges import Case
 from benchmarks.worlds import Course, Models, Runs
 
@@ -51,7 +51,7 @@ def over_models() -> list[Case]:
             f"interval of a correlation, {layout}",
             ("nothing goes together", of(NOTHING, truth=0)),
             ("families alone differ", of(FAMILY, truth=0)),
-            ("families alone differ, by ranks", of(FAMILY, truth=0, method="spearman")),
+            ("families alone differ, by ranks", of(FAMILY, truth=0, of=judges.spearman)),
             ("a correlation of -0.8", of(REAL, truth=-0.8)),
         )
     of = partial(judges.interval, sizes=CATALOGUE)
@@ -61,7 +61,7 @@ def over_models() -> list[Case]:
         ("size alone moves both", of(SIZE, truth=-0.5)),
         ("each family goes its own way", of(OWN_WAYS, truth=0), 0.1),
         ("loss is the square of coupling", of(CURVED, truth=0), 0.1),
-        ("loss is the square, by ranks", of(CURVED, truth=0, method="spearman")),
+        ("loss is the square, by ranks", of(CURVED, truth=0, of=judges.spearman)),
     )
     of, positive = partial(judges.agreement, sizes=CATALOGUE), Models(r=0.8, shared=0.8)
     found += _cases(
@@ -82,7 +82,8 @@ def over_models() -> list[Case]:
 
 def on_families() -> list[Case]:
     """On lines, on families, and given the sizes."""
-    line, left = (partial(of, sizes=CATALOGUE) for of in (judges.slope, judges.given_sizes))
+    line = partial(judges.interval, sizes=CATALOGUE, of=judges.slope)
+    left = partial(judges.interval, sizes=CATALOGUE, of=judges.given_sizes)
     stays = partial(judges.verdict, sizes=CATALOGUE, words="It stays significant")
     may = partial(judges.verdict, sizes=CATALOGUE, words="may be all that it rests on")
     beside = Models(r=-0.8, slope=1.0)
@@ -200,42 +201,24 @@ def over_prompts() -> list[Case]:
 
 CASES = (*over_models(), *on_families(), *of_runs(), *of_rates(), *over_prompts())
 
-_HEAD = """\
-# How often a sentence is false
 
-*Made by `python -m benchmarks.sentences`: each world is drawn {draws:,} times.*
-
-What pages, reports and commands say of many models is formed from numbers. Here the numbers are
-drawn from worlds whose truth is planted, and it is counted how often each sentence is said, and how
-often it is false. An interval is said where there is one, and false where it misses the truth; of
-the others, what is said where nothing is planted is false. What states 95 % may be false in 5 %;
-{draws:,} draws tell that to within {error:.1%}.
-
-**{missed} of {n} is false more often than it may be.** Limits that are known are allowed for in
-the last column: where each family has a relation of its own, of either sign, or performance is a
-square of coupling, the interval of Pearson's correlation over families is somewhat too short (no
-sentence on the claim is, for it asks of the ranks too); where the runs of one rate scatter five
-times as far as the others, so is what is said of rates; and a mean over few prompts of a number as
-skewed as an exponential is less sure than Student's t says.
-
-| sentence | what is so | said | false | may be false |
-| --- | --- | ---: | ---: | ---: |
-"""
-
-
-def page(draws: int) -> str:
-    """The page, in Markdown; each line is told as it is counted."""
+def parts(draws: int) -> tuple[str, str]:
+    """The summary and the table; each line is told as it is counted."""
     rows, missed = [], 0
     error = 3 * np.sqrt(0.05 * 0.95 / draws)
     for case in CASES:
         said, false = case.count(draws)
         missed += false / draws > case.allowed + error
         cells = (case.sentence, case.world, f"{said / draws:.1%}", f"{false / draws:.1%}")
-        rows.append(f"| {' | '.join(cells)} | {case.allowed:.0%} |")
-        sys.stdout.write(f"{rows[-1]}\n")
-    head = _HEAD.format(draws=draws, error=error, missed=missed or "None", n=len(CASES))
-    return head + "\n".join(rows) + "\n"
+        rows.append((*cells, f"{case.allowed:.0%}"))
+        sys.stdout.write(f"{', '.join(rows[-1])}\n")
+    summary = (
+        f"**{missed or 'None'} of {len(CASES)} is false more often than it may be.** Each world is "
+        f"drawn {draws:,} times, which tells 5 % to within {error:.1%}."
+    )
+    columns = ("sentence", "what is so", "said", "false", "may be false")
+    return summary, drawn.table(columns, rows)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(DRAWS))
+    drawn.redraw(PAGE, *parts(DRAWS))

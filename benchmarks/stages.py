@@ -1,11 +1,8 @@
 """The stages of a depth-wise measurement, each beside the bare products of the same shapes.
 
-The *limit* is what these libraries take on this processor for the products and factorisations:
-the model over its prompt and over the measured token; the products of a block's Jacobian, as the
-engine makes them; J^T J in float64, the eigensolver on it, and the certificate's products and
-factorisation; every Jacobian times every basis, and the small products behind; the inner products
-of bases whose angles are taken. All else of a stage is overhead: norms and activations, the checks
-against gradients and differences, scores, and Python. Inputs are those of the measurement.
+The *limit* is what these libraries take on this processor for the products and factorisations of a
+stage alone, with the inputs of the measurement. All else is overhead: norms and activations, the
+checks against gradients and differences, scores, and Python.
 """
 
 from collections.abc import Callable
@@ -31,78 +28,56 @@ from coupling_core.engine.pairs.square import CHANCE_FRAMES
 from coupling_core.engine.pairs.svd import MARGIN, SVD, top_svd
 
 ROUNDS = 5
-K_VIEW = 32
-"""Side of the corners that are kept."""
 
 
-def compare(quick: bool, length: int, k: int) -> common.Results:
-    """Every stage and its limit in turn, on the present number of threads.
-
-    Returns:
-        for each stage the medians of its own seconds and of its limit's, and their ratio by clock;
-        under "all" those of the sums.
-    """
+def compare(quick: bool, length: int) -> common.Results:
+    """Every stage and its limit in turn, and under "all" their sums, on the present threads."""
+    k = 3 if quick else 50
     model, ids = common.model_and_ids(quick, length)
     traced = trace(model, ids, length)
     jacobians = [checked_jacobian(block) for block in traced.blocks]
     svds = [top_svd(J, k) for J in jacobians]
     bases = torch.stack([torch.stack([svd.v.T, svd.u.T]) for svd in svds], 1)  # (side, block, k, d)
-    calls = products_of(lambda: block_jacobian(traced.blocks[len(svds) // 2]))
-
-    runs: dict[str, tuple[common.Run, common.Run]] = {
-        "reading": (partial(trace, model, ids, length, kind=traced.kind), reading(model, ids)),
-        "Jacobians": (
-            lambda: [checked_jacobian(block) for block in traced.blocks],
-            lambda: [call() for _ in svds for call in calls],
-        ),
-        "SVDs": (
-            lambda: [top_svd(J, k) for J in jacobians],
-            lambda: [decomposed(J, k) for J in jacobians],
-        ),
-        "pairs": (
-            partial(pairs, jacobians, svds, k),
-            lambda: compared(jacobians, bases),
-        ),
+    with _Products() as made:
+        block_jacobian(traced.blocks[len(svds) // 2])
+    ours: dict[str, common.Run] = {
+        "reading": partial(trace, model, ids, length, kind=traced.kind),
+        "Jacobians": lambda: [checked_jacobian(block) for block in traced.blocks],
+        "SVDs": lambda: [top_svd(J, k) for J in jacobians],
+        "pairs": partial(pairs, jacobians, svds, k),
     }
-    named = {f"{name} {which}": run for name, of in runs.items() for which, run in enumerate(of)}
-    times = common.interleaved(named, 1 if quick else ROUNDS)
-    found: common.Results = {"tokens": length, "k": k, "gemm": times.pop("gemm"), "stages": {}}
-    for name in runs:
-        found["stages"][name] = _beside(times[f"{name} 0"], times[f"{name} 1"])
+    limits: dict[str, common.Run] = {
+        "reading": partial(read, model, torch.tensor([ids])),
+        "Jacobians": lambda: [call() for _ in svds for call in made.calls],
+        "SVDs": lambda: [decomposed(J, k) for J in jacobians],
+        "pairs": partial(compared, jacobians, bases),
+    }
+    in_turn: dict[str, common.Run] = {}
+    for name in ours:
+        in_turn |= {name: ours[name], f"{name} limit": limits[name]}
+    times = common.interleaved(in_turn, 1 if quick else ROUNDS)
+    gemm = times.pop("gemm")
+    stages = {name: _beside(times[name], times[f"{name} limit"]) for name in ours}
     sums = [
-        {c: sum(times[f"{name} {which}"][c] for name in runs) for c in common.CLOCKS}
-        for which in range(2)
+        {clock: sum(times[name][clock] for name in names) for clock in common.CLOCKS}
+        for names in (ours, [f"{name} limit" for name in ours])
     ]
-    return found | {"all": _beside(*sums)}
+    return {"tokens": length, "k": k, "gemm": gemm, "stages": stages, "all": _beside(*sums)}
 
 
 def _beside(ours: common.Results, limit: common.Results) -> common.Results:
-    both = {"ours": ours, "limit": limit}
-    kept = {name: {c: one[c] for c in common.CLOCKS} for name, one in both.items()}
-    return kept | {"ratio": common.ratio(ours, limit)}
+    return {"ours": ours, "limit": limit, "ratio": common.ratio(ours, limit)}
 
 
-def reading(model: Any, ids: list[int]) -> common.Run:
+def read(model: Any, ids: Tensor) -> None:
     """The model over the prompt, and over its last token alone."""
-    whole, last = torch.tensor([ids]), torch.tensor([ids[-1:]])
-
-    def run() -> None:
-        with torch.no_grad(), FastLinear():
-            model(whole, logits_to_keep=1)
-            model(last)
-
-    return run
-
-
-def products_of(run: common.Run) -> list[Callable[[], Tensor]]:
-    """The products of matrices that a run makes, each to be made again alone."""
-    with _Products() as found:
-        run()
-    return found.calls
+    with torch.no_grad(), FastLinear():
+        model(ids, logits_to_keep=1)
+        model(ids[:, -1:])
 
 
 class _Products(TorchDispatchMode):
-    """Keeps every product of two matrices while it is entered: a vector's are of a replay."""
+    """Keeps every product of two matrices, to be made again: a vector's are of a replay."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -112,14 +87,11 @@ class _Products(TorchDispatchMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         output = func(*args, **(kwargs or {}))
-        if func._overloadpacket in _MULTIPLY:
+        if func._overloadpacket in (torch.ops.aten.mm, torch.ops.aten.bmm, ONEDNN):
             x, y = (a.detach() for a in args[:2])
             if x.numel() > x.shape[-1]:
                 self.calls.append(partial(func, x, y, *args[2:], **(kwargs or {})))
         return output
-
-
-_MULTIPLY = (torch.ops.aten.mm, torch.ops.aten.bmm, ONEDNN)
 
 
 def decomposed(J: Tensor, k: int) -> None:
@@ -141,7 +113,7 @@ def decomposed(J: Tensor, k: int) -> None:
 
 def pairs(jacobians: list[Tensor], svds: list[SVD], k: int) -> None:
     """All pairs of blocks and their angles, as a measurement has them."""
-    found = Pairs(len(svds), len(jacobians[0]), k, min(k, K_VIEW), jacobians[0].device)
+    found = Pairs(len(svds), len(jacobians[0]), k, min(k, 32), jacobians[0].device)
     for J, svd in zip(jacobians, svds, strict=True):
         found.add(J, svd)
     found.arrays()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from coupling_core.analysis.statistics import ModelMeans, Points, pair
+from coupling_core.analysis.statistics import ModelMeans
 
 SCORED = (2, 6, 3, 4, 2, 2, 3, 1, 2, 3, 2, 1, 1, 2, 2)
 """Models with a leaderboard score of each family in `sweeps/models.csv`."""
@@ -25,23 +25,14 @@ Draw = np.random.Generator
 
 @dataclass(frozen=True)
 class Models:
-    """How coupling, performance and size come about.
+    """How coupling, performance and size come about."""
 
-    Args:
-        r: correlation of both, between families and within.
-        shared: part of the variance of each that a family's members have in common.
-        slope: of both on the size, against each other.
-        size_shared: part of the variance of size between families.
-        own_slopes: whether each family has a relation of its own, of either sign.
-        curved: whether performance is the square of coupling.
-    """
-
-    r: float = 0.0
-    shared: float = 0.0
-    slope: float = 0.0
-    size_shared: float = 0.5
-    own_slopes: bool = False
-    curved: bool = False
+    r: float = 0.0  # correlation of both, between families and within
+    shared: float = 0.0  # part of the variance of each that a family's members have in common
+    slope: float = 0.0  # of both on the size, against each other
+    size_shared: float = 0.5  # part of the variance of size between families
+    own_slopes: bool = False  # whether each family has a relation of its own, of either sign
+    curved: bool = False  # whether performance is the square of coupling
 
     def draw(self, rng: Draw, sizes: Sequence[int]) -> ModelMeans:
         """The models of families of these sizes."""
@@ -53,24 +44,17 @@ class Models:
             y = rng.normal(size=len(sizes))[family] * x + 0.3 * y
         if self.curved:
             y = x**2 + 0.3 * y
-        rows = pd.DataFrame(
-            {
-                "model": [f"m{i}" for i in range(len(family))],
-                "family": [f"F{number}" for number in family],
-                "parameters": 10 ** (9 + 0.1 * size),
-                "layers": np.nan,
-                "width": np.nan,
-                "training_tokens": np.nan,
-                "coupling": x + self.slope * size,
-                "loss": 9 + y - self.slope * size,
-            }
-        )
-        return ModelMeans("corrected", 8, rows.assign(run=rows["model"]))
-
-
-def points(means: ModelMeans) -> Points:
-    """Coupling and loss of each."""
-    return pair(means, "coupling", "loss")
+        models = [f"m{i}" for i in range(len(family))]
+        columns = {
+            "model": models,
+            "family": [f"F{number}" for number in family],
+            "parameters": 10 ** (9 + 0.1 * size),
+            **dict.fromkeys(("layers", "width", "training_tokens"), np.nan),
+            "coupling": x + self.slope * size,
+            "loss": 9 + y - self.slope * size,
+            "run": models,
+        }
+        return ModelMeans("corrected", 8, pd.DataFrame(columns))
 
 
 def _mixed(rng: Draw, family: np.ndarray, shared: float) -> np.ndarray:
@@ -80,19 +64,12 @@ def _mixed(rng: Draw, family: np.ndarray, shared: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Course:
-    """Coupling of a training run by checkpoint and prompt.
+    """Coupling of a training run by checkpoint and prompt."""
 
-    Args:
-        mean: by checkpoint.
-        checkpoints: scatter of each checkpoint, for all prompts alike.
-        prompts: scatter of each prompt at each checkpoint.
-        drift: how far the slopes of single prompts scatter over the run.
-    """
-
-    mean: np.ndarray
-    checkpoints: float = 0.0
-    prompts: float = 0.0
-    drift: float = 0.0
+    mean: np.ndarray  # by checkpoint
+    checkpoints: float = 0.0  # scatter of each checkpoint, for all prompts alike
+    prompts: float = 0.0  # scatter of each prompt at each checkpoint
+    drift: float = 0.0  # how far the slopes of single prompts scatter over the run
 
     def draw(self, rng: Draw, prompts: int = 12) -> np.ndarray:
         """(prompt, step)."""
@@ -113,18 +90,11 @@ STRAIGHT = 0.3 - 0.04 * LOSSES
 
 @dataclass(frozen=True)
 class Runs:
-    """A number of runs of every rate of stochastic depth and every seed.
+    """A number of runs of every rate of stochastic depth and every seed."""
 
-    Args:
-        mean: by rate.
-        seed: scatter of what a seed does at every rate.
-        scatter: of single runs, by rate.
-        seeds: how many.
-    """
-
-    mean: Callable[[np.ndarray], np.ndarray]
-    seed: float = 1.0
-    scatter: Sequence[float] = (1.0, 1.0, 1.0, 1.0)
+    mean: Callable[[np.ndarray], np.ndarray]  # by rate
+    seed: float = 1.0  # scatter of what a seed does at every rate
+    scatter: Sequence[float] = (1.0, 1.0, 1.0, 1.0)  # of single runs, by rate
     seeds: int = 3
 
     def draw(self, rng: Draw) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -161,11 +131,14 @@ def prompts_table(rng: Draw, n: int, rho: float, models: int) -> pd.DataFrame:
     rows = []
     for model in range(models):
         error = np.sqrt(0.5) * (common + rng.normal(size=n))
-        coupling = rho * length + np.sqrt(1 - rho**2) * error
-        rows.append(
-            pd.DataFrame(
-                {"model": f"m{model}", "family": "F", "prompt": [f"p{i}" for i in range(n)]}
-                | {"k": 8, "width": 64.0, "tokens": length, "corrected": coupling}
-            )
-        )
+        columns = {
+            "model": f"m{model}",
+            "family": "F",
+            "prompt": [f"p{i}" for i in range(n)],
+            "k": 8,
+            "width": 64.0,
+            "tokens": length,
+            "corrected": rho * length + np.sqrt(1 - rho**2) * error,
+        }
+        rows.append(pd.DataFrame(columns))
     return pd.concat(rows, ignore_index=True)

@@ -68,8 +68,7 @@ def spoiled(spoil):
 
 
 def architecture(name, scale=1.5):
-    (found,) = (each for each in architectures.every() if each.name == name)
-    return architectures.build(found, scale=scale)
+    return architectures.build(name, scale=scale)
 
 
 class FullyShardedDataParallel(nn.Module):

@@ -32,16 +32,12 @@ CASES = {
 DEFAULT = ("xglm", "prophetnet")
 
 
-def named(name):
-    return next(each for each in architectures.every() if each.name == name)
-
-
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=() if name in DEFAULT else pytest.mark.slow) for name in CASES],
 )
 def test_right_or_refused_in_words(name):
-    rows = matrix.judge(named(name), SCALE)
+    rows = matrix.judge(name, SCALE)
     assert {row.verdict for row in rows} <= {"right", "refused"}, rows
     if CASES[name] == "right":
         assert any(row.verdict == "right" for row in rows)
@@ -49,7 +45,7 @@ def test_right_or_refused_in_words(name):
 
 def test_what_is_lost_in_rounding_is_found_in_float64_or_told_as_not_seen():
     """A state that forgets: of what token 3 gives, less and less reaches the tokens after it."""
-    model = architectures.build(named("qwen3_next"), scale=0.2)
+    model = architectures.build("qwen3_next", scale=0.2)
     request = Request(architectures.IDS, kind="fixed-input", token=3, block=1, other_block=1, k=4)
     result = measure(request, model=model, device="cpu")
     exact, coarse = (

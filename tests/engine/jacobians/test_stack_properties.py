@@ -21,10 +21,6 @@ from coupling_core.engine.loading import find_blocks
 IDS = list(range(3, 15))
 
 
-def named(name):
-    return next(each for each in architectures.every() if each.name == name)
-
-
 def longrope():
     """Phi-3 with a rotary base that changes behind 8 tokens, as its long versions have it."""
     config = transformers.Phi3Config(
@@ -67,7 +63,7 @@ def test_positions_that_depend_on_the_length():
 @pytest.mark.parametrize("name", ["qwen3_next", pytest.param("bamba", marks=pytest.mark.slow)])
 def test_a_model_whose_tokens_do_not_run_alone_runs_whole(name):
     """State-space layers keep a state that is no key and value."""
-    model = architectures.build(named(name), scale=1.5)
+    model = architectures.build(name, scale=1.5)
     assert read(model, IDS).kind.why_whole
     is_right(model, IDS[:6], (1, 3, 6), tolerance=1e-4)  # a scan adds up rounding
 
