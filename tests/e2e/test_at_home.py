@@ -119,7 +119,7 @@ def test_a_sentence_is_computed_taken_home_verified_and_deleted(
     take_home(page, tmp_path)
 
     page.get_by_role("link", name="Runs").click()
-    choose_only(page, "factorial untrained")
+    choose_only(page, "factorial untrained smol")
     expect(page.get_by_role("button", name="Delete")).to_be_disabled()  # it ships
     assert faults(page) == []
     choose_only(page, NEW)
