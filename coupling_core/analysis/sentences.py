@@ -45,7 +45,7 @@ def agreement(lines: Correlation, ranks: Correlation, against: Performance) -> s
     signs = {np.sign(lines.estimate), np.sign(ranks.estimate)}
     is_sure = len(signs) == 1 and all(one.p < LEVEL for one in over)
     return sentences(
-        (any(one.reason for one in over), f"It cannot be said whether that agrees with {claim}."),
+        (any(one.reason for one in over), f"Of so few, that is no test of {claim}."),
         (not is_sure, f"That is neither for nor against {claim}."),
         (expected in signs, f"Its sign agrees with {claim}."),
         f"Its sign goes against {claim}.",
@@ -129,7 +129,8 @@ def _left_out(models: pd.DataFrame) -> str:
     n, few = counted(len(models), "model"), len(models) <= NAMED
     if models.empty:
         return ""
-    named = " and ".join(sorted(models["model"])) if few else n
+    means = zip(models["model"], models["coupling"], strict=True)
+    named = " and ".join(f"{name} ({mean:.3f})" for name, mean in sorted(means)) if few else n
     of = f": {n} of {counted(models['family'].nunique(), 'family')} could not tell whether better "
     told = f"{of}ones are coupled more" if few else ""
     return f"; {named}, without one, {'is' if len(models) == 1 else 'are'} left out{told}"

@@ -92,7 +92,7 @@ def test_the_measure_and_the_k_are_those_of_the_question(found):
 
 def decided(found):
     """What is concluded of the claim that better models are more coupled."""
-    words = {"neither": "neither for nor against", "unknown": "cannot be said"}
+    words = {"neither": "neither for nor against", "unknown": "no test of"}
     words |= {"for": "agrees with", "against": "goes against"}
     return next(name for name, part in words.items() if part in found.shows[1])
 

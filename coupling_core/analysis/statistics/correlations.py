@@ -114,7 +114,7 @@ def partial_correlation(
 def _useless(values: Numbers, before: Regressors) -> str:
     """Why a column cannot be accounted for; "" where it can."""
     if unknown := int(np.isnan(values).sum()):
-        return f"it is not known of {unknown} of the {len(values)} models"
+        return f"it is 0 or not known of {unknown} of the {len(values)} models"
     if not len(values) or is_constant(values):
         return "the same for all models"
     return "follows from those before it" if left_of(values, before)[1] < COLLINEAR else ""
