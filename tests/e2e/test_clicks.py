@@ -48,7 +48,7 @@ CASES = {
         partial(on_screen.click_loneliest, trace="picks", name="6"),
         "token=6",
     ),
-    "compare": ("/Compare", "map-A-B", cell(9, 21), "block=9&basis=21$"),
+    "compare": ("/Compare", "map-A-B", cell(8, 21), "block=8&basis=21$"),
     "mosaic": ("/Depth", "mosaic", cell(1, 8), "block=9&basis=16"),
     "some blocks": ("/Depth?blocks=3-7", "scores", cell(2, 4), "block=4&basis=6"),
     "training": ("/Training?step=64", "scores", at(1, 3), "block=4&basis=2"),
