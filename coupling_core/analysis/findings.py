@@ -207,9 +207,9 @@ class Findings(Plottable[str]):
         """What must not be concluded."""
         if self.correlations[self.question.method].reason:
             return ()
-        known = self.means.rows["model"].isin(self.points.rows["model"])
-        without = self.means.rows[~known & self.means.rows["trained"]]
-        return sentences.limits(self.points, self.question.against, without)
+        against, rows = self.question.against, self.means.rows.dropna(subset=["coupling"])
+        without = rows[rows["trained"] & rows[against].isna()]
+        return sentences.limits(self.points, against, without)
 
     def doubts(self, plan: Mapping[str, Any]) -> tuple[str, ...]:
         """What is wrong with the numbers, of what a plan or journal says was to be measured."""

@@ -126,9 +126,9 @@ def limits(points: Points, against: Performance, without: pd.DataFrame) -> tuple
 
 def _left_out(models: pd.DataFrame) -> str:
     """Which trained models have no loss that compares, and what so few could not tell anyway."""
-    n, few = counted(len(models), "model"), len(models) <= NAMED
     if models.empty:
         return ""
+    n, few = counted(len(models), "model"), len(models) <= NAMED
     means = zip(models["model"], models["coupling"], strict=True)
     named = " and ".join(f"{name} ({mean:.3f})" for name, mean in sorted(means)) if few else n
     of = f": {n} of {counted(models['family'].nunique(), 'family')} could not tell whether better "

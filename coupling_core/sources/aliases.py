@@ -94,9 +94,15 @@ ALIASES = {
 }
 
 
+def alias_of(digest: object) -> Alias | None:
+    """The model with this content; None where it is none of them."""
+    return next((alias for alias in ALIASES.values() if alias.sha256 == digest), None)
+
+
 def terms_of(identity: Mapping[str, object]) -> str:
     """What the use of a model is subject to, by a result's identity; "" where nothing is known."""
-    return next((one.terms for one in ALIASES.values() if one.sha256 == identity.get("digest")), "")
+    alias = alias_of(identity.get("digest"))
+    return alias.terms if alias else ""
 
 
 def _inside(path: str) -> Path:

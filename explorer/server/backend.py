@@ -108,8 +108,11 @@ def look_again() -> None:
 
 def resolved(request: Request) -> Resolved:
     """A request with its model; of one that went away, with who it was when last looked at."""
-    if not ships(request):  # else anybody may look at it
+    try:
         admission.require_offered(request)
+    except InputError:
+        if not ships(request):  # what came with the program anybody may look at
+            raise
     found: dict[tuple[str, str | None], Source | CouplingError]
     found = st.session_state.setdefault(_MODELS, {})
     name = request.model, request.revision

@@ -18,7 +18,7 @@ from coupling_core.base.units import duration
 from coupling_core.engine.loading.gguf_reading import read_fast
 from coupling_core.engine.loading.reading import read_whole
 from coupling_core.engine.loading.words import plain_errors, quiet
-from coupling_core.sources.aliases import ALIASES, Alias
+from coupling_core.sources.aliases import alias_of
 from coupling_core.sources.file_hashes import hash_of, seal
 from coupling_core.sources.gguf_head import read_head
 from coupling_core.sources.identity import Source, digest_now, locate
@@ -63,7 +63,7 @@ def convert(source: Source, report: Callable[[Progress], None] | None = None) ->
             except OSError:
                 if not source.is_converted:  # else another process was first: same content
                     raise
-    if alias := _alias(source):
+    if alias := alias_of(source.digest):
         alias.take_apart()
 
 
@@ -96,7 +96,7 @@ def _rewrite(file: Path, alone: Path, folder: Path) -> None:
 
 def require_shipped(source: Source) -> None:
     """Check that what stands for an alias is there, and is the very content that names it."""
-    if (alias := _alias(source)) is None:
+    if (alias := alias_of(source.digest)) is None:
         return
     place = Path(source.location)
     if place == alias.place and alias.is_installed:
@@ -109,11 +109,6 @@ def require_shipped(source: Source) -> None:
             f"{place} has sha256 {found[:12]}… instead of {alias.sha256[:12]}…: "
             f"another version of the package is installed; `{alias.install}`"
         )
-
-
-def _alias(source: Source) -> Alias | None:
-    """Whose content this is."""
-    return next((alias for alias in ALIASES.values() if alias.sha256 == source.digest), None)
 
 
 def _require_same(source: Source) -> None:
