@@ -268,7 +268,8 @@ def open_ends(low: float, high: float, n: int, every: int = 1) -> dict[str, obje
     """
     at = np.linspace(low, high, n).round(6) + 0.0  # no "-0"
     texts = [with_minus(f"{value:g}") for value in at]
-    within = [text * (at % every == 0 and at < n - every) for at, text in enumerate(texts)][1:-1]
+    room = [mark % every == 0 and mark < n - every for mark in range(n)]
+    within = [text * has_room for text, has_room in zip(texts, room, strict=True)][1:-1]
     return {"tickvals": at, "ticktext": [f"≤ {texts[0]}", *within, f"≥ {texts[-1]}"]}
 
 
